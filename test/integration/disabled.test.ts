@@ -93,7 +93,11 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
     ]);
     const before = sent(world);
     await declared(world, place);
-    expect([isOff(world), world.compute(0).status.disabledByUs]).toEqual([false, undefined]);
+    // For as long as a PATCH without a reply may take effect, it counts as what disables the endpoint.
+    const { disabledByUs, unansweredDisables } = world.compute(0).status;
+    expect([isOff(world), disabledByUs]).toEqual([false, unansweredDisables && true]);
+    if (unansweredDisables !== undefined) await world.clock.advance(65_000);
+    expect(world.compute(0).status.disabledByUs).toBeUndefined();
     expect(sent(world)).toEqual([...before, "PATCH false"]);
     expect(world.events("DriftCorrected")).toEqual([]);
     person(world, true);

@@ -33,6 +33,16 @@ describe("a PATCH that disables, gets no reply and takes effect within --create-
     ["after disabled was left out, and several were sent", 5000, 3, () => {}],
     ["while another process leads", 500, 1, (world) => world.restart()],
     [
+      "after somebody else disabled it",
+      500,
+      1,
+      async (world) => {
+        const { endpointID } = world.compute(0).status;
+        world.console("PATCH", `/projects/shop/endpoints/${endpointID}`, { endpoint: { disabled: true } });
+        await world.clock.advance(3000);
+      },
+    ],
+    [
       "after another like it was refused",
       500,
       1,

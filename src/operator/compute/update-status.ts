@@ -59,9 +59,8 @@ export async function updateStatus(
   if (status === undefined) state?.wrote();
   if (status === undefined || waits) return compute;
   if (latest.condition.kind === "shown") state?.overtaken();
-  // A status that was only observed must not overwrite a newer one; what was done at the service holds in any case.
-  const isDone = latest.effect.kind === "accepted" || latest.effect.kind === "restarted";
-  const patch = guardedPatch(compute, { resourceVersion: !isDone }).setStatus(status);
+  // It must not overwrite a newer one, from however long ago it arrives: that may note what only a status says.
+  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus(status);
   const patchedCompute = await patched(cluster, patch, compute, { subresource: "status" });
   state?.wrote();
   const { announcedAt = Number.NEGATIVE_INFINITY } = state?.known ?? {};

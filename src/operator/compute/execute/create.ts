@@ -76,12 +76,13 @@ function markFor({ mark }: Create, { compute, annotations, clock }: ExecuteConte
   };
 }
 
-/** The mark of an earlier POST, as it stays when this one was refused. */
-function markBefore({ branchID, resent }: PendingCreate, { annotations }: ExecuteContext): PendingCreate | undefined {
+/**
+ * The mark that stays when this POST was refused: an earlier one may still take effect. One that says so is not taken
+ * back: a patch without a reply could arrive when the next POST is on its way.
+ */
+function markBefore(mark: PendingCreate, { annotations }: ExecuteContext): PendingCreate | undefined {
   const { pendingCreate } = annotations;
-  // That it was sent again stays too: a patch without a reply could arrive when the next POST is on its way.
-  const isResent = resent === true && pendingCreate?.branchID === branchID;
-  return pendingCreate && isResent ? { ...pendingCreate, resent } : pendingCreate;
+  return pendingCreate !== undefined && mark.resent === true ? mark : pendingCreate;
 }
 
 async function writeMark(mark: PendingCreate, compute: Compute, { cluster }: ExecuteContext): Promise<Compute> {

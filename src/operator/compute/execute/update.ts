@@ -32,7 +32,7 @@ export async function patchEndpoint(
     const doing = fields.includes("branchID")
       ? requests.move(endpointID, branchIDOf(compute))
       : requests.change(endpointID);
-    const disabling = attributes.disabled === true ? afterFailedDisable(answer, unanswered, context) : {};
+    const disabling = attributes.disabled === true ? afterFailedDisable(answer, context) : {};
     return { ...recordFailedWrite(action, answer, doing, compute, context, access), disabling };
   }
   state.patched(action, compute, clock.monotonic());
@@ -50,25 +50,19 @@ function disablingBy(
   endpoint: Endpoint | undefined,
   unanswered: number,
 ): Outcome["disabling"] {
-  // An endpoint that is seen disabled no longer tells an earlier write from this one.
-  if (disabled === true) return { byUs: true, unanswered: unanswered === 0 ? 0 : 2 };
-  if (disabled === undefined) return {};
-  // To be enabled, it was seen disabled: the only unanswered write had taken effect.
-  const arrived = unanswered === 1 ? { unanswered: 0 } : {};
-  return endpoint !== undefined && endpoint.disabled === undefined ? { byUs: false, ...arrived } : arrived;
+  if (disabled === true) return { byUs: true, unanswered };
+  const isNeverShown = endpoint !== undefined && endpoint.disabled === undefined;
+  return disabled === false && isNeverShown ? { byUs: false } : {};
 }
 
-/** What is known of a PATCH that disables and was not accepted; `unanswered`: how many were before it. */
-function afterFailedDisable(
-  { kind }: Failure,
-  unanswered: number,
-  { state, clock }: ExecuteContext,
-): Outcome["disabling"] {
+/** What is known of a PATCH that disables and was not accepted: a refusal leaves what was noted before it. */
+function afterFailedDisable({ kind }: Failure, { compute, state, clock }: ExecuteContext): Outcome["disabling"] {
+  const { disabledByUs, unansweredDisables: unanswered = 0 } = compute.status;
   if (kind === "ambiguous") {
     state.disableUnanswered(clock.monotonic());
     return {};
   }
-  const refused = kind === "refused" && unanswered === 0 ? { byUs: false } : {};
+  const refused = kind === "refused" ? { byUs: disabledByUs === true } : {};
   return { ...refused, unanswered };
 }
 

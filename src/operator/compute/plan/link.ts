@@ -5,7 +5,7 @@ import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
 import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
 import { deleteDueInMs } from "./lost.ts";
-import { markToKeep, pendingMark } from "./pending.ts";
+import { markToKeep, pendingMark, replacementDroppedUnseen } from "./pending.ts";
 
 /** When it is looked whether a list shows what is known from an answer alone, in milliseconds. */
 const listedSoonMs = 2000;
@@ -71,7 +71,7 @@ function newsOfUnmarked({ compute: { spec, status } }: Subject): LinkNews {
 export function restoreFinalizer(o: Subject, s: ReadonlyState): Action | undefined {
   if (hasFinalizer(o.compute)) return undefined;
   const { recordedID: endpointID } = o.annotations;
-  const mark = pendingMark(o, s);
+  const mark = pendingMark(o, s) ?? replacementDroppedUnseen(o);
   if (endpointID !== undefined) {
     const kept = mark === undefined ? {} : { keepsMark: mark };
     return { kind: "link", endpointID, proof: proofBefore(o, s, endpointID), news: "none", ...kept };

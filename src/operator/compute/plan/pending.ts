@@ -1,5 +1,5 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
-import { branchIDOf } from "../../resources/compute.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { branchOf, isRecordedSince, type PendingCreate, unknownBranch } from "../observe/annotations.ts";
@@ -11,6 +11,7 @@ import {
   isMarkDropped,
   type Observation,
   type Subject,
+  shownReason,
   who,
 } from "../observe/observation.ts";
 import { endpointNamedBy, hasArrived, type Proof } from "../observe/ownership.ts";
@@ -48,11 +49,29 @@ function markDroppedUnseen(
 ): PendingCreate | undefined {
   // This process knows what it signed.
   if (signed?.over !== undefined || !isMarkDropped(compute, annotations)) return undefined;
+  return markByStatus(compute, fingerprint);
+}
+
+/** The mark of a create of which the status alone tells. */
+function markByStatus(compute: Compute, through: string): PendingCreate {
   const since = conditionOf(compute.status, "Ready")?.lastTransitionTime ?? "";
   // An edit may have been of the branch, and the status may be of a later generation than the create.
   const isEdited = generationOf(compute) !== 1;
   const branchID = (isEdited ? undefined : compute.spec.branchID) ?? unknownBranch;
-  return { uid: compute.metadata.uid, since, branchID, through: fingerprint };
+  return { uid: compute.metadata.uid, since, branchID, through };
+}
+
+/**
+ * The same of a create in place of a lost endpoint, which the status still names. `Lost` alone is no sign of it: the
+ * reason is.
+ */
+export function replacementDroppedUnseen({ compute, annotations }: Subject): PendingCreate | undefined {
+  const { state, endpointID, observedThrough = "" } = compute.status;
+  const isMarked = annotations.endpointID !== undefined || annotations.pendingCreate !== undefined;
+  if (hasFinalizer(compute) || isMarked || state !== "Lost" || endpointID === undefined) return undefined;
+  const reason = shownReason(compute);
+  if (reason !== "CreateUnknown" && reason !== "Creating") return undefined;
+  return { ...markByStatus(compute, observedThrough), replaces: endpointID };
 }
 
 /** The mark that stays although the Compute has its endpoint. */

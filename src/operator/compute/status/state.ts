@@ -74,18 +74,12 @@ export function disablingAfter(
   outcome: Outcome,
   isCreatedByUs: boolean,
 ): Pick<ComputeStatus, "disabledByUs" | "unansweredDisables"> {
-  const unanswered = unansweredAfter(endpoint, outcome);
+  // An endpoint that is seen disabled proves nothing of such a PATCH: somebody else may have disabled it.
+  const unanswered = outcome.disabling.unanswered ?? outcome.compute.status.unansweredDisables ?? 0;
   return {
     disabledByUs: isDisabledByUs(endpoint, outcome, isCreatedByUs, unanswered) ? true : undefined,
     unansweredDisables: unanswered === 0 ? undefined : unanswered,
   };
-}
-
-/** How many PATCHes that disable may still take effect: the only one has, where the endpoint is seen disabled. */
-function unansweredAfter(endpoint: Endpoint, { compute, disabling }: Outcome): number {
-  if (disabling.unanswered !== undefined) return disabling.unanswered;
-  const before = compute.status.unansweredDisables ?? 0;
-  return before === 1 && endpoint.disabled === true ? 0 : before;
 }
 
 /**

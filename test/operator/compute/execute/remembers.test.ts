@@ -110,6 +110,14 @@ describe("of a create is remembered", () => {
     expect([known.pendingCreate]).toMatchObject([kept === undefined ? undefined : { seenAt: 0 }]);
   });
 
+  test("a POST of a primary on another branch that is refused keeps its mark: nothing late takes it back", async () => {
+    const { acting, send } = creating("read_write", { branchID: "br-old" });
+    acting.answer = () => refusal(423);
+    await send();
+    expect(pendingCreateOf(acting.compute())).toMatchObject({ branchID: "br-main", resent: true });
+    expect(acting.effects.slice(-1)).toEqual(["POST service/endpoints"]);
+  });
+
   test("a second POST of a primary whose mark says so already writes no mark, only proves that it stands", async () => {
     const { acting, send } = creating("read_write", { resent: true });
     acting.write([{ op: "add", path: "/metadata/finalizers", value: ["compute-operator.dev/endpoint"] }]);

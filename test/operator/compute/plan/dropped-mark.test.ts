@@ -49,6 +49,23 @@ test("so is one of a takeover, as that of a create, but by the process that sign
   expect(plan(...input({ compute: compute(marked) }))).not.toMatchObject(action);
 });
 
+test("so is one of a create in place of a lost endpoint, with the link that the status names", () => {
+  const status = { state: "Lost", endpointID: "ep-gone", observedThrough: "here" } as const;
+  const replaced = (fields: ComputeFields) =>
+    plan(...input({ compute: compute({ guarded: false, shows: "CreateUnknown", status, ...fields }) }));
+  const mark = { uid: uidOf("a"), branchID: "br-main", through: "here", replaces: "ep-gone" };
+  expect(replaced({})).toMatchObject({ kind: "link", endpointID: "ep-gone", news: "none", keepsMark: mark });
+  expect(replaced({ shows: "Creating" })).toMatchObject({ kind: "link", keepsMark: mark });
+  // No create was sent yet, or the endpoint is not lost.
+  for (const fields of [{ shows: "EndpointLost" }, { status: { ...status, state: "Active" } }] as const) {
+    expect(replaced(fields)).toMatchObject({ kind: "link", endpointID: "ep-gone" });
+    expect(replaced(fields)).not.toHaveProperty("keepsMark");
+  }
+  // A person who takes the mark away means it.
+  expect(replaced({ guarded: true })).not.toHaveProperty("keepsMark");
+  expect(replaced({ annotations: { endpointID: "ep-gone" } })).not.toHaveProperty("keepsMark");
+});
+
 const markedFor = (branchID: string, fields: ComputeFields = {}) =>
   compute({ annotations: { pendingCreate: createMark({ branchID }) }, shows: "CreateUnknown", ...fields });
 
