@@ -2,15 +2,13 @@ import type { EndpointLister } from "../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import type { Secret } from "../connection/resolve.ts";
 import { isNotFound, isTestFailed } from "../kube/errors.ts";
-import { guardedPatch } from "../kube/json-patch.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
 import type { Fleet } from "../resources/signature.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
 import { accessTo, type ListerAccess } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
-import { noted } from "./execute/patch-metadata.ts";
 import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { hasFinalizer, isBeingDeleted, type Subject } from "./observe/observation.ts";
@@ -41,6 +39,9 @@ export interface ComputeReconcilerOptions extends CleanupOptions, Pick<BindTools
 
 /** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
 const poolAwaitedMs = 10_000;
+
+/** A Compute that the API server no longer has, though the cache does, is asked for again after this long, in ms. */
+const standingAgainMs = 5000;
 
 /** One reconcile of one Compute: observe, plan, execute, update the status. */
 export class ComputeReconciler {
@@ -142,7 +143,7 @@ export class ComputeReconciler {
     const observed = await observe(subject, state.known, connection, access);
     if (observed.kind === "observed") state.listed(observed);
     const action = await this.#overruled(plan(observed, state.known), compute);
-    if (isWrite(action)) await this.#confirm(compute);
+    if (isWrite(action) && !(await this.#stands(compute))) return { requeueAfterMs: standingAgainMs };
     const context = { compute, annotations, cluster, clock, state, signal, uninstalling, access };
     const executed = await execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
     const bound = await bind(executed, observed, access, state, this.#binding);
@@ -159,11 +160,12 @@ export class ComputeReconciler {
   }
 
   /** Word that a Compute is gone, or replaced, may come late: the API server is asked before anything is sent. */
-  async #confirm(compute: Compute): Promise<void> {
-    const { uid } = compute.metadata;
-    if (!this.#doubted.has(uid)) return;
-    await noted(this.#options.cluster, guardedPatch(compute), compute);
-    this.#doubted.delete(uid);
+  async #stands({ metadata }: Compute): Promise<boolean> {
+    if (!this.#doubted.has(metadata.uid)) return true;
+    const standing = await this.#options.cluster.get(computeKind, metadata);
+    if (standing?.metadata.uid !== metadata.uid) return false;
+    this.#doubted.delete(metadata.uid);
+    return true;
   }
 
   /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */

@@ -34,7 +34,7 @@ export class GuardedPatch {
     this.#finalizers = finalizers;
   }
 
-  /** Without a value the annotation is removed. */
+  /** A value is overwritten if it is still the one that was seen. Without a value the annotation is removed. */
   setAnnotation(key: string, value: string | undefined): this {
     if (value === undefined) return this.removeAnnotation(key);
     if (this.#annotations?.get(key) === value) return this;
@@ -43,8 +43,11 @@ export class GuardedPatch {
       this.#annotations = new Map([[key, value]]);
       this.#changes.push({ op: "add", path: "/metadata/annotations", value: { [key]: value } });
     } else {
+      const path = pointer("metadata", "annotations", key);
+      const before = this.#annotations.get(key);
+      if (before !== undefined) this.#changes.push({ op: "test", path, value: before });
       this.#annotations.set(key, value);
-      this.#changes.push({ op: "add", path: pointer("metadata", "annotations", key), value });
+      this.#changes.push({ op: "add", path, value });
     }
     return this;
   }

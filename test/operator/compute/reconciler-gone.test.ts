@@ -138,5 +138,22 @@ test.each([
   reach.sent();
   await run(60_000);
   expect(reach.sent().filter((one) => one.startsWith("PATCH"))).toEqual([]);
-  expect(reach.cluster.requests.at(-1)).toMatchObject({ method: "PATCH", path: expect.stringMatching(/shop$/) });
+  expect(reach.cluster.requests.at(-1)).toMatchObject({ method: "GET", path: expect.stringMatching(/shop$/) });
+});
+
+test("a Compute whose patch was refused as stale has its change sent once it is read, whatever patches come to", async () => {
+  const { reach, reconciler, cache, run, self } = await setUp({ spec: { disabled: false } });
+  reach.reconcile = (one) => reconciler.reconcile(one).catch(() => ({ requeueAfterMs: 1000 }));
+  await run(20_000);
+  cache.seen = self();
+  reach.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+  const [[id, endpoint] = []] = reach.endpoints;
+  if (id === undefined || endpoint === undefined) throw new Error("it has no endpoint");
+  reach.endpoints.set(id, { ...endpoint, current_state: "idle" });
+  await run(60_000);
+  reach.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 403 } : undefined);
+  reach.endpoints.set(id, { ...endpoint, disabled: true });
+  reach.sent();
+  await run(60_000);
+  expect(reach.sent()).toContain(`PATCH ${id}`);
 });

@@ -87,9 +87,10 @@ describe("a patch", () => {
     expect(left.metadata.finalizers).toEqual(["last/one"]);
   });
 
-  test("takes an annotation away only while it has the value seen", async () => {
+  test("takes an annotation away, or overwrites it, only while it has the value seen", async () => {
     const { object, send, read } = await stored({ annotations: { mark: "old" } });
     await send(guardedPatch(object).setAnnotation("mark", "new"));
+    expect(await refusal(send(guardedPatch(object).setAnnotation("mark", "other")))).toBe("stale");
     expect(await refusal(send(guardedPatch(object).removeAnnotation("mark")))).toBe("stale");
     expect((await read()).metadata.annotations).toEqual({ mark: "new" });
     await send(guardedPatch(await read()).removeAnnotation("mark"));

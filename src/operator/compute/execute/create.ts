@@ -71,18 +71,21 @@ function markFor({ mark }: Create, { compute, annotations, clock }: ExecuteConte
     since: timestamp(clock.now()),
     ...(pendingCreate?.branchID === mark.branchID ? pendingCreate : {}),
     ...mark,
+    ...(pendingCreate === undefined ? {} : { posts: (pendingCreate.posts ?? 1) + 1 }),
     // A primary is sent again at once, and the first may still take effect.
     ...(pendingCreate !== undefined && compute.spec.type === "read_write" ? { resent: true } : {}),
   };
 }
 
-/**
- * The mark that stays when this POST was refused: an earlier one may still take effect. One that says so is not taken
- * back: a patch without a reply could arrive when the next POST is on its way.
- */
-function markBefore(mark: PendingCreate, { annotations }: ExecuteContext): PendingCreate | undefined {
+/** The mark of an earlier POST, as it stays when this one was refused. */
+function markBefore(
+  { branchID, resent, posts }: PendingCreate,
+  { annotations }: ExecuteContext,
+): PendingCreate | undefined {
   const { pendingCreate } = annotations;
-  return pendingCreate !== undefined && mark.resent === true ? mark : pendingCreate;
+  if (pendingCreate?.branchID !== branchID) return pendingCreate;
+  // That it was sent again stays too: a patch without a reply could arrive when the next POST is on its way.
+  return { ...pendingCreate, ...(posts === undefined ? {} : { posts }), ...(resent === true ? { resent } : {}) };
 }
 
 async function writeMark(mark: PendingCreate, compute: Compute, { cluster }: ExecuteContext): Promise<Compute> {
@@ -113,7 +116,8 @@ function created(
   operations: Written["operations"],
 ): Outcome {
   // An earlier POST, for a spec that asked for it, may still take effect.
-  const mayDisable = mark.resent === true && marked.status.disabledByUs === true;
+  const isNoted = mark.resent === true && marked.status.disabledByUs === true;
+  const mayDisable = isNoted && endpoint.disabled !== undefined;
   const message = lost ? messages.replacement(endpoint.id) : messages.first(endpoint.id);
   return shown(linked, "Creating", inProgress("Creating", endpoint.id), {
     // A change of the spec during the POST is still to be sent.

@@ -70,10 +70,12 @@ export function restarted(
   { endpointID, value }: Pick<Restart, "endpointID" | "value">,
   { compute, state }: ExecuteContext,
 ): Outcome {
+  // An event has said so already where only the status could not be written.
+  const isNews = state.known.restarted !== value;
   state.restarted(value);
   return shown(compute, "Restarting", restartDone(endpointID), {
     effect: { kind: "restarted", value, operations: [] },
-    events: [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }],
+    events: isNews ? [{ type: "Normal", reason: "Restarted", message: events.restarted(endpointID) }] : [],
   });
 }
 

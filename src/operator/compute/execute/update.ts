@@ -55,15 +55,14 @@ function disablingBy(
   return disabled === false && isNeverShown ? { byUs: false } : {};
 }
 
-/** What is known of a PATCH that disables and was not accepted: a refusal leaves what was noted before it. */
+/** What is known of a PATCH that disables and was not accepted: it leaves what was noted before it. */
 function afterFailedDisable({ kind }: Failure, { compute, state, clock }: ExecuteContext): Outcome["disabling"] {
   const { disabledByUs, unansweredDisables: unanswered = 0 } = compute.status;
   if (kind === "ambiguous") {
     state.disableUnanswered(clock.monotonic());
     return {};
   }
-  const refused = kind === "refused" ? { byUs: disabledByUs === true } : {};
-  return { ...refused, unanswered };
+  return { byUs: disabledByUs === true, unanswered };
 }
 
 function patchEvent({ corrects, endpointID, fields, attributes }: PatchAction): EventInput {

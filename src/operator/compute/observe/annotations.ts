@@ -28,6 +28,8 @@ const pendingCreate = tolerant(
     named: z.literal(true).optional(),
     /** Another POST followed while the outcome of the first was not known: either may still take effect. */
     resent: z.literal(true).optional(),
+    /** How many POSTs it has stood for, if several: each has a mark of its own, so no late patch of another fits. */
+    posts: z.number().optional(),
   }),
 );
 export type PendingCreate = z.output<typeof pendingCreate>;

@@ -62,15 +62,15 @@ function markByStatus(compute: Compute, through: string): PendingCreate {
 }
 
 /**
- * The same of a create in place of a lost endpoint, which the status still names. `Lost` alone is no sign of it: the
- * reason is.
+ * The same of a create in place of a lost endpoint, which the status still names. Only the reason tells that
+ * it was sent.
  */
 export function replacementDroppedUnseen({ compute, annotations }: Subject): PendingCreate | undefined {
-  const { state, endpointID, observedThrough = "" } = compute.status;
+  const { state, endpointID, observedThrough } = compute.status;
   const isMarked = annotations.endpointID !== undefined || annotations.pendingCreate !== undefined;
-  if (hasFinalizer(compute) || isMarked || state !== "Lost" || endpointID === undefined) return undefined;
-  const reason = shownReason(compute);
-  if (reason !== "CreateUnknown" && reason !== "Creating") return undefined;
+  if (hasFinalizer(compute) || isMarked || state !== "Lost" || shownReason(compute) !== "CreateUnknown")
+    return undefined;
+  if (endpointID === undefined || observedThrough === undefined) return undefined;
   return { ...markByStatus(compute, observedThrough), replaces: endpointID };
 }
 

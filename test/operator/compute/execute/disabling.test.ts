@@ -97,7 +97,7 @@ describe("after a PATCH that disables", () => {
       { disabledByUs: true, unansweredDisables: 1 },
       { byUs: true, unanswered: 1 },
     ],
-    ["is to be sent again, it may be", 423, {}, { unanswered: 0 }],
+    ["is to be sent again, it is not ours yet", 423, {}, { byUs: false, unanswered: 0 }],
   ])("and %s", async (_, status, before, expected) => {
     const { acting, send } = changing(true, before);
     acting.answer = () => refusal(status);
@@ -140,15 +140,16 @@ describe("a create", () => {
   });
 
   test.each([
-    ["an earlier one may still take effect, and disable it", true, { disabledByUs: true }, true],
-    ["an earlier one may still take effect, but disables nothing", true, {}, false],
-    ["none was sent before", false, { disabledByUs: true }, false],
-  ])("that made an enabled endpoint: %s", async (_, marked, status, isOurs) => {
+    ["an earlier one may still take effect, and disable it", { disabled: false }, true, { disabledByUs: true }, true],
+    ["an earlier one may, but disables nothing", { disabled: false }, true, {}, false],
+    ["an earlier one may, but nothing would show it", {}, true, { disabledByUs: true }, false],
+    ["none was sent before", { disabled: false }, false, { disabledByUs: true }, false],
+  ])("that made an enabled endpoint: %s", async (_, shows, marked, status, isOurs) => {
     const acting = new Acting();
     const { uid } = acting.stored({ metadata: { annotations: { a: "b" } }, status }).metadata;
     const path = "/metadata/annotations/compute-operator.dev~1pending-create";
     if (marked) acting.write([{ op: "add", path, value: createMark({ uid }) }]);
-    acting.answer = () => json(201, { endpoint: endpoint(), operations: [] });
+    acting.answer = () => json(201, { endpoint: endpoint(shows), operations: [] });
     expect((await create(acting, false)).disabling).toEqual({ byUs: isOurs });
   });
 

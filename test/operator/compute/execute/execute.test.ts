@@ -169,7 +169,7 @@ describe("a create", () => {
     const first = pendingCreateOf(acting.compute());
     expect(first).not.toHaveProperty("named");
     await acting.reconcile(acting.compute());
-    expect(pendingCreateOf(acting.compute())).toEqual({ ...first, named: true, resent: true });
+    expect(pendingCreateOf(acting.compute())).toEqual({ ...first, named: true, resent: true, posts: 2 });
   });
 
   test("of unknown outcome that is sent again and refused keeps its mark as it is, whatever comes late", async () => {

@@ -110,12 +110,32 @@ describe("of a create is remembered", () => {
     expect([known.pendingCreate]).toMatchObject([kept === undefined ? undefined : { seenAt: 0 }]);
   });
 
-  test("a POST of a primary on another branch that is refused keeps its mark: nothing late takes it back", async () => {
+  test("what a refused POST puts back of a mark before it does not fit the mark of the next, however late", async () => {
     const { acting, send } = creating("read_write", { branchID: "br-old" });
+    const { clock } = acting.cluster;
+    acting.cluster.fate = ({ body }) =>
+      /"add"[^}]*br-old[^}]*}"}]$/.test(JSON.stringify(body))
+        ? { kind: "answered", arriveMs: 8000, replyMs: 0 }
+        : undefined;
+    acting.answer = () => refusal(423);
+    const sends = [send()];
+    await clock.advance(5000);
+    acting.answer = () => Promise.reject(new NoResponseError("reset"));
+    sends.push(send());
+    await clock.advance(1000);
+    expect(pendingCreateOf(acting.compute())).toMatchObject({ branchID: "br-main", posts: 3 });
+    await clock.advance(10_000);
+    expect(pendingCreateOf(acting.compute())).toMatchObject({ branchID: "br-main", posts: 3 });
+    const [first, second] = await Promise.allSettled(sends);
+    expect([first?.status, second?.status]).toEqual(["rejected", "fulfilled"]);
+  });
+
+  test("a refused POST puts the mark before it back, which another branch may have", async () => {
+    const { acting, send } = creating("read_write", { branchID: "br-old" });
+    const before = acting.annotation("pending-create");
     acting.answer = () => refusal(423);
     await send();
-    expect(pendingCreateOf(acting.compute())).toMatchObject({ branchID: "br-main", resent: true });
-    expect(acting.effects.slice(-1)).toEqual(["POST service/endpoints"]);
+    expect(JSON.parse(acting.annotation("pending-create") ?? "")).toEqual(JSON.parse(before ?? ""));
   });
 
   test("a second POST of a primary whose mark says so already writes no mark, only proves that it stands", async () => {

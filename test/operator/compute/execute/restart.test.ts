@@ -70,6 +70,8 @@ describe("a restart", () => {
       events: [{ reason: "Restarted" }],
     });
     expect(acting.effects).toEqual(["GET service/operations"]);
+    // Where only its status could not be written, it is done again and told once.
+    expect(await acting.reconcile(self, seen())).toMatchObject({ effect: { kind: "restarted" }, events: [] });
   });
 
   test("that was refused keeps the mark of one before it whose reply was lost: that may be what is in the way", async () => {

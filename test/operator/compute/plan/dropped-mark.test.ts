@@ -55,9 +55,13 @@ test("so is one of a create in place of a lost endpoint, with the link that the 
     plan(...input({ compute: compute({ guarded: false, shows: "CreateUnknown", status, ...fields }) }));
   const mark = { uid: uidOf("a"), branchID: "br-main", through: "here", replaces: "ep-gone" };
   expect(replaced({})).toMatchObject({ kind: "link", endpointID: "ep-gone", news: "none", keepsMark: mark });
-  expect(replaced({ shows: "Creating" })).toMatchObject({ kind: "link", keepsMark: mark });
-  // No create was sent yet, or the endpoint is not lost.
-  for (const fields of [{ shows: "EndpointLost" }, { status: { ...status, state: "Active" } }] as const) {
+  // No create was sent yet, as where it waits for its project, or the endpoint is not lost.
+  const others = [
+    { shows: "EndpointLost" },
+    { shows: "Creating" },
+    { status: { ...status, state: "Active" } },
+  ] as const;
+  for (const fields of others) {
     expect(replaced(fields)).toMatchObject({ kind: "link", endpointID: "ep-gone" });
     expect(replaced(fields)).not.toHaveProperty("keepsMark");
   }
