@@ -157,7 +157,7 @@ export class ReconcileState {
 
   /** A POST got no usable answer: the time until another may be sent runs from here. */
   createUnanswered(mark: PendingCreate, now: number): void {
-    this.#known.pendingCreate = { since: mark.since, seenAt: now, mark };
+    this.#known.pendingCreate = { since: mark.since, seenAt: now, mark, unansweredPosts: mark.posts ?? 1 };
   }
 
   /** An endpoint is taken over: the service has accepted nothing for it yet. */

@@ -26,12 +26,14 @@ export class FleetGuard {
   readonly #register: Register;
   readonly #report: (promise: string, message: string) => void;
   #witness: Witness;
-  /** Uids of Computes of clusters that are lost. */
-  readonly #lost = new Set<string>();
+  /** By uid, when each Compute of a lost cluster was lost. */
+  readonly #lost = new Map<string, number>();
   /** When a write to each endpoint was last carried out. */
   readonly #writtenAt = new Map<string, number>();
   /** When each endpoint was last moved, and from where. */
   readonly #moved = new Map<string, { at: number; from: string }>();
+  /** The endpoint that each Compute's signature was last sent for. */
+  readonly #sentFor = new Map<string, string>();
   /** Which endpoint each Compute last signed, and when. */
   readonly #signed = new Map<string, { at: number; endpointID: string }>();
 
@@ -62,7 +64,7 @@ export class FleetGuard {
 
   /** The cluster is lost with these Computes; what follows is another. */
   lost(computes: readonly KubeObject[]): void {
-    for (const { metadata } of computes) this.#lost.add(metadata.uid);
+    for (const { metadata } of computes) this.#lost.set(metadata.uid, this.#clock.monotonic());
     this.#witness = this.#newWitness();
   }
 
@@ -81,6 +83,8 @@ export class FleetGuard {
     if (kind === "create") this.#checkCreate(name, endpoints, view);
     if (target === undefined) return;
     if (kind === "patch" && name !== undefined) {
+      const signer = signatureIn(name)?.uid;
+      if (signer !== undefined) this.#sentFor.set(signer, target.id);
       const wrong = this.#asListed(target).map((one) => wrongSigning(one, name, endpoints.map(shown), view));
       if (!wrong.includes(undefined)) this.#report("signatures", wrong[0] ?? "");
     }
@@ -114,13 +118,15 @@ export class FleetGuard {
   }
 
   /**
-   * Whether another signature was written over that of a Compute, as by a late request of a lost cluster: its operator
-   * cannot tell that from a second cluster that lives, and signs nothing back.
+   * Whether another signature was written over that of a Compute, or a late request of a lost cluster wrote its own
+   * before ours could arrive: the operator cannot tell that from a second cluster that lives, and signs nothing back.
    */
   isSignedOver(uid: string, endpoints: readonly StoredEndpoint[]): boolean {
-    const signed = this.#signed.get(uid);
-    const name = endpoints.find(({ id }) => id === signed?.endpointID)?.name;
-    return name !== undefined && signatureIn(name)?.uid !== uid;
+    const endpointID = this.#sentFor.get(uid);
+    const signer = signatureIn(endpoints.find(({ id }) => id === endpointID)?.name)?.uid;
+    if (signer === undefined || signer === uid) return false;
+    const wasLate = (this.#signed.get(signer)?.at ?? 0) > (this.#lost.get(signer) ?? Number.POSITIVE_INFINITY);
+    return this.#signed.get(uid)?.endpointID === endpointID || wasLate;
   }
 
   /** Whether the last list may still have shown the Compute's signature, which another write to the name replaced. */

@@ -29,7 +29,7 @@ export interface Scene {
   forgotten: ReadonlySet<string>;
   /** Whether operators run with `--fleet`. */
   inFleet: boolean;
-  /** Whether another signature was written over that of a Compute. */
+  /** Whether another signature was written over that of a Compute, or in its place. */
   isSignedOver: (uid: string) => boolean;
   /** What a Compute is to take over, beyond doubt. */
   toTakeOver: (compute: KubeObject) => StoredEndpoint | undefined;

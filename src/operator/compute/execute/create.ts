@@ -3,6 +3,7 @@ import { guardedPatch } from "../../kube/json-patch.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { finalizers, annotations as keys } from "../../resources/names.ts";
+import { sameJSON } from "../../resources/record.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
@@ -64,17 +65,21 @@ function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): 
   return name === attributes.name || uidOfMarker(name ?? "") === undefined;
 }
 
-function markFor({ mark }: Create, { compute, annotations, clock }: ExecuteContext): PendingCreate {
+function markFor({ mark }: Create, { compute, annotations, clock, state }: ExecuteContext): PendingCreate {
   const { pendingCreate } = annotations;
-  return {
+  const next = {
     uid: compute.metadata.uid,
     since: timestamp(clock.now()),
     ...(pendingCreate?.branchID === mark.branchID ? pendingCreate : {}),
     ...mark,
-    ...(pendingCreate === undefined ? {} : { posts: (pendingCreate.posts ?? 1) + 1 }),
     // A primary is sent again at once, and the first may still take effect.
-    ...(pendingCreate !== undefined && compute.spec.type === "read_write" ? { resent: true } : {}),
+    ...(pendingCreate !== undefined && compute.spec.type === "read_write" ? { resent: true as const } : {}),
   };
+  if (pendingCreate === undefined) return next;
+  // Nothing was put back after a POST without an answer, and nothing is to be after this one: no late patch can fit.
+  const isUnanswered = state.known.pendingCreate?.unansweredPosts === (pendingCreate.posts ?? 1);
+  if (isUnanswered && sameJSON(next, pendingCreate)) return pendingCreate;
+  return { ...next, posts: (pendingCreate.posts ?? 1) + 1 };
 }
 
 /** The mark of an earlier POST, as it stays when this one was refused. */
@@ -85,7 +90,7 @@ function markBefore(
   const { pendingCreate } = annotations;
   if (pendingCreate?.branchID !== branchID) return pendingCreate;
   // That it was sent again stays too: a patch without a reply could arrive when the next POST is on its way.
-  return { ...pendingCreate, ...(posts === undefined ? {} : { posts }), ...(resent === true ? { resent } : {}) };
+  return { ...pendingCreate, ...(resent === true ? { resent } : {}), ...(posts === undefined ? {} : { posts }) };
 }
 
 async function writeMark(mark: PendingCreate, compute: Compute, { cluster }: ExecuteContext): Promise<Compute> {
