@@ -20,8 +20,6 @@ type Reply = () => ReturnType<typeof reply>;
 const most = { first: 12, later: 6 };
 /** A busy project is tried every ten seconds. */
 const mostIfBusy = { first: 37, later: 31 };
-/** Of two answers in turn, each has its own waits. */
-const twice = ({ first, later }: typeof most) => ({ first: 2 * first, later: 2 * later });
 
 const replies: [string, Reply[], typeof most][] = [
   ["no answer", [none], most],
@@ -33,9 +31,9 @@ const replies: [string, Reply[], typeof most][] = [
     most,
   ]),
   ["HTTP 423", [refusal(423)], mostIfBusy],
-  ["no answer and HTTP 423 in turn", [none, refusal(423)], twice(mostIfBusy)],
-  ["no answer and HTTP 422 in turn", [none, refusal(422)], twice(most)],
-  ["no answer and HTTP 503 in turn", [none, refusal(503)], twice(most)],
+  ["no answer and HTTP 423 in turn", [none, refusal(423)], mostIfBusy],
+  ["no answer and HTTP 422 in turn", [none, refusal(422)], most],
+  ["no answer and HTTP 503 in turn", [none, refusal(503)], most],
 ];
 
 describe.each<[string, boolean, (world: SmallWorld) => void]>([

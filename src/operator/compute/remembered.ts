@@ -14,7 +14,10 @@ export interface Remembered {
   laidOver?: { at: number; before: number };
   /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
   firstListAfter: number;
-  pendingCreate?: KnownCreate | undefined;
+  /** The pending create, since when this process has known it, and the first list since that lacks the endpoint. */
+  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: PendingCreate } | undefined;
+  /** The `posts` of the create's mark that this process wrote last, if neither its POST nor another patch followed. */
+  unsentPosts?: number | undefined;
   /** The endpoint last proved ours: what kubectl replace drops of the proof is restored from here. */
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> } | undefined;
   /** The endpoint that this process created and no list has shown yet, and when the service answered with it. */
@@ -64,16 +67,6 @@ export interface Remembered {
   enteredAt?: number;
   /** The value of `reconcileRequestedAt` that lists are being renewed for. */
   handledReconcileRequest?: string | undefined;
-}
-
-/** The pending create, since when this process has known it, and the first list since that lacks the endpoint. */
-interface KnownCreate {
-  since: string;
-  seenAt: number;
-  firstListWithout?: number;
-  mark?: PendingCreate;
-  /** What the mark counted when a POST got no answer: that is where the mark still stands. */
-  unansweredPosts?: number;
 }
 
 /** An accepted PATCH. */

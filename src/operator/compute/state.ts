@@ -55,10 +55,8 @@ export class ReconcileState {
   saw({ pendingCreate: mark }: Annotations, now: number): void {
     if (mark === undefined) return;
     const { pendingCreate } = this.#known;
-    this.#known.pendingCreate = {
-      ...(pendingCreate?.since === mark.since ? pendingCreate : { since: mark.since, seenAt: now }),
-      mark,
-    };
+    const earlier = pendingCreate?.since === mark.since ? pendingCreate : { since: mark.since, seenAt: now };
+    this.#known.pendingCreate = { ...earlier, mark };
   }
 
   /**
@@ -155,9 +153,14 @@ export class ReconcileState {
     if (!resent) this.#known.pendingCreate = undefined;
   }
 
+  /** The mark of a create is about to be written; `undefined`: a POST or another patch follows it. */
+  createMarked(posts: number | undefined): void {
+    this.#known.unsentPosts = posts;
+  }
+
   /** A POST got no usable answer: the time until another may be sent runs from here. */
   createUnanswered(mark: PendingCreate, now: number): void {
-    this.#known.pendingCreate = { since: mark.since, seenAt: now, mark, unansweredPosts: mark.posts ?? 1 };
+    this.#known.pendingCreate = { since: mark.since, seenAt: now, mark };
   }
 
   /** An endpoint is taken over: the service has accepted nothing for it yet. */
@@ -250,18 +253,12 @@ export class ReconcileState {
     this.#known.wasBusy = isBusy;
   }
 
-  /**
-   * Holds a status back, unless it has waited long enough; returns whether it waits. `isNew`: of a write just accepted.
-   */
-  hold(
-    outcome: Outcome,
-    { isNew, endpoint }: { isNew: boolean; endpoint?: Endpoint | undefined },
-    now: number,
-  ): boolean {
+  /** Holds a status back, unless it waited long enough; returns whether it waits. `isNew`: of a write just accepted. */
+  hold(outcome: Outcome, news: { isNew: boolean; endpoint?: Endpoint | undefined }, now: number): boolean {
     const { compute, condition, effect } = outcome;
-    const dueAt = heldUntil(this.#known, { compute, isNew }, now);
+    const dueAt = heldUntil(this.#known, { compute, isNew: news.isNew }, now);
     if (now >= dueAt) return false;
-    const lasting = effect.kind === "accepted" ? { ...effect, endpoint } : effect;
+    const lasting = effect.kind === "accepted" ? { ...effect, endpoint: news.endpoint } : effect;
     this.#known.held = { generation: generationOf(compute), condition, effect: lasting, dueAt };
     return true;
   }

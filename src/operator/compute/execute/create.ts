@@ -12,7 +12,7 @@ import { generationOf } from "../observe/observation.ts";
 import { createdProof } from "../observe/ownership.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
-import { inProgress, noAnswer } from "../status/messages/conditions.ts";
+import { inProgress } from "../status/messages/conditions.ts";
 import { created as messages } from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
@@ -28,7 +28,9 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
   const { client, lister } = access;
   const recorded = await recordDisabling(action.attributes, context);
   const mark = markFor(action, context);
+  state.createMarked(mark.posts ?? 1);
   const marked = await writeMark(mark, recorded, context);
+  state.createMarked(undefined);
   const { observed } = lister;
   const answer = await client.createEndpoint(compute.spec.projectID, { endpoint: action.attributes }, signal);
   // An endpoint that was there already is not what this POST created.
@@ -44,16 +46,14 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
   }
   const failure: Failure =
     answer.kind === "ok" ? { kind: "ambiguous", message: "an answer to something else" } : answer;
-  if (failure.kind === "ambiguous") {
-    // The outcome can only be seen in lists from now on.
-    state.createUnanswered(mark, clock.monotonic());
-    return shown(marked, "CreateUnknown", noAnswer);
-  }
+  if (failure.kind === "ambiguous") state.createUnanswered(mark, clock.monotonic());
+  // Also if the patch below fails, the same POST does not follow at once.
+  const outcome = recordFailedWrite(action, failure, requests.create(branchIDOf(compute)), marked, context, access);
+  if (failure.kind === "ambiguous") return outcome;
   // This POST did nothing. An earlier one may still take effect: only lists can tell, and its mark stays.
   const earlier = markBefore(mark, context);
   const patch = guardedPatch(marked).setAnnotation(keys.pendingCreate, earlier && JSON.stringify(earlier));
-  const unmarked = await patched(cluster, patch, marked);
-  return recordFailedWrite(action, failure, requests.create(branchIDOf(compute)), unmarked, context, access);
+  return { ...outcome, compute: await patched(cluster, patch, marked) };
 }
 
 /**
@@ -76,9 +76,9 @@ function markFor({ mark }: Create, { compute, annotations, clock, state }: Execu
     ...(pendingCreate !== undefined && compute.spec.type === "read_write" ? { resent: true as const } : {}),
   };
   if (pendingCreate === undefined) return next;
-  // Nothing was put back after a POST without an answer, and nothing is to be after this one: no late patch can fit.
-  const isUnanswered = state.known.pendingCreate?.unansweredPosts === (pendingCreate.posts ?? 1);
-  if (isUnanswered && sameJSON(next, pendingCreate)) return pendingCreate;
+  // Its patch got no reply, and was carried out: what nothing has followed stands, or each try would have the next.
+  const isUnsent = state.known.unsentPosts === (pendingCreate.posts ?? 1);
+  if (isUnsent && sameJSON(next, pendingCreate)) return pendingCreate;
   return { ...next, posts: (pendingCreate.posts ?? 1) + 1 };
 }
 

@@ -6,7 +6,7 @@ import { pauseMessage } from "../../service-client/request-reservation.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
-import { waiting as messages } from "../status/messages/conditions.ts";
+import { waiting as messages, noAnswer } from "../status/messages/conditions.ts";
 import { meaningOf, patchRefused } from "../status/messages/failures.ts";
 import { reasons, requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
@@ -19,6 +19,8 @@ const progressOf = {
   restart: "Restarting",
   delete: "Deleting",
 } as const;
+
+const createUnknown = { reason: "CreateUnknown", message: noAnswer } as const;
 
 /** A longer wait for the budget or for the end of a pause, in milliseconds, is reported. */
 const longWaitMs = 5000;
@@ -73,7 +75,9 @@ export function recordFailedWrite(
 ): Outcome {
   // It was not sent, and is planned again for the current key and address.
   if (failure.kind === "superseded") return unchanged(compute, { requeue: after(1) });
-  const { reason, message: meaning } = meaningOf(failure, doing);
+  // What became of a create can only be seen in lists.
+  const isUnknown = write.kind === "create" && failure.kind === "ambiguous";
+  const { reason, message: meaning } = isUnknown ? createUnknown : meaningOf(failure, doing);
   // A failure that is retried with backoff needs no way out.
   const said = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
   const identity = identityOf(write, generationOf(compute));

@@ -13,7 +13,8 @@ import type { ComputePatcher, ExecuteContext } from "./context.ts";
 export type MetadataAction = Extract<Action, { kind: "link" | "clearPending" | "restorePending" | "release" }>;
 
 export async function patchMetadata(action: MetadataAction, context: ExecuteContext): Promise<Outcome> {
-  const { compute, cluster } = context;
+  const { compute, cluster, state } = context;
+  state.createMarked(undefined);
   switch (action.kind) {
     case "link":
       return link(action, context);

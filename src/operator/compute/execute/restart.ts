@@ -19,13 +19,16 @@ import { noted, patched } from "./patch-metadata.ts";
 
 type Restart = Extract<Action, { kind: "restart" }>;
 
+/** Marks give their time in whole seconds. */
+const aSecondMs = 1000;
+
 /** Mark, then POST: a restart whose reply is lost then differs from one that was never sent. */
 export async function restartEndpoint(
   action: Restart,
   context: ExecuteContext,
   access: ServiceAccess,
 ): Promise<Outcome> {
-  const { compute, annotations, state, signal, cluster } = context;
+  const { compute, annotations, state, clock, signal, cluster } = context;
   const { lister, client } = access;
   const { endpointID, value } = action;
   const seen = lister.listing?.endpoints.find(({ id }) => id === endpointID);
@@ -58,11 +61,19 @@ export async function restartEndpoint(
     state.restarted(value);
     return unchanged(marked, { effect: { kind: "restarted", value, operations: [] } });
   }
+  // If it could not be asked just now, it is asked soon, and not only when a refused write is repeated.
+  const outcome = recordFailedWrite(action, resting === false ? answer : resting, doing, marked, context, access);
   // This POST did nothing. An earlier one of unknown outcome may be why it was refused: the mark of that stays.
   const patch = guardedPatch(marked).setAnnotation(keys.pendingRestart, earlier && JSON.stringify(earlier));
-  const unmarked = await patched(cluster, patch, marked);
-  // If it could not be asked just now, it is asked soon, and not only when a refused write is repeated.
-  return recordFailedWrite(action, resting === false ? answer : resting, doing, unmarked, context, access);
+  try {
+    return { ...outcome, compute: await patched(cluster, patch, marked) };
+  } catch (error) {
+    // It may arrive late, and must not fit the next mark: that is of another second.
+    const { failedWrite } = state.known;
+    const now = clock.monotonic();
+    if (failedWrite && failedWrite.until < now + aSecondMs) state.failed(failedWrite, aSecondMs, now);
+    throw error;
+  }
 }
 
 /** A marked restart that shows at the service is done. */

@@ -168,15 +168,16 @@ describe("a create", () => {
     await acting.reconcile(self, { list: { markers: "unknown" } });
     const first = pendingCreateOf(acting.compute());
     expect(first).not.toHaveProperty("named");
+    await acting.cluster.clock.advance(1000);
     await acting.reconcile(acting.compute());
     expect(pendingCreateOf(acting.compute())).toEqual({ ...first, named: true, resent: true, posts: 2 });
   });
 
   test("of unknown outcome that is sent again and refused keeps its mark as it is, whatever comes late", async () => {
     const acting = new Acting();
-    const self = acting.stored();
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
-    await acting.reconcile(self);
+    await acting.reconcile(acting.stored());
+    await acting.cluster.clock.advance(1000);
     acting.answer = () => refusal(409, "read_write endpoint already exists", "ENDPOINTS_LIMIT_EXCEEDED");
     expect((await acting.reconcile(acting.compute())).condition).toMatchObject({ reason: "PrimaryExists" });
     expect(pendingCreateOf(acting.compute())).toMatchObject({ resent: true });
