@@ -38,6 +38,8 @@ async function afterRounds(stage: Stage, text: string, rounds: number): Promise<
     await inventory.refresh();
     const { action, observed } = await dryRun(inventory, one, ports.clock);
     await carryOut(action, observed, { inventory, tracked: one, clock: ports.clock });
+    // A write that failed is not sent again before.
+    await new Promise<void>((resolve) => stage.time.after(1000, resolve));
   }
   return one.compute;
 }

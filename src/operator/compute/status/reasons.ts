@@ -60,7 +60,7 @@ export const reasons = {
   ProjectBusy: { ...retried, retryWrite: true },
   RateLimited: { ...hindered, reaches: "first", retryWrite: true },
   ServiceUnavailable: { ...hindered, reaches: "first", retryWrite: true },
-  CreateUnknown: retried,
+  CreateUnknown: { ...retried, retryWrite: true },
   Unauthorized: { ...hindered, look: "slow", reaches: "no", apply: "fail" },
   Forbidden: { ...hindered, look: "patient", reaches: "no", apply: "fail" },
   ConnectionNotFound: { ...hindered, look: "slow" },

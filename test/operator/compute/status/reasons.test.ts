@@ -73,7 +73,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     ProjectBusy         yes    -      wait  retried
     RateLimited         first  error  wait  retried
     ServiceUnavailable  first  error  wait  retried
-    CreateUnknown       yes    -      wait  -
+    CreateUnknown       yes    -      wait  retried
     Unauthorized        no     error  fail  -
     Forbidden           no     error  fail  -
     ConnectionNotFound  yes    error  wait  -
