@@ -51,6 +51,13 @@ export const serviceLine = newCommand(
   )
   .addOption(
     flag(
+      "--domain <NAME>",
+      "hosts of computes are <id>.NAME and <id>-pooler.NAME; with --postgres: TLS with a certificate for them",
+      domain,
+    ),
+  )
+  .addOption(
+    flag(
       "--temporary-disk-scale <N>",
       "with --postgres: size of the disk for temporary files, as a factor of the normal one, such as 0.001",
       positive,
@@ -74,6 +81,7 @@ const values = {
   postgresBin: z.string().optional(),
   postgresUser: z.string().optional(),
   postgresAdvertise: z.string().optional(),
+  domain: z.string().optional(),
   temporaryDiskScale: z.number(),
   strictSpec: z.boolean(),
 };
@@ -101,6 +109,13 @@ function address(value: string, name: string): string {
   const port = Number(/:(\d{1,5})$/.exec(value)?.[1] ?? 0);
   if (port >= 1 && port <= 65_535 && URL.canParse(`http://${value}`) && !/[/?#@]/.test(value)) return value;
   throw new BadFlag(`${name} must be an address such as db.example.com:5432, not ${JSON.stringify(value)}`);
+}
+
+/** The name of a domain; with the longest id before it, it is still a name of DNS. */
+function domain(value: string, name: string): string {
+  const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+  if (value.length <= 180 && new RegExp(`^${label}(?:\\.${label})*$`).test(value)) return value;
+  throw new BadFlag(`${name} must be a domain in lower case such as db.example.com, not ${JSON.stringify(value)}`);
 }
 
 function positive(value: string, name: string): number {

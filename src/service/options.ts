@@ -10,6 +10,8 @@ export interface ServiceOptions {
   rateLimits: RateLimits | undefined;
   /** Whether an operation in a project refuses other changes of its computes with 423, as at the public service. */
   projectLock: boolean;
+  /** Below which computes have their host names; `undefined`: the vendor's. */
+  domain: string | undefined;
 }
 
 export interface RateLimits {
@@ -25,4 +27,5 @@ export const defaultOptions: ServiceOptions = {
   faults: false,
   rateLimits: { perMinute: 700, perSecondAndRoute: 40 },
   projectLock: true,
+  domain: undefined,
 };

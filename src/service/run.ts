@@ -7,6 +7,7 @@ import type { ServiceOptions } from "./options.ts";
 import { PostgresUnusable } from "./postgres/failure.ts";
 import { Postgres } from "./postgres/postgres.ts";
 import type { Processes } from "./postgres/processes.ts";
+import { defaultPort } from "./projects/roles.ts";
 import { refusals } from "./refusal.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
@@ -36,6 +37,7 @@ export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSp
   postgresBin?: string | undefined;
   postgresUser?: string | undefined;
   postgresAdvertise?: string | undefined;
+  domain?: string | undefined;
   temporaryDiskScale: number;
 }
 
@@ -79,6 +81,8 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     if (postgres) {
       const { host, port } = postgres.backend.address;
       ports.stdout(`Postgres: ${bracketed(host)}:${port}`);
+      ports.stdout(`Certificate authority: ${postgres.authorityFile}`);
+      if (options.domain !== undefined && port !== defaultPort) ports.stderr(portWarning(port));
     }
     if (options.readyFile !== undefined) announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
@@ -101,12 +105,17 @@ function openPostgres(options: RunOptions, ports: RunPorts, store: Store): Promi
     host: options.host,
     port: options.postgresPort,
     advertise: options.postgresAdvertise,
+    domain: options.domain,
     binaries: options.postgresBin,
     user: options.postgresUser,
     data: options.data,
     temporaryDiskScale: options.temporaryDiskScale,
   };
   return Postgres.open(settings, { ...ports, store, onError: (error) => reportTo(ports, error) });
+}
+
+function portWarning(port: number): string {
+  return `The vendor's tools build addresses from a compute's host and port ${defaultPort}, but clients of Postgres connect to port ${port}: they need it beside the host, or the service needs --postgres-port ${defaultPort}.`;
 }
 
 function reportTo(ports: RunPorts, error: unknown): void {
@@ -120,7 +129,7 @@ function make(
   store: Store,
   postgres: Postgres | undefined,
 ): Service {
-  const { timeScale, strictSpec, faults, projectLock, rateLimits, testControls } = options;
+  const { timeScale, strictSpec, faults, projectLock, rateLimits, testControls, domain } = options;
   const clock = new AdvanceableClock(ports.clock);
   return createService({
     clock,
@@ -128,7 +137,7 @@ function make(
     ids: ports.ids,
     store,
     ...(postgres && { behind: postgres }),
-    options: { timeScale, strictSpec, faults, projectLock, ...(!rateLimits && { rateLimits: undefined }) },
+    options: { timeScale, strictSpec, faults, projectLock, domain, ...(!rateLimits && { rateLimits: undefined }) },
     ...(testControls && {
       testControls: {
         applySeed: (context: ServiceContext, at: number) => beginning.applySeed(context, at),

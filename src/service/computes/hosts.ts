@@ -1,17 +1,22 @@
-/** The domain of all computes. */
-const domain = "neon.tech";
+import type { ServiceOptions } from "../options.ts";
 
-/** `aws-us-east-2` → `us-east-2.aws.neon.tech`: region first, then cloud. */
-export function proxyHost(regionId: string): string {
+/** The domain of all computes, unless the service has one of its own. */
+const publicDomain = "neon.tech";
+
+type Domain = Pick<ServiceOptions, "domain">;
+
+/** The service's own domain, or the vendor's: `aws-us-east-2` → `us-east-2.aws.neon.tech`, region first, then cloud. */
+export function proxyHost({ domain }: Domain, regionId: string): string {
+  if (domain !== undefined) return domain;
   const [cloud, ...region] = regionId.split("-");
-  return `${region.join("-")}.${cloud}.${domain}`;
+  return `${region.join("-")}.${cloud}.${publicDomain}`;
 }
 
-export function endpointHost(endpointId: string, regionId: string): string {
-  return `${endpointId}.${proxyHost(regionId)}`;
+export function endpointHost(options: Domain, endpointId: string, regionId: string): string {
+  return `${endpointId}.${proxyHost(options, regionId)}`;
 }
 
 /** The host of the connection pooler: the endpoint's id with `-pooler`. */
-export function poolerHost(endpointId: string, regionId: string): string {
-  return `${endpointId}-pooler.${proxyHost(regionId)}`;
+export function poolerHost(options: Domain, endpointId: string, regionId: string): string {
+  return endpointHost(options, `${endpointId}-pooler`, regionId);
 }

@@ -8,7 +8,7 @@ import { endpointHost, proxyHost } from "./hosts.ts";
 export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, regionId: string) {
   const shown = {
     id: endpoint.id,
-    host: endpointHost(endpoint.id, regionId),
+    host: endpointHost(context.options, endpoint.id, regionId),
     project_id: endpoint.projectId,
     branch_id: endpoint.branchId,
     region_id: regionId,
@@ -25,7 +25,7 @@ export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, 
     ...(endpoint.lastActive !== undefined && { last_active: timestamp(endpoint.lastActive) }),
     created_at: timestamp(endpoint.createdAt),
     updated_at: timestamp(endpoint.updatedAt),
-    proxy_host: proxyHost(regionId),
+    proxy_host: proxyHost(context.options, regionId),
   };
   if (context.options.strictSpec) return shown;
   return {

@@ -47,6 +47,8 @@ export function configText({ limits, port, sockets, temporaryDiskKiB, settings, 
     unix_socket_directories: sockets,
     unix_socket_permissions: "0700",
     max_connections: String(limits.maxConnections),
+    // Of the three places that Postgres keeps for superusers, the session that looks up passwords holds one.
+    superuser_reserved_connections: "2",
     max_worker_processes: String(limits.maxWorkerProcesses),
     shared_buffers: `${sharedBuffersMB(limits)}MB`,
     huge_pages: "off",

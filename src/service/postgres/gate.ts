@@ -11,6 +11,7 @@ import { Rejection } from "./proxy/rejection.ts";
 import type { DrivenService } from "./runner.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import type { Sockets } from "./sockets.ts";
+import type { Verifiers } from "./verifiers.ts";
 
 /** How exact `last_active` is while clients come and go, in milliseconds: each writing of it goes to the disk. */
 const activityMs = 1000;
@@ -24,6 +25,7 @@ export interface GatePorts {
   poolers: Poolers | undefined;
   sockets: Sockets;
   sessions: Sessions;
+  verifiers: Verifiers;
 }
 
 /** Lets clients in: wakes their compute, waits for its server, and keeps account of who is there. */
@@ -52,7 +54,7 @@ export class Gate {
     try {
       for (let tries = 0; tries < mostTries; tries += 1) {
         const running = await this.#awake(session.endpointId);
-        if (running) return { socket: await this.#socketFor(session, running), leave: () => this.#leave(session) };
+        if (running) return await this.#admission(session, running);
         this.#service.change((context, at) => this.#wake(context, session, at));
       }
       throw new Rejection("57P03", `compute ${target.endpointId} is suspended again and again: try later`);
@@ -102,12 +104,17 @@ export class Gate {
     });
   }
 
-  async #socketFor({ endpointId, pooled }: Session, running: Running): Promise<string> {
-    const { poolers, sockets } = this.#ports;
-    if (!pooled || !poolers) return sockets.path(running.config.port);
-    return poolers.socketBefore(endpointId, running).catch((error: unknown) => {
-      throw error instanceof ServerFailed ? new Rejection("57P03", error.message) : error;
-    });
+  async #admission(session: Session, running: Running): Promise<Admission> {
+    const { poolers, sockets, verifiers } = this.#ports;
+    const { endpointId, pooled } = session;
+    const usesPooler = pooled && poolers !== undefined;
+    return {
+      socket: usesPooler
+        ? await poolers.socketBefore(endpointId, running).catch(asRejection)
+        : sockets.path(running.config.port),
+      verifierOf: (role) => verifiers.of(running, role).catch(asRejection),
+      leave: () => this.#leave(session),
+    };
   }
 
   /** The compute's server as soon as it is up; `undefined` where it was suspended after all. */
@@ -148,6 +155,10 @@ type State =
   | { kind: "asleep" }
   | { kind: "changing" }
   | { kind: "rejected"; rejection: Rejection };
+
+function asRejection(error: unknown): never {
+  throw error instanceof ServerFailed ? new Rejection("57P03", error.message) : error;
+}
 
 function unknown(endpointId: string): Rejection {
   return new Rejection("08004", `there is no compute ${endpointId}: it was deleted, or its id is misspelt`);

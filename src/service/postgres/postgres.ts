@@ -1,4 +1,3 @@
-import { chmod, readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
@@ -7,6 +6,7 @@ import type { Store } from "../store/store.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branch-copies.ts";
 import { PostgresCatalog } from "./catalog.ts";
+import { authorityPath, certificateBy, servedNames } from "./certificates.ts";
 import { DriverAccess } from "./driver/driver-access.ts";
 import { messageOf, PostgresUnusable } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
@@ -15,13 +15,13 @@ import { Home } from "./home.ts";
 import { findPooler } from "./pooler.ts";
 import { Poolers } from "./poolers.ts";
 import type { Processes } from "./processes.ts";
-import { type Certificate, selfSigned } from "./proxy/certificate.ts";
 import { type Admission, Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { type DrivenService, OperationRunner } from "./runner.ts";
 import { Sessions } from "./sessions.ts";
 import { Sockets } from "./sockets.ts";
 import { serverUser, Templates } from "./templates.ts";
+import { Verifiers } from "./verifiers.ts";
 
 export interface PostgresSettings {
   /** Where clients connect. */
@@ -29,6 +29,8 @@ export interface PostgresSettings {
   port: number;
   /** What URIs name instead, as `HOST:PORT`. */
   advertise: string | undefined;
+  /** Below which each compute has a host name of its own. */
+  domain: string | undefined;
   /** The directory of `postgres` and `initdb`. */
   binaries: string | undefined;
   /** The user that servers run as, where the service is root. */
@@ -54,6 +56,8 @@ export class Postgres {
   readonly backend: PostgresBackend;
   readonly catalog: PostgresCatalog;
   readonly driverAccess: DriverAccess;
+  /** The certificate of the authority that clients trust. */
+  readonly authorityFile: string;
   readonly #ports: PostgresPorts;
   readonly #settings: PostgresSettings;
   readonly #home: Home;
@@ -88,11 +92,18 @@ export class Postgres {
     }
   }
 
-  static async #listening(settings: PostgresSettings, ports: PostgresPorts, parts: Parts): Promise<Postgres> {
+  static async #listening(
+    settings: PostgresSettings,
+    ports: PostgresPorts,
+    parts: Omit<Parts, "authorityFile">,
+  ): Promise<Postgres> {
     let opened: Postgres | undefined;
+    const place = authorityPath(settings.data, parts.home.root);
+    const names = servedNames(settings.domain, addressOf(settings, settings.port).host);
+    const { certificate, authorityFile } = await certificateBy(place, names, ports.clock.now());
     const proxy = new Proxy({
       clock: ports.clock,
-      certificate: await certificateIn(parts.home.root, ports.clock.now()),
+      certificate,
       admit: (target) => admit(opened, target),
       onError: ports.onError,
     });
@@ -102,12 +113,13 @@ export class Postgres {
         `cannot listen for Postgres on ${host}, port ${settings.port}: ${messageOf(error)}. Choose another with --postgres-port.`,
       );
     });
-    opened = new Postgres(ports, parts, proxy, addressOf(settings, port));
+    opened = new Postgres(ports, { ...parts, authorityFile }, proxy, addressOf(settings, port));
     return opened;
   }
 
   private constructor(ports: PostgresPorts, parts: Parts, proxy: Proxy, address: { host: string; port: number }) {
     this.#ports = ports;
+    this.authorityFile = parts.authorityFile;
     this.#settings = parts.settings;
     this.#home = parts.home;
     this.#templates = parts.templates;
@@ -148,7 +160,8 @@ export class Postgres {
     this.#runner = new OperationRunner(service, fleet, copies, onError);
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
-    this.#gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions });
+    const verifiers = new Verifiers({ sockets, password: this.#password });
+    this.#gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
     this.#runner.begin();
   }
 
@@ -179,6 +192,7 @@ interface Parts {
   home: Home;
   templates: Templates;
   password: string;
+  authorityFile: string;
 }
 
 function admit(postgres: Postgres | undefined, target: Target): Promise<Admission> {
@@ -194,19 +208,6 @@ function addressOf({ host, advertise }: PostgresSettings, port: number): { host:
   }
   const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
   return { host: everywhere[host] ?? host, port };
-}
-
-/** The certificate of earlier runs, so that a client can pin it, or a new one. */
-async function certificateIn(root: string, now: number): Promise<Certificate> {
-  const files = { certificate: join(root, "server.crt"), key: join(root, "server.key") };
-  const read = (file: string) => readFile(file, "utf8").catch(() => undefined);
-  const [certificate, key] = [await read(files.certificate), await read(files.key)];
-  if (certificate !== undefined && key !== undefined) return { certificate, key };
-  const made = selfSigned(["localhost"], now);
-  await writeFile(files.key, made.key, { mode: 0o600 });
-  await writeFile(files.certificate, made.certificate, { mode: 0o644 });
-  await chmod(files.key, 0o600);
-  return made;
 }
 
 function given(env: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -65,7 +65,7 @@ export class SqlClient {
   static async connect(login: Login, longestAnswer = Number.POSITIVE_INFINITY): Promise<SqlClient> {
     const { socket: path, user, password, database, parameters } = login;
     const client = new SqlClient(path, longestAnswer);
-    const scram = new ScramLogin(password, randomBytes(18).toString("base64"));
+    const scram = new ScramLogin({ password }, randomBytes(18).toString("base64"));
     const socket = client.#socket;
     socket.once("error", (error) => client.#end(error.message));
     socket.once("close", () => client.#end("the server closed the connection"));

@@ -6,6 +6,9 @@ import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 
+/** The port of Postgres: URIs need not name it. */
+export const defaultPort = 5432;
+
 /** A connection string. A role that cannot log in has no password in it. */
 export function connectionUri(
   context: ServiceContext,
@@ -16,14 +19,15 @@ export function connectionUri(
   const password = role.login ? `:${context.catalog.passwordOf(role)}` : "";
   const login = `postgresql://${encodeURIComponent(role.name)}${password}`;
   const { address } = context.backend;
-  if (address) {
+  if (address && context.options.domain === undefined) {
     // Addresses have no names of their own to route by, so the parameter names the compute.
     const option = encodeURIComponent(`endpoint=${endpoint.id}${pooled ? "-pooler" : ""}`);
     const place = `${bracketed(address.host)}:${address.port}/${encodeURIComponent(database)}`;
     return `${login}@${place}?options=${option}`;
   }
-  const host = (pooled ? poolerHost : endpointHost)(endpoint.id, project.regionId);
-  return `${login}@${host}/${encodeURIComponent(database)}?sslmode=require`;
+  const host = (pooled ? poolerHost : endpointHost)(context.options, endpoint.id, project.regionId);
+  const port = address && address.port !== defaultPort ? `:${address.port}` : "";
+  return `${login}@${host}${port}/${encodeURIComponent(database)}?sslmode=require`;
 }
 
 function bracketed(host: string): string {
@@ -40,6 +44,7 @@ export function connectionViews(
   const [databases, roles] = [context.catalog.databases(branch.id), context.catalog.roles(branch.id)];
   const [database] = databases;
   const role = roles.find(({ name }) => name === database?.ownerName);
+  const sharedHost = context.options.domain === undefined ? context.backend.address?.host : undefined;
   return {
     connection_uris:
       database && role
@@ -49,8 +54,8 @@ export function connectionViews(
               database: database.name,
               role: role.name,
               password: role.login ? context.catalog.passwordOf(role) : "",
-              host: context.backend.address?.host ?? endpointHost(endpoint.id, project.regionId),
-              pooler_host: context.backend.address?.host ?? poolerHost(endpoint.id, project.regionId),
+              host: sharedHost ?? endpointHost(context.options, endpoint.id, project.regionId),
+              pooler_host: sharedHost ?? poolerHost(context.options, endpoint.id, project.regionId),
             },
           }))
         : [],

@@ -28,7 +28,7 @@ export function projectListView(context: ServiceContext, project: Project, at: n
     cpu_used_sec: usage.computeSeconds,
     locked: false,
     branch_logical_size_limit: limit,
-    proxy_host: proxyHost(project.regionId),
+    proxy_host: proxyHost(context.options, project.regionId),
     created_at: timestamp(project.createdAt),
     updated_at: timestamp(project.updatedAt),
   };

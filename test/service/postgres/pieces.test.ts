@@ -1,4 +1,4 @@
-import { createHmac, pbkdf2Sync, X509Certificate } from "node:crypto";
+import { createHmac, createPrivateKey, pbkdf2Sync, X509Certificate } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { configText, limitsOf, sharedBuffersMB } from "../../../src/service/post
 import { copyTree } from "../../../src/service/postgres/copy-tree.ts";
 import { stopLeftover } from "../../../src/service/postgres/leftover.ts";
 import type { Processes, ProcessFacts } from "../../../src/service/postgres/processes.ts";
-import { selfSigned } from "../../../src/service/postgres/proxy/certificate.ts";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { ScramLogin, scramVerifier } from "../../../src/service/postgres/scram.ts";
 import { temporaryDiskKiB } from "../../../src/service/postgres/temporary-disk.ts";
 import { Turns } from "../../../src/service/postgres/turns.ts";
@@ -85,7 +85,7 @@ describe("SCRAM", () => {
   it("answers a challenge so that the verifier accepts it", () => {
     const salt = Buffer.from("0123456789abcdef");
     const [, stored = ""] = /\$([^$:]+):[^:]*$/.exec(scramVerifier("secret", salt)) ?? [];
-    const login = new ScramLogin("secret", "clientnonce");
+    const login = new ScramLogin({ password: "secret" }, "clientnonce");
     const challenge = `r=clientnonceserver,s=${salt.toString("base64")},i=4096`;
     const [withoutProof = "", proof = ""] = login.final(challenge).split(",p=");
     const salted = pbkdf2Sync("secret", salt, 4096, 32, "sha256");
@@ -98,13 +98,31 @@ describe("SCRAM", () => {
   });
 });
 
-it("makes a certificate that signs itself, for its names", () => {
-  const { certificate, key } = selfSigned(["localhost"], Date.UTC(2026, 0, 1));
-  const read = new X509Certificate(certificate);
-  expect(read.verify(read.publicKey)).toBe(true);
-  expect(read.checkHost("localhost")).toBe("localhost");
-  expect(read.validToDate.getUTCFullYear()).toBe(2035);
-  expect(key).toContain("PRIVATE KEY");
+it("makes a certificate for its names by an authority, which alone may sign", () => {
+  const now = Date.UTC(2026, 0, 1);
+  const authority = newAuthority(now);
+  const { certificate, key } = certificateFor(["localhost", "*.db.test", "127.0.0.1"], authority, now);
+  const [root, leaf] = [new X509Certificate(authority.certificate), new X509Certificate(certificate)];
+  expect([root.ca, leaf.ca]).toEqual([true, false]);
+  expect([leaf.checkIssued(root), leaf.verify(root.publicKey), root.verify(root.publicKey)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(leaf.subjectAltName).toBe("DNS:localhost, DNS:*.db.test, IP Address:127.0.0.1");
+  expect([leaf.checkHost("ep-a.db.test"), leaf.checkHost("db.test")]).toEqual(["*.db.test", undefined]);
+  expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+  expect(leaf.validToDate.getUTCFullYear()).toBe(2035);
+  expect(leaf.checkPrivateKey(createPrivateKey(key))).toBe(true);
+  expect(newAuthority(now).certificate).not.toBe(authority.certificate);
+});
+
+it("makes certificates that can be read, however long they are", () => {
+  const authority = newAuthority(0);
+  for (let length = 1; length <= 63; length += 1) {
+    const { certificate } = certificateFor(["a".repeat(length)], authority, 0);
+    expect(new X509Certificate(certificate).subjectAltName).toBe(`DNS:${"a".repeat(length)}`);
+  }
 });
 
 describe("a copy of a directory", () => {

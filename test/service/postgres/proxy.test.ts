@@ -3,12 +3,18 @@ import { connect, createServer, type Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { selfSigned } from "../../../src/service/postgres/proxy/certificate.ts";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { type Admission, Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
-const certificate = selfSigned(["localhost"], Date.UTC(2026, 0, 1));
+const made = Date.UTC(2026, 0, 1);
+const certificate = certificateFor(["localhost"], newAuthority(made), made);
+const verifier = parseVerifier(scramVerifier("secret", Buffer.from("0123456789abcdef")));
+/** AuthenticationOk and ReadyForQuery: this server takes every client at once. */
+const letIn = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
 const startup = startupPacket(
   0x30000,
   new Map([
@@ -36,12 +42,14 @@ beforeEach(async () => {
   // Like Postgres, it does not end because its client has.
   server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (connection) => {
     connection.on("error", () => {});
+    connection.write(letIn);
     served.push(connection);
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   admit = () =>
     Promise.resolve({
       socket,
+      verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
       leave: () => {
         count += 1;
       },
@@ -75,6 +83,7 @@ async function client(): Promise<Socket> {
 async function joined(): Promise<{ one: Socket; there: Socket }> {
   const one = await client();
   one.write(startup);
+  expect(await logIn(one, { password: "secret" })).toEqual(letIn);
   await expect.poll(() => served.length).toBe(1);
   const [there] = served;
   if (!there) throw new Error("nobody is served");

@@ -1,21 +1,15 @@
 // `npm run clients`: a session of Python's neon-api, unmodified, against the service. It needs Python 3, and installs
 // the client into a virtual environment in the cache. Every answer is checked against the public OpenAPI file.
-import { spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
+import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { cachedPython } from "../../support/cached-python.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, project } from "../support/shop.ts";
 import { PublicApi } from "./public-api.ts";
 
 const client = "neon-api==0.3.0";
 
-const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
-const environment = join(cache, "compute-operator", `python-${client.replace("==", "-")}`);
-const python = join(environment, "bin", "python");
-
-if (!existsSync(python)) run("python3", ["-m", "venv", environment]);
-run(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", client]);
+const python = cachedPython(client);
 
 await using shop = await ListeningShop.start({
   timeScale: 200,
@@ -31,11 +25,6 @@ const problems = shop.sent.flatMap(({ method, path, status: answered, body }) =>
 for (const problem of new Set(problems)) console.error(problem);
 console.log(`clients: ${client}: ${calls} calls, ${new Set(problems).size} answers unlike the public OpenAPI file`);
 process.exitCode = status === 0 && problems.length === 0 ? 0 : 1;
-
-function run(command: string, args: readonly string[]): void {
-  const { status: code, error } = spawnSync(command, args, { stdio: "inherit" });
-  if (code !== 0) throw new Error(`${command} ${args.join(" ")} failed with ${error?.message ?? code}`);
-}
 
 /** The service runs in this process: the client must not block it. */
 function play(command: string, args: readonly string[]): Promise<{ status: number | null; calls: number }> {

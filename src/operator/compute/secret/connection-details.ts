@@ -47,7 +47,9 @@ export async function connectionDetails(
   const credentials = { username: decoded(username), password: decoded(password) };
   const uris = { database, uri: direct.value, "pooled-uri": pooled.value };
   const options = searchParams.get("options");
-  if (options === null) return { kind: "read", data: { ...data, ...credentials, ...uris } };
+  if (options === null) {
+    return { kind: "read", data: { ...data, ...credentials, ...uris, port: port || defaultPort } };
+  }
   // One address serves all endpoints of such a service: the options name the endpoint.
   const pooledOptions = URL.canParse(pooled.value) ? new URL(pooled.value).searchParams.get("options") : null;
   const host = hostname.replaceAll(/^\[|\]$/g, "");

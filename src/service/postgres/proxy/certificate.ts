@@ -1,4 +1,12 @@
-import { createSign, generateKeyPairSync, randomBytes } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  createSign,
+  generateKeyPairSync,
+  randomBytes,
+} from "node:crypto";
+import { isIPv4 } from "node:net";
 
 /** A certificate and its key, in PEM. */
 export interface Certificate {
@@ -7,40 +15,106 @@ export interface Certificate {
 }
 
 const oids = {
-  commonName: [0x55, 0x04, 0x03],
-  subjectAltName: [0x55, 0x1d, 0x11],
-  ecdsaWithSha256: [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02],
+  commonName: "550403",
+  subjectAltName: "551d11",
+  basicConstraints: "551d13",
+  keyUsage: "551d0f",
+  extendedKeyUsage: "551d25",
+  serverAuth: "2b06010505070301",
+  subjectKeyIdentifier: "551d0e",
+  authorityKeyIdentifier: "551d23",
+  ecdsaWithSha256: "2a8648ce3d040302",
 } as const;
 
 const day = 24 * 3_600_000;
 
-/** Makes a certificate that signs itself, for ten years and these DNS names. */
-export function selfSigned(names: readonly string[], now: number): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const algorithm = sequence(der(0x06, Buffer.from(oids.ecdsaWithSha256)));
-  const commonName = sequence(der(0x06, Buffer.from(oids.commonName)), der(0x0c, Buffer.from("compute-operator")));
-  const name = sequence(der(0x31, commonName));
-  const alternatives = sequence(...names.map((one) => der(0x82, Buffer.from(one, "ascii"))));
-  const extension = sequence(der(0x06, Buffer.from(oids.subjectAltName)), der(0x04, alternatives));
+/** Key usages as bit strings. */
+const usages = { signCertificates: "0106", signHandshakes: "0780" } as const;
+
+/** The hash of a certificate that channel binding compares (`tls-server-end-point`): its signature's, SHA-256. */
+export function endPointHash(certificate: Buffer): Buffer {
+  return createHash("sha256").update(certificate).digest();
+}
+
+/** Makes an authority for ten years, which signs itself. */
+export function newAuthority(now: number): Certificate {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const extensions = [
+    extension("basicConstraints", sequence(der(0x01, Buffer.from([0xff]))), "critical"),
+    extension("keyUsage", der(0x03, Buffer.from(usages.signCertificates, "hex")), "critical"),
+  ];
+  return { certificate: signed({ issuerKey: key, subjectKey: key, extensions, now }), key };
+}
+
+/** Makes a server's certificate by an authority, for ten years and these DNS names and IPv4 addresses. */
+export function certificateFor(names: readonly string[], authority: Certificate, now: number): Certificate {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const extensions = [
+    extension("basicConstraints", sequence(), "critical"),
+    extension("keyUsage", der(0x03, Buffer.from(usages.signHandshakes, "hex")), "critical"),
+    extension("extendedKeyUsage", sequence(oid("serverAuth"))),
+    extension("subjectAltName", sequence(...names.map(alternative))),
+    extension("authorityKeyIdentifier", sequence(der(0x80, keyId(publicKeyOf(authority.key))))),
+  ];
+  return { certificate: signed({ issuerKey: authority.key, subjectKey: key, extensions, now }), key };
+}
+
+interface Signing {
+  issuerKey: string;
+  subjectKey: string;
+  extensions: readonly Buffer[];
+  now: number;
+}
+
+function signed({ issuerKey, subjectKey, extensions, now }: Signing): string {
+  const algorithm = sequence(oid("ecdsaWithSha256"));
+  const subject = publicKeyOf(subjectKey);
   const serial = randomBytes(16);
   serial.writeUInt8((serial.readUInt8(0) & 0x3f) | 0x40, 0);
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, serial),
     algorithm,
-    name,
+    nameOf(publicKeyOf(issuerKey)),
     sequence(time(now - day), time(now + 3650 * day)),
-    name,
-    publicKey.export({ type: "spki", format: "der" }),
-    der(0xa3, sequence(extension)),
+    nameOf(subject),
+    subject,
+    der(0xa3, sequence(...extensions, extension("subjectKeyIdentifier", der(0x04, keyId(subject))))),
   );
-  const signature = createSign("sha256").update(body).sign(privateKey);
+  const signature = createSign("sha256").update(body).sign(createPrivateKey(issuerKey));
   const whole = sequence(body, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), signature])));
-  const lines = whole.toString("base64").replaceAll(/.{64}/g, "$&\n");
-  return {
-    certificate: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-  };
+  const lines = whole.toString("base64").replaceAll(/.{64}(?!$)/g, "$&\n");
+  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
+}
+
+function publicKeyOf(key: string): Buffer {
+  return createPublicKey(key).export({ type: "spki", format: "der" });
+}
+
+function keyId(publicKey: Buffer): Buffer {
+  return createHash("sha256").update(publicKey).digest().subarray(0, 20);
+}
+
+/** A name of its own for each key: a client may trust the authorities of several services. */
+function nameOf(publicKey: Buffer): Buffer {
+  const text = `compute-operator ${keyId(publicKey).toString("hex").slice(0, 12)}`;
+  return sequence(der(0x31, sequence(oid("commonName"), der(0x0c, Buffer.from(text)))));
+}
+
+function extension(name: keyof typeof oids, value: Buffer, critical?: "critical"): Buffer {
+  return sequence(oid(name), ...(critical ? [der(0x01, Buffer.from([0xff]))] : []), der(0x04, value));
+}
+
+/** A DNS name, or the IPv4 address of a machine. */
+function alternative(name: string): Buffer {
+  if (!isIPv4(name)) return der(0x82, Buffer.from(name, "ascii"));
+  return der(0x87, Buffer.from(name.split(".").map(Number)));
+}
+
+function oid(name: keyof typeof oids): Buffer {
+  return der(0x06, Buffer.from(oids[name], "hex"));
 }
 
 function sequence(...parts: readonly Buffer[]): Buffer {

@@ -1,16 +1,16 @@
-import { randomBytes } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { createConnection, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
-import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import { createSecureContext, type SecureContext } from "node:tls";
 import type { ServiceClock } from "../../clock.ts";
-import type { Certificate } from "./certificate.ts";
-import { DiskErrors } from "./disk-errors.ts";
-import { Greeting } from "./greeting.ts";
-import { nextChunk } from "./next-chunk.ts";
-import { askPassword, logIn } from "./password-login.ts";
+import type { ScramVerifier } from "../scram.ts";
+import { type Certificate, endPointHash } from "./certificate.ts";
+import { type CancelKeys, join } from "./join.ts";
+import { askPassword, authenticate, type LoggedIn } from "./login.ts";
+import { open } from "./open.ts";
 import { errorResponse, Rejection } from "./rejection.ts";
-import { type Routed, route, type Target } from "./route.ts";
-import { cancelPacket, type Opening, readOpening, startupPacket } from "./startup.ts";
+import { namesCompute, type Routed, route, routeByPassword, type Target } from "./route.ts";
+import { cancelPacket, type Opening } from "./startup.ts";
 
 export type { Target } from "./route.ts";
 
@@ -18,6 +18,8 @@ export type { Target } from "./route.ts";
 export interface Admission {
   /** The path of the socket of the compute's server. */
   socket: string;
+  /** What the server knows of a role's password. Rejects with `Rejection`. */
+  verifierOf(role: string): Promise<ScramVerifier>;
   /** To be called once, when its server process has ended. */
   leave: () => void;
 }
@@ -30,24 +32,27 @@ export interface ProxyPorts {
   onError(error: unknown): void;
 }
 
-/** How long a client may take to say what it wants, in milliseconds. */
-const openingLimitMs = 30_000;
+/** How long a client may take to say what it wants, and then to log in, in milliseconds. */
+const patienceMs = 30_000;
 
 /** After how long without a word the system asks whether the other end is still there, in milliseconds. */
 const keepAliveMs = 60_000;
 
-/** One listener for all computes: finds the one that a client means, and carries bytes between it and its server. */
+/** One listener for all computes: finds the one that a client means, has the client log in, and carries bytes. */
 export class Proxy {
   readonly #ports: ProxyPorts;
   readonly #secure: SecureContext;
+  /** The hash of the certificate, to which clients bind their logins. */
+  readonly #binding: Buffer;
   readonly #server: Server;
   readonly #clients = new Set<Duplex>();
-  /** By our key as text: where a cancelled query runs, and the server's own key. */
-  readonly #keys = new Map<string, { socket: string; key: Buffer }>();
+  readonly #keys: CancelKeys = new Map();
 
   constructor(ports: ProxyPorts) {
     this.#ports = ports;
-    this.#secure = createSecureContext({ cert: ports.certificate.certificate, key: ports.certificate.key });
+    const { certificate, key } = ports.certificate;
+    this.#secure = createSecureContext({ cert: certificate, key });
+    this.#binding = endPointHash(new X509Certificate(certificate).raw);
     this.#server = createServer((socket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, keepAliveMs);
@@ -90,16 +95,15 @@ export class Proxy {
     raw.on("error", () => raw.destroy());
     let client = raw;
     try {
-      const opened = await this.#open(raw);
+      const opened = await this.#patiently(raw, open(raw, this.#secure));
       client = opened.client;
-      const { opening, rest } = opened;
+      const { opening, secure, rest } = opened;
       if (opening.kind === "cancel") {
         await this.#cancel(opening.key);
         client.end();
       } else {
-        const routed = route(opening.parameters, opened.serverName ?? webSocket?.serverName);
-        const asked = webSocket ? await askPassword(client, rest) : { password: undefined, rest };
-        await this.#join({ client, ...asked }, routed, opening.version);
+        const serverName = opened.serverName ?? webSocket?.serverName;
+        await this.#welcome({ client, rest, secure, serverName, webSocket: webSocket !== undefined }, opening);
       }
     } catch (error) {
       if (!(error instanceof Rejection)) this.#ports.onError(error);
@@ -108,95 +112,54 @@ export class Proxy {
     }
   }
 
-  /** Reads up to what the client wants, and begins TLS where it asks for that. Throws `Rejection`. */
-  async #open(raw: Duplex): Promise<Opened> {
-    const names: string[] = [];
-    let client = raw;
-    let received = Buffer.alloc(0);
-    const stopTimer = this.#ports.clock.after(openingLimitMs, () => raw.destroy());
+  /**
+   * Finds the compute that a client means, and has the client log in. The password is asked for in clear over
+   * WebSockets, and over TLS from a client that names its compute nowhere else; otherwise the client proves it.
+   */
+  async #welcome(arrived: Arrived, { parameters, version }: Startup): Promise<void> {
+    const { client, rest, secure, serverName } = arrived;
+    const named = namesCompute(parameters, serverName);
+    if (!arrived.webSocket && (named || !secure)) {
+      const role = parameters.get("user") ?? "";
+      const binding = secure ? this.#binding : undefined;
+      return this.#admit(client, route(parameters, serverName), version, async (admission) =>
+        authenticate(client, rest, { role, verifier: await admission.verifierOf(role), binding }),
+      );
+    }
+    const asked = await this.#patiently(client, askPassword(client, rest));
+    const { routed, password } = named
+      ? { routed: route(parameters, serverName), password: asked.password }
+      : routeByPassword(parameters, asked.password);
+    return this.#admit(client, routed, version, () => Promise.resolve({ secret: { password }, rest: asked.rest }));
+  }
+
+  async #admit(
+    client: Duplex,
+    { target, parameters }: Routed,
+    version: number,
+    logIn: (admission: Admission) => Promise<LoggedIn>,
+  ): Promise<void> {
+    client.pause();
+    const admission = await this.#ports.admit(target);
+    let loggedIn: LoggedIn;
     try {
-      for (;;) {
-        const opening = readOpening(received);
-        switch (opening.kind) {
-          case "incomplete":
-            received = Buffer.concat([received, await nextChunk(client)]);
-            break;
-          case "tls":
-            if (client !== raw) throw new Rejection("08P01", "TLS within TLS");
-            raw.unshift(received);
-            client = this.#secured(raw, names);
-            received = Buffer.alloc(0);
-            break;
-          case "ssl-request":
-            // What came before the handshake was not protected: it must not count as if it were.
-            if (client !== raw || received.length > opening.length) throw new Rejection("08P01", "bytes before TLS");
-            raw.write("S");
-            client = this.#secured(raw, names);
-            received = Buffer.alloc(0);
-            break;
-          case "gss-request":
-            if (received.length > opening.length) throw new Rejection("08P01", "bytes before GSS");
-            client.write("N");
-            received = Buffer.alloc(0);
-            break;
-          case "invalid":
-            throw opening.rejection;
-          case "cancel":
-            return { client, opening, serverName: names[0], rest: Buffer.alloc(0) };
-          case "startup":
-            return { client, opening, serverName: names[0], rest: received.subarray(opening.length) };
-        }
-      }
+      loggedIn = await this.#patiently(client, logIn(admission));
+      if (client.destroyed) throw new Rejection("08006", "the connection was closed");
+    } catch (error) {
+      admission.leave();
+      throw error;
+    }
+    await join(client, loggedIn, { admission, parameters, version, keys: this.#keys });
+  }
+
+  /** Gives up on a client that takes too long. */
+  async #patiently<Result>(client: Duplex, step: Promise<Result>): Promise<Result> {
+    const stopTimer = this.#ports.clock.after(patienceMs, () => client.destroy());
+    try {
+      return await step;
     } finally {
       stopTimer();
     }
-  }
-
-  #secured(raw: Duplex, names: string[]): Duplex {
-    const secure = new TLSSocket(raw, {
-      isServer: true,
-      secureContext: this.#secure,
-      ALPNProtocols: ["postgresql"],
-      SNICallback: (name, done) => {
-        names.push(name);
-        done(null, this.#secure);
-      },
-    });
-    secure.on("error", () => raw.destroy());
-    return secure;
-  }
-
-  async #join({ client, password, rest }: Joining, { target, parameters }: Routed, version: number): Promise<void> {
-    client.pause();
-    const admission = await this.#ports.admit(target);
-    if (client.destroyed) {
-      admission.leave();
-      return;
-    }
-    const server = createConnection(admission.socket);
-    const key = randomBytes(8);
-    key.writeUInt32BE(key.readUInt32BE(0) >>> 1, 0);
-    const name = key.toString("hex");
-    const greeting = new Greeting(key, (own) => this.#keys.set(name, { socket: admission.socket, key: own }));
-    const errors = new DiskErrors();
-    const shown = (said: Buffer) => errors.push(greeting.push(said));
-    server.on("error", () => server.destroy());
-    server.once("close", () => {
-      this.#keys.delete(name);
-      client.end();
-      admission.leave();
-    });
-    // A server process whose client has left ends its query first, and counts until then.
-    client.once("close", () => {
-      server.resume();
-      server.end();
-    });
-    server.write(startupPacket(version, parameters));
-    if (password !== undefined) client.write(shown(await logIn(server, password)));
-    if (rest.length > 0) server.write(rest);
-    forward(server, client, shown);
-    forward(client, server);
-    client.once("end", () => server.end());
   }
 
   async #cancel(key: Buffer): Promise<void> {
@@ -212,26 +175,14 @@ export class Proxy {
   }
 }
 
-/** A client about to be joined to its server; with a password, the proxy logs in for it. */
-interface Joining {
+interface Arrived {
   client: Duplex;
-  password: string | undefined;
-  /** What the client has sent beyond its login. */
+  /** What the client has sent beyond its startup packet. */
   rest: Buffer;
-}
-
-interface Opened {
-  client: Duplex;
-  opening: Extract<Opening, { kind: "cancel" | "startup" }>;
+  /** Whether the client began TLS. */
+  secure: boolean;
   serverName: string | undefined;
-  rest: Buffer;
+  webSocket: boolean;
 }
 
-/** Writes what comes from one end to the other, no faster than that takes it. */
-function forward(from: Duplex, to: Duplex, changed = (chunk: Buffer) => chunk): void {
-  from.on("data", (chunk: Buffer) => {
-    if (to.writable && !to.write(changed(chunk))) from.pause();
-  });
-  to.on("drain", () => from.resume());
-  from.resume();
-}
+type Startup = Extract<Opening, { kind: "startup" }>;

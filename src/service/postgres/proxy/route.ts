@@ -17,27 +17,62 @@ export interface Routed {
 const howTo =
   "pass it as options=endpoint%3D<endpoint-id>, or connect with TLS to a host name whose first label is the id";
 
+/** The vendor's parameter, in `options` and before a password; its older name too. */
+const parameter = /^(?:endpoint|project)=/;
+
+/** Whether the parameter `options` or TLS's server name tells which compute a client means. */
+export function namesCompute(parameters: Parameters, serverName: string | undefined): boolean {
+  return namesIn(parameters, serverName).size > 0;
+}
+
 /** Finds the compute by the parameter `options` or by TLS's server name. Throws `Rejection`. */
 export function route(parameters: Parameters, serverName: string | undefined): Routed {
-  if (parameters.get("user") === superuser) {
-    throw new Rejection("28000", `role "${superuser}" is not permitted to log in`);
-  }
-  const words = optionWords(parameters.get("options") ?? "");
-  const named = words.flatMap((word) => /^endpoint=(.*)$/s.exec(word)?.[1] ?? []);
-  const label = serverName?.split(".")[0]?.toLowerCase();
-  const fromName = label !== undefined && label.startsWith("ep-") ? [label] : [];
-  const targets = new Set([...named, ...fromName]);
+  refuseSuperuser(parameters);
+  const targets = namesIn(parameters, serverName);
   const [id] = targets;
   if (id === undefined) throw new Rejection("08P01", `the connection names no compute: ${howTo}`);
   if (targets.size > 1) {
     throw new Rejection("08P01", `the connection names more than one compute, ${[...targets].join(" and ")}: ${howTo}`);
   }
+  return routedTo(id, parameters);
+}
+
+/**
+ * Finds the compute before the password, the vendor's form for clients that send neither server name nor options:
+ * `endpoint=<id>;PASSWORD`. Throws `Rejection`.
+ */
+export function routeByPassword(parameters: Parameters, given: string): { routed: Routed; password: string } {
+  refuseSuperuser(parameters);
+  const [, id = "", password = ""] = /^(?:endpoint|project)=([^;$]*)[;$](.*)$/s.exec(given) ?? [];
+  if (id === "") {
+    throw new Rejection(
+      "08P01",
+      `the connection names no compute: ${howTo}, or give endpoint=<endpoint-id>;PASSWORD as the password`,
+    );
+  }
+  return { routed: routedTo(id, parameters), password };
+}
+
+function refuseSuperuser(parameters: Parameters): void {
+  if (parameters.get("user") === superuser) {
+    throw new Rejection("28000", `role "${superuser}" is not permitted to log in`);
+  }
+}
+
+function namesIn(parameters: Parameters, serverName: string | undefined): Set<string> {
+  const words = optionWords(parameters.get("options") ?? "").filter((word) => parameter.test(word));
+  const label = serverName?.split(".")[0]?.toLowerCase();
+  const fromName = label !== undefined && label.startsWith("ep-") ? [label] : [];
+  return new Set([...words.map((word) => word.replace(parameter, "")), ...fromName]);
+}
+
+function routedTo(id: string, parameters: Parameters): Routed {
   const target = targetOf(id);
   // PgBouncer's own console: its commands would be open to anyone who names it.
   if (target.pooled && (parameters.get("database") ?? parameters.get("user")) === "pgbouncer") {
     throw new Rejection("3D000", 'the pooled host does not lead to a database "pgbouncer": use the direct host');
   }
-  const rest = words.filter((word) => !word.startsWith("endpoint="));
+  const rest = optionWords(parameters.get("options") ?? "").filter((word) => !parameter.test(word));
   const passed = new Map(parameters);
   if (rest.length === 0) passed.delete("options");
   else passed.set("options", rest.map(escaped).join(" "));

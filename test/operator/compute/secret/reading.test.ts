@@ -127,6 +127,13 @@ describe("a reading that cannot be made now", () => {
   });
 });
 
+test("a URI that names the endpoint's host with a port gives the port of the Secret", async () => {
+  const { keep, read, service } = setUp();
+  service.script = () => json(200, { uri: `postgresql://app:x@${host}:6543/shop?sslmode=require` });
+  expect(await keep(self)).toEqual(bound);
+  expect(read()).toMatchObject({ host, port: "6543" });
+});
+
 describe("a URI whose options name the endpoint", () => {
   const direct = "postgresql://app:x@127.0.0.1:6543/shop?options=endpoint%3Dep-one";
 

@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto";
+import { createConnection } from "node:net";
+import type { Duplex } from "node:stream";
+import { DiskErrors } from "./disk-errors.ts";
+import { Greeting } from "./greeting.ts";
+import { type LoggedIn, logIn } from "./login.ts";
+import type { Admission } from "./proxy.ts";
+import { type Parameters, startupPacket } from "./startup.ts";
+
+/** By the proxy's key as text: where a cancelled query runs, and the server's own key. */
+export type CancelKeys = Map<string, { socket: string; key: Buffer }>;
+
+export interface Joining {
+  admission: Admission;
+  parameters: Parameters;
+  /** Of the protocol. */
+  version: number;
+  keys: CancelKeys;
+}
+
+/** Logs in to the server for a client that has logged in to the proxy, and carries bytes between both to their end. */
+export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: Joining): Promise<void> {
+  const { admission, parameters, version, keys } = joining;
+  const server = createConnection(admission.socket);
+  const key = randomBytes(8);
+  key.writeUInt32BE(key.readUInt32BE(0) >>> 1, 0);
+  const name = key.toString("hex");
+  const greeting = new Greeting(key, (own) => keys.set(name, { socket: admission.socket, key: own }));
+  const errors = new DiskErrors();
+  const shown = (said: Buffer) => errors.push(greeting.push(said));
+  server.on("error", () => server.destroy());
+  server.once("close", () => {
+    keys.delete(name);
+    client.end();
+    admission.leave();
+  });
+  // A server process whose client has left ends its query first, and counts until then.
+  client.once("close", () => {
+    server.resume();
+    server.end();
+  });
+  server.write(startupPacket(version, parameters));
+  client.write(shown(await logIn(server, secret)));
+  if (rest.length > 0) server.write(rest);
+  forward(server, client, shown);
+  forward(client, server);
+  client.once("end", () => server.end());
+}
+
+/** Writes what comes from one end to the other, no faster than that takes it. */
+function forward(from: Duplex, to: Duplex, changed = (chunk: Buffer) => chunk): void {
+  from.on("data", (chunk: Buffer) => {
+    if (to.writable && !to.write(changed(chunk))) from.pause();
+  });
+  to.on("drain", () => from.resume());
+  from.resume();
+}

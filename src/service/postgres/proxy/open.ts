@@ -1,0 +1,75 @@
+import type { Duplex } from "node:stream";
+import { type SecureContext, TLSSocket } from "node:tls";
+import { nextChunk } from "./next-chunk.ts";
+import { Rejection } from "./rejection.ts";
+import { type Opening, readOpening } from "./startup.ts";
+
+/** What a client wants, and over which channel. */
+export interface Opened {
+  /** Over TLS where the client began it. */
+  client: Duplex;
+  secure: boolean;
+  opening: Extract<Opening, { kind: "cancel" | "startup" }>;
+  serverName: string | undefined;
+  /** What the client has sent beyond. */
+  rest: Buffer;
+}
+
+/** Reads up to what the client wants, and begins TLS where it asks for that. Throws `Rejection`. */
+export async function open(raw: Duplex, secureContext: SecureContext): Promise<Opened> {
+  const names: string[] = [];
+  let client = raw;
+  let received = Buffer.alloc(0);
+  for (;;) {
+    const opening = readOpening(received);
+    switch (opening.kind) {
+      case "incomplete":
+        received = Buffer.concat([received, await nextChunk(client)]);
+        break;
+      case "tls":
+        if (client !== raw) throw new Rejection("08P01", "TLS within TLS");
+        raw.unshift(received);
+        client = secured(raw, secureContext, names);
+        received = Buffer.alloc(0);
+        break;
+      case "ssl-request":
+        // What came before the handshake was not protected: it must not count as if it were.
+        if (client !== raw || received.length > opening.length) throw new Rejection("08P01", "bytes before TLS");
+        raw.write("S");
+        client = secured(raw, secureContext, names);
+        received = Buffer.alloc(0);
+        break;
+      case "gss-request":
+        if (received.length > opening.length) throw new Rejection("08P01", "bytes before GSS");
+        client.write("N");
+        received = Buffer.alloc(0);
+        break;
+      case "invalid":
+        throw opening.rejection;
+      case "cancel":
+        return { client, secure: client !== raw, opening, serverName: names[0], rest: Buffer.alloc(0) };
+      case "startup":
+        return {
+          client,
+          secure: client !== raw,
+          opening,
+          serverName: names[0],
+          rest: received.subarray(opening.length),
+        };
+    }
+  }
+}
+
+function secured(raw: Duplex, secureContext: SecureContext, names: string[]): Duplex {
+  const secure = new TLSSocket(raw, {
+    isServer: true,
+    secureContext,
+    ALPNProtocols: ["postgresql"],
+    SNICallback: (name, done) => {
+      names.push(name);
+      done(null, secureContext);
+    },
+  });
+  secure.on("error", () => raw.destroy());
+  return secure;
+}
