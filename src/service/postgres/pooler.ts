@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { access, rm, stat } from "node:fs/promises";
+import { createConnection } from "node:net";
 import { delimiter, resolve } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import { superuser } from "./config.ts";
@@ -61,7 +62,7 @@ export class Pooler extends GuardedProgram {
       env: serverEnvironment,
     });
     const pooler = new Pooler(guarded, socket);
-    if ((await pooler.whenReady(() => exists(socket), clock, startLimitMs)) === "ready") return pooler;
+    if ((await pooler.whenReady(() => accepts(socket), clock, startLimitMs)) === "ready") return pooler;
     await pooler.stop();
     throw new ServerFailed(`the connection pooler did not start: ${logFile} says why`);
   }
@@ -114,9 +115,13 @@ async function isProgram(file: string): Promise<boolean> {
   }
 }
 
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+/** Whether somebody listens: a socket is there a moment before that. */
+function accepts(path: string): Promise<boolean> {
+  return new Promise((answer) => {
+    const socket = createConnection(path, () => {
+      socket.destroy();
+      answer(true);
+    });
+    socket.once("error", () => answer(false));
+  });
 }

@@ -152,6 +152,15 @@ it("lets go of a client that leaves while its compute wakes", async () => {
   expect(served).toHaveLength(0);
 });
 
+it("tells a client that has logged in that its server takes nobody", async () => {
+  server.removeAllListeners("connection").on("connection", (connection: Socket) => connection.destroy());
+  const one = await client();
+  one.write(startup);
+  expect(String(await logIn(one, { password: "secret" }))).toContain("C08006\0Mthe connection was closed");
+  expect(left()).toBe(1);
+  one.destroy();
+});
+
 it("takes from a server no faster than its client reads", async () => {
   const { one, there } = await joined();
   one.pause();

@@ -31,7 +31,6 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   server.on("error", () => server.destroy());
   server.once("close", () => {
     keys.delete(name);
-    client.end();
     admission.leave();
   });
   // A server process whose client has left ends its query first, and counts until then.
@@ -40,7 +39,10 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
     server.end();
   });
   server.write(startupPacket(version, parameters));
+  // Until then the caller tells the client why its server is gone.
   client.write(shown(await logIn(server, secret)));
+  if (server.destroyed) client.end();
+  else server.once("close", () => client.end());
   if (rest.length > 0) server.write(rest);
   forward(server, client, shown);
   forward(client, server);
