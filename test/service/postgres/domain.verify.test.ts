@@ -7,6 +7,8 @@ import { newAuthority } from "../../../src/service/postgres/proxy/certificate.ts
 import { cachedPackages } from "../../support/cached-npm.ts";
 import { cachedPython } from "../../support/cached-python.ts";
 import { programPath } from "../../support/debian.ts";
+import { goBuild } from "../../support/go-build.ts";
+import { mavenJar } from "../../support/maven-jar.ts";
 import { ManInTheMiddle } from "./man-in-the-middle.ts";
 import { NamedHosts } from "./named-hosts.ts";
 import { nodePostgresPackage } from "./node-postgres.ts";
@@ -82,6 +84,23 @@ describe("the hosts of --domain", () => {
     const uri = (await rig.uri()).replace("sslmode=require", "sslmode=verify-full&channel_binding=require");
     const script = join(import.meta.dirname, "drivers", "with_psycopg.py");
     expect(await hosts.output(python, [script, uri], { PGSSLROOTCERT: authority })).toBe("app True");
+  });
+
+  it("are reached by JDBC with verify-full and channel binding", async () => {
+    const directory = mavenJar("org.postgresql:postgresql:42.7.11");
+    const classpath = join(directory, "postgresql-42.7.11.jar");
+    const url = `jdbc:postgresql://${host}/stock`;
+    const source = join(import.meta.dirname, "drivers", "Query.java");
+    expect(await hosts.output("java", ["-cp", classpath, source, url, "app", password, authority])).toBe("app");
+  });
+
+  it("are reached by pgx with verify-full and channel binding", async () => {
+    const output = join(hosts.directory.path, "with-pgx");
+    expect(await goBuild({ module: join(import.meta.dirname, "drivers", "pgx"), package: ".", output })).toBe(
+      undefined,
+    );
+    const strict = `sslmode=verify-full&channel_binding=require&sslrootcert=${encodeURIComponent(authority)}`;
+    expect(await hosts.output(output, [(await rig.uri()).replace("sslmode=require", strict)])).toBe("app");
   });
 
   it("are what the unmodified neonctl makes a connection string of, which leads into a query", async () => {

@@ -29,6 +29,14 @@ it("keeps everything in a temporary directory without --data, and removes it at 
   expect(existsSync(root)).toBe(false);
 });
 
+it("warns where --domain comes with another port than the one that the vendor's tools build addresses with", async () => {
+  const service = await startCommand("service", [...flags, "--domain", "db.test"]);
+  const [, port] = await service.waitForLine(/^Postgres: 127\.0\.0\.1:(\d+)$/, 60_000);
+  const [warning] = await service.waitForLine(/^The vendor's tools build addresses .*$/);
+  expect(warning).toContain(`host and port 5432, but clients of Postgres connect to port ${port}:`);
+  await service.stop();
+});
+
 it("removes at the start what a service left that was killed, its server included", async () => {
   const { Client } = nodePostgres();
   const killed = await startCommand("killed", flags);
