@@ -19,6 +19,13 @@ export const longRuns: readonly LongRun[] = [
     summary: /^seeds (.*)$/,
   },
   {
+    name: "pairs",
+    script: "pairs",
+    flags: [],
+    shows: "the promises, with every ordered pair of faults at every pair of requests of the crash-point scenarios",
+    summary: /^pairs: (.*)$/,
+  },
+  {
     name: "storm",
     script: "chaos",
     flags: ["operator"],

@@ -1,39 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { crashPointAt, type Effect, type Verdict } from "./world/crash-point.ts";
-import { play } from "./world/run.ts";
+import { playWith } from "./fault-pairs/pairs.ts";
+import { playPairs } from "./fault-pairs/workers.ts";
 import { scenarios } from "./world/scenarios.ts";
-import type { Script } from "./world/script.ts";
 
 describe.each(Object.entries(scenarios))("%s", (_, script) => {
   it("keeps every promise when nothing goes wrong", async () => {
-    expect((await play(script)).violations).toEqual([]);
-  });
-
-  it("keeps every promise when the operator dies after any one request", { timeout: 120_000 }, async () => {
-    expect(await failuresOf(script, "crash")).toEqual([]);
-  });
-
-  it("keeps every promise when the reply to any one request is lost", { timeout: 120_000 }, async () => {
-    expect(await failuresOf(script, "lose")).toEqual([]);
+    expect((await playWith(script)).wrong).toEqual([]);
   });
 });
 
-/** Plays the script once for each request that it takes, and lets it go wrong at that one. */
-async function failuresOf(script: Script, verdict: Verdict): Promise<string[]> {
-  const { crashPoint, passed } = crashPointAt(0, "pass");
-  let effects: readonly Effect[] = [];
-  await play(script, {
-    crashPoint,
-    onCalm: () => {
-      effects = [...passed()];
-    },
+// `npm run pairs` plays all of them: some hours.
+const share = 131;
+
+describe("a death, a lost reply, a late effect and a refusal", () => {
+  it(`keep every promise, each at any one request, and one in ${share} of all pairs of them`, {
+    timeout: 900_000,
+  }, async () => {
+    const { failures, singles, played, pairs } = await playPairs({ workers: 2, share });
+    expect(failures).toEqual([]);
+    expect(singles).toBeGreaterThan(4 * 1000);
+    expect(Math.round(pairs / played)).toBe(share);
   });
-  const failures: string[] = [];
-  for (const [index, { port, what }] of effects.entries()) {
-    const { violations } = await play(script, { crashPoint: crashPointAt(index + 1, verdict).crashPoint });
-    for (const { promise, message } of violations) {
-      failures.push(`${verdict} at request ${index + 1} (${port}: ${what}): ${promise}: ${message}`);
-    }
-  }
-  return failures;
-}
+});

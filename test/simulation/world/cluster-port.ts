@@ -5,15 +5,19 @@ import type {
   WatchLine,
 } from "../../../src/operator/kube/transport.ts";
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
-import type { CrashPoint } from "./crash-point.ts";
+import type { RequestFate } from "../api-server/faults.ts";
+import type { CrashPoint, Verdict } from "./crash-point.ts";
 import type { SimProcess } from "./process.ts";
+
+/** How long after its sender gave up a late request is carried out. */
+const lateMs = 5000;
 
 export interface ClusterPortOptions {
   process: SimProcess;
   /** The connection that this one stands on. */
   inner: ClusterTransport;
-  /** The same without weather, for requests whose fate the gate decides. */
-  calm: ClusterTransport;
+  /** The same without weather, for a request whose fate the crash point decides. */
+  fated: (fate: RequestFate) => Pick<ClusterTransport, "request">;
   crashPoint: CrashPoint;
   /** The world's, which goes on when the process does not. */
   clock: Clock;
@@ -37,26 +41,30 @@ export class SimClusterTransport implements ClusterTransport {
     if (process.state === "dead") return new Promise(() => {});
     invariants.clusterRequested(process.name, request);
     const verdict = crashPoint({ process: process.name, port: "cluster", what: `${request.method} ${request.path}` });
+    if (verdict !== "pass") return this.#interrupted(verdict, request, options);
+    const sentAt = clock.monotonic();
+    return process.wait(this.#options.inner.request(request, options)).then((response) => {
+      invariants.clusterAnswered(process.name, request, response.status, sentAt);
+      return response;
+    });
+  }
+
+  #interrupted(
+    verdict: Exclude<Verdict, "pass">,
+    request: ClusterRequest,
+    options: { signal: AbortSignal; timeoutMs: number },
+  ): Promise<ClusterResponse> {
+    const { process, fated, crash } = this.#options;
+    const send = (fate: RequestFate) => fated(fate).request(request, options);
     switch (verdict) {
-      case "pass": {
-        const sentAt = clock.monotonic();
-        return process.wait(this.#options.inner.request(request, options)).then((response) => {
-          invariants.clusterAnswered(process.name, request, response.status, sentAt);
-          return response;
-        });
-      }
-      case "crash":
-        return process.wait(
-          this.#options.calm.request(request, options).finally(() => {
-            this.#options.crash();
-          }),
-        );
-      case "lose":
-        return process.wait(
-          this.#options.calm.request(request, options).then(() => {
-            throw new Error("connection reset before the answer came");
-          }),
-        );
+      case "death":
+        return process.wait(send({ kind: "answered", arriveMs: 0, replyMs: 0 }).finally(crash));
+      case "lost reply":
+        return process.wait(send({ kind: "lost", arriveMs: 0, afterMs: 0 }));
+      case "late effect":
+        return process.wait(send({ kind: "answered", arriveMs: options.timeoutMs + lateMs, replyMs: 0 }));
+      case "refusal":
+        return process.wait(send({ kind: "status", afterMs: 0, status: request.method === "GET" ? 503 : 409 }));
     }
     return verdict satisfies never;
   }

@@ -27,6 +27,8 @@ export interface RunOptions {
   plant?: Plant;
   /** Called when the script is over and everything is to come to rest. */
   onCalm?: () => void;
+  /** Called when all is well, before it is watched that all stays so. */
+  onRest?: () => void;
   /** Called with the world as it is at the end, before it is closed. */
   onEnd?: (world: World) => void;
 }
@@ -58,7 +60,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
     }
     await world.runUntil(script.calmAtMs);
     options.onCalm?.();
-    if (world.promises.violations.length === 0) await comeToRest(world);
+    if (world.promises.violations.length === 0) await comeToRest(world, options.onRest);
     const { violations } = world.promises;
     options.onEnd?.(world);
     return {
@@ -73,7 +75,7 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
 }
 
 /** Faults stop, users do what only they can do, and then all must be well and quiet. */
-export async function comeToRest(world: World): Promise<void> {
+export async function comeToRest(world: World, onRest: () => void = () => {}): Promise<void> {
   const { promises, clock, weather } = world;
   weather.rates = noFaults;
   const calmAt = Math.max(clock.monotonic(), await passOutages(world));
@@ -104,6 +106,7 @@ export async function comeToRest(world: World): Promise<void> {
   }
   for (const complaint of wrong) promises.report("all is well afterwards", complaint);
   const restedAt = clock.monotonic();
+  onRest();
   world.invariants.atRest();
   await world.runUntil(restedAt + quietForMs);
   const { at, what } = world.invariants.lastWrite;

@@ -5,7 +5,7 @@ import {
   type ServiceResponse,
   type ServiceTransport,
 } from "../../../src/operator/service-client/transport.ts";
-import type { CrashPoint } from "./crash-point.ts";
+import type { CrashPoint, Fault } from "./crash-point.ts";
 import type { ServiceFate, Weather } from "./fault-plan.ts";
 import type { SimProcess } from "./process.ts";
 import type { ServiceWrite } from "./records.ts";
@@ -88,7 +88,7 @@ export class SimServiceTransport implements ServiceTransport {
     const fate: ServiceFate =
       verdict === "pass"
         ? weather.service(write !== undefined, request.path, timeoutMs)
-        : { kind: "lost", arriveMs: 1, afterMs: 50 };
+        : fateOf(verdict, write !== undefined, createSettleMs);
     if (write !== undefined && fate.kind === "late") write.beyondSettle = fate.arriveMs >= createSettleMs;
 
     const deadline = clock.monotonic() + timeoutMs;
@@ -104,7 +104,7 @@ export class SimServiceTransport implements ServiceTransport {
         if (write !== undefined) write.arrivesAt = clock.monotonic() + ms;
         clock.after(ms, () => {
           const reply = this.#carryOut(request, write, fate);
-          if (verdict === "crash") this.#options.crash();
+          if (verdict === "death") this.#options.crash();
           resolve(reply);
         });
       });
@@ -159,6 +159,19 @@ export class SimServiceTransport implements ServiceTransport {
       invariants.carriedOut(write);
     }
     return reply;
+  }
+}
+
+/** A late write arrives in the last second in which it may, counted from when its connection is reset. */
+function fateOf(fault: Fault, isWrite: boolean, createSettleMs: number): ServiceFate {
+  switch (fault) {
+    case "death":
+    case "lost reply":
+      return { kind: "lost", arriveMs: 1, afterMs: 50 };
+    case "late effect":
+      return { kind: "late", arriveMs: createSettleMs - 1000, resetMs: 50 };
+    case "refusal":
+      return { kind: "status", status: isWrite ? 423 : 503, afterMs: 1, retryAfterMs: undefined };
   }
 }
 

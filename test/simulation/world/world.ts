@@ -1,6 +1,7 @@
 import type { ClusterRequest, ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { calm, type RequestFate } from "../api-server/faults.ts";
 import { underShippedRights } from "../api-server/rights.ts";
 import { ApiServer } from "../api-server/server.ts";
 import { InMemoryClusterTransport } from "../api-server/transport.ts";
@@ -252,10 +253,10 @@ export class World {
     });
     const crash = () => this.kill(500, process.name);
     const inner = new InMemoryClusterTransport(front, clock, weather);
-    const calm = new InMemoryClusterTransport(front, clock);
+    const fated = (fate: RequestFate) => new InMemoryClusterTransport(front, clock, { ...calm, request: () => fate });
     const shared = { process, clock, crashPoint, crash, invariants };
     return {
-      cluster: new SimClusterTransport({ ...shared, inner, calm }),
+      cluster: new SimClusterTransport({ ...shared, inner, fated }),
       service: new SimServiceTransport({ ...shared, services, weather, createSettleMs }),
       cut: () => inner.cutWatches(),
     };

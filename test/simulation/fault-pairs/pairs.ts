@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { crashPointsAt, type Effect, type Fault, type FaultAt, faults } from "../world/crash-point.ts";
+import { play } from "../world/run.ts";
+import { scenarios } from "../world/scenarios.ts";
+import type { Script } from "../world/script.ts";
+
+// Every scenario is played with one fault at each of its requests, and with a second fault at each request after that.
+// The first fault changes which requests follow, so the requests of the second are counted in the run with the first.
+
+/** What one worker plays: every `workers`th first fault from `index` on, and one in `share` of its pairs. */
+export const Work = z.object({
+  index: z.number(),
+  workers: z.number(),
+  share: z.number(),
+  only: z.string().optional(),
+});
+export type Work = z.infer<typeof Work>;
+
+/** What became of one first fault, and of the pairs that begin with it. */
+export const Tally = z.object({
+  scenario: z.string(),
+  /** Pairs that were played, and how many there are. */
+  played: z.number(),
+  pairs: z.number(),
+  failures: z.array(z.string()),
+});
+export type Tally = z.infer<typeof Tally>;
+
+/** Plays the share of one worker; `report` is called with each first fault as its pairs are done. */
+export async function playWork({ index, workers, share, only }: Work, report: (tally: Tally) => void): Promise<void> {
+  let count = 0;
+  for (const [scenario, script] of Object.entries(scenarios)) {
+    if (only !== undefined && scenario !== only) continue;
+    const { requests } = await playWith(script);
+    for (const { number, fault } of every(requests.length)) {
+      count += 1;
+      if (count % workers === index) report({ scenario, ...(await playFrom(script, { number, fault }, count, share)) });
+    }
+  }
+}
+
+async function playFrom(
+  script: Script,
+  first: FaultAt,
+  count: number,
+  share: number,
+): Promise<Omit<Tally, "scenario">> {
+  const { requests, wrong } = await playWith(script, first);
+  const failures = [...wrong];
+  const seconds = [...every(requests.length, first.number)];
+  // Pairs beside each other are alike, so a share takes them far apart.
+  const chosen = seconds.filter((_, index) => (count * 31 + index) % share === 0);
+  if (wrong.length === 0) for (const second of chosen) failures.push(...(await playWith(script, first, second)).wrong);
+  return { played: wrong.length === 0 ? chosen.length : 0, pairs: seconds.length, failures };
+}
+
+/** Every fault at every request after this number. */
+function* every(requests: number, after = 0): Iterable<FaultAt> {
+  for (let number = after + 1; number <= requests; number++) for (const fault of faults) yield { number, fault };
+}
+
+/** Plays a script with these faults: the requests that left before all was well, and what was wrong, in words. */
+export async function playWith(
+  script: Script,
+  ...planned: readonly FaultAt[]
+): Promise<{ requests: readonly Effect[]; wrong: string[] }> {
+  const { crashPoint, passed } = crashPointsAt(...planned);
+  let requests: readonly Effect[] = [];
+  const onRest = () => {
+    requests = [...passed()];
+  };
+  const { violations } = await play(script, { crashPoint, onRest });
+  const at = planned.map(({ number, fault }) => inWords(fault, number, passed()[number - 1])).join(", then ");
+  return { requests, wrong: violations.map(({ promise, message }) => `${at}: ${promise}: ${message}`) };
+}
+
+function inWords(fault: Fault, number: number, request: Effect | undefined): string {
+  return `${fault} at request ${number} (${request?.port}: ${request?.what})`;
+}
