@@ -54,6 +54,7 @@ export const refusals = {
       501,
       `${field} needs the history of a branch, which servers behind --postgres do not keep: leave it out`,
     ),
+  unavailable: (message: string) => new Refusal(503, message),
   notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
   tooManyRequests: (message: string, retryAfterSeconds: number) =>
     new Refusal(429, message, "", { "retry-after": String(retryAfterSeconds) }),

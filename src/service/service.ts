@@ -204,7 +204,13 @@ export class Service {
     const body = route.body === nothing ? undefined : parsedBody(call);
     const incoming = { context: this.context, at, params, query: call.query ?? {}, body, caller };
     const handled = route.method === "GET" ? route.run(incoming) : this.change(() => route.run(incoming));
-    return replyOf(handled, requestIdOf(call));
+    const requestId = requestIdOf(call);
+    if (handled.later === undefined) return replyOf(handled, requestId);
+    const later = handled.later.then(
+      (answer) => replyOf({ status: handled.status, body: answer }, requestId),
+      (error: unknown) => this.#refuse(call, error),
+    );
+    return { status: handled.status, headers: {}, later };
   }
 
   #refuse(call: ServiceCall, error: unknown): ServiceReply {

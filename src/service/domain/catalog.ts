@@ -18,6 +18,8 @@ export interface Catalog {
   createDatabase(branchId: string, database: { name: string; ownerName: string }, at: number): BranchDatabase;
   changeDatabase(database: BranchDatabase, wanted: { name: string; ownerName: string }, at: number): BranchDatabase;
   deleteDatabase(database: BranchDatabase): void;
+  /** The schema of a database as SQL; it may have to be read from a server. Rejects with `Refusal`. */
+  schema(branchId: string, database: string): string | Promise<string>;
   /** Gives a branch the roles and databases of another one, in place of its own; passwords are each branch's own. */
   copy(from: string, to: string, at: number): void;
 }

@@ -71,6 +71,11 @@ export class ModelCatalog implements Catalog {
     this.#context.store.catalogs.deleteDatabase(branchId, name);
   }
 
+  /** The model has no tables. */
+  schema(_branchId: string, _database: string): string | Promise<string> {
+    return "";
+  }
+
   copy(from: string, to: string, at: number): void {
     this.#context.store.catalogs.copy(from, to, at);
   }

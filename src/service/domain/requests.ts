@@ -90,12 +90,14 @@ export const ProjectPatchBody = z.object({ project: z.object(projectFields) });
 export type ChangedProject = z.infer<typeof ProjectPatchBody>["project"];
 
 /** A time in ISO 8601 with a time zone; parsed to milliseconds since the epoch. */
-const Time = z.iso
+export const Time = z.iso
   .datetime({ offset: true, error: "must be a time such as 2026-01-31T12:00:00Z" })
   .transform((value) => Date.parse(value));
 
 /** A position in the write-ahead log. */
-const Lsn = z.string().regex(/^[0-9A-Fa-f]{1,8}\/[0-9A-Fa-f]{1,8}$/, { error: "must be an LSN such as 0/1E19478" });
+export const Lsn = z
+  .string()
+  .regex(/^[0-9A-Fa-f]{1,8}\/[0-9A-Fa-f]{1,8}$/, { error: "must be an LSN such as 0/1E19478" });
 
 /** The body of `POST …/branches`. Without a body: a branch of the default branch, without a compute. */
 export const BranchCreateBody = z.object({

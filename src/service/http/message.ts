@@ -21,6 +21,8 @@ export interface ServiceReply {
   headers: Readonly<Record<string, string>>;
   /** Absent for 204. */
   body?: string;
+  /** The whole answer, where it has to be waited for: it takes the place of this one. Never rejects. */
+  later?: Promise<ServiceReply>;
 }
 
 /** A JSON answer. */

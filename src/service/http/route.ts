@@ -36,6 +36,8 @@ export interface Handled {
   body?: unknown;
   /** The body, if its JSON text exists already. */
   json?: string;
+  /** The body, where it has to be waited for. It changes nothing in the store. Rejects with `Refusal`. */
+  later?: Promise<unknown>;
 }
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";

@@ -10,6 +10,7 @@ import { projectRoutes } from "./project-routes.ts";
 import { publicOperations } from "./public-operations.ts";
 import { roleRoutes } from "./role-routes.ts";
 import { type Route, unservedRoute } from "./route.ts";
+import { schemaRoutes } from "./schema-routes.ts";
 
 /**
  * Every route below `/api/v2`. With `strictSpec` only the six calls that the specification shows: list projects, and
@@ -33,6 +34,7 @@ const routes: readonly Route[] = [
   ...branchRoutes,
   ...roleRoutes,
   ...databaseRoutes,
+  ...schemaRoutes,
   ...endpointRoutes,
   ...operationRoutes,
 ];

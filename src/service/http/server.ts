@@ -101,7 +101,10 @@ async function answer(
   if (sql) return send(outgoing, await sql.answer(call, goneSignal(outgoing)));
   const exchange = service.exchange(call);
   if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
-  carryOut(exchange, outgoing);
+  carryOut(
+    "reply" in exchange && exchange.reply.later ? { ...exchange, reply: await exchange.reply.later } : exchange,
+    outgoing,
+  );
 }
 
 /** Aborts when the client leaves before it has its answer. */

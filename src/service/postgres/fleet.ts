@@ -1,51 +1,21 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { ServiceClock } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { Store } from "../store/store.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
 import { BranchCatalogs } from "./branch-catalogs.ts";
 import { BranchStorage, type OwnServer } from "./branch-storage.ts";
 import { type Limits, largerOf, limitsOf, type ServerConfig, superuser } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
-import type { Home } from "./home.ts";
+import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
-import type { Processes } from "./processes.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
-import type { Sockets } from "./sockets.ts";
 import { SqlClient } from "./sql-client.ts";
-import type { Edition, Templates } from "./templates.ts";
+import type { Edition } from "./templates.ts";
 import { temporaryDiskKiB } from "./temporary-disk.ts";
 import { Turns } from "./turns.ts";
 
-export interface FleetPorts {
-  store: Store;
-  clock: ServiceClock;
-  processes: Processes;
-  home: Home;
-  sockets: Sockets;
-  templates: Templates;
-  /** Of our own role. */
-  password: string;
-  passwordOf: (passwordSource: string) => string;
-  newGeneration: () => string;
-  /** How large the computes' disks for temporary files are, as a part of their normal size. */
-  temporaryDiskScale: number;
-  /** Changes the store in a transaction. */
-  change: (act: () => void) => void;
-  /** A server ended that nobody stopped. */
-  onCrash: (endpointId: string) => void;
-}
-
-/** A server that runs for a compute. */
-export interface Running {
-  endpoint: StoredEndpoint;
-  /** Of the branch's data that it serves or follows. */
-  generation: string;
-  data: string;
-  config: ServerConfig;
-  server: PostgresServer;
-}
+/** Uses the data of a branch through sessions of the service. */
+type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
 
 /** The servers that run behind computes. */
 export class Fleet {
@@ -125,6 +95,17 @@ export class Fleet {
     });
   }
 
+  /** Lets `act` connect to the data of a branch, whether its primary runs or not, and keeps it as it is meanwhile. */
+  async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
+    const edition = await this.#ports.templates.edition(pgVersion);
+    return this.#turns.take(branchId, async () => {
+      const { directory } = this.storage.of(branchId);
+      const running = [...this.#running.values()].find(({ data }) => data === directory);
+      if (!running) return this.#serving(directory, edition, act);
+      return act((database) => this.#connect(running.config.port, database));
+    });
+  }
+
   /** The servers that run. */
   running(): readonly Running[] {
     return [...this.#running.values()];
@@ -187,9 +168,14 @@ export class Fleet {
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
   async #settleAlone(branchId: string, directory: string, edition: Edition): Promise<void> {
     if (this.#catalogs.isCurrent(branchId)) return;
+    await this.#serving(directory, edition, (connect) => this.#catalogs.sync(branchId, connect));
+  }
+
+  /** Runs a server on data that no compute uses, until `act` has ended. */
+  async #serving<Result>(directory: string, edition: Edition, act: Act<Result>): Promise<Result> {
     const server = await this.#serve(directory, edition);
     try {
-      await this.#catalogs.sync(branchId, (database) => server.connect(database));
+      return await act((database) => server.connect(database));
     } finally {
       await server.stop();
     }

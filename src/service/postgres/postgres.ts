@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
+import { refusals } from "../refusal.ts";
 import type { Store } from "../store/store.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branch-copies.ts";
@@ -18,6 +19,7 @@ import type { Processes } from "./processes.ts";
 import { type Admission, Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { type DrivenService, OperationRunner } from "./runner.ts";
+import { SchemaReader } from "./schema/schema-reader.ts";
 import { Sessions } from "./sessions.ts";
 import { Sockets } from "./sockets.ts";
 import { serverUser, Templates } from "./templates.ts";
@@ -67,6 +69,7 @@ export class Postgres {
   readonly #proxy: Proxy;
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
+  #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
   #runner: OperationRunner | undefined;
 
@@ -127,7 +130,12 @@ export class Postgres {
     this.#proxy = proxy;
     this.#sessions = new Sessions();
     this.backend = new PostgresBackend(address, this.#sessions, parts.templates);
-    this.catalog = new PostgresCatalog(ports);
+    this.catalog = new PostgresCatalog(ports, (branchId, database) => {
+      const schemas = this.#schemas;
+      return schemas
+        ? schemas.read(branchId, database)
+        : Promise.reject(refusals.unavailable("the service is starting up"));
+    });
     this.driverAccess = new DriverAccess(proxy, (target) => admit(this, target));
   }
 
@@ -156,6 +164,7 @@ export class Postgres {
       onCrash: (endpointId) => this.#runner?.crashed(endpointId),
     });
     const copies = new BranchCopies({ store, storage: fleet.storage, change });
+    this.#schemas = new SchemaReader({ store, fleet, copies });
     this.#fleet = fleet;
     this.#runner = new OperationRunner(service, fleet, copies, onError);
     const poolers = await this.#findPoolers(sockets);

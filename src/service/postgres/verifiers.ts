@@ -1,5 +1,5 @@
 import { superuser } from "./config.ts";
-import type { Running } from "./fleet.ts";
+import type { Running } from "./fleet-ports.ts";
 import { parseVerifier, type ScramVerifier, unfitVerifier } from "./scram.ts";
 import type { PostgresServer } from "./server.ts";
 import type { Sockets } from "./sockets.ts";

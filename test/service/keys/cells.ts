@@ -75,13 +75,19 @@ export function tryCell(shop: Shop, { route, caller, target }: Cell): number {
   return shop.send(callers[caller], requestLine(shop, route, caller, target), bodyOf(route, caller, target)).status;
 }
 
+/** What calls cannot do without in their query. */
+const queries: Readonly<Record<string, string>> = {
+  getConnectionURI: "?database_name=neondb&role_name=neondb_owner",
+  getProjectBranchSchema: "?db_name=neondb",
+  getProjectBranchSchemaComparison: `?db_name=neondb&base_branch_id=${preview}`,
+};
+
 /** The request line of a route, about a target as this caller has it. */
 export function requestLine(shop: Shop, route: Route, caller: CallerName, target: Target): string {
   const path = route.path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
     parameter(shop, route, caller, target, name),
   );
-  const query = route.operationId === "getConnectionURI" ? "?database_name=neondb&role_name=neondb_owner" : "";
-  return `${route.method} ${path}${query}`;
+  return `${route.method} ${path}${queries[route.operationId] ?? ""}`;
 }
 
 function parameter(shop: Shop, route: Route, caller: CallerName, target: Target, name: string): string {

@@ -1,0 +1,38 @@
+import type { ServiceClock } from "../clock.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Store } from "../store/store.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Home } from "./home.ts";
+import type { Processes } from "./processes.ts";
+import type { PostgresServer } from "./server.ts";
+import type { Sockets } from "./sockets.ts";
+import type { Templates } from "./templates.ts";
+
+export interface FleetPorts {
+  store: Store;
+  clock: ServiceClock;
+  processes: Processes;
+  home: Home;
+  sockets: Sockets;
+  templates: Templates;
+  /** Of our own role. */
+  password: string;
+  passwordOf: (passwordSource: string) => string;
+  newGeneration: () => string;
+  /** How large the computes' disks for temporary files are, as a part of their normal size. */
+  temporaryDiskScale: number;
+  /** Changes the store in a transaction. */
+  change: (act: () => void) => void;
+  /** A server ended that nobody stopped. */
+  onCrash: (endpointId: string) => void;
+}
+
+/** A server that runs for a compute. */
+export interface Running {
+  endpoint: StoredEndpoint;
+  /** Of the branch's data that it serves or follows. */
+  generation: string;
+  data: string;
+  config: ServerConfig;
+  server: PostgresServer;
+}

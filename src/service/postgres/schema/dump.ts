@@ -1,0 +1,181 @@
+import type { SqlClient, TextRow } from "../sql-client.ts";
+import type { Kind } from "./kind.ts";
+import { relationKinds } from "./relations.ts";
+import { rulesOfTables } from "./rules-of-tables.ts";
+import { typesAndFunctions } from "./types-and-functions.ts";
+
+/** One object of a schema, with its statements. */
+interface SchemaObject {
+  id: string;
+  rank: number;
+  type: string;
+  schema: string;
+  name: string;
+  owner: string;
+  statements: string;
+}
+
+/** A lock of a client's must not hold the branch up for long. */
+const settings = `SET LOCAL search_path = pg_catalog; SET LOCAL quote_all_identifiers = off;
+  SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '30s'`;
+
+const kinds: readonly Kind[] = [...typesAndFunctions, ...relationKinds, ...rulesOfTables];
+
+/**
+ * Writes the schema of a database as SQL, in the words and the order of `pg_dump --schema-only`, which the packages
+ * with Postgres do not have. All in one moment; names are resolved in `pg_catalog` alone, so no object of a client's
+ * is called. Left out: operators, casts, text search, foreign servers, rights on columns, and default privileges.
+ */
+export async function dumpSchema(client: SqlClient): Promise<string> {
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  await client.query(settings);
+  const [version] = await client.query("SHOW server_version");
+  const objects: SchemaObject[] = [];
+  for (const { rank, query } of kinds) objects.push(...(await client.query(query)).map((row) => objectOf(rank, row)));
+  const sorted = inOrder(objects, await client.query(dependencies));
+  const comments = Map.groupBy(await client.query(commentQuery), ([id]) => id);
+  const written = sorted.flatMap((object) => [
+    ...(object.type === "TABLE" && object === sorted.find(({ type }) => type === "TABLE") ? [tableDefaults] : []),
+    block(object),
+    ...(comments.get(object.id) ?? []).map(([, name, text]) =>
+      block({ ...object, type: "COMMENT", name: name ?? "", statements: text ?? "" }),
+    ),
+  ]);
+  const known = new Set(objects.map(({ id }) => id));
+  const rights = (await client.query(rightsQuery)).filter(([id]) => id === publicSchema || known.has(id ?? ""));
+  written.push(...rights.map((row) => block(objectOf(0, row))));
+  await client.query("COMMIT");
+  return `${header(version?.[0] ?? "")}${written.join("")}--\n-- PostgreSQL database dump complete\n--\n\n`;
+}
+
+function objectOf(rank: number, row: TextRow): SchemaObject {
+  const [id, type, schema, name, owner, statements] = row.map((column) => column ?? "");
+  return {
+    rank,
+    id: id ?? "",
+    type: type ?? "",
+    schema: schema ?? "",
+    name: name ?? "",
+    owner: owner ?? "",
+    statements: statements ?? "",
+  };
+}
+
+/** By kind and name, but what another needs before it. */
+function inOrder(objects: readonly SchemaObject[], needs: readonly TextRow[]): SchemaObject[] {
+  const key = ({ rank, schema, name }: SchemaObject) => `${String(rank).padStart(3, "0")}\0${schema}\0${name}`;
+  const byKey = (some: readonly SchemaObject[]) => some.toSorted((one, other) => compare(key(one), key(other)));
+  const waiting = new Map(objects.map((one) => [one.id, one]));
+  const needed = Map.groupBy(needs, ([id]) => id ?? "");
+  const sorted: SchemaObject[] = [];
+  const take = (object: SchemaObject) => {
+    if (!waiting.delete(object.id)) return;
+    // What it needs is taken from those that wait: a circle ends where it began.
+    const first = (needed.get(object.id) ?? []).flatMap(([, other]) => waiting.get(other ?? "") ?? []);
+    for (const one of byKey(first)) take(one);
+    sorted.push(object);
+  };
+  for (const object of byKey(objects)) take(object);
+  return sorted;
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+function block({ type, schema, name, owner, statements }: SchemaObject): string {
+  const end = /OWNER TO .*;$/.test(statements) ? "\n\n" : "\n\n\n";
+  return `--\n-- Name: ${name}; Type: ${type}; Schema: ${schema}; Owner: ${owner}\n--\n\n${statements}${end}`;
+}
+
+function header(version: string): string {
+  const given = [
+    "SET statement_timeout = 0;",
+    "SET lock_timeout = 0;",
+    "SET idle_in_transaction_session_timeout = 0;",
+    ...(Number.parseInt(version, 10) >= 17 ? ["SET transaction_timeout = 0;"] : []),
+    "SET client_encoding = 'UTF8';",
+    "SET standard_conforming_strings = on;",
+    "SELECT pg_catalog.set_config('search_path', '', false);",
+    "SET check_function_bodies = false;",
+    "SET xmloption = content;",
+    "SET client_min_messages = warning;",
+    "SET row_security = off;",
+  ];
+  const title = `--\n-- PostgreSQL database dump\n--\n\n-- Dumped from database version ${version}\n-- Dumped by compute-operator\n\n`;
+  return `${title}${given.join("\n")}\n\n`;
+}
+
+const tableDefaults = "SET default_tablespace = '';\n\nSET default_table_access_method = heap;\n\n";
+
+const publicSchema = "public schema";
+
+/** What needs what: views by their rules, tables by their defaults and row types. */
+const dependencies = `WITH named AS (
+    SELECT CASE WHEN w.oid IS NOT NULL AND w.rulename = '_RETURN' THEN 'pg_class/' || w.ev_class
+        WHEN f.oid IS NOT NULL THEN 'pg_class/' || f.adrelid ELSE d.classid::regclass || '/' || d.objid END AS id,
+      CASE WHEN t.typrelid <> 0 AND c.relkind <> 'c' THEN 'pg_class/' || t.typrelid
+        WHEN e.typrelid <> 0 AND ec.relkind <> 'c' THEN 'pg_class/' || e.typrelid
+        WHEN e.oid IS NOT NULL THEN 'pg_type/' || e.oid
+        ELSE d.refclassid::regclass || '/' || d.refobjid END AS needed, d.classid, d.objid, d.deptype
+    FROM pg_depend d
+    LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+    LEFT JOIN pg_attrdef f ON d.classid = 'pg_attrdef'::regclass AND f.oid = d.objid
+      AND d.refclassid <> 'pg_class'::regclass
+    LEFT JOIN pg_type t ON d.refclassid = 'pg_type'::regclass AND t.oid = d.refobjid
+    LEFT JOIN pg_class c ON c.oid = t.typrelid
+    LEFT JOIN pg_type e ON e.typarray = t.oid AND t.oid <> 0
+    LEFT JOIN pg_class ec ON ec.oid = e.typrelid
+    WHERE d.deptype IN ('n', 'a', 'i', 'P'))
+  SELECT DISTINCT id, needed FROM named WHERE id <> needed
+  UNION SELECT 'owned/' || objid, refclassid::regclass || '/' || refobjid FROM pg_depend
+    WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_class'::regclass AND deptype = 'a'
+  UNION SELECT prefix || inhrelid, 'pg_class/' || other FROM pg_inherits, LATERAL (VALUES (inhrelid), (inhparent)) o(other),
+    (VALUES ('attached/')) p(prefix)
+  UNION SELECT 'pg_class/' || conindid, 'pg_constraint/' || oid FROM pg_constraint WHERE contype IN ('p', 'u', 'x')`;
+
+/** The object, the comment's name, and its statement. */
+const commentQuery = `SELECT CASE WHEN classoid = 'pg_constraint'::regclass OR objsubid = 0 OR classoid <> 'pg_class'::regclass
+      THEN classoid::regclass || '/' || objoid ELSE 'pg_class/' || objoid END,
+    kind || ' ' || CASE WHEN nspname IS NULL THEN identity ELSE replace(identity, quote_ident(nspname) || '.', '') END,
+    format('COMMENT ON %s %s IS %L;', kind, identity, description)
+  FROM pg_description, LATERAL pg_identify_object(classoid, objoid, objsubid) o(type, nspname, objname, identity),
+    LATERAL (SELECT CASE WHEN type LIKE '% column' THEN 'COLUMN' WHEN type = 'table constraint' THEN 'CONSTRAINT'
+      ELSE upper(type) END AS kind) k ORDER BY classoid, objoid, objsubid`;
+
+/** As pg_dump orders them. */
+const ordered =
+  "ARRAY['USAGE', 'CREATE', 'SELECT', 'INSERT', 'REFERENCES', 'DELETE', 'TRIGGER', 'TRUNCATE', 'MAINTAIN', 'UPDATE', 'EXECUTE']";
+
+/** Rights that an owner has given: of each object and role, all in one statement. */
+const rightsQuery = `WITH given AS (
+    SELECT 'pg_class/' || oid AS id, relnamespace AS space, CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind,
+      relname AS name, oid::regclass::text AS target, relowner AS owner, relacl AS acl,
+      acldefault(CASE relkind WHEN 'S' THEN 's'::"char" ELSE 'r' END, relowner) AS usual FROM pg_class
+    UNION ALL SELECT 'pg_proc/' || oid, pronamespace, CASE prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END,
+      format('%I(%s)', proname, pg_get_function_identity_arguments(oid)), oid::regprocedure::text, proowner, proacl,
+      acldefault('f', proowner) FROM pg_proc
+    UNION ALL SELECT 'pg_type/' || oid, typnamespace, 'TYPE', typname, oid::regtype::text, typowner, typacl,
+      acldefault('T', typowner) FROM pg_type
+    UNION ALL SELECT CASE nspname WHEN 'public' THEN '${publicSchema}' ELSE 'pg_namespace/' || oid END, oid, 'SCHEMA', nspname,
+      quote_ident(nspname), nspowner, nspacl, acldefault('n', nspowner) FROM pg_namespace
+  )
+  SELECT id, 'ACL', CASE kind WHEN 'SCHEMA' THEN '-' ELSE nspname END, kind || ' ' || name, rolname, concat_ws(E'\\n',
+      CASE WHEN revoked THEN format('REVOKE ALL ON %s %s FROM PUBLIC;', kind, target) END, grants)
+  FROM given JOIN pg_namespace n ON n.oid = space JOIN pg_roles r ON r.oid = owner, LATERAL (
+      SELECT EXISTS (SELECT FROM aclexplode(usual) u WHERE u.grantee = 0)
+        AND NOT EXISTS (SELECT FROM aclexplode(acl) a WHERE a.grantee = 0) AS revoked
+    ) taken, LATERAL (
+      SELECT string_agg(format('GRANT %s ON %s %s TO %s%s;',
+          CASE WHEN rights = (SELECT count(*) FROM aclexplode(usual) u WHERE u.grantee = owner) THEN 'ALL' ELSE list END, kind, target,
+          CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+          CASE WHEN grantable THEN ' WITH GRANT OPTION' END), E'\\n' ORDER BY pg_get_userbyid(grantee)) AS grants
+      FROM (SELECT grantee, count(*) AS rights, bool_and(is_grantable) AS grantable,
+          string_agg(privilege_type, ',' ORDER BY array_position(${ordered}, privilege_type)) AS list
+        FROM aclexplode(acl) a WHERE grantee <> owner
+          AND NOT (grantee = 0 AND EXISTS (SELECT FROM aclexplode(usual) u
+            WHERE u.grantee = 0 AND u.privilege_type = a.privilege_type))
+          AND NOT (id = '${publicSchema}' AND grantee = 0 AND privilege_type = 'USAGE')
+        GROUP BY grantee) one
+    ) given_to
+  WHERE acl IS NOT NULL AND (revoked OR grants IS NOT NULL) ORDER BY nspname, kind, name`;

@@ -1,0 +1,24 @@
+/**
+ * A kind of object in a schema: a query that writes the statements of each one, in the words of pg_dump. Its columns:
+ * the object as `catalogue/oid`, type, schema, name, owner, statements. It runs with `search_path = pg_catalog`, so
+ * every name of a client's is written in full and no object of a client's is called.
+ */
+export interface Kind {
+  /** Objects are written in the order of their kinds, unless one needs another. */
+  rank: number;
+  query: string;
+}
+
+/** Schemas that are no client's. */
+export const ownSchemas = `n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'`;
+
+/** Leaves out what an extension has made. */
+export function notOfExtension(catalogue: string, oid: string): string {
+  return `NOT EXISTS (SELECT FROM pg_depend e WHERE e.deptype = 'e' AND e.objid = ${oid}
+    AND e.classid = '${catalogue}'::regclass)`;
+}
+
+/** The object's identity, as dependencies name it. */
+export function identity(catalogue: string, oid: string): string {
+  return `'${catalogue}/' || ${oid}::text`;
+}

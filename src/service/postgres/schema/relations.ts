@@ -1,0 +1,97 @@
+import { identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
+
+const relations = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner`;
+const ownRelations = `${ownSchemas} AND ${notOfExtension("pg_class", "c.oid")}`;
+const ownerOf = (word: string) => `format(E'\\n\\n\\nALTER ${word} %I.%I OWNER TO %I;', nspname, relname, rolname)`;
+const options = `(SELECT format(E'\\nWITH (%s)', string_agg(format('%s=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)),
+  ', ')) FROM unnest(c.reloptions) o HAVING count(*) > 0)`;
+
+/** A default that needs a sequence which belongs to the column: the sequence comes in between. */
+const ownedSequence = `EXISTS (SELECT FROM pg_depend d JOIN pg_depend s ON s.objid = d.refobjid AND s.deptype = 'a'
+  WHERE d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+  AND s.classid = 'pg_class'::regclass AND s.refobjid = f.adrelid AND s.refobjsubid = f.adnum)`;
+
+const columns = `SELECT string_agg(format('%I %s%s%s%s', attname, format_type(atttypid, atttypmod),
+    (SELECT format(' COLLATE %s.%I', collnamespace::regnamespace, collname) FROM pg_collation l, pg_type t
+      WHERE l.oid = attcollation AND t.oid = atttypid AND attcollation <> typcollation),
+    CASE WHEN attgenerated = 's' THEN format(' GENERATED ALWAYS AS (%s) STORED', pg_get_expr(adbin, adrelid))
+      WHEN attgenerated = 'v' THEN format(' GENERATED ALWAYS AS (%s)', pg_get_expr(adbin, adrelid))
+      WHEN f.oid IS NOT NULL AND NOT ${ownedSequence} THEN ' DEFAULT ' || pg_get_expr(adbin, adrelid) END,
+    CASE WHEN attnotnull THEN ' NOT NULL' END), E',\\n    ' ORDER BY attnum) AS text
+  FROM pg_attribute LEFT JOIN pg_attrdef f ON adrelid = attrelid AND adnum = attnum
+  WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND (attislocal OR c.relispartition)`;
+
+const checks = `SELECT string_agg(format(E',\\n    CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), '' ORDER BY conname) AS text
+  FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c' AND (conislocal OR c.relispartition)`;
+
+const parents = `SELECT format(E'\\nINHERITS (%s)', string_agg(inhparent::regclass::text, ', ' ORDER BY inhseqno)) AS text
+  FROM pg_inherits WHERE inhrelid = c.oid AND NOT c.relispartition HAVING count(*) > 0`;
+
+/** `NO MINVALUE`, or the bound where it is not the one that the type gives. */
+const bounds = `concat_ws(E'\\n    ', 'START WITH ' || seqstart, 'INCREMENT BY ' || seqincrement,
+  CASE WHEN seqmin = CASE WHEN seqincrement > 0 THEN 1 ELSE least.bound END THEN 'NO MINVALUE' ELSE 'MINVALUE ' || seqmin END,
+  CASE WHEN seqmax = CASE WHEN seqincrement < 0 THEN -1 ELSE -(least.bound + 1) END THEN 'NO MAXVALUE' ELSE 'MAXVALUE ' || seqmax END,
+  'CACHE ' || seqcache || CASE WHEN seqcycle THEN E'\\n    CYCLE' ELSE '' END)`;
+
+const sequences = `pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_roles r ON r.oid = c.relowner
+  JOIN (VALUES ('smallint'::regtype, -32768::bigint), ('integer', -2147483648), ('bigint', -9223372036854775808)) least(type, bound)
+    ON least.type = s.seqtypid
+  LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.objsubid = 0
+    AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0
+  LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid`;
+
+/** Tables, views and sequences. */
+export const relationKinds: readonly Kind[] = [
+  {
+    rank: 10,
+    query: `SELECT ${identity("pg_class", "c.oid")}, 'TABLE', nspname, relname, rolname,
+      format(E'CREATE %sTABLE %I.%I (%s%s\\n)%s%s%s;', CASE relpersistence WHEN 'u' THEN 'UNLOGGED ' ELSE '' END, nspname, relname,
+        E'\\n    ' || columns.text, CASE WHEN columns.text IS NULL THEN substr(checks.text, 2) ELSE checks.text END, parents.text,
+        E'\\nPARTITION BY ' || pg_get_partkeydef(c.oid), ${options}) || ${ownerOf("TABLE")}
+      FROM ${relations} CROSS JOIN LATERAL (${columns}) columns CROSS JOIN LATERAL (${checks}) checks
+      LEFT JOIN LATERAL (${parents}) parents ON true WHERE relkind IN ('r', 'p') AND ${ownRelations}`,
+  },
+  {
+    rank: 10,
+    query: `SELECT ${identity("pg_class", "c.oid")}, 'VIEW', nspname, relname, rolname,
+      format(E'CREATE VIEW %I.%I%s AS\\n%s', nspname, relname, replace(${options}, E'\\n', ' '), pg_get_viewdef(c.oid))
+      || ${ownerOf("VIEW")} FROM ${relations} WHERE relkind = 'v' AND ${ownRelations}`,
+  },
+  {
+    rank: 10,
+    query: `SELECT ${identity("pg_class", "c.oid")}, 'MATERIALIZED VIEW', nspname, relname, rolname,
+      format(E'CREATE MATERIALIZED VIEW %I.%I AS\\n%s\\n  WITH NO DATA;', nspname, relname, rtrim(pg_get_viewdef(c.oid), ';'))
+      || ${ownerOf("MATERIALIZED VIEW")} FROM ${relations} WHERE relkind = 'm' AND ${ownRelations}`,
+  },
+  {
+    rank: 10,
+    query: `SELECT ${identity("pg_class", "c.oid")}, 'SEQUENCE', nspname, relname, rolname,
+      CASE WHEN attidentity IN ('a', 'd') THEN
+        format(E'ALTER TABLE %s ALTER COLUMN %I ADD GENERATED %s AS IDENTITY (\\n    SEQUENCE NAME %I.%I\\n    %s\\n);',
+          attrelid::regclass, attname, CASE attidentity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, nspname, relname, ${bounds})
+      ELSE format(E'CREATE SEQUENCE %I.%I\\n    %s%s;', nspname, relname,
+          CASE WHEN seqtypid <> 'bigint'::regtype THEN 'AS ' || seqtypid::regtype || E'\\n    ' ELSE '' END, ${bounds})
+        || ${ownerOf("SEQUENCE")} END FROM ${sequences} WHERE ${ownRelations}`,
+  },
+  {
+    rank: 10,
+    query: `SELECT 'owned/' || c.oid, 'SEQUENCE OWNED BY', nspname, relname, rolname,
+      format('ALTER SEQUENCE %I.%I OWNED BY %s.%I;', nspname, relname, attrelid::regclass, attname)
+      FROM ${sequences} WHERE attname IS NOT NULL AND attidentity = '' AND ${ownRelations}`,
+  },
+  {
+    rank: 12,
+    query: `SELECT 'attached/' || c.oid, 'TABLE ATTACH', nspname, relname, rolname,
+      format('ALTER TABLE ONLY %s ATTACH PARTITION %I.%I %s;', inhparent::regclass, nspname, relname, pg_get_expr(relpartbound, c.oid))
+      FROM ${relations} JOIN pg_inherits ON inhrelid = c.oid WHERE relispartition AND relkind IN ('r', 'p') AND ${ownRelations}`,
+  },
+  {
+    rank: 13,
+    query: `SELECT ${identity("pg_attrdef", "f.oid")}, 'DEFAULT', nspname, relname || ' ' || attname, rolname,
+      format('ALTER TABLE ONLY %I.%I ALTER COLUMN %I SET DEFAULT %s;', nspname, relname, attname, pg_get_expr(adbin, adrelid))
+      FROM pg_attrdef f JOIN pg_class c ON c.oid = adrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_roles r ON r.oid = c.relowner JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+      WHERE attgenerated = '' AND ${ownedSequence} AND ${ownRelations}`,
+  },
+];

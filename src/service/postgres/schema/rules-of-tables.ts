@@ -1,0 +1,79 @@
+import { identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
+
+const tables = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner`;
+const ownTables = `${ownSchemas} AND ${notOfExtension("pg_class", "c.oid")}`;
+
+function constraints(rank: number, type: string, which: string): Kind {
+  return {
+    rank,
+    query: `SELECT ${identity("pg_constraint", "k.oid")}, '${type}', nspname, relname || ' ' || conname, rolname,
+      format(E'ALTER TABLE %s%I.%I\\n    ADD CONSTRAINT %I %s;', CASE WHEN relkind = 'p' AND contype = 'f' THEN '' ELSE 'ONLY ' END,
+        nspname, relname, conname, pg_get_constraintdef(k.oid))
+      FROM pg_constraint k JOIN ${tables} ON c.oid = conrelid WHERE ${which} AND ${ownTables}`,
+  };
+}
+
+/** Constraints, indexes, triggers and policies: what holds for the rows of tables. */
+export const rulesOfTables: readonly Kind[] = [
+  constraints(20, "CONSTRAINT", "contype IN ('p', 'u', 'x')"),
+  {
+    rank: 21,
+    query: `SELECT ${identity("pg_class", "i.oid")}, 'INDEX', nspname, i.relname, rolname, pg_get_indexdef(i.oid) || ';'
+      FROM pg_index x JOIN pg_class i ON i.oid = indexrelid JOIN ${tables} ON c.oid = indrelid
+      WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x')) AND ${ownTables}`,
+  },
+  {
+    rank: 22,
+    query: `SELECT 'attached/' || i.oid, 'INDEX ATTACH', nspname, i.relname, rolname,
+      format('ALTER INDEX %s ATTACH PARTITION %I.%I;', inhparent::regclass, nspname, i.relname)
+      FROM pg_inherits JOIN pg_class i ON i.oid = inhrelid AND i.relkind IN ('i', 'I') JOIN pg_index ON indexrelid = i.oid
+      JOIN ${tables} ON c.oid = indrelid WHERE ${ownTables}`,
+  },
+  {
+    rank: 23,
+    query: `SELECT ${identity("pg_statistic_ext", "s.oid")}, 'STATISTICS', nspname, stxname, rolname, 
+      format(E'%s;\\n\\n\\nALTER STATISTICS %I.%I OWNER TO %I;', pg_get_statisticsobjdef(s.oid), nspname, stxname, rolname)
+      FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace JOIN pg_roles r ON r.oid = stxowner WHERE ${ownSchemas}`,
+  },
+  {
+    rank: 24,
+    query: `SELECT ${identity("pg_rewrite", "w.oid")}, 'RULE', nspname, relname || ' ' || rulename, rolname, pg_get_ruledef(w.oid)
+      FROM pg_rewrite w JOIN ${tables} ON c.oid = ev_class WHERE rulename <> '_RETURN' AND ${ownTables}`,
+  },
+  {
+    rank: 25,
+    query: `SELECT ${identity("pg_trigger", "t.oid")}, 'TRIGGER', nspname, relname || ' ' || tgname, rolname,
+      pg_get_triggerdef(t.oid) || ';' || CASE tgenabled WHEN 'O' THEN '' ELSE format(E'\\n\\nALTER TABLE %I.%I %s TRIGGER %I;', nspname,
+        relname, CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, tgname) END
+      FROM pg_trigger t JOIN ${tables} ON c.oid = tgrelid WHERE NOT tgisinternal AND tgparentid = 0 AND ${ownTables}`,
+  },
+  constraints(26, "FK CONSTRAINT", "contype = 'f' AND conparentid = 0"),
+  {
+    rank: 27,
+    query: `SELECT 'security/' || c.oid, 'ROW SECURITY', nspname, relname, rolname, concat_ws(E'\\n\\n',
+        CASE WHEN relrowsecurity THEN format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY;', nspname, relname) END,
+        CASE WHEN relforcerowsecurity THEN format('ALTER TABLE ONLY %I.%I FORCE ROW LEVEL SECURITY;', nspname, relname) END)
+      FROM ${tables} WHERE (relrowsecurity OR relforcerowsecurity) AND ${ownTables}`,
+  },
+  {
+    rank: 27,
+    query: `SELECT ${identity("pg_policy", "p.oid")}, 'POLICY', nspname, relname || ' ' || polname, rolname,
+      format('CREATE POLICY %I ON %I.%I%s%s%s%s%s;', polname, nspname, relname,
+        CASE WHEN NOT polpermissive THEN ' AS RESTRICTIVE' END,
+        CASE polcmd WHEN 'r' THEN ' FOR SELECT' WHEN 'a' THEN ' FOR INSERT' WHEN 'w' THEN ' FOR UPDATE' WHEN 'd' THEN ' FOR DELETE' END,
+        (SELECT ' TO ' || string_agg(quote_ident(m.rolname), ', ' ORDER BY m.rolname) FROM pg_roles m WHERE m.oid = ANY (polroles)),
+        NULLIF(format(' USING (%s)', pg_get_expr(polqual, polrelid)), ' USING ()'), NULLIF(format(' WITH CHECK (%s)', pg_get_expr(polwithcheck, polrelid)), ' WITH CHECK ()'))
+      FROM pg_policy p JOIN ${tables} ON c.oid = polrelid WHERE ${ownTables}`,
+  },
+  {
+    rank: 28,
+    query: `SELECT ${identity("pg_publication", "p.oid")}, 'PUBLICATION', '-', pubname, rolname,
+      format('CREATE PUBLICATION %I%s WITH (publish = %L);', pubname, CASE WHEN puballtables THEN ' FOR ALL TABLES' END,
+        concat_ws(', ', CASE WHEN pubinsert THEN 'insert' END, CASE WHEN pubupdate THEN 'update' END, CASE WHEN pubdelete THEN 'delete' END,
+          CASE WHEN pubtruncate THEN 'truncate' END))
+      || coalesce((SELECT string_agg(format(E'\\n\\nALTER PUBLICATION %I ADD TABLE ONLY %s;', pubname, prrelid::regclass), ''
+          ORDER BY prrelid::regclass::text) FROM pg_publication_rel WHERE prpubid = p.oid), '')
+      || format(E'\\n\\n\\nALTER PUBLICATION %I OWNER TO %I;', pubname, rolname)
+      FROM pg_publication p JOIN pg_roles r ON r.oid = pubowner`,
+  },
+];

@@ -1,0 +1,61 @@
+import { identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
+
+/** Schemas, extensions, types and functions: what tables are made of. */
+export const typesAndFunctions: readonly Kind[] = [
+  {
+    rank: 1,
+    query: `SELECT ${identity("pg_namespace", "n.oid")}, 'SCHEMA', '-', nspname, rolname,
+      format(E'CREATE SCHEMA %I;\\n\\n\\nALTER SCHEMA %1$I OWNER TO %2$I;', nspname, rolname)
+      FROM pg_namespace n JOIN pg_roles r ON r.oid = nspowner
+      WHERE ${ownSchemas} AND nspname <> 'public' AND ${notOfExtension("pg_namespace", "n.oid")}`,
+  },
+  {
+    rank: 2,
+    query: `SELECT ${identity("pg_extension", "x.oid")}, 'EXTENSION', '-', extname, '',
+      format('CREATE EXTENSION IF NOT EXISTS %I WITH SCHEMA %I;', extname, nspname)
+      FROM pg_extension x JOIN pg_namespace n ON n.oid = extnamespace WHERE extname <> 'plpgsql'`,
+  },
+  {
+    rank: 3,
+    query: `SELECT ${identity("pg_type", "t.oid")}, CASE typtype WHEN 'd' THEN 'DOMAIN' ELSE 'TYPE' END, nspname, typname,
+      rolname, CASE typtype
+        WHEN 'e' THEN (SELECT format(E'CREATE TYPE %I.%I AS ENUM (\\n    %s\\n);', nspname, typname,
+            string_agg(quote_literal(enumlabel), E',\\n    ' ORDER BY enumsortorder)) FROM pg_enum WHERE enumtypid = t.oid)
+        WHEN 'c' THEN format(E'CREATE TYPE %I.%I AS (%s\\n);', nspname, typname,
+          (SELECT string_agg(format(E'\\n\\t%I %s', attname, format_type(atttypid, atttypmod)), ',' ORDER BY attnum)
+            FROM pg_attribute WHERE attrelid = typrelid AND attnum > 0 AND NOT attisdropped))
+        WHEN 'r' THEN (SELECT format(E'CREATE TYPE %I.%I AS RANGE (\\n    subtype = %s,\\n    multirange_type_name = %s\\n);',
+            nspname, typname, format_type(rngsubtype, NULL), rngmultitypid::regtype) FROM pg_range WHERE rngtypid = t.oid)
+        ELSE format('CREATE DOMAIN %I.%I AS %s%s%s%s;', nspname, typname, format_type(typbasetype, typtypmod),
+          CASE WHEN typnotnull THEN ' NOT NULL' ELSE '' END, ' DEFAULT ' || typdefault,
+          (SELECT string_agg(format(E'\\n\\tCONSTRAINT %I %s', conname, pg_get_constraintdef(k.oid)), '' ORDER BY conname)
+            FROM pg_constraint k WHERE contypid = t.oid AND contype = 'c')) END
+      || format(E'\\n\\n\\nALTER %s %I.%I OWNER TO %I;',
+        CASE typtype WHEN 'd' THEN 'DOMAIN' ELSE 'TYPE' END, nspname, typname, rolname)
+      FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace JOIN pg_roles r ON r.oid = typowner
+      LEFT JOIN pg_class c ON c.oid = typrelid
+      WHERE ${ownSchemas} AND (typtype IN ('e', 'd', 'r') OR c.relkind = 'c') AND ${notOfExtension("pg_type", "t.oid")}`,
+  },
+  {
+    rank: 4,
+    query: `SELECT ${identity("pg_proc", "p.oid")}, CASE prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, nspname,
+      format('%I(%s)', proname, pg_get_function_identity_arguments(p.oid)), rolname,
+      rtrim(regexp_replace(pg_get_functiondef(p.oid), '^CREATE OR REPLACE ', 'CREATE '), E'\\n') || ';'
+      || format(E'\\n\\n\\nALTER %s %s OWNER TO %I;', CASE prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END,
+        p.oid::regprocedure, rolname)
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace JOIN pg_roles r ON r.oid = proowner
+      WHERE ${ownSchemas} AND prokind <> 'a' AND ${notOfExtension("pg_proc", "p.oid")}
+      AND NOT EXISTS (SELECT FROM pg_depend i WHERE i.classid = 'pg_proc'::regclass AND i.objid = p.oid AND i.deptype = 'i')`,
+  },
+  {
+    rank: 5,
+    query: `SELECT ${identity("pg_proc", "p.oid")}, 'AGGREGATE', nspname,
+      format('%I(%s)', proname, pg_get_function_identity_arguments(p.oid)), rolname,
+      format(E'CREATE AGGREGATE %I.%I(%s) (\\n    SFUNC = %s,\\n    STYPE = %s%s%s\\n);\\n\\n\\nALTER AGGREGATE %1$I.%2$I(%3$s) OWNER TO %8$I;',
+        nspname, proname, coalesce(nullif(pg_get_function_identity_arguments(p.oid), ''), '*'), aggtransfn,
+        format_type(aggtranstype, NULL), E',\\n    INITCOND = ' || quote_literal(agginitval),
+        CASE WHEN aggfinalfn <> 0 THEN E',\\n    FINALFUNC = ' || aggfinalfn ELSE '' END, rolname)
+      FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_namespace n ON n.oid = pronamespace
+      JOIN pg_roles r ON r.oid = proowner WHERE ${ownSchemas} AND ${notOfExtension("pg_proc", "p.oid")}`,
+  },
+];

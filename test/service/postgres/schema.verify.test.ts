@@ -1,0 +1,145 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { programPath } from "../../support/debian.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { runProgram } from "../../support/run-program.ts";
+import { main, PostgresRig, primary, project, seed } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
+
+const rich = readFileSync(join(import.meta.dirname, "rich-schema.sql"), "utf8");
+const schemaPath = (branch: string) => `/projects/${project}/branches/${branch}`;
+
+const rig = usePostgresRig();
+let uri: string;
+beforeAll(async () => {
+  uri = await rig.uri();
+  await rig.query(uri, "CREATE ROLE reader", rich);
+});
+
+async function schema(one: PostgresRig, branch = main, database = "stock"): Promise<string> {
+  const { status, body } = await one.call("GET", `${schemaPath(branch)}/schema?db_name=${database}`);
+  expect([status, body["message"]]).toEqual([200, undefined]);
+  return z.string().parse(body["sql"]);
+}
+
+describe("the schema of a database", () => {
+  it("holds all that makes it again, so that its copy has the same one", async () => {
+    const sql = await schema(rig);
+    await rig.change("POST", `${schemaPath(main)}/databases`, { database: { name: "again", owner_name: "app" } });
+    await rig.query(await rig.uri({ database: "again" }), sql);
+    expect(await schema(rig, main, "again")).toBe(sql);
+  });
+
+  it("is read without a compute, and starts none", async () => {
+    const before = await schema(rig);
+    const [operation] = await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
+    expect(operation).toMatchObject({ action: "suspend_compute", status: "finished" });
+    expect(await schema(rig)).toBe(before);
+    expect(await rig.endpoint()).toMatchObject({ current_state: "idle" });
+    expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  it("calls nothing of a client's that has the name of something of Postgres's", async () => {
+    const before = await schema(rig);
+    await rig.query(
+      uri,
+      "CREATE SCHEMA trap",
+      "CREATE FUNCTION trap.quote_ident(name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$",
+      "CREATE FUNCTION trap.same(oid, oid) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$",
+      "CREATE OPERATOR trap.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = trap.same)",
+      "CREATE VIEW trap.pg_class AS SELECT * FROM pg_catalog.pg_class WHERE relpages / 0 = 1",
+      "ALTER DATABASE stock SET search_path = trap, pg_catalog",
+    );
+    expect(await schema(rig)).toContain("CREATE FUNCTION trap.same(oid, oid)");
+    await rig.query(uri, "ALTER DATABASE stock RESET search_path", "DROP SCHEMA trap CASCADE");
+    expect(await schema(rig)).toBe(before);
+  });
+
+  it("waits for no client's lock for long", async () => {
+    const client = await rig.client(uri);
+    await client.query("BEGIN");
+    await client.query("LOCK TABLE customer");
+    const { status, body } = await rig.call("GET", `${schemaPath(main)}/schema?db_name=stock`);
+    expect([status, body["message"]]).toEqual([503, expect.stringMatching(/cannot be read now: .*lock timeout/)]);
+    await client.query("ROLLBACK");
+    await client.end();
+  });
+});
+
+describe("two branches", () => {
+  it("are compared by the unmodified neonctl, and by the API", async () => {
+    const made = await rig.call("POST", `/projects/${project}/branches`, {
+      branch: { name: "dev" },
+      endpoints: [{ type: "read_write" }],
+    });
+    const [{ id: endpoint } = { id: "" }] = z.array(z.looseObject({ id: z.string() })).parse(made.body["endpoints"]);
+    const { id } = z.looseObject({ id: z.string() }).parse(made.body["branch"]);
+    await rig.settled();
+    expect((await rig.call("GET", `${schemaPath(id)}/compare_schema?db_name=stock`)).body).toEqual({ diff: "" });
+    const there = `${schemaPath(id)}/roles/app/reveal_password`;
+    const password = z.string().parse((await rig.call("GET", there)).body["password"]);
+    const branchURI = `postgresql://app:${password}@${rig.address}/stock?options=endpoint%3D${endpoint}`;
+    await rig.query(branchURI, "ALTER TABLE customer ADD COLUMN phone text");
+    const { body } = await rig.call("GET", `${schemaPath(id)}/compare_schema?db_name=stock`);
+    expect(body["diff"]).toMatch(/^--- a\/stock\n\+\+\+ b\/stock\n@@ [^\n]+ @@\n/);
+    expect(body["diff"]).toContain("\n+    phone text,\n");
+    const printed = await neonctl("branches", "schema-diff", "main", "dev", "--database", "stock");
+    expect(printed).toContain("+    phone text,");
+    expect(printed).toContain(`(Branch: ${main})`);
+  });
+});
+
+describe("beside pg_dump", () => {
+  it("has the same statements, and those of types and tables in the same order", async () => {
+    const pgDump = await programPath({
+      purpose: "The comparison of schemas needs pg_dump of Postgres 15",
+      variable: "PG_DUMP",
+      path: "/usr/lib/postgresql/15/bin/pg_dump",
+      package: "postgresql-15",
+    });
+    const older = { ...seed, projects: seed.projects.map((one) => ({ ...one, pgVersion: 15 })) };
+    await using fifteen = await PostgresRig.start(["--postgres-bin", dirname(pgDump)], older);
+    const there = await fifteen.uri();
+    await fifteen.change("POST", `${schemaPath(main)}/roles`, { role: { name: "reader", no_login: true } });
+    await fifteen.query(there, rich);
+    const { status, stdout, stderr } = await runProgram(pgDump, ["--schema-only", there]);
+    expect([status, stderr]).toEqual([0, ""]);
+    const ours = comparable(await schema(fifteen));
+    expect(ours).toEqual(comparable(stdout));
+    expect(ours.length).toBeGreaterThan(40);
+  });
+});
+
+/**
+ * The statements of a dump but functions, which both write in their own way. Newer versions of pg_dump name the kind of
+ * an object that gets an owner. What follows tables is sorted.
+ */
+function comparable(dump: string): string[] {
+  const blocks = dump
+    .replace(/^--\n-- PostgreSQL database dump complete.*/ms, "")
+    .split(/^--\n-- Name: /m)
+    .slice(1)
+    .filter((block) => !/; Type: (FUNCTION|PROCEDURE|AGGREGATE);/.test(block))
+    .map((block) => block.replaceAll(/^ALTER [A-Z ]+ (\S+) OWNER TO/gm, "ALTER $1 OWNER TO").trimEnd())
+    .map((block) => block.replaceAll(/\n{2,}/g, "\n"));
+  const after = blocks.findIndex((block) => block.includes("; Type: CONSTRAINT;"));
+  return [...blocks.slice(0, after), ...blocks.slice(after).toSorted()];
+}
+
+async function neonctl(...args: string[]): Promise<string> {
+  const cli = join(dirname(createRequire(import.meta.url).resolve("neonctl/package.json")), "..", ".bin", "neonctl");
+  const directory = temporaryDirectory("neonctl");
+  const flags = ["--api-host", `http://${rig.serviceAddress}/api/v2`, "--project-id", project];
+  const env = { PATH: process.env["PATH"], HOME: directory.path, NEON_API_KEY: "ana-key", CI: "1" };
+  const { status, stdout, stderr } = await runProgram(
+    cli,
+    [...args, ...flags, "--no-analytics", "--no-color", "--config-dir", directory.path],
+    { env },
+  );
+  directory.remove();
+  if (status !== 0) throw new Error(stderr || stdout);
+  return stdout;
+}
