@@ -132,12 +132,6 @@ const requests: Record<Request, string> = {
 
 const notes: Record<Exclude<Annotation, Request>, string> = {
   endpointID: "id of an endpoint | the endpoint that belongs to this Compute",
-  pendingCreate: "JSON | a create may have been sent, and its outcome is not known",
-  pendingRestart: "JSON | a restart may have been sent, and its outcome is not known",
-  pendingTakeover:
-    "JSON | a former Compute's endpoint may have been signed for this Compute, and no list has shown it yet",
-  createdEndpoint: "`uid/endpoint id` | this Compute created the endpoint, at a service that shows no names",
-  adoptedEndpoint: "`uid/endpoint id` | this Compute adopted the endpoint through `spec.adopt.branchPrimary`",
 };
 
 const labelTexts: Record<keyof typeof labelNames, string> = {

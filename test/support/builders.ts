@@ -11,10 +11,18 @@ import type {
   Subject,
   Unavailable,
 } from "../../src/operator/compute/observe/observation.ts";
-import { createdProof, EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
+import { EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
+import type { RememberedWrite } from "../../src/operator/compute/record.ts";
 import type { ReadonlyState } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
-import { branchIDOf, type Compute, type ComputeStatus, parseCompute } from "../../src/operator/resources/compute.ts";
+import {
+  branchIDOf,
+  type Compute,
+  type ComputeStatus,
+  parseCompute,
+  type StatusProof,
+  type WriteRecord,
+} from "../../src/operator/resources/compute.ts";
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
 import { markerOf } from "../../src/operator/resources/signature.ts";
 
@@ -48,6 +56,7 @@ export interface ComputeFields {
 
 const project = "shiny-wind-028834";
 const branch = "br-main";
+const service = "https://service/api/v2";
 
 /** A Compute as the cache holds it: the branch's primary, without wishes, until a test says more. */
 export function compute(fields: ComputeFields = {}): Compute {
@@ -120,22 +129,29 @@ export function operation(fields: Partial<Operation> = {}): Operation {
   };
 }
 
-/** The annotation that a Compute carries while a create of it is pending. */
-export function createMark(
-  fields: { uid?: string; branchID?: string; through?: string; replaces?: string; named?: true; resent?: true } = {},
-): string {
-  const mark = { uid: uidOf("a"), since: "2026-01-01T00:00:00Z", branchID: branch, through: "here" };
-  return JSON.stringify({ ...mark, ...fields });
+/** A record of a write of an earlier term, by default of a create. */
+export function recordOf(fields: Partial<WriteRecord> = {}): WriteRecord {
+  return {
+    uid: uidOf("a"),
+    n: 1,
+    by: "an-earlier-term",
+    operation: "create",
+    since: "2026-01-01T00:00:00Z",
+    branchID: branch,
+    through: service,
+    ...fields,
+  };
 }
 
-/** The annotation that a Compute carries while the endpoint of a former Compute is being taken over. */
-export function takeoverMark(through = "here", uid = uidOf("a")): string {
-  return JSON.stringify({ uid, endpointID: "ep-one", through });
+/** What this term remembers of a record that has been open since then. */
+export function openSince(openedAt: number, fields: Partial<WriteRecord> = {}, answered?: string): RememberedWrite {
+  const write = { record: recordOf(fields), phase: "open", openedAt, nameless: new Map<string, number>() } as const;
+  return answered === undefined ? write : { ...write, answered };
 }
 
-/** The note that this object made an endpoint, where the service shows no names. */
-export function createdNote(endpointID: string, uid = uidOf("a")): string {
-  return createdProof(uid, endpointID);
+/** What a status notes of an endpoint that is a Compute's own. */
+export function proofFor(endpointID: string, by = "created", uid = uidOf("a")): StatusProof {
+  return { uid, endpointID, by };
 }
 
 /** Monotonic time at which tests look, in milliseconds. */
@@ -159,7 +175,7 @@ export interface InputFields {
 /** All that a plan is made from; by default a list just begun, in which everything is in order. */
 export function input(fields: InputFields = {}): [observed: Observed, state: ReadonlyState] {
   const self = fields.compute ?? compute();
-  const state = new ReconcileState(0, fields.state).known;
+  const state = new ReconcileState(0, "this-term", fields.state).known;
   if (fields.observation !== undefined) return [{ ...subjectOf(self, fields), ...fields.observation }, state];
   return [observedBy(self, fields.endpoints ?? [], fields.list, fields), state];
 }
@@ -202,8 +218,8 @@ export function listOf(
     links: ownershipOf(self, index),
     operations: [],
     notListed: { missing: 0, known: 0 },
-    markers: "shown",
     fingerprint: "here",
+    baseURL: service,
     terminating: false,
     ...fields,
   };

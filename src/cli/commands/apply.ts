@@ -4,7 +4,7 @@ import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
-import { carryOut, type DryRun, dryRun, latestOperations } from "../plan/carry-out.ts";
+import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
 import { withoutRetain } from "../plan/messages.ts";
 import { unownedReplicasLike } from "../plan/running-operator.ts";
@@ -100,20 +100,15 @@ export class Application {
   }
 
   async #next(tracked: Tracked): Promise<DryRun> {
-    const { inventory, clock, signal } = this.#options;
+    const { inventory, clock } = this.#options;
     const observed = inventory.observe(tracked);
     if (observed.kind === "observed") tracked.state.listed(observed);
-    const link = observed.kind === "observed" ? observed.links.link : undefined;
-    if (observed.annotations.pendingRestart === undefined || link === undefined) {
-      return dryRun(inventory, tracked, clock);
-    }
-    const latest = await latestOperations(tracked.project, link.endpoint.id, signal);
-    return dryRun(inventory, tracked, clock, latest.kind === "listed" ? latest.operations : undefined);
+    return dryRun(inventory, tracked, clock);
   }
 
   async #send(write: WriteAction, { observed }: DryRun, tracked: Tracked): Promise<void> {
     const unowned = write.kind === "create" ? unownedReplicasLike(observed) : [];
-    if (unowned.length > 0 && observed.annotations.pendingCreate === undefined) {
+    if (unowned.length > 0 && tracked.state.known.write === undefined) {
       const which = unowned.join(", ");
       const said = `not created: this service has shown no names yet, so an earlier apply may have created one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
       this.#end(tracked, { ok: false, said });

@@ -1,4 +1,3 @@
-import type { Operation } from "../../api/operation.ts";
 import type { ServiceAccess } from "../../operator/compute/execute/context.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
 import { type Observed, shownReason } from "../../operator/compute/observe/observation.ts";
@@ -6,7 +5,6 @@ import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { plan } from "../../operator/compute/plan/plan.ts";
 import { updateStatus } from "../../operator/compute/update-status.ts";
-import { type Latest, latestIn } from "../../operator/connection/operations.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
@@ -32,10 +30,11 @@ export async function carryOut(
   const { compute, annotations } = observed;
   const cluster = new InMemoryPatcher(compute);
   const access = accessTo(project, clock);
-  const context = { compute, annotations, cluster, clock, state, signal: uninterrupted, uninstalling, access };
+  const stored = () => undefined;
+  const context = { compute, annotations, cluster, clock, stored, state, signal: uninterrupted, uninstalling, access };
   const outcome = await execute(action, context);
   const secret = { binding: undefined, unchecked: false };
-  const after = await updateStatus(outcome, observed, secret, { cluster, clock, event: () => {} });
+  const after = await updateStatus(outcome, observed, secret, { cluster, clock, known: state.known, event: () => {} });
   state.reported(after.status);
   inventory.update(tracked, after);
   return outcome;
@@ -55,27 +54,14 @@ function accessTo(project: Project, clock: Clock): ServiceAccess {
       follow: (operations) => {
         for (const operation of operations) project.operations.set(operation.id, operation);
       },
-      latest: (endpointID) => latestOperations(project, endpointID, uninterrupted),
     },
   };
   const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0 };
   return { lister, client, reservation, gate: { pass: () => undefined, answered: () => {}, enqueuesRefused: false } };
 }
 
-/** The latest operations of an endpoint, including those of other writers. */
-export async function latestOperations(
-  { client, id }: Project,
-  endpointID: string,
-  signal: AbortSignal,
-): Promise<Latest> {
-  const answer = await client.listOperations(id, signal);
-  if (answer.kind === "ok") return latestIn(answer.value, endpointID);
-  const isNoCall = answer.kind === "notFound" || answer.kind === "refused" || answer.kind === "forbidden";
-  return isNoCall ? { kind: "unsupported" } : { kind: "failed", failure: answer };
-}
-
 /** Actions that change only the Compute; they are executed in memory to find the next one. */
-type InMemory = Extract<Action, { kind: "link" | "resolve" | "restorePending" | "clearPending" | "restarted" }>;
+type InMemory = Extract<Action, { kind: "link" | "resolve" | "restoreFinalizer" | "restarted" }>;
 
 /** The next action at the service, whether an endpoint was adopted before, and what a person is warned of. */
 export interface DryRun {
@@ -91,15 +77,14 @@ export async function dryRun(
   inventory: Inventory,
   tracked: Tracked,
   clock: Clock,
-  recent?: readonly Operation[],
 ): Promise<DryRun> {
   let adopted = false;
   for (;;) {
-    const observed = inventory.observe(tracked, recent);
+    const observed = inventory.observe(tracked);
     const first = plan(observed, tracked.state.known);
     // The operator goes on after the event with this warning; here the create's line shows it.
     const warnsOf = first.kind === "wait" ? first.warnsOf : undefined;
-    const action = warnsOf === undefined ? first : plan(observed, { ...tracked.state.known, warnedOf: warnsOf });
+    const action = warnsOf === undefined ? first : plan(observed, { ...tracked.state.known, told: { formers: warnsOf } });
     if (!isInMemory(action) && !isToBeSigned(action, observed, tracked, inventory.beside)) {
       const next = leftToOperator(action, observed, inventory.beside);
       const warning = first.kind === "wait" && next.kind === "create" ? { warning: first.message } : {};
@@ -121,8 +106,7 @@ function isInMemory(action: Action): action is InMemory {
   return (
     action.kind === "link" ||
     action.kind === "resolve" ||
-    action.kind === "restorePending" ||
-    action.kind === "clearPending" ||
+    action.kind === "restoreFinalizer" ||
     action.kind === "restarted"
   );
 }

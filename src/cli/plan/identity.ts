@@ -11,9 +11,9 @@ import { derivedUIDBefore, isDerivedUID } from "../manifests/derived-uid.ts";
  */
 export function knownUID(compute: Compute, endpoints: EndpointIndex, fleet: Fleet | undefined): string {
   const { name, namespace = "", uid } = compute.metadata;
-  const { recordedID, pendingCreate } = annotationsOf(compute);
+  const { recordedID } = annotationsOf(compute);
   // What this command, or the manifest, noted already is for this uid.
-  if (!isDerivedUID(uid) || recordedID !== undefined || pendingCreate !== undefined) return uid;
+  if (!isDerivedUID(uid) || recordedID !== undefined || compute.status.pendingWrite !== undefined) return uid;
   const before = derivedUIDBefore(namespace, name);
   const own = endpoints.signedBy(uid).length === 0 && endpoints.signedBy(before).length > 0 ? before : uid;
   const bearing = fleet === undefined ? [] : endpoints.bearing(keyOf(compute), fleet, "same");

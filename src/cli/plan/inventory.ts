@@ -3,7 +3,7 @@ import type { Operation } from "../../api/operation.ts";
 import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
 import { ClaimIndex } from "../../operator/compute/observe/claim-index.ts";
 import type { Claimants } from "../../operator/compute/observe/claims.ts";
-import { markersIn, notListedIn } from "../../operator/compute/observe/endpoint-snapshot.ts";
+import { notListedIn } from "../../operator/compute/observe/endpoint-snapshot.ts";
 import type { Observed, Unavailable } from "../../operator/compute/observe/observation.ts";
 import { EndpointIndex, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { ReconcileState } from "../../operator/compute/state.ts";
@@ -124,7 +124,10 @@ export class Inventory {
     this.#claims.set(compute);
     const project = this.#project(compute, account, connection);
     this.#projectOf.set(compute.metadata.uid, project);
-    const tracked = { compute, state: new ReconcileState(clock.monotonic()), project };
+    const now = clock.monotonic();
+    const state = new ReconcileState(now, "apply");
+    state.saw(compute, now);
+    const tracked = { compute, state, project };
     this.#tracked.push(tracked);
     return tracked;
   }
@@ -180,8 +183,8 @@ export class Inventory {
     this.update(tracked, { ...compute, metadata: { ...metadata, uid } });
   }
 
-  /** What a Compute is planned from; `recent`: operations of its endpoint, including those of other writers. */
-  observe({ compute, project }: Tracked, recent?: readonly Operation[]): Observed {
+  /** What a Compute is planned from. */
+  observe({ compute, project }: Tracked): Observed {
     const { clock, createSettleMs, beside } = this.#options;
     const { fleet } = beside;
     const { id, connection, listing, operations, client } = project;
@@ -205,10 +208,9 @@ export class Inventory {
       startedAt,
       links,
       operations: [...operations.values()].filter(({ endpoint_id }) => endpoint_id === endpointID).toReversed(),
-      ...(recent === undefined ? {} : { lookedUp: recent }),
       notListed: links.missing === undefined ? { missing: 0, known: 0 } : notListedIn(index, claimants),
-      markers: markersIn(annotations.pendingCreate, index, claimants, client.through),
       fingerprint: client.through,
+      baseURL: client.account.baseURL,
       terminating: false,
       ...namedFor(compute, project),
     };

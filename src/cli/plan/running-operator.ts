@@ -54,7 +54,7 @@ function operatorOf({ fleet }: Signature): string {
 
 /** Without the cluster the signature alone links the endpoint, and tells that the API server refuses the manifest. */
 function otherTypeThanKept({ compute: { spec }, links }: Observation): Blocked | undefined {
-  if (links.link?.proof !== "marker" || links.link.endpoint.type === spec.type) return undefined;
+  if (links.link?.proof !== "signature" || links.link.endpoint.type === spec.type) return undefined;
   const { id, type } = links.link.endpoint;
   return refused(
     "AdoptionRefused",
@@ -173,8 +173,8 @@ function idsOf(endpoints: readonly Endpoint[]): string {
  */
 export function unownedReplicasLike(o: Observed): string[] {
   if (o.kind !== "observed" || o.compute.spec.type !== "read_only") return [];
-  const { compute, claimants, endpoints, markers } = o;
-  if (markers === "shown" || endpoints.all.some(({ name }) => name !== undefined)) return [];
+  const { compute, claimants, endpoints } = o;
+  if (endpoints.all.some(({ name }) => name !== undefined)) return [];
   return endpoints.all
     .filter(({ branch_id, type }) => branch_id === branchIDOf(compute) && type === "read_only")
     .filter((endpoint) => ownerOf(endpoint, claimants, endpoints) === undefined)

@@ -26,6 +26,8 @@ export type Effect =
   | { kind: "none" }
   /** The linked endpoint is another Compute's. */
   | { kind: "ownedByOther" }
+  /** The endpoint that the Compute had is proved gone. */
+  | { kind: "gone"; endpointID: string }
   /** The endpoint is as the spec says, but for the drift that is only reported. */
   | { kind: "settled"; drift: readonly Difference[] }
   /** A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list. */
@@ -42,14 +44,12 @@ export interface Outcome {
   condition: ShownCondition;
   requeue: Requeue;
   effect: Effect;
-  /** What is newly known of writes that disable the endpoint: whether one did, and how many may still take effect. */
-  disabling: { byUs?: boolean; unanswered?: number };
   events: readonly EventInput[];
 }
 
-type Rest = Partial<Pick<Outcome, "requeue" | "effect" | "disabling" | "events">>;
+type Rest = Partial<Pick<Outcome, "requeue" | "effect" | "events">>;
 
-const nothingElse = { requeue: { kind: "byReason" }, effect: { kind: "none" }, disabling: {}, events: [] } as const;
+const nothingElse = { requeue: { kind: "byReason" }, effect: { kind: "none" }, events: [] } as const;
 
 export function unchanged(compute: Compute, rest: Rest = {}): Outcome {
   return { compute, condition: { kind: "unchanged" }, ...nothingElse, ...rest };

@@ -1,29 +1,47 @@
 import type { EndpointLister } from "../connection/endpoint-lister.ts";
-import type { ConnectionView } from "../connection/registry.ts";
+import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { Secret } from "../connection/resolve.ts";
-import { isNotFound, isTestFailed } from "../kube/errors.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
-import type { Fleet } from "../resources/signature.ts";
+import type { ClusterClient } from "../kube/client.ts";
+import { isNotFound, isStale } from "../kube/errors.ts";
+import type { EventInput } from "../kube/event-record.ts";
+import type { Compute } from "../resources/compute.ts";
+import { type Fleet, signatureOf } from "../resources/signature.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
-import { Cleanup, type CleanupOptions } from "./cleanup/cleanup.ts";
-import { accessTo, type ListerAccess } from "./execute/context.ts";
+import { accessTo, type CrdDeletion, type ListerAccess } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
+import type { Brake } from "./execute/gate.ts";
 import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
+import type { ClaimIndex } from "./observe/claim-index.ts";
 import { interestsOf } from "./observe/interests.ts";
-import { hasFinalizer, isBeingDeleted, type Subject } from "./observe/observation.ts";
+import { isBeingDeleted, type Subject } from "./observe/observation.ts";
 import { observe } from "./observe/observe.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Action, isWrite, noop, sendsSpec } from "./plan/action.ts";
+import { type Action, noop, sendsSpec } from "./plan/action.ts";
+import { letGo } from "./plan/delete.ts";
 import { plan } from "./plan/plan.ts";
 import { handOverForMs } from "./remembered.ts";
 import { type BindTools, bind } from "./secret/bind.ts";
 import { ReconcileState } from "./state.ts";
 import { withUnreadable } from "./status/conditions.ts";
 import { released } from "./status/messages/deletion.ts";
+import { leftBehind } from "./status/messages/events.ts";
 import { endpointAfter, updateStatus } from "./update-status.ts";
 
-export interface ComputeReconcilerOptions extends CleanupOptions, Pick<BindTools, "awaitsPool"> {
+export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> {
+  cluster: ClusterClient;
+  clock: Clock;
+  /** Names this term of leadership in the records that it writes; random. */
+  term: string;
+  connections: SessionRegistry;
+  claims: ClaimIndex;
+  event: (compute: Compute, record: EventInput) => void;
+  brake: Brake;
+  /** Whether a Compute that is being deleted goes only because its definition does. */
+  uninstalling: CrdDeletion;
+  createSettleMs: number;
+  signal: AbortSignal;
   cache: {
     computeByUID(uid: string): Compute | undefined;
     /** `undefined`: there is no right to read them. */
@@ -34,29 +52,29 @@ export interface ComputeReconcilerOptions extends CleanupOptions, Pick<BindTools
   /** Whether this process takes nothing more on. */
   isStopping: () => boolean;
   fleet: Fleet | undefined;
+  /** An endpoint, by its id or the name that it may bear, was left at the service. */
+  onLeftBehind?: (compute: Compute, endpoint: string) => void;
   onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
 }
 
 /** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
 const poolAwaitedMs = 10_000;
 
-/** A Compute that the API server no longer has, though the cache does, is asked for again after this long, in ms. */
-const standingAgainMs = 5000;
+/** A version that a patch found outdated is left alone for this long, in milliseconds, unless a newer one is stored. */
+const outdatedMs = 1000;
 
 /** One reconcile of one Compute: observe, plan, execute, update the status. */
 export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #states = new Map<string, ReconcileState>();
   readonly #listers = new Map<string, EndpointLister>();
-  /** Computes that the cache has, but that the API server, at a patch, did not find or not as the cache has them. */
-  readonly #doubted = new Set<string>();
-  readonly #cleanup: Cleanup;
+  /** By uid: the stored version that a patch found outdated. Nothing is sent before the store has passed it. */
+  readonly #outdated = new Map<string, string | undefined>();
   readonly #binding: BindTools;
   #relistedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
-    this.#cleanup = new Cleanup(options);
     this.#binding = { ...options, ours: (namespace) => options.cache.connectionSecrets(namespace) };
   }
 
@@ -65,28 +83,24 @@ export class ComputeReconciler {
     this.#stateOf(uid).entered(at);
   }
 
-  /** A newer version of a Compute is known. */
-  changed(compute: Compute, previous: Compute | undefined): void {
-    // Dropped before a reconcile saw it, as where a Compute enters a shard and is replaced in one go.
-    if (previous !== undefined && !hasFinalizer(compute) && this.#options.selects(compute)) {
-      this.#stateOf(compute.metadata.uid).saw(annotationsOf(previous), this.#options.clock.monotonic());
-    }
+  /** A newer version of a Compute is known: its record counts from now on, also if the next version drops it. */
+  changed(compute: Compute): void {
+    if (!this.#options.selects(compute)) return;
+    this.#stateOf(compute.metadata.uid).saw(compute, this.#options.clock.monotonic());
   }
 
-  /** A Compute is gone. */
+  /** A Compute is gone. One that lost our finalizer by a person's hand leaves its endpoint: a person is told which. */
   gone(last: Compute): void {
-    const state = this.#states.get(last.metadata.uid);
-    if (state !== undefined) this.#cleanup.gone(last, state);
-  }
-
-  /** Deleted Computes that need their connection for what they left. */
-  get awaitingCleanup(): Compute[] {
-    return this.#cleanup.all;
-  }
-
-  /** The last known version of one of them. */
-  deletedCompute(uid: string): Compute | undefined {
-    return this.#cleanup.of(uid);
+    const { uid } = last.metadata;
+    const state = this.#states.get(uid);
+    this.#forget(uid);
+    if (state === undefined || state.known.released === true || last.spec.deletionPolicy === "Retain") return;
+    const endpointID = annotationsOf(last).recordedID ?? state.known.write?.answered;
+    const isOpen = state.known.write?.phase === "open";
+    if (endpointID === undefined && !isOpen) return;
+    const left = endpointID ?? signatureOf(last, this.#options.fleet);
+    this.#options.event(last, { type: "Warning", reason: "Released", message: leftBehind(left) });
+    this.#options.onLeftBehind?.(last, left);
   }
 
   /**
@@ -101,19 +115,18 @@ export class ComputeReconciler {
 
   async reconcile(uid: string): Promise<Reconciled> {
     const compute = this.#options.cache.computeByUID(uid);
-    if (compute === undefined) {
-      this.#forget(uid);
-      return this.#cleanup.reconcile(uid);
-    }
-    this.#cleanup.back(uid);
-    if (!this.#options.selects(compute)) {
+    if (compute === undefined || !this.#options.selects(compute)) {
       this.#forget(uid);
       return {};
     }
     const state = this.#stateOf(uid);
     const now = this.#options.clock.monotonic();
     const annotations = annotationsOf(compute);
-    state.saw(annotations, now);
+    state.saw(compute, now);
+    if (this.#outdated.has(uid) && this.#outdated.get(uid) === compute.metadata.resourceVersion) {
+      return { requeueAfterMs: outdatedMs };
+    }
+    this.#outdated.delete(uid);
     const handOverMs = handOverForMs(state.known, now);
     if (handOverMs > 0) return { requeueAfterMs: handOverMs };
     const connection = this.#options.connections.view(compute);
@@ -124,8 +137,10 @@ export class ComputeReconciler {
     try {
       return await this.#reconcile(subject, state, connection, access);
     } catch (error) {
-      if (isNotFound(error) || isTestFailed(error)) this.#doubted.add(uid);
-      throw error;
+      if (!isNotFound(error) && !isStale(error)) throw error;
+      // Somebody wrote, or the Compute is gone or replaced: the next version decides.
+      this.#outdated.set(uid, compute.metadata.resourceVersion);
+      return { requeueAfterMs: outdatedMs };
     } finally {
       access?.gate.end();
     }
@@ -142,9 +157,9 @@ export class ComputeReconciler {
     state.begin(annotations, isListed(subject, state, access?.lister), subject.now);
     const observed = await observe(subject, state.known, connection, access);
     if (observed.kind === "observed") state.listed(observed);
-    const action = await this.#overruled(plan(observed, state.known), compute);
-    if (isWrite(action) && !(await this.#stands(compute))) return { requeueAfterMs: standingAgainMs };
-    const context = { compute, annotations, cluster, clock, state, signal, uninstalling, access };
+    const action = await this.#overruled(plan(observed, state.known), subject, state);
+    const stored = () => this.#options.cache.computeByUID(compute.metadata.uid);
+    const context = { compute, annotations, cluster, clock, stored, state, signal, uninstalling, access };
     const executed = await execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
     const bound = await bind(executed, observed, access, state, this.#binding);
     const endpoint = endpointAfter(bound.outcome, observed);
@@ -152,30 +167,22 @@ export class ComputeReconciler {
     const operations = access?.lister.operations;
     const id = endpoint?.id ?? "";
     state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);
-    const reported = await updateStatus(outcome, observed, bound, { ...this.#options, state });
+    const reported = await updateStatus(outcome, observed, bound, { ...this.#options, known: state.known, state });
     state.reported(reported.status);
     if (outcome.condition.kind === "released") state.released();
     this.#options.onStep?.(action, reported, outcome);
     return { requeueAfterMs: state.requeueAfter(outcome, clock.monotonic()) };
   }
 
-  /** Word that a Compute is gone, or replaced, may come late: the API server is asked before anything is sent. */
-  async #stands({ metadata }: Compute): Promise<boolean> {
-    if (!this.#doubted.has(metadata.uid)) return true;
-    const standing = await this.#options.cluster.get(computeKind, metadata);
-    if (standing?.metadata.uid !== metadata.uid) return false;
-    this.#doubted.delete(metadata.uid);
-    return true;
-  }
-
   /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
-  async #overruled(action: Action, compute: Compute): Promise<Action> {
+  async #overruled(action: Action, subject: Subject, state: ReconcileState): Promise<Action> {
+    const { compute } = subject;
     if (sendsSpec(action) && this.#options.awaitsPool(compute)) return noop(poolAwaitedMs);
     if (action.kind !== "wait" || action.reason === "Deleting" || !isBeingDeleted(compute)) {
       return action;
     }
     if (!(await this.#options.uninstalling.now(compute))) return action;
-    return { kind: "release", event: "Released", message: released.uninstalling(undefined) };
+    return letGo(released.uninstalling(undefined), subject, state.known);
   }
 
   /** Joins the lister of the Compute's project, and leaves the previous one if that is another. */
@@ -189,7 +196,7 @@ export class ComputeReconciler {
       return undefined;
     }
     this.#listers.set(uid, lister);
-    lister.use(uid, annotations.recordedID, interestsOf(compute, annotations), compute.metadata.namespace);
+    lister.use(uid, annotations.recordedID, interestsOf(compute), compute.metadata.namespace);
     return lister;
   }
 
@@ -203,7 +210,8 @@ export class ComputeReconciler {
 
   #stateOf(uid: string): ReconcileState {
     const now = this.#options.clock.monotonic();
-    const state = this.#states.get(uid) ?? new ReconcileState(now, { firstListAfter: this.#relistedAt });
+    const lists = { countAfter: now, firstAfter: this.#relistedAt };
+    const state = this.#states.get(uid) ?? new ReconcileState(now, this.#options.term, { lists });
     this.#states.set(uid, state);
     return state;
   }
@@ -214,10 +222,10 @@ export class ComputeReconciler {
   }
 
   #forget(uid: string): void {
-    if (this.#cleanup.of(uid) === undefined) this.#options.brake.leave(uid);
+    this.#options.brake.leave(uid);
     this.#leave(uid);
     this.#states.delete(uid);
-    this.#doubted.delete(uid);
+    this.#outdated.delete(uid);
   }
 }
 
@@ -230,6 +238,6 @@ function isListed({ compute, annotations }: Subject, { known }: ReconcileState, 
   if (lister === undefined) return false;
   if (lister.isExpected(compute.metadata.uid, known.missing === undefined ? recordedID : undefined)) return true;
   const listedAt = lister.observed?.startedAt;
-  if (known.wasBusy !== true || listedAt === undefined) return false;
+  if (known.requeue.wasBusy !== true || listedAt === undefined) return false;
   return lister.operations.followed.wereOverBefore(recordedID, listedAt);
 }

@@ -1,6 +1,5 @@
-import type { PendingCreate } from "./observe/annotations.ts";
-import type { Proof } from "./observe/ownership.ts";
 import type { Difference } from "./plan/fields.ts";
+import type { RememberedWrite } from "./record.ts";
 import type { HeldStatus } from "./status/held.ts";
 import type { Reason } from "./status/reasons.ts";
 
@@ -8,65 +7,68 @@ import type { Reason } from "./status/reasons.ts";
 export interface Remembered {
   /** When this process first saw the Compute. */
   seenSince: number;
-  /** A list counts only if its request began later: the last write ended then, or the watch may have missed events. */
-  listsCountAfter: number;
-  /** The last write, if its answer is laid over lists: when it ended, and after when lists counted before it. */
-  laidOver?: { at: number; before: number };
-  /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
-  firstListAfter: number;
-  /** The pending create, since when this process has known it, and the first list since that lacks the endpoint. */
-  pendingCreate?: { since: string; seenAt: number; firstListWithout?: number; mark?: PendingCreate } | undefined;
-  /** The `posts` of the create's mark that this process wrote last, if neither its POST nor another patch followed. */
-  unsentPosts?: number | undefined;
-  /** The endpoint last proved ours: what kubectl replace drops of the proof is restored from here. */
-  proved?: { endpointID: string; proof: Exclude<Proof, "none"> } | undefined;
-  /** The endpoint that this process created and no list has shown yet, and when the service answered with it. */
-  created?: { endpointID: string; at: number } | undefined;
+  /** When the Compute came under this process's selector from outside. */
+  enteredAt?: number;
+  /** Which lists count. */
+  lists: {
+    /** A list counts only if its request began later: the last write ended then, or the watch may have missed events. */
+    countAfter: number;
+    /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
+    firstAfter: number;
+    /** The last write, if its answer is laid over lists: when it ended, and after when lists counted before it. */
+    laidOver?: { at: number; before: number };
+  };
+  /** The record of a write: as the status has it, or is to have it. */
+  write?: RememberedWrite | undefined;
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
   missing?: { endpointID: string; firstListWithout: number; proved: boolean } | undefined;
-  /** By endpoint: when the service last answered a DELETE with success or 404, and how often before. */
-  answeredDeletes: ReadonlyMap<string, { at: number; before: number }>;
-  /** The endpoint whose DELETE the service accepted, and how often its own GET has still shown it. */
-  deleted?: { endpointID: string; proved: boolean; shown?: number };
+  /** The service's answers to our DELETEs, by endpoint. */
+  deletes: ReadonlyMap<string, AnsweredDelete>;
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
   patched?: Patched | undefined;
-  /** When a PATCH that disables the endpoint got no answer, or this process first saw that one of another got none. */
-  unansweredDisableSince?: number | undefined;
-  /** When the endpoint was last seen disabled, or a PATCH that disables it accepted, and none since that enables it. */
-  disabledAt?: number;
-  /** The generation that the service was brought to, and the drift reported since: for a status that was wiped. */
-  applied?: { generation: number; drift: readonly Difference[] };
-  /** The generation that the service last accepted for this endpoint; the status has it only after its next write. */
-  accepted?: { endpointID: string; generation: number } | undefined;
+  /** When this term first saw the note `disabledByUs`, or its own last PATCH of `disabled` ended. */
+  disableNotedAt?: number | undefined;
+  /** The generation that the service was last brought to, for which endpoint, and the drift reported since. */
+  accepted?: { endpointID: string | undefined; generation: number; drift: readonly Difference[] } | undefined;
   /** When drift was corrected, to detect a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be repeated before `until` with the same base URL and key. */
   failedWrite?: FailedWrite | undefined;
   signed?: Signed;
-  /** The endpoints of a former Compute that a warning has named. */
-  warnedOf?: readonly string[];
   /** How often in a row the Compute was reconciled for one reason, and when it is due again. */
-  requeue: { reason: string; count: number; dueAt: number | undefined };
-  /** The value of `restartedAt` last carried out: not to be sent again if the status is lost. */
-  restarted?: string;
-  /** The last message about fields that cannot be read: an event reports it once. */
-  unreadable?: string | undefined;
-  /** When the result of the write under way is expected to be seen. */
-  resultAt?: number | undefined;
-  /** Operations of the endpoint were in progress at the last reconcile. */
-  wasBusy?: boolean;
+  requeue: {
+    reason: string;
+    count: number;
+    dueAt: number | undefined;
+    /** When the result of the write under way is expected to be seen. */
+    resultAt?: number | undefined;
+    /** Operations of the endpoint were in progress at the last reconcile. */
+    wasBusy?: boolean;
+  };
+  /** The values of annotations that are carried out, though a status that says so may be lost. */
+  handled: { restartedAt?: string; reconcileRequestedAt?: string };
   /** What the status does not say yet. */
   held?: HeldStatus | undefined;
-  /** When an event last reported a write. */
-  announcedAt?: number;
+  /** What events have reported: when last a write, which fields cannot be read, which endpoints a former Compute left. */
+  told: { writeAt?: number; unreadable?: string | undefined; formers?: readonly string[] };
   /** The operator removed its finalizer. */
   released?: true;
   /** When the service is asked again whether the connection Secret's password is still valid. */
   secretDueAt?: number | undefined;
-  /** When the Compute came under this process's selector from outside. */
-  enteredAt?: number;
-  /** The value of `reconcileRequestedAt` that lists are being renewed for. */
-  handledReconcileRequest?: string | undefined;
+}
+
+/** An answered DELETE. */
+export interface AnsweredDelete {
+  /** When the service last answered with success or 404. */
+  at: number;
+  /** How often it did before. */
+  before: number;
+  /** It accepted the DELETE of the Compute's own endpoint. */
+  accepted: boolean;
+  /** The endpoint's own GET was 404 since. */
+  proved: boolean;
+  /** How often the endpoint's own GET has still shown it. */
+  shown: number;
 }
 
 /** An accepted PATCH. */
@@ -91,25 +93,26 @@ export interface FailedWrite {
 }
 
 /** What most Computes have none of: one copy for all. */
-const noAnswers: Remembered["answeredDeletes"] = new Map();
+const noDeletes: Remembered["deletes"] = new Map();
 const none: readonly never[] = [];
+const nothing = {};
 
 /** What is remembered of a Compute that was first seen now. */
 export function rememberedSince(now: number): Remembered {
   return {
     seenSince: now,
-    listsCountAfter: now,
-    firstListAfter: now,
-    answeredDeletes: noAnswers,
+    lists: { countAfter: now, firstAfter: now },
+    deletes: noDeletes,
     corrections: none,
     requeue: { reason: "", count: 0, dueAt: undefined },
+    handled: nothing,
+    told: nothing,
   };
 }
 
-/** The endpoint that this process last signed, and over which uid. */
+/** The endpoint whose signature this process last renewed. */
 export interface Signed {
   endpointID: string;
-  over: string | undefined;
   /** It is not signed again before. */
   renewAt: number;
   /** How often it was signed before. */
@@ -131,7 +134,7 @@ export function handOverForMs({ enteredAt = Number.NEGATIVE_INFINITY }: Readonly
   return Math.max(0, enteredAt + handOverMs - now);
 }
 
-/** As `listsCountAfter`, but without the last write if its answer is laid over lists. */
-export function answersCountAfter({ listsCountAfter, laidOver }: ReadonlyState): number {
-  return laidOver?.at === listsCountAfter ? laidOver.before : listsCountAfter;
+/** As `lists.countAfter`, but without the last write if its answer is laid over lists. */
+export function answersCountAfter({ lists: { countAfter, laidOver } }: ReadonlyState): number {
+  return laidOver?.at === countAfter ? laidOver.before : countAfter;
 }

@@ -8,10 +8,10 @@ import { reasons, requeueDelay } from "./status/reasons.ts";
  */
 export function nextRequeue(
   { condition, requeue }: Outcome,
-  { requeue: before, resultAt = Number.NEGATIVE_INFINITY }: ReadonlyState,
+  { requeue: before }: ReadonlyState,
   now: number,
-): Remembered["requeue"] {
-  const { reason, count, dueAt } = before;
+): Pick<Remembered["requeue"], "reason" | "count" | "dueAt"> {
+  const { reason, count, dueAt, resultAt = Number.NEGATIVE_INFINITY } = before;
   const due = dueAt !== undefined && dueAt > now ? dueAt : undefined;
   const asked = requeue.kind === "after" ? now + requeue.ms : undefined;
   if (requeue.kind === "enqueued") return { reason, count, dueAt: undefined };

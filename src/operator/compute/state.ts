@@ -1,13 +1,13 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { isInProgress } from "../../api/operation.ts";
-import { branchIDOf, type Compute } from "../resources/compute.ts";
-import type { Annotations, PendingCreate } from "./observe/annotations.ts";
-import { generationOf, hasFinalizer, type Observation } from "./observe/observation.ts";
-import { hasArrived } from "./observe/ownership.ts";
+import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
+import type { Annotations } from "./observe/annotations.ts";
+import { generationOf, type Observation } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchAction } from "./plan/action.ts";
 import { compare, desiredSpec } from "./plan/fields.ts";
-import type { FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
+import { afterAnswer, afterList, afterSight } from "./record.ts";
+import type { AnsweredDelete, FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, signedBefore } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import { heldUntil } from "./status/held.ts";
@@ -15,15 +15,20 @@ import { heldUntil } from "./status/held.ts";
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
 
+const noNames: ReadonlyMap<string, number> = new Map();
+
 /**
- * What this process remembers of one Compute, by uid. All of it may be lost at any time without harm. Others read it as
- * `known`; only these methods change it. They set what is over to `undefined`: V8 keeps an object from which properties
- * were deleted as a hash table, which takes several times the memory.
+ * What this term of leadership remembers of one Compute, by uid. All of it may be lost at any time without harm. Others
+ * read it as `known`; only these methods change it. They set what is over to `undefined`: V8 keeps an object from which
+ * properties were deleted as a hash table, which takes several times the memory.
  */
 export class ReconcileState {
+  /** Names the term in the records that it writes. */
+  readonly term: string;
   readonly #known: Remembered;
 
-  constructor(now: number, known: Partial<Remembered> = {}) {
+  constructor(now: number, term: string, known: Partial<Remembered> = {}) {
+    this.term = term;
     this.#known = { ...rememberedSince(now), ...known };
   }
 
@@ -34,29 +39,27 @@ export class ReconcileState {
   /** The Compute came under this process's selector then. */
   entered(at: number): void {
     this.#known.enteredAt = at;
-    this.#known.firstListAfter = at;
+    this.#known.lists = { ...this.#known.lists, firstAfter: at };
   }
 
   /** A write has ended, or an event may have been missed: only lists that begin after this count. */
   needListAfter(at: number): void {
-    this.#known.listsCountAfter = at;
+    this.#known.lists = { ...this.#known.lists, countAfter: at };
   }
 
   /** A write has ended whose answer is laid over lists; steps that need a list need one from after that. */
   answerLaidOver(at: number): void {
-    const { listsCountAfter, seenSince, firstListAfter } = this.#known;
+    const { lists, seenSince } = this.#known;
     // What was new enough for the first create is new enough for what follows it.
-    const before = listsCountAfter <= seenSince ? firstListAfter : answersCountAfter(this.#known);
-    this.#known.laidOver = { at, before };
-    this.#known.listsCountAfter = Math.max(listsCountAfter, at);
+    const before = lists.countAfter <= seenSince ? lists.firstAfter : answersCountAfter(this.#known);
+    this.#known.lists = { ...lists, countAfter: Math.max(lists.countAfter, at), laidOver: { at, before } };
   }
 
-  /** A version of the Compute is known: its pending create counts from now on, also if a client drops it. */
-  saw({ pendingCreate: mark }: Annotations, now: number): void {
-    if (mark === undefined) return;
-    const { pendingCreate } = this.#known;
-    const earlier = pendingCreate?.since === mark.since ? pendingCreate : { since: mark.since, seenAt: now };
-    this.#known.pendingCreate = { ...earlier, mark };
+  /** A version of the Compute is known, with or without a list: its record counts from now on. */
+  saw(compute: Compute, now: number): void {
+    this.#known.write = afterSight(this.#known.write, compute, now);
+    if (compute.status.disabledByUs !== true) this.#known.disableNotedAt = undefined;
+    else this.#known.disableNotedAt ??= now;
   }
 
   /**
@@ -67,12 +70,12 @@ export class ReconcileState {
     const known = this.#known;
     const { dueAt } = known.requeue;
     if (dueAt !== undefined && now >= dueAt) {
-      if (!isListed) known.listsCountAfter = Math.max(known.listsCountAfter, dueAt);
+      if (!isListed) this.needListAfter(Math.max(known.lists.countAfter, dueAt));
       known.requeue = { ...known.requeue, dueAt: undefined };
     }
-    if (reconcileRequested && known.handledReconcileRequest !== reconcileRequestedAt) {
-      known.handledReconcileRequest = reconcileRequestedAt;
-      known.listsCountAfter = now;
+    if (reconcileRequested && known.handled.reconcileRequestedAt !== reconcileRequestedAt) {
+      known.handled = { ...known.handled, ...(reconcileRequestedAt === undefined ? {} : { reconcileRequestedAt }) };
+      this.needListAfter(now);
       known.failedWrite = undefined;
     }
   }
@@ -80,38 +83,17 @@ export class ReconcileState {
   /** What a list newly shows: how long something has been missing, and whether a change has taken effect. */
   listed(o: Observation): void {
     const known = this.#known;
-    const { link, missing } = o.links;
-    if (link !== undefined && link.proof !== "none") {
-      known.proved = { endpointID: link.endpoint.id, proof: link.proof };
-    }
-    const isListed = link !== undefined && o.laidOver !== true;
-    if (isListed && link.endpoint.id === known.created?.endpointID) known.created = undefined;
-    if (known.answeredDeletes.size > 0) {
-      const listed = [...known.answeredDeletes].filter(([id]) => o.endpoints.byID(id) !== undefined);
-      known.answeredDeletes = new Map(listed);
+    const { missing } = o.links;
+    if (known.write !== undefined) known.write = afterList(known.write, o);
+    if (known.deletes.size > 0) {
+      const kept = [...known.deletes].filter(([id, { accepted }]) => accepted || o.endpoints.byID(id) !== undefined);
+      known.deletes = new Map(kept);
     }
     if (missing === undefined) known.missing = undefined;
     else if (known.missing?.endpointID !== missing) {
       known.missing = { endpointID: missing, firstListWithout: o.startedAt, proved: false };
     }
-    if ((o.compute.status.unansweredDisables ?? 0) === 0) known.unansweredDisableSince = undefined;
-    else known.unansweredDisableSince ??= o.now;
-    if (link?.endpoint.disabled === true) known.disabledAt = o.now;
-    this.#listedForCreate(o);
     this.#listedForPatch(o);
-  }
-
-  #listedForCreate({ compute, annotations, links, startedAt, now }: Observation): void {
-    const { pendingCreate: current } = annotations;
-    // Dropped together with our finalizer, as by kubectl replace, it is restored; a person removes it alone.
-    const mark = current ?? (hasFinalizer(compute) ? undefined : this.#known.pendingCreate?.mark);
-    if (mark === undefined || (links.link !== undefined && hasArrived(mark, links.link.proof))) {
-      this.#known.pendingCreate = undefined;
-    } else if (current !== undefined) {
-      this.saw(annotations, now);
-      const { pendingCreate } = this.#known;
-      if (pendingCreate !== undefined) this.#known.pendingCreate = { firstListWithout: startedAt, ...pendingCreate };
-    }
   }
 
   #listedForPatch({ compute, links, operations, startedAt, laidOver, operationsEndedAt }: Observation): void {
@@ -142,25 +124,35 @@ export class ReconcileState {
     this.#known.failedWrite = { ...failure, until: now + waitMs };
   }
 
-  /** The service answered a POST with this endpoint; `resent`: an earlier one may still take effect. */
-  created(endpointID: string, proof: "marker" | "created", { metadata }: Compute, resent: boolean, now: number): void {
-    const { generation = 0 } = metadata;
+  /** This record is about to be written. */
+  recording(record: WriteRecord): void {
+    const { write } = this.#known;
+    const isSame = write?.record.n === record.n && write.record.by === record.by;
+    this.#known.write = { record, phase: "unsent", openedAt: 0, nameless: isSame ? write.nameless : noNames };
+  }
+
+  /** The recorded request is about to leave. */
+  sending(now: number): void {
+    const { write } = this.#known;
+    if (write !== undefined) this.#known.write = { ...write, phase: "open", openedAt: now };
+  }
+
+  /** The recorded request was answered; `endpointID`: the endpoint that a success shows. */
+  answered(answer: { kind: string; endpointID?: string | undefined }, now: number): void {
+    const { write } = this.#known;
+    if (write !== undefined) this.#known.write = afterAnswer(write, answer, now);
+  }
+
+  /** Nothing is open of the record any more. */
+  closed(): void {
+    const { write } = this.#known;
+    if (write !== undefined) this.#known.write = { ...write, phase: "closed" };
+  }
+
+  /** The service made this endpoint for the Compute. */
+  created(endpointID: string, { metadata }: Compute): void {
     this.succeeded();
-    this.#known.proved = { endpointID, proof };
-    this.#known.applied = { generation, drift: [] };
-    this.#known.accepted = { endpointID, generation };
-    this.#known.created = { endpointID, at: now };
-    if (!resent) this.#known.pendingCreate = undefined;
-  }
-
-  /** The mark of a create is about to be written; `undefined`: a POST or another patch follows it. */
-  createMarked(posts: number | undefined): void {
-    this.#known.unsentPosts = posts;
-  }
-
-  /** A POST got no usable answer: the time until another may be sent runs from here. */
-  createUnanswered(mark: PendingCreate, now: number): void {
-    this.#known.pendingCreate = { since: mark.since, seenAt: now, mark };
+    this.#known.accepted = { endpointID, generation: metadata.generation ?? 0, drift: [] };
   }
 
   /** An endpoint is taken over: the service has accepted nothing for it yet. */
@@ -169,16 +161,19 @@ export class ReconcileState {
   }
 
   /** The service accepted this PATCH. */
-  patched({ endpointID, fields, attributes, corrects }: PatchAction, compute: Compute, now: number): void {
+  patched({ endpointID, fields, corrects }: PatchAction, compute: Compute, now: number): void {
     const known = this.#known;
     const generation = generationOf(compute);
     this.succeeded();
     const tries = known.patched?.generation === generation ? known.patched.tries + 1 : 0;
     known.patched = { generation, branchID: branchIDOf(compute), fields, listsWithout: [], at: now, tries };
-    known.accepted = { endpointID, generation };
-    known.applied = { generation, drift: compute.status.drift ?? known.applied?.drift ?? [] };
-    if (attributes.disabled !== undefined) known.disabledAt = attributes.disabled ? now : Number.NEGATIVE_INFINITY;
+    known.accepted = { endpointID, generation, drift: compute.status.drift ?? known.accepted?.drift ?? [] };
     if (corrects.length > 0) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
+  }
+
+  /** A request that sets `disabled` has ended: until the settle time has passed, lists may show what was before. */
+  disableSent(now: number): void {
+    this.#known.disableNotedAt = now;
   }
 
   /** Our signature was sent for an endpoint. */
@@ -187,49 +182,48 @@ export class ReconcileState {
   }
 
   /** A warning names these endpoints of a former Compute. */
-  warnedOf(endpointIDs: readonly string[]): void {
-    this.#known.warnedOf = endpointIDs;
-  }
-
-  /** A PATCH that disables the endpoint got no usable answer. */
-  disableUnanswered(now: number): void {
-    this.#known.unansweredDisableSince = now;
+  warnedOf(formers: readonly string[]): void {
+    this.#known.told = { ...this.#known.told, formers };
   }
 
   /** The restart that this value of `restartedAt` asks for is carried out. */
   restarted(value: string): void {
-    this.#known.restarted = value;
+    this.#known.handled = { ...this.#known.handled, restartedAt: value };
+    if (this.#known.write?.record.operation === "restart") this.closed();
   }
 
-  /** The service answered a DELETE with success or 404; returns whether it did so before. */
-  deleteAnswered(endpointID: string, now: number): boolean {
+  /** The service answered a DELETE with success or 404; returns whether it did so before. `accepted`: the Compute's. */
+  deleteAnswered(endpointID: string, accepted: boolean, now: number): boolean {
     this.succeeded();
-    const earlier = this.#known.answeredDeletes.get(endpointID);
-    const answer = { at: now, before: earlier === undefined ? 0 : earlier.before + 1 };
-    this.#known.answeredDeletes = new Map(this.#known.answeredDeletes).set(endpointID, answer);
+    const earlier = this.#known.deletes.get(endpointID);
+    const before = earlier === undefined ? 0 : earlier.before + 1;
+    this.#delete(endpointID, { at: now, before, accepted: accepted || earlier?.accepted === true, proved: false });
     return earlier !== undefined;
-  }
-
-  /** The service accepted the DELETE of the Compute's endpoint. */
-  deleted(endpointID: string): void {
-    this.#known.deleted = { endpointID, proved: false };
   }
 
   /** The endpoint's own GET was 404, after a DELETE of ours or because lists lack it. */
   provedGone(endpointID: string, after: "lost" | "deleted"): void {
     const known = this.#known;
-    if (after === "deleted") known.deleted = { endpointID, proved: true };
-    else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
-    if (known.proved?.endpointID === endpointID) known.proved = undefined;
+    if (after === "deleted") {
+      this.#delete(endpointID, { proved: true });
+      // It existed, so the request that made it can make nothing more.
+      if (known.write?.answered === endpointID) this.closed();
+    } else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
   }
 
   /** The endpoint's own GET shows it although lists lack it; returns how often that was so after a DELETE of ours. */
   stillThere(endpointID: string, after: "lost" | "deleted", now: number): number {
     this.#known.missing = undefined;
-    this.#known.listsCountAfter = now;
-    const before = this.#known.deleted?.shown ?? 0;
-    if (after === "deleted") this.#known.deleted = { endpointID, proved: false, shown: before + 1 };
+    this.needListAfter(now);
+    const before = this.#known.deletes.get(endpointID)?.shown ?? 0;
+    if (after === "deleted") this.#delete(endpointID, { proved: false, shown: before + 1 });
     return before;
+  }
+
+  #delete(endpointID: string, change: Partial<AnsweredDelete>): void {
+    const none = { at: Number.NEGATIVE_INFINITY, before: 0, accepted: true, proved: false, shown: 0 };
+    const known = this.#known.deletes.get(endpointID) ?? none;
+    this.#known.deletes = new Map(this.#known.deletes).set(endpointID, { ...known, ...change });
   }
 
   /** When the service is asked again whether the connection Secret is still valid; `undefined`: nothing can change. */
@@ -238,19 +232,23 @@ export class ReconcileState {
   }
 
   /** The status says this now. */
-  reported({ appliedGeneration, drift = [] }: Compute["status"]): void {
-    if (appliedGeneration !== undefined) this.#known.applied = { generation: appliedGeneration, drift };
+  reported({ appliedGeneration, endpointID, drift = [] }: Compute["status"]): void {
+    if (appliedGeneration === undefined) return;
+    const { accepted } = this.#known;
+    // The service may have accepted more than the status says yet.
+    const more = accepted?.endpointID === endpointID ? (accepted?.generation ?? -1) : -1;
+    const generation = appliedGeneration === -1 && accepted === undefined ? -1 : Math.max(appliedGeneration, more);
+    this.#known.accepted = { endpointID, generation, drift };
   }
 
   /** An event reported a write. */
   announced(now: number): void {
-    this.#known.announcedAt = now;
+    this.#known.told = { ...this.#known.told, writeAt: now };
   }
 
   /** When the result of the write under way is expected to be seen; `undefined`: nobody knows, or none `isBusy`. */
-  expectResult(at: number | undefined, isBusy: boolean): void {
-    this.#known.resultAt = at;
-    this.#known.wasBusy = isBusy;
+  expectResult(resultAt: number | undefined, wasBusy: boolean): void {
+    this.#known.requeue = { ...this.#known.requeue, resultAt, wasBusy };
   }
 
   /** Holds a status back, unless it waited long enough; returns whether it waits. `isNew`: of a write just accepted. */
@@ -275,7 +273,7 @@ export class ReconcileState {
 
   /** The fields that cannot be read were reported; `undefined`: all can be read. */
   reportedUnreadable(message: string | undefined): void {
-    this.#known.unreadable = message;
+    this.#known.told = { ...this.#known.told, unreadable: message };
   }
 
   released(): void {
@@ -286,7 +284,7 @@ export class ReconcileState {
   requeueAfter(outcome: Outcome, now: number): number | undefined {
     if (outcome.condition.kind === "released") return undefined;
     const known = this.#known;
-    known.requeue = nextRequeue(outcome, known, now);
+    known.requeue = { ...known.requeue, ...nextRequeue(outcome, known, now) };
     // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
     const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
     const writeAt = known.held === undefined ? [] : [known.held.dueAt];

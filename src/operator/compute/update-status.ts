@@ -1,18 +1,21 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { EventInput } from "../kube/event-record.ts";
-import { guardedPatch } from "../kube/json-patch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ComputePatcher } from "./execute/context.ts";
-import { patched } from "./execute/patch-metadata.ts";
+import { patched, patchOf } from "./execute/patch-metadata.ts";
 import { annotationsOf } from "./observe/annotations.ts";
-import { generationOf, isBeingDeleted, type Observed, shownReason } from "./observe/observation.ts";
+import { generationOf, isBeingDeleted, type Observation, type Observed, shownReason } from "./observe/observation.ts";
+import { proofOf } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
+import { carriedBy } from "./record.ts";
+import type { ReadonlyState } from "./remembered.ts";
 import type { ReconcileState } from "./state.ts";
 import { mayWait, withHeld } from "./status/held.ts";
 import { isAtRest, isProgress, type Reason, reasons } from "./status/reasons.ts";
+import { noteClearsAt } from "./status/state.ts";
 import { nextStatus } from "./status/status.ts";
 
 export interface StatusTools {
@@ -21,8 +24,10 @@ export interface StatusTools {
   event: (compute: Compute, record: EventInput) => void;
   /** Whether this process takes nothing more on: then no status waits. */
   isStopping?: () => boolean;
+  /** What this term remembers of the Compute. */
+  known: ReadonlyState;
   /** Without it every status is written at once, and every transition is an event. */
-  state?: Pick<ReconcileState, "known" | "announced" | "hold" | "overtaken" | "wrote">;
+  state?: Pick<ReconcileState, "announced" | "hold" | "overtaken" | "wrote">;
 }
 
 /** For so long, in milliseconds, the event of a write says what its progress and its end would say. */
@@ -37,18 +42,17 @@ export async function updateStatus(
   latest: Outcome,
   o: Observed,
   secret: { binding: string | undefined; unchecked: boolean },
-  { cluster, clock, event, state, isStopping = () => false }: StatusTools,
+  { cluster, clock, event, known, state, isStopping = () => false }: StatusTools,
 ): Promise<Compute> {
   const { compute, events } = latest;
   const now = clock.monotonic();
   for (const each of events) event(compute, each);
   if (events.some(({ type }) => type === "Normal")) state?.announced(now);
   if (latest.condition.kind === "released") return compute;
-  const outcome = withHeld(latest, state?.known.held, o.kind === "observed");
+  const outcome = withHeld(latest, state && known.held, o.kind === "observed");
   const endpoint = endpointAfter(outcome, o);
   const comparison = endpoint && compare(desiredSpec(compute), endpoint);
-  const { restarted } = state?.known ?? {};
-  const status = statusAfter(outcome, o, { endpoint, comparison, secret, restarted, now: clock.now() });
+  const status = statusAfter(outcome, o, { endpoint, comparison, secret, known, now: clock.now() });
   const isHidden = comparison === undefined || comparison.notReturned.length > 0;
   const isNew = latest.effect.kind === "accepted";
   const waits =
@@ -59,12 +63,11 @@ export async function updateStatus(
   if (status === undefined) state?.wrote();
   if (status === undefined || waits) return compute;
   if (latest.condition.kind === "shown") state?.overtaken();
-  // It must not overwrite a newer one, from however long ago it arrives: that may note what only a status says.
-  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus(status);
+  const patch = patchOf(compute).setStatus(status);
   const patchedCompute = await patched(cluster, patch, compute, { subresource: "status" });
   state?.wrote();
-  const { announcedAt = Number.NEGATIVE_INFINITY } = state?.known ?? {};
-  const change = transition(outcome, now - announcedAt < announcedForMs);
+  const { writeAt = Number.NEGATIVE_INFINITY } = state === undefined ? {} : known.told;
+  const change = transition(outcome, now - writeAt < announcedForMs);
   if (change !== undefined && !events.some(({ reason }) => reason === change.reason)) event(patchedCompute, change);
   return patchedCompute;
 }
@@ -76,11 +79,11 @@ function statusAfter(
     endpoint: Endpoint | undefined;
     comparison: Comparison | undefined;
     secret: { binding: string | undefined; unchecked: boolean };
-    restarted: string | undefined;
+    known: ReadonlyState;
     now: number;
   },
 ): Compute["status"] | undefined {
-  const { endpoint, comparison, secret, restarted, now } = seen;
+  const { endpoint, comparison, secret, known, now } = seen;
   const annotations = annotationsOf(outcome.compute);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
@@ -94,14 +97,22 @@ function statusAfter(
       (endpoint !== undefined || list.links.missing === undefined) &&
       confirmLoss === o.annotations.confirmLoss,
     compared: isAsDeclared(outcome, o, comparison),
-    made: list?.links.link?.proof === "marker" || list?.links.link?.proof === "created",
-    signed: list?.fleet !== undefined && list.links.link?.proof === "marker",
+    proof: endpoint === undefined ? "none" : proofOf(outcome.compute, endpoint),
+    record: carriedBy(known.write),
+    clearsDisabling: list !== undefined && clearsDisabling(list, known),
     operations: list?.operations ?? [],
-    restarted,
+    restarted: known.handled.restartedAt,
     fingerprint: list?.fingerprint,
     binding: secret.binding,
     now,
   });
+}
+
+function clearsDisabling(
+  { laidOver, startedAt, createSettleMs }: Observation,
+  { disableNotedAt }: ReadonlyState,
+): boolean {
+  return laidOver !== true && disableNotedAt !== undefined && startedAt >= noteClearsAt(disableNotedAt, createSettleMs);
 }
 
 /** The endpoint as newest known after a reconcile. */

@@ -67,7 +67,7 @@ export class EndpointLister {
   readonly #written = new Map<string, number>();
   readonly #overlay = new Overlay();
   /** What the answers to writes show, and lists do not. */
-  readonly answers: Pick<Overlay, "has" | "makerOf"> = this.#overlay;
+  readonly answers: Pick<Overlay, "has"> = this.#overlay;
   /** Endpoints that this process made and no list has shown yet. */
   readonly #unlisted = new Set<string>();
   #listing: Listing | undefined;
@@ -207,14 +207,14 @@ export class EndpointLister {
   }
 
   /**
-   * A write has just ended, and its answer shows the whole endpoint: it is observed so until lists show it. Returns
-   * when it ended; steps that need a list need one from after that.
+   * A write has just ended, and its answer shows the whole endpoint: it is observed so until lists show it. `isMade`:
+   * the write made it. Returns when it ended; steps that need a list need one from after that.
    */
-  answered(endpoint: Endpoint, madeFor?: string): number {
+  answered(endpoint: Endpoint, isMade = false): number {
     const now = this.#options.clock.monotonic();
     this.#written.set(endpoint.id, now);
-    if (madeFor !== undefined) this.#unlisted.add(endpoint.id);
-    this.#overlay.lay(endpoint, now, madeFor);
+    if (isMade) this.#unlisted.add(endpoint.id);
+    this.#overlay.lay(endpoint, now);
     this.#options.enqueue(this.#users.affectedBy(this.#observe()));
     // The end of operations brings a list; where there are none, lists are to show it all the same.
     if (!this.operations.followed.isBusyWith(endpoint.id)) this.#schedule.want(now, "follow");

@@ -22,8 +22,6 @@ export interface FinalizersOptions {
     secretsOf(namespace: string): readonly Secret[];
     /** The Computes that use this connection: there may be thousands, so only as many are read as are needed. */
     usersOf(namespace: string, name: string): Iterable<Compute>;
-    /** Deleted Computes whose endpoint is still to be deleted through this connection. */
-    deletedUsersOf(namespace: string, name: string): readonly Compute[];
     /** Whether a Compute that names a connection counts as its user, by these labels instead of those of the cache. */
     isUser(compute: Compute, labelsOf?: NamespaceLabels): boolean;
   };
@@ -78,7 +76,6 @@ export class Finalizers {
       }
     } else if (
       hasFinalizer(connection) &&
-      !this.#hasDeletedUsers(connection) &&
       (await this.#provedUnused(connection))
     ) {
       // The Secret first: after a crash in between, the connection is still there and is reconciled again.
@@ -162,11 +159,6 @@ export class Finalizers {
   #inUse({ metadata }: Connection): boolean {
     const [user] = this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name);
     return user !== undefined;
-  }
-
-  /** Deleted Computes keep the finalizer but do not restore it: another shard, which ignores them, would remove it. */
-  #hasDeletedUsers({ metadata }: Connection): boolean {
-    return this.#options.cache.deletedUsersOf(metadata.namespace ?? "", metadata.name).length > 0;
   }
 
   /** The cache may lag behind a new Compute or a label, so the API server is asked before a finalizer is removed. */

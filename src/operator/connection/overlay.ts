@@ -22,13 +22,8 @@ interface Answered {
  */
 export class Overlay {
   readonly #answered = new Map<string, Answered>();
-  /** The Computes that endpoints without a name were made for, until a list lacks the endpoint. */
-  readonly #makers = new Map<string, string>();
-
-  /** `maker`: the Compute that the answer shows it was made for. */
-  lay(endpoint: Endpoint, at: number, maker?: string): void {
+  lay(endpoint: Endpoint, at: number): void {
     this.#answered.set(endpoint.id, { endpoint, at, contradicted: 0 });
-    if (maker !== undefined && endpoint.name === undefined) this.#makers.set(endpoint.id, maker);
   }
 
   remove(endpointID: string): void {
@@ -40,17 +35,12 @@ export class Overlay {
     return this.#answered.has(endpointID);
   }
 
-  /** The uid of the Compute that this process made an endpoint for, where no name shows that. */
-  makerOf(endpointID: string): string | undefined {
-    return this.#makers.get(endpointID);
-  }
-
   /**
    * A new list came in. `endedAt`: when the operations of an endpoint were over; `undefined`: one is in progress.
    * Returns whether a further list is needed to decide which of the two counts.
    */
   listed({ endpoints, startedAt }: Listing, endedAt: (endpointID: string) => number | undefined): boolean {
-    if (this.#answered.size === 0 && this.#makers.size === 0) return false;
+    if (this.#answered.size === 0) return false;
     const listed = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
     let undecided = false;
     for (const [id, answered] of this.#answered) {
@@ -63,7 +53,6 @@ export class Overlay {
         else undecided = true;
       } else undecided ||= ended !== undefined;
     }
-    for (const id of this.#makers.keys()) if (!listed.has(id) && !this.#answered.has(id)) this.#makers.delete(id);
     return undecided;
   }
 

@@ -126,7 +126,7 @@ export class ConnectionReconciler {
 
   #dependentsOf({ metadata: { namespace = "", name } }: Connection): Compute[] {
     const { cache } = this.#options;
-    return [...cache.usersOf(namespace, name), ...cache.deletedUsersOf(namespace, name)];
+    return [...cache.usersOf(namespace, name)];
   }
 
   async #report(connection: Connection, resolved: Resolved, session: Session | undefined): Promise<void> {

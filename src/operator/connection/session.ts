@@ -105,9 +105,14 @@ export class Session {
     this.refreshes = new RefreshInterval(() => this.#refreshIntervalMs, this.budget, onChange);
   }
 
+  /** Normalised. */
+  get baseURL(): string {
+    return this.#options.account.baseURL;
+  }
+
   /** The orphaned endpoints, told apart from those of other services. */
   get orphanIDs(): string[] {
-    const { baseURL } = this.#options.account;
+    const { baseURL } = this;
     return (this.orphans?.all ?? []).map(({ id }) => `${baseURL} ${id}`);
   }
 

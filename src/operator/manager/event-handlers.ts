@@ -59,7 +59,7 @@ export class EventHandlers implements ChangeHandlers {
     const claimants = claims.change(change);
     if (type === "deleted") computes.gone(object);
     else {
-      computes.changed(object, previous);
+      computes.changed(object);
       this.#arrived(uid);
     }
     enqueue("compute", claimants);

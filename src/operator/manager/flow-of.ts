@@ -1,4 +1,4 @@
-import { type Compute, connectionKeyOf } from "../resources/compute.ts";
+import { connectionKeyOf } from "../resources/compute.ts";
 import type { Informers } from "./informers.ts";
 
 /** The kinds that are reconciled. */
@@ -6,18 +6,13 @@ export type Kind = "compute" | "connection" | "pool";
 
 /**
  * The flow of an object in its work queue, as `tenant/flow`. A namespace is a tenant. The Computes of a connection
- * share a flow, so a dead service does not block all workers; a deleted Compute keeps its flow until its endpoint is
- * deleted. Connections and pools only wait for the API server, so each has its own flow.
+ * share a flow, so a dead service does not block all workers. Connections and pools only wait for the API server, so
+ * each has its own flow.
  */
-export function flowOf(
-  kind: Kind,
-  uid: string,
-  informers: Informers,
-  deleted: (uid: string) => Compute | undefined,
-): string {
+export function flowOf(kind: Kind, uid: string, informers: Informers): string {
   const { computes, pools } = informers;
   if (kind === "compute") {
-    const compute = computes.byUid(uid) ?? deleted(uid);
+    const compute = computes.byUid(uid);
     if (compute === undefined) return "";
     const { namespace, name } = connectionKeyOf(compute);
     return `${compute.metadata.namespace ?? ""}/${namespace}/${name}`;

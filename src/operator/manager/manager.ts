@@ -12,7 +12,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
-import { type Compute, computeKind, connectionKeyOf } from "../resources/compute.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import { fleetOf } from "../resources/signature.ts";
 import { sleep } from "../runtime/clock.ts";
@@ -44,6 +44,12 @@ export interface ManagerOptions extends RuntimePorts {
   namespaces: NamespaceLabels;
   options: OperatorOptions;
   event: RecordEvent;
+}
+
+/** A name that no other term of leadership has. */
+function termName(random: () => number): string {
+  const digits = () => Math.floor(random() * 0x1_0000_0000).toString(16).padStart(8, "0");
+  return digits() + digits();
 }
 
 /** All state of one term of leadership. It starts empty, so no plan from an earlier term is executed. */
@@ -184,8 +190,6 @@ export class Manager {
         isUser: (compute, labelsOf) => this.#connections.isUser(compute, labelsOf),
         usersOf: (namespace, name) =>
           informers.users.of(namespace, name, (compute) => this.#connections.isUser(compute)),
-        deletedUsersOf: (namespace, name) =>
-          this.#computes.awaitingCleanup.filter((compute) => names(compute, namespace, name)),
       },
       uninstalling: () => crdIsGoing(cluster),
       enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
@@ -195,7 +199,7 @@ export class Manager {
   }
 
   #newComputeReconciler(): ComputeReconciler {
-    const { cluster, informers, clock, brake, event, options: settings } = this.#options;
+    const { cluster, informers, clock, random, brake, event, log, options: settings } = this.#options;
     return new ComputeReconciler({
       cluster,
       clock,
@@ -218,7 +222,10 @@ export class Manager {
       createSettleMs: settings.createSettleMs,
       fleet: settings.fleet === undefined ? undefined : fleetOf(settings.fleet),
       signal: this.#stop.signal,
-      onSettled: (compute) => this.#handlers.connectionsUsedBy(compute),
+      term: termName(random),
+      onLeftBehind: ({ metadata: { namespace, name } }, endpoint) => {
+        log.warn({ namespace, name, endpoint }, "a Compute was deleted without its finalizer, and its endpoint is kept");
+      },
       onStep: (action, compute, outcome) => {
         this.#options.tracer.decided(action.kind);
         this.#log(action.kind, compute, outcome.events);
@@ -245,14 +252,13 @@ export class Manager {
     const { clock, random, log, metrics, tracer, informers } = this.#options;
     const stopped = this.#stop.signal;
     const shared = { kind, clock, random, log, metrics, tracer, workers, reconcile, stopped };
-    const deleted = (compute: string) => this.#computes.deletedCompute(compute);
     const objectOf = {
-      compute: (uid: string) => informers.computes.byUid(uid) ?? deleted(uid),
+      compute: (uid: string) => informers.computes.byUid(uid),
       connection: (uid: string) => informers.connectionByUID(uid),
       pool: (uid: string) => informers.pools.byUid(uid),
     }[kind];
     const nameOf = (uid: string) => objectOf(uid)?.metadata ?? {};
-    return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, informers, deleted) });
+    return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, informers) });
   }
 
   #enqueue(kind: Kind, uids: Iterable<string>): void {
@@ -269,9 +275,4 @@ export class Manager {
       else log.info(fields, message);
     }
   }
-}
-
-function names(compute: Compute, namespace: string, connection: string): boolean {
-  const key = connectionKeyOf(compute);
-  return key.namespace === namespace && key.name === connection;
 }

@@ -50,6 +50,29 @@ const drift = z.object({
   theirs: z.string().describe("What the service shows."),
 });
 
+const proof = z.object({
+  uid: z.string().describe("The Compute's uid."),
+  endpointID: z.string().describe("The service's id of the endpoint."),
+  by: z.string().describe("signature: a list showed its name; created: it answered a create; adopted: spec.adopt named it."),
+});
+
+const pendingWrite = z.object({
+  uid: z.string().describe("The Compute's uid."),
+  n: z.int().describe("One more than in the record before."),
+  by: z
+    .string()
+    .describe("The leadership term that wrote it; unknown where a record had to be made up for one that was lost."),
+  operation: z.string().describe("create, takeover, move or restart."),
+  since: z.string().describe("When it was written (RFC 3339)."),
+  branchID: z.string().describe("The branch of the create, or the one that a move leaves."),
+  to: optionalText("The branch that a move is to lead to."),
+  endpointID: optionalText("The endpoint that is moved, restarted or taken over."),
+  through: z.string().describe("The base URL that the request is sent to."),
+  newest: optionalText("The latest created_at in the list that the request was planned from, by the service's clock."),
+  value: optionalText("The value of restartedAt that a restart answers."),
+  startedAt: optionalText("The endpoint's started_at before a restart, by the service's clock."),
+});
+
 export const computeStatus = z.object({
   observedGeneration,
   conditions: conditions
@@ -89,10 +112,7 @@ export const computeStatus = z.object({
     .describe("The size that the service shows."),
   disabled: optionalFlag("Whether the service shows the compute as disabled."),
   disabledByUs: optionalFlag(
-    "true after this operator disabled the compute, until it is seen enabled: until then a spec without disabled enables it.",
-  ),
-  unansweredDisables: optionalInteger(
-    "How many changes that disable the compute got no answer and may still take effect; 2 stands for more. disabledByUs stays true until none can.",
+    "true from before this operator sends a change that disables the compute, until it is seen enabled for longer than such a change may take: until then a spec without disabled enables it.",
   ),
   lastActive: optionalText(
     "When the compute was last active (RFC 3339), brought up to date every 15 minutes; absent before it ever was.",
@@ -123,12 +143,22 @@ export const computeStatus = z.object({
   clusterConnection: optionalText(
     "Name of the ClusterServiceConnection with which the endpoint was last seen, if it was one.",
   ),
-  signedEndpoint: optionalText("In a fleet, the endpoint that was last seen with this Compute's signature."),
+  proof: proof
+    .optional()
+    .describe("The proof that the endpoint is this Compute's own, for lists that do not show its name."),
+  pendingWrite: pendingWrite
+    .optional()
+    .describe("The one record of a write whose outcome may not be known; written before the request is sent."),
+  gone: optionalText("The endpoint that was last proved gone: an annotation endpoint-id that still names it counts as none."),
   lossDoubted: optionalFlag(
     "true after MassLoss until the endpoint is seen again or a person confirms the loss, whatever reason is shown in between.",
   ),
 });
 
 export type ComputeStatus = z.output<typeof computeStatus>;
+/** The record of a write, as `status.pendingWrite` holds it. */
+export type WriteRecord = z.output<typeof pendingWrite>;
+/** Why an endpoint is a Compute's own, as `status.proof` holds it. */
+export type StatusProof = z.output<typeof proof>;
 export type Capacity = NonNullable<ComputeStatus["capacity"]>;
 export type StatusOperation = NonNullable<ComputeStatus["operations"]>[number];

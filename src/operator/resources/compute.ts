@@ -3,7 +3,7 @@ import { type ComputeStatus, computeStatus } from "./compute-status.ts";
 import { type Declared, declared, ownKind, readerOf } from "./object.ts";
 
 export type { ComputeSpec } from "./compute-spec.ts";
-export type { Capacity, ComputeStatus, StatusOperation } from "./compute-status.ts";
+export type { Capacity, ComputeStatus, StatusOperation, StatusProof, WriteRecord } from "./compute-status.ts";
 export type { Condition } from "./conditions-of.ts";
 
 /** The branch that a name came to. */
@@ -24,8 +24,8 @@ export const parseCompute = readerOf(declared(computeSpec, computeStatus));
  * is; without an endpoint, or if that is lost, it is empty, which is no branch's id.
  */
 export function branchIDOf(compute: Pick<Compute, "spec" | "status">): string {
-  const { branchID, endpointID, state } = compute.status;
-  const isThere = endpointID !== undefined && state !== "Lost";
+  const { branchID, endpointID, gone } = compute.status;
+  const isThere = endpointID !== undefined && endpointID !== gone;
   return compute.spec.branchID ?? resolvedID(compute) ?? (isThere ? branchID : undefined) ?? "";
 }
 

@@ -20,16 +20,6 @@ export const finalizers = {
 export const annotations = {
   /** The endpoint's id, written as soon as it is known: a link that survives backup and restore. */
   endpointID: `${GROUP}/endpoint-id`,
-  /** Uid and since when: set before an endpoint is created, taken away once the outcome is known. */
-  pendingCreate: `${GROUP}/pending-create`,
-  /** Set before a restart is sent, taken away once the outcome is known. */
-  pendingRestart: `${GROUP}/pending-restart`,
-  /** Set before the endpoint of a former Compute is signed, taken away once an endpoint is linked. */
-  pendingTakeover: `${GROUP}/pending-takeover`,
-  /** `<uid>/<endpoint id>`: this very object made the endpoint. Used where a service does not echo names. */
-  createdEndpoint: `${GROUP}/created-endpoint`,
-  /** `<uid>/<endpoint id>`: `spec.adopt.branchPrimary` named this endpoint, and this very object took it over. */
-  adoptedEndpoint: `${GROUP}/adopted-endpoint`,
   /** Any new value asks for one restart. */
   restartedAt: `${GROUP}/restartedAt`,
   /** Any value but "false": nothing is sent to the service. */
@@ -38,6 +28,15 @@ export const annotations = {
   reconcileRequestedAt: `${GROUP}/reconcileRequestedAt`,
   /** Any new value confirms the MassLoss that the conditions show. */
   confirmLoss: `${GROUP}/confirmLoss`,
+} as const;
+
+/** Notes that 0.1.0 left on Computes. They prove nothing; a pending one is read once, as a record of a write. */
+export const formerAnnotations = {
+  pendingCreate: `${GROUP}/pending-create`,
+  pendingRestart: `${GROUP}/pending-restart`,
+  pendingTakeover: `${GROUP}/pending-takeover`,
+  createdEndpoint: `${GROUP}/created-endpoint`,
+  adoptedEndpoint: `${GROUP}/adopted-endpoint`,
 } as const;
 
 export const labels = {

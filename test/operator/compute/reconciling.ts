@@ -18,7 +18,6 @@ export async function setUp(
     () => undefined,
   );
   const steps: string[] = [];
-  const settled: string[] = [];
   const left: string[] = [];
   const brake = new DeletionBrake(clock, 60);
   /** What the cache has instead of what the API server has. */
@@ -61,7 +60,7 @@ export async function setUp(
       },
       createSettleMs: 60_000,
       signal: new AbortController().signal,
-      onSettled: ({ metadata }) => settled.push(metadata.uid),
+      term: "this-term",
       onStep: ({ kind }) => steps.push(kind),
       ...options,
     });
@@ -81,7 +80,7 @@ export async function setUp(
   };
   const self = () => reach.computes().find(({ metadata }) => metadata.uid === uid);
   const shown = () => self()?.status.conditions?.find(({ type }) => type === "Ready")?.reason;
-  return { reach, clock, uid, reconciler, session, run, self, shown, steps, left, cache, asked, settled, restart };
+  return { reach, clock, uid, reconciler, session, run, self, shown, steps, left, cache, asked, restart };
 }
 
 /** As kubectl replace leaves it. */

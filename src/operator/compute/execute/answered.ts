@@ -12,13 +12,13 @@ const notCarriedOut: readonly (Failure["kind"] | "ok")[] = ["busy", "rateLimited
  */
 export function recordAnswer(
   answer: Answer<Written>,
-  { endpointID, shows, madeFor }: { endpointID?: string; shows?: Endpoint | undefined; madeFor?: string },
+  { endpointID, shows, isMade }: { endpointID?: string; shows?: Endpoint | undefined; isMade?: boolean },
   { state, clock }: ExecuteContext,
   { lister, gate }: ServiceAccess,
 ): void {
   if (answer.kind === "ok") lister.operations.follow(answer.value.operations);
   gate.answered(answer);
   if (notCarriedOut.includes(answer.kind)) return;
-  if (shows !== undefined) state.answerLaidOver(lister.answered(shows, madeFor));
+  if (shows !== undefined) state.answerLaidOver(lister.answered(shows, isMade));
   else state.needListAfter(endpointID === undefined ? clock.monotonic() : lister.wrote(endpointID));
 }

@@ -35,6 +35,8 @@ export interface ExecuteContext {
   annotations: Annotations;
   cluster: ComputePatcher;
   clock: Clock;
+  /** The newest stored version of the Compute; `undefined`: it is not known. */
+  stored: () => Compute | undefined;
   /** Records each write, so that the next plan knows how new a list must be. */
   state: ReconcileState;
   signal: AbortSignal;
@@ -43,11 +45,21 @@ export interface ExecuteContext {
   access: ServiceAccess | undefined;
 }
 
+/**
+ * The version to patch after a request, during which somebody may have written: the newest stored one, or `answered`,
+ * what our last patch was answered with, where the store has not moved since the plan.
+ */
+export function newestOf(answered: Compute, { compute, stored }: Pick<ExecuteContext, "compute" | "stored">): Compute {
+  const newest = stored();
+  if (newest === undefined || newest.metadata.uid !== answered.metadata.uid) return answered;
+  return newest.metadata.resourceVersion === compute.metadata.resourceVersion ? answered : newest;
+}
+
 /** How an action reaches the service. */
 export interface ServiceAccess {
   /** Of the Compute's project. */
   lister: Pick<EndpointLister, "listing" | "observed" | "underWay" | "wrote" | "answered"> & {
-    operations: Pick<Operations, "follow" | "latest">;
+    operations: Pick<Operations, "follow">;
   };
   /** Draws from the reservation, and sends no write that is no longer wanted when it could be sent. */
   client: ServiceClient;

@@ -33,14 +33,14 @@ export async function deleteEndpoint(
   recordAnswer(answer, { endpointID }, context, access);
   if (answer.kind !== "ok" && answer.kind !== "notFound")
     return recordFailedWrite(action, answer, requests.delete(endpointID), compute, context, access, orRetain);
-  const isRepeated = state.deleteAnswered(endpointID, clock.monotonic());
+  // An answer of 404 may lag: then the endpoint is proved gone as any other.
+  const isAccepted = why === "deleted" && answer.kind === "ok";
+  const isRepeated = state.deleteAnswered(endpointID, isAccepted, clock.monotonic());
   if (why === "duplicate") {
     const warning = { type: "Warning", reason: "Deleted", message: deleted.duplicate(endpointID) } as const;
     const isNews = answer.kind === "ok" && !isRepeated;
     return unchanged(compute, { requeue: after(500), events: isNews ? [warning] : [] });
   }
-  // An answer of 404 may lag: then the endpoint is proved gone as any other.
-  if (answer.kind === "ok") state.deleted(endpointID);
   const message = isRepeated ? deleting.stillListed(endpointID) : deleting.accepted(endpointID);
   return shown(compute, "Deleting", message);
 }

@@ -1,7 +1,7 @@
 import type { EventInput } from "../../kube/event-record.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
-import { after, type Outcome, shown, unchanged } from "../outcome.ts";
+import { after, type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action, WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";
 import { deleting } from "../status/messages/deletion.ts";
@@ -32,29 +32,22 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
       return unchanged(compute, { requeue: after(action.requeueAfterMs) });
     case "wait":
     case "blocked": {
-      const effect = { kind: action.ownedByOther === true ? "ownedByOther" : "none" } as const;
       return shown(compute, action.reason, action.message, {
         requeue: after(action.requeueAfterMs),
-        effect,
+        effect: effectOf(action),
         events: warnings(action, state),
       });
     }
     case "settled": {
       state.succeeded();
-      const disabling = {
-        ...(action.disablesOver === true ? { unanswered: 0 } : {}),
-        ...(action.mayBeDisabled === true ? { byUs: true } : {}),
-      };
       const effect = { kind: "settled", drift: action.drift } as const;
-      const requeue = after(action.requeueAfterMs);
-      return shown(compute, action.reason, action.message, { requeue, effect, disabling });
+      return shown(compute, action.reason, action.message, { requeue: after(action.requeueAfterMs), effect });
     }
     case "resolve":
       return resolved(action, compute);
     case "link":
     case "release":
-    case "clearPending":
-    case "restorePending":
+    case "restoreFinalizer":
       return patchMetadata(action, context);
     case "restarted":
       return restarted(action, context);
@@ -67,6 +60,11 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     case "confirmDeletion":
       return access === undefined ? unchanged(compute) : confirmDeletion(action, context, access);
   }
+}
+
+function effectOf({ ownedByOther, gone }: Extract<Action, { kind: "wait" | "blocked" }>): Effect {
+  if (gone !== undefined) return { kind: "gone", endpointID: gone };
+  return { kind: ownedByOther === true ? "ownedByOther" : "none" };
 }
 
 /** The status records it; the next reconcile plans from that. */
@@ -93,7 +91,7 @@ async function write(action: WriteAction, context: ExecuteContext, access: Servi
   if (wait === "brake" && action.kind === "delete" && isBeingDeleted(compute) && (await uninstalling.lately(compute)))
     return keepEndpoint(action.endpointID, context);
   // Nobody waits for a signature that is only renewed.
-  if (wait !== undefined && action.kind === "sign" && action.over === undefined) {
+  if (wait !== undefined && action.kind === "sign" && !action.takesOver) {
     return unchanged(compute, { requeue: { kind: "enqueued" } });
   }
   if (wait !== undefined) return waiting(wait, action, compute, access.reservation);

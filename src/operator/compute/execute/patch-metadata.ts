@@ -1,32 +1,26 @@
 import type { EventInput } from "../../kube/event-record.ts";
-import { guardedPatch } from "../../kube/json-patch.ts";
+import { type GuardedPatch, guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
 import { sameJSON } from "../../resources/record.ts";
-import { createdProof } from "../observe/ownership.ts";
+import type { Proof } from "../observe/ownership.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
+import { carriedBy, isOpen } from "../record.ts";
 import { adopted, created, tookOverFormer } from "../status/messages/events.ts";
 import type { ComputePatcher, ExecuteContext } from "./context.ts";
+import { withoutFormerNotes } from "./former-notes.ts";
 
 /** Actions that only patch the Compute: the service is not asked. */
-export type MetadataAction = Extract<Action, { kind: "link" | "clearPending" | "restorePending" | "release" }>;
+export type MetadataAction = Extract<Action, { kind: "link" | "restoreFinalizer" | "release" }>;
 
 export async function patchMetadata(action: MetadataAction, context: ExecuteContext): Promise<Outcome> {
-  const { compute, cluster, state } = context;
-  state.createMarked(undefined);
+  const { compute, cluster } = context;
   switch (action.kind) {
     case "link":
       return link(action, context);
-    case "clearPending":
-      return unchanged(
-        await patched(cluster, guardedPatch(compute).removeAnnotation(annotations[action.mark]), compute),
-      );
-    case "restorePending": {
-      // A later process must know that a POST may have been sent.
-      const patch = guardedPatch(compute, { resourceVersion: true })
-        .addFinalizer(finalizers.endpoint)
-        .setAnnotation(annotations.pendingCreate, JSON.stringify(action.mark));
+    case "restoreFinalizer": {
+      const patch = patchOf(compute).addFinalizer(finalizers.endpoint);
       return unchanged(await patched(cluster, patch, compute));
     }
     case "release":
@@ -35,40 +29,40 @@ export async function patchMetadata(action: MetadataAction, context: ExecuteCont
 }
 
 async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
-  const { cluster } = context;
-  const { endpointID } = action;
-  const compute = action.news === "none" ? context.compute : await takeOver(action.news, context);
-  const patch = guardedPatch(compute, { resourceVersion: true })
-    .addFinalizer(finalizers.endpoint)
-    .setAnnotation(annotations.endpointID, endpointID)
-    .setAnnotation(annotations.pendingCreate, action.keepsMark && JSON.stringify(action.keepsMark))
-    .removeAnnotation(annotations.pendingTakeover);
-  const proof = createdProof(compute.metadata.uid, endpointID);
-  if (action.proof === "created") patch.setAnnotation(annotations.createdEndpoint, proof);
-  const { adopt } = compute.spec;
-  if (action.proof === "adopted" && adopt !== undefined && "branchPrimary" in adopt) {
-    patch.setAnnotation(annotations.adoptedEndpoint, proof);
-  }
-  return unchanged(await patched(cluster, patch, compute), { events: linkEvents(action) });
+  const { compute, state } = context;
+  const { news, endpointID, proof } = action;
+  if (news !== "none") state.tookOver();
+  const linked = await writeLink({ endpointID, proof, news }, compute, context);
+  return unchanged(linked, { events: linkEvents(action) });
 }
 
 /**
- * Before an endpoint is taken over: it is still to be brought to the spec, also if another process continues. The
- * status must not say that this operator disabled an endpoint that it did not create.
+ * Links an endpoint: finalizer and id in one patch. What a list cannot prove is noted in the status first; and of one
+ * that is taken over, that it is still to be brought to the spec, also if another process continues.
  */
-function takeOver(
-  news: Exclude<LinkNews, "none">,
-  { compute, annotations: { pendingCreate }, cluster, state }: ExecuteContext,
+export async function writeLink(
+  { endpointID, proof, news = "none" }: { endpointID: string; proof: Proof; news?: LinkNews },
+  compute: Compute,
+  context: ExecuteContext,
 ): Promise<Compute> {
-  state.tookOver();
-  const { disabledByUs, unansweredDisables, ...rest } = compute.status;
-  // An endpoint that a person names while a create is pending may be what that made.
-  const ours = news === "created" || pendingCreate !== undefined;
-  const count = unansweredDisables === undefined ? {} : { unansweredDisables };
-  const status = ours && disabledByUs !== undefined ? { ...rest, disabledByUs, ...count } : rest;
-  if (status.appliedGeneration === -1 && sameJSON(status, compute.status)) return Promise.resolve(compute);
-  const patch = guardedPatch(compute, { resourceVersion: true }).setStatus({ ...status, appliedGeneration: -1 });
-  return patched(cluster, patch, compute, { subresource: "status" });
+  const { cluster, state } = context;
+  const isNoted = proof === "created" || proof === "adopted";
+  const before = compute.status;
+  const status = {
+    ...before,
+    pendingWrite: carriedBy(state.known.write),
+    ...(isNoted ? { proof: { uid: compute.metadata.uid, endpointID, by: proof } } : {}),
+    ...(news === "none" ? {} : { appliedGeneration: -1 }),
+    // The status must not say that this operator disabled an endpoint that it did not create.
+    ...(news === "adopted" || news === "former" ? { disabledByUs: undefined } : {}),
+  };
+  const isNews = news !== "none" || !sameJSON(status.proof, before.proof);
+  const statusPatch = patchOf(compute).setStatus(status);
+  const noted = isNews && !sameJSON(status, before)
+    ? await patched(cluster, statusPatch, compute, { subresource: "status" })
+    : compute;
+  const patch = patchOf(noted).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
+  return patched(cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), noted);
 }
 
 function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" }>): EventInput[] {
@@ -90,13 +84,15 @@ export async function patched(...[cluster, patch, compute, options]: Parameters<
   return patch.isEmpty ? compute : noted(cluster, patch, compute, options);
 }
 
-/**
- * Writes what must stand before a request is sent. It is sent also where it would change nothing: what the object is
- * known to hold may have been removed by a patch whose reply was lost, and an object that is gone holds nothing.
- */
+/** A patch of exactly this version: nothing late can fit. */
+export function patchOf(compute: Compute): GuardedPatch {
+  return guardedPatch(compute, { resourceVersion: true });
+}
+
+/** Sends a patch of a Compute and reads the answer. */
 export async function noted(
   cluster: ComputePatcher,
-  patch: ReturnType<typeof guardedPatch>,
+  patch: GuardedPatch,
   compute: Compute,
   options: { subresource?: "status" } = {},
 ): Promise<Compute> {
@@ -105,31 +101,23 @@ export async function noted(
   return answer.value;
 }
 
-/**
- * Records, before a write that disables the endpoint is sent, that this operator disabled it; `unansweredDisables`
- * counts this write.
- */
-export function recordDisabling(
+/** Notes, before a request that disables the endpoint is sent, that this operator disabled it. */
+export function noteDisabling(
   { disabled }: { disabled?: boolean | undefined },
-  { compute, cluster }: ExecuteContext,
-  unansweredDisables = compute.status.unansweredDisables,
+  { compute, cluster, state }: ExecuteContext,
 ): Promise<Compute> {
-  const { status } = compute;
-  const isRecorded = status.disabledByUs === true && status.unansweredDisables === unansweredDisables;
-  if (disabled !== true) return Promise.resolve(compute);
-  const count = unansweredDisables === undefined ? {} : { unansweredDisables };
-  const patch = guardedPatch(compute, { resourceVersion: true });
-  if (!isRecorded) patch.setStatus({ ...status, disabledByUs: true, ...count });
-  return noted(cluster, patch, compute, { subresource: "status" });
+  if (disabled !== true || compute.status.disabledByUs === true) return Promise.resolve(compute);
+  const status = { ...compute.status, pendingWrite: carriedBy(state.known.write), disabledByUs: true };
+  return noted(cluster, patchOf(compute).setStatus(status), compute, { subresource: "status" });
 }
 
 /** Releases a Compute: removes our finalizer and reports it. */
 export async function release(
-  { event, message }: Pick<Extract<Action, { kind: "release" }>, "event" | "message">,
+  { event, message, warns }: Pick<Extract<Action, { kind: "release" }>, "event" | "message" | "warns">,
   { compute, cluster }: ExecuteContext,
 ): Promise<Outcome> {
-  const patch = guardedPatch(compute, { resourceVersion: true }).removeFinalizer(finalizers.endpoint);
+  const patch = patchOf(compute).removeFinalizer(finalizers.endpoint);
   if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
-  const events = [{ type: "Normal", reason: event, message }] as const;
+  const events = [{ type: warns === true ? "Warning" : "Normal", reason: event, message }] as const;
   return { ...unchanged(compute, { events }), condition: { kind: "released" } };
 }

@@ -1,18 +1,16 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
 import type { EventInput } from "../../kube/event-record.ts";
-import { branchIDOf } from "../../resources/compute.ts";
-import type { Failure } from "../../service-client/answer.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { generationOf } from "../observe/observation.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { PatchAction } from "../plan/action.ts";
-import type { Attributes } from "../plan/fields.ts";
 import { inProgress } from "../status/messages/conditions.ts";
 import * as events from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
-import { recordDisabling } from "./patch-metadata.ts";
+import { noteDisabling } from "./patch-metadata.ts";
+import { outdated, writeRecord } from "./write-record.ts";
 
 export async function patchEndpoint(
   action: PatchAction,
@@ -21,48 +19,37 @@ export async function patchEndpoint(
 ): Promise<Outcome> {
   const { state, clock, signal } = context;
   const { client } = access;
-  const { endpointID, attributes, fields } = action;
-  const unanswered = context.compute.status.unansweredDisables ?? 0;
-  const compute = await recordDisabling(attributes, context, Math.min(2, unanswered + 1));
+  const { endpointID, attributes, from } = action;
+  const compute = from === undefined ? await noteDisabling(attributes, context) : await recordMove(action, from, context, access);
+  if (compute === undefined) return outdated(action, context);
   const { projectID } = compute.spec;
+  if (from !== undefined) state.sending(clock.monotonic());
   const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
   const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
+  const now = clock.monotonic();
+  if (from !== undefined) state.answered({ kind: answer.kind, endpointID }, now);
+  if (attributes.disabled !== undefined) state.disableSent(now);
   recordAnswer(answer, { endpointID, shows }, context, access);
   if (answer.kind !== "ok") {
-    const doing = fields.includes("branchID")
-      ? requests.move(endpointID, branchIDOf(compute))
-      : requests.change(endpointID);
-    const disabling = attributes.disabled === true ? afterFailedDisable(answer, context) : {};
-    return { ...recordFailedWrite(action, answer, doing, compute, context, access), disabling };
+    const doing = from === undefined ? requests.change(endpointID) : requests.move(endpointID, branchIDOf(compute));
+    return recordFailedWrite(action, answer, doing, compute, context, access);
   }
-  state.patched(action, compute, clock.monotonic());
+  state.patched(action, compute, now);
   const { endpoint, operations } = answer.value;
   return shown(compute, action.progress, inProgress(action.progress, endpointID), {
     effect: { kind: "accepted", generation: generationOf(compute), endpoint, operations },
-    disabling: disablingBy(attributes, endpoint, unanswered),
     events: [patchEvent(action)],
   });
 }
 
-/** Enabling counts once the endpoint is seen enabled, or at once if the service never shows that. */
-function disablingBy(
-  { disabled }: Attributes,
-  endpoint: Endpoint | undefined,
-  unanswered: number,
-): Outcome["disabling"] {
-  if (disabled === true) return { byUs: true, unanswered };
-  const isNeverShown = endpoint !== undefined && endpoint.disabled === undefined;
-  return disabled === false && isNeverShown ? { byUs: false } : {};
-}
-
-/** What is known of a PATCH that disables and was not accepted: it leaves what was noted before it. */
-function afterFailedDisable({ kind }: Failure, { compute, state, clock }: ExecuteContext): Outcome["disabling"] {
-  const { disabledByUs, unansweredDisables: unanswered = 0 } = compute.status;
-  if (kind === "ambiguous") {
-    state.disableUnanswered(clock.monotonic());
-    return {};
-  }
-  return { byUs: disabledByUs === true, unanswered };
+/** A move is recorded with both branches: a list that shows the new one is then known to be our own doing. */
+function recordMove(
+  { endpointID, attributes: { branch_id: to = "", disabled } }: PatchAction,
+  branchID: string,
+  context: ExecuteContext,
+  access: ServiceAccess,
+): Promise<Compute | undefined> {
+  return writeRecord({ operation: "move", branchID, to, endpointID, disables: disabled === true }, context, access);
 }
 
 function patchEvent({ corrects, endpointID, fields, attributes }: PatchAction): EventInput {

@@ -1,8 +1,8 @@
 import type { Change } from "../../kube/store.ts";
 import { branchIDOf, type Compute, connectionKeyOf } from "../../resources/compute.ts";
 import { Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
-import { branchOf, pendingCreateOf, recordedID } from "./annotations.ts";
-import { type Claimants, claimsByMark, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
+import { recordedID } from "./annotations.ts";
+import { type Claimants, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
 import { endpointNamedBy } from "./ownership.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
@@ -42,7 +42,7 @@ export class ClaimIndex {
     };
     // A wrong caBundle can name any service and reach none, so such a connection blocks nobody.
     const isOutside = (other: Compute) =>
-      this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other, this.#reachedThrough(other)));
+      this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other));
     const among = (index: Index, id?: string) =>
       this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutside(other));
     return {
@@ -50,12 +50,6 @@ export class ClaimIndex {
       onBranch: (branchID) => among(this.#byBranch, branchID),
       onEndpoint: (endpointID) => among(this.#byEndpoint, endpointID),
       inProject: () => among(this.#byProject),
-      creatingOn: (branchID, type) =>
-        among(this.#byProject).filter((other) => {
-          const mark = other.spec.type === type ? pendingCreateOf(other) : undefined;
-          const isHere = mark !== undefined && branchOf(mark, other) === branchID;
-          return isHere && claimsByMark(mark, this.#reachedThrough(other));
-        }),
     };
   }
 

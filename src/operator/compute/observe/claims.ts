@@ -3,7 +3,6 @@ import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import { rowOf } from "../status/reasons.ts";
-import { isPaused, isRecordedSince, type PendingCreate, pendingCreateOf, recordedID } from "./annotations.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
 
 /** The Computes that could claim the same endpoints: those of one project of one service, in the whole cluster. */
@@ -13,8 +12,6 @@ export interface Claimants {
   onEndpoint(endpointID: string): readonly Compute[];
   /** All of them, the Compute itself included. */
   inProject(): readonly Compute[];
-  /** Those whose pending create counts as a claim on this branch, by their type. */
-  creatingOn(branchID: string, type: string): readonly Compute[];
 }
 
 /**
@@ -28,23 +25,15 @@ export type ReachedThrough = (compute: Compute) => string | undefined;
  * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
  */
 export function isOutsider(compute: Compute, reached: string | undefined): boolean {
-  if (!hadNothing(compute, reached)) return false;
+  if (!hadNothing(compute)) return false;
   const reason = conditionOf(compute.status, "Ready")?.reason;
   const reaches = reason === undefined ? "first" : rowOf(reason)?.reaches;
   return reaches === "no" || (reached === undefined && reaches === "first");
 }
 
-/** Whether a Compute never saw an endpoint of its own at the service, nor sent for one through what it reaches. */
-export function hadNothing(compute: Compute, reached: string | undefined): boolean {
-  return compute.status.observedThrough === undefined && !claimsByMark(pendingCreateOf(compute), reached);
-}
-
-/**
- * Whether the mark of a pending create counts as a claim. Anybody can type a mark, or copy a fingerprint that some
- * status shows: it counts only with that of the Compute's own session, and where that session has shown the project.
- */
-export function claimsByMark(mark: PendingCreate | undefined, reached: string | undefined): boolean {
-  return mark !== undefined && mark.through === reached;
+/** Whether a Compute never saw an endpoint of its own at the service, nor sent for one. */
+export function hadNothing({ status }: Compute): boolean {
+  return status.observedThrough === undefined && status.pendingWrite === undefined;
 }
 
 /** Who holds the branch or endpoint that a Compute wants. */
@@ -122,43 +111,19 @@ export function holderOf(endpoint: Endpoint, claimants: Claimants, endpoints: En
   return isMarkedBy(owner, endpoint) || isLinkedTo(owner, endpoint, endpoints) ? owner : undefined;
 }
 
-/**
- * Other Computes without an endpoint whose pending create may have made this one, by all but its name. What appears
- * after the loss of the endpoint that a create was settled by is another's: that Compute does not take it.
- */
-export function otherMakersOf(
+/** Another Compute without an endpoint whose recorded create may have made this one, by all but its name. */
+export function otherMakerOf(
   { branch_id, type }: Endpoint,
   self: Compute,
   claimants: Claimants,
   endpoints: EndpointIndex,
-): Compute[] {
-  const isOpen = (other: Compute) => {
-    const mark = pendingCreateOf(other);
-    return mark !== undefined && !isRecordedSince(mark, recordedID(other));
-  };
-  return claimants
-    .creatingOn(branch_id, type)
-    .filter(
-      (other) =>
-        other.metadata.uid !== self.metadata.uid && isOpen(other) && ownershipOf(other, endpoints).link === undefined,
-    );
-}
-
-/**
- * The other Compute that is to take a primary which its own pending create may have made as well. Both see the same
- * order, so only one of them takes it: one that stays before one that is being deleted, then the older.
- */
-export function firstToTake(
-  endpoint: Endpoint,
-  self: Compute,
-  claimants: Claimants,
-  endpoints: EndpointIndex,
 ): Compute | undefined {
-  const isDeleted = ({ metadata }: Compute) => Number(metadata.deletionTimestamp !== undefined);
-  const others = otherMakersOf(endpoint, self, claimants, endpoints).filter((other) => !isPaused(other));
-  const takers = [self, ...others];
-  const [first] = takers.toSorted((a, b) => isDeleted(a) - isDeleted(b) || olderFirst(a, b));
-  return first === self ? undefined : first;
+  return claimants.inProject().find((other) => {
+    const { pendingWrite } = other.status;
+    if (other.metadata.uid === self.metadata.uid || other.spec.type !== type) return false;
+    const isHere = pendingWrite?.operation === "create" && pendingWrite.branchID === branch_id;
+    return isHere && ownershipOf(other, endpoints).link === undefined;
+  });
 }
 
 /** Whether a Compute is to take over whatever primary its branch has, and this is one. */

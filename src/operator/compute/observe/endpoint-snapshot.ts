@@ -1,4 +1,3 @@
-import { hasUnreadableName } from "../../../api/endpoint.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
@@ -6,23 +5,24 @@ import { branchIDOf } from "../../resources/compute.ts";
 import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
+import { isOpen } from "../record.ts";
 import { answersCountAfter, type ReadonlyState } from "../remembered.ts";
-import { annotation, type PendingCreate, recordedID } from "./annotations.ts";
+import { recordedID } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";
 import { type EndpointSnapshot, isBeingDeleted, type Subject } from "./observation.ts";
-import { createdProof, EndpointIndex, type Ownership, ownershipOf } from "./ownership.ts";
+import { EndpointIndex, type Ownership, ownershipOf } from "./ownership.ts";
 
 /** One index per list, however many Computes look into it. */
 export const indexOf = memoize(({ endpoints }: Listing) => new EndpointIndex(endpoints));
 
 /** What a list says of one Compute. */
 export function snapshotFor(
-  { compute, annotations, claimants }: Subject,
+  { compute, claimants }: Subject,
   listing: Listing,
   { session, terminating }: Extract<ConnectionView, { kind: "open" }>,
   lister: EndpointLister,
 ): EndpointSnapshot {
-  const { fingerprint, showsNames } = session;
+  const { fingerprint, baseURL } = session;
   const endpoints = indexOf(listing);
   const links = ownershipOf(compute, endpoints);
   return {
@@ -34,10 +34,9 @@ export function snapshotFor(
       links.missing === undefined
         ? { missing: 0, known: 0 }
         : notListedIn(endpoints, claimants, (id) => lister.isUnlisted(id)),
-    markers: showsNames ? "shown" : markersIn(annotations.pendingCreate, endpoints, claimants, fingerprint),
     fingerprint,
+    baseURL,
     terminating,
-    makerOf: (id) => lister.answers.makerOf(id),
   };
 }
 
@@ -73,33 +72,10 @@ export function notListedIn(
   return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
 }
 
-/**
- * A list with any name shows names, and so did the service where the mark of the create says so; a list with an
- * endpoint noted as made by a Compute, but without a name, does not.
- */
-export function markersIn(
-  mark: PendingCreate | undefined,
-  endpoints: EndpointIndex,
-  claimants: Claimants,
-  fingerprint: string,
-): EndpointSnapshot["markers"] {
-  if (mark?.named === true && mark.through === fingerprint) return "shown";
-  if (endpoints.all.some(({ name }) => name !== undefined)) return "shown";
-  const noted = claimants.inProject().some((compute) => {
-    const id = annotation(compute, "endpointID") ?? "";
-    const isCreated = annotation(compute, "createdEndpoint") === createdProof(compute.metadata.uid, id);
-    const endpoint = endpoints.byID(id);
-    return isCreated && endpoint !== undefined && endpoint.name === undefined && !hasUnreadableName(endpoint);
-  });
-  return noted ? "hidden" : "unknown";
-}
-
 export interface ListingNeed {
   subject: Subject;
   state: ReadonlyState;
   lister: EndpointLister;
-  /** The service is known to show the names of endpoints. */
-  showsNames: boolean;
   priority: Priority;
 }
 
@@ -120,7 +96,7 @@ export function listingFor(need: ListingNeed): Listing | undefined {
     lister.writtenAt(id),
   );
   const ended = isRestartAsked(subject) ? lister.operations.followed.endedAt(linkedID ?? "") : undefined;
-  const after = Math.max(state.listsCountAfter, ...written, ended ?? Number.NEGATIVE_INFINITY);
+  const after = Math.max(state.lists.countAfter, ...written, ended ?? Number.NEGATIVE_INFINITY);
   return lister.listedAfter(after, subject.compute.metadata.uid, priority);
 }
 
@@ -135,8 +111,7 @@ function formerIDs({ compute, fleet }: Subject, listing: Listing | undefined): s
 /** Whether no list from after the last write is needed. */
 function isEnough(observed: Listing, need: ListingNeed): boolean {
   const { subject, state, lister } = need;
-  const isPending = subject.annotations.pendingCreate !== undefined || state.pendingCreate !== undefined;
-  if (isBeingDeleted(subject.compute) || isPending || isRestartAsked(subject)) return false;
+  if (isBeingDeleted(subject.compute) || isOpen(state.write) || isRestartAsked(subject)) return false;
   const { link, missing, duplicates, replacements } = ownershipOf(subject.compute, indexOf(observed));
   if (missing !== undefined || duplicates.length > 0 || replacements.length > 0) return false;
   if (link === undefined) return isEnoughForCreate(observed, need);
@@ -145,15 +120,15 @@ function isEnough(observed: Listing, need: ListingNeed): boolean {
   return showsWrite && observed.startedAt > answersCountAfter(state);
 }
 
-function isEnoughForCreate(observed: Listing, { subject, state, showsNames }: ListingNeed): boolean {
+function isEnoughForCreate(observed: Listing, { subject, state }: ListingNeed): boolean {
   const { compute, annotations } = subject;
   const { adopt, type } = compute.spec;
-  const isNew = annotations.recordedID === undefined && state.listsCountAfter <= state.seenSince;
+  const isNew = annotations.recordedID === undefined && state.lists.countAfter <= state.seenSince;
   const isFree = type === "read_only" || indexOf(observed).primariesOf(branchIDOf(compute)).length === 0;
-  return isNew && isFree && adopt === undefined && showsNames && observed.startedAt > state.firstListAfter;
+  return isNew && isFree && adopt === undefined && observed.startedAt > state.lists.firstAfter;
 }
 
 function isRestartAsked({ compute, annotations }: Subject): boolean {
-  const { restartedAt, pendingRestart } = annotations;
-  return pendingRestart !== undefined || (restartedAt !== undefined && restartedAt !== compute.status.restartedAt);
+  const { restartedAt } = annotations;
+  return restartedAt !== undefined && restartedAt !== compute.status.restartedAt;
 }

@@ -1,7 +1,6 @@
 import type { Interests } from "../../connection/project-users.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { rowOf } from "../status/reasons.ts";
-import { type Annotations, branchOf } from "./annotations.ts";
 import { branchNameNeeded, shownReason } from "./observation.ts";
 import { endpointNamedBy } from "./ownership.ts";
 
@@ -9,11 +8,11 @@ import { endpointNamedBy } from "./ownership.ts";
 const endedByAny: ReadonlySet<string | undefined> = new Set(["CreateUnknown", "EndpointLost"]);
 
 /** Which changes of its project affect a Compute, besides those of its own endpoint. */
-export function interestsOf(compute: Compute, { pendingCreate }: Annotations): Interests {
+export function interestsOf(compute: Compute): Interests {
   const { type } = compute.spec;
   const branchName = branchNameNeeded(compute);
   const named = endpointNamedBy(compute);
-  const pendingOn = pendingCreate && branchOf(pendingCreate, compute);
+  const pendingOn = compute.status.pendingWrite?.branchID;
   const reason = shownReason(compute);
   return {
     endpointIDs: named === undefined ? [] : [named],

@@ -31,13 +31,14 @@ export interface Pending extends Subject {
   requeueAfterMs?: number;
 }
 
-/** The service cannot be seen. `fingerprint`: of the base URL and key, if there is a connection to ask through. */
+/** The service cannot be seen. `baseURL`, and `fingerprint` of it and the key: of the connection to ask through. */
 export interface Unavailable extends Subject {
   kind: "unavailable";
   reason: Reason;
   message: string;
   projectGone: boolean;
   fingerprint?: string;
+  baseURL?: string;
 }
 
 /** What a list shows of one Compute. */
@@ -56,10 +57,8 @@ export interface EndpointSnapshot {
   lookedUp?: readonly Operation[];
   /** How many of the project's linked endpoints this list lacks. */
   notListed: { missing: number; known: number };
-  /** Whether the service is known to show the names that endpoints are given. */
-  markers: "shown" | "hidden" | "unknown";
-  /** The uid of the Compute that this process made an endpoint for, where no name shows that. */
-  makerOf?: (endpointID: string) => string | undefined;
+  /** Where the list comes from, normalised. */
+  baseURL: string;
   /** Of the base URL and key. */
   fingerprint: string;
   /** The connection is being deleted: nothing new is created through it. */
@@ -100,17 +99,6 @@ export function nameOf({ metadata }: Compute): string {
 /** Whether our finalizer holds the Compute. */
 export function hasFinalizer({ metadata }: Compute): boolean {
   return metadata.finalizers?.includes(finalizers.endpoint) === true;
-}
-
-/**
- * Whether the mark of a create or a takeover was dropped, together with our finalizer and as by kubectl replace, and
- * not put back: the status, which replace keeps, shows that one is pending.
- */
-export function isMarkDropped(compute: Compute, marks: Annotations): boolean {
-  const { recordedID, pendingCreate, pendingTakeover } = marks;
-  const isMarked = recordedID !== undefined || pendingCreate !== undefined || pendingTakeover !== undefined;
-  if (hasFinalizer(compute) || isMarked || compute.status.endpointID !== undefined) return false;
-  return compute.status.state === "Creating" || compute.status.state === "Updating";
 }
 
 /** A Compute by kind and name, for messages about another one. */

@@ -8,6 +8,7 @@ import { type Failure, isLasting } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import type { ListerAccess } from "../execute/context.ts";
+import { isOpen } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
 import { listingFor, snapshotFor } from "./endpoint-snapshot.ts";
@@ -36,17 +37,16 @@ export async function observe(
   if (connection.kind === "pending" || access === undefined) {
     return { ...subject, kind: "pending", requeueAfterMs: connectionPendingMs };
   }
-  const { compute, annotations } = subject;
+  const { compute } = subject;
   const { lister, reservation, client } = access;
-  const { fingerprint } = connection.session;
-  const { showsNames } = connection.session;
-  const listing = listingFor({ subject, state: s, lister, showsNames, priority: priorityOf(subject, s) });
+  const { fingerprint, baseURL } = connection.session;
+  const listing = listingFor({ subject, state: s, lister, priority: priorityOf(subject, s) });
   const failure = lister.unseen ?? (isNews(subject) ? lister.failure : undefined);
   if (failure !== undefined) {
-    const isDeletion = isBeingDeleted(compute) && failure.kind === "notFound" && isKnownThrough(subject, fingerprint);
+    const isDeletion = isBeingDeleted(compute) && failure.kind === "notFound" && isKnownThrough(subject, { fingerprint, baseURL });
     const isAsked = isDeletion && reservation.tryTake("write");
     const projectGone = isAsked && (await connection.session.projectIsGone(compute.spec.projectID, client));
-    return { ...subject, ...meaningOfList(failure, subject, access), kind: "unavailable", projectGone, fingerprint };
+    return { ...subject, ...meaningOfList(failure, subject, access), kind: "unavailable", projectGone, fingerprint, baseURL };
   }
   if (listing === undefined) {
     if (reservation.closedForMs <= longPauseMs || !isNews(subject)) return { ...subject, kind: "pending" };
@@ -58,9 +58,8 @@ export async function observe(
   const snapshot = snapshotFor(subject, listing, connection, lister);
   const observation = { ...subject, ...snapshot, ...named, kind: "observed" } as const;
   const { link } = observation.links;
-  // Only a restart whose outcome is open, and a failure that may have been made good, need the operations of others.
-  const isNeeded = annotations.pendingRestart !== undefined || shownReason(compute) === "OperationFailed";
-  if (!isNeeded || link === undefined) return observation;
+  // Only a failure that may have been made good needs the operations of others.
+  if (shownReason(compute) !== "OperationFailed" || link === undefined) return observation;
   if (!reservation.tryTake("read")) return reservation.closedForMs > 0 ? observation : { ...subject, kind: "pending" };
   const latest = await lister.operations.latest(link.endpoint.id, client);
   return latest.kind === "listed" ? { ...observation, lookedUp: latest.operations } : observation;
@@ -97,13 +96,11 @@ function isNews({ compute }: Subject): boolean {
 }
 
 /** What a list is for: a create or a deletion to resolve, a change still to be sent, or what is under way. */
-function priorityOf({ compute, annotations }: Subject, { accepted }: ReadonlyState): Priority {
-  const { pendingCreate, pendingRestart, reconcileRequested } = annotations;
-  if (compute.metadata.deletionTimestamp !== undefined || pendingCreate !== undefined) return "resolve";
+function priorityOf({ compute, annotations }: Subject, { accepted, write }: ReadonlyState): Priority {
+  if (compute.metadata.deletionTimestamp !== undefined || isOpen(write)) return "resolve";
   // The status may not say yet what was accepted.
   const isAccepted = [compute.status.appliedGeneration, accepted?.generation].includes(generationOf(compute));
-  const isChanged = !isAccepted || reconcileRequested;
-  return isChanged || pendingRestart !== undefined ? "plan" : "follow";
+  return !isAccepted || annotations.reconcileRequested || write?.phase === "open" ? "plan" : "follow";
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */
@@ -128,9 +125,11 @@ function resumeOperations({ compute: { status, spec } }: Subject, { operations }
  * Whether this base URL and key have shown the Compute's project before: another key, which never did, does not prove
  * the project gone. If there is nothing to lose, any key does.
  */
-function isKnownThrough({ compute, annotations }: Subject, fingerprint: string): boolean {
-  const { recordedID, pendingCreate, pendingTakeover } = annotations;
-  const mark = pendingCreate ?? pendingTakeover;
-  if (recordedID === undefined && mark === undefined) return true;
-  return (compute.status.observedThrough ?? mark?.through) === fingerprint;
+function isKnownThrough(
+  { compute, annotations }: Subject,
+  { fingerprint, baseURL }: { fingerprint: string; baseURL: string },
+): boolean {
+  const { observedThrough, pendingWrite } = compute.status;
+  if (annotations.recordedID === undefined && pendingWrite === undefined) return true;
+  return observedThrough === undefined ? pendingWrite?.through === baseURL : observedThrough === fingerprint;
 }

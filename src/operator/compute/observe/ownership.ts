@@ -1,14 +1,15 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { type Fleet, signatureIn, uidOfMarker } from "../../resources/signature.ts";
-import { annotation, type PendingCreate, pendingCreateOf, pendingTakeoverOf, recordedID } from "./annotations.ts";
+import { recordedID } from "./annotations.ts";
 
 /**
- * What makes an endpoint ours. `marker`: it carries our name. `created`: this very object made it, where the service
- * shows no names. `adopted`: `spec.adopt` names it. `none`: only an annotation links it, which may have been copied,
- * restored or typed; the endpoint is kept as declared, and never deleted.
+ * The proof that an endpoint is a Compute's own. `signature`: it carries our name, or shows none and did before.
+ * `created`: it answered a create of this object, at a service that shows no names. `adopted`: `spec.adopt` names it.
+ * `none`: only an annotation links it, which may have been copied, restored or typed; the endpoint is kept as declared,
+ * and never deleted.
  */
-export type Proof = "marker" | "created" | "adopted" | "none";
+export type Proof = "signature" | "created" | "adopted" | "none";
 
 export interface Link {
   endpoint: Endpoint;
@@ -18,7 +19,7 @@ export interface Link {
 /** What a list says of the endpoint of one Compute. */
 export interface Ownership {
   link: Link | undefined;
-  /** The endpoint that we are linked to, or may have signed, and that the list lacks. */
+  /** The endpoint that we are linked to and that the list lacks. */
   missing: string | undefined;
   /** More endpoints that this object made: ours, and too many. */
   duplicates: readonly Endpoint[];
@@ -72,81 +73,67 @@ export function endpointNamedBy({ spec: { adopt } }: Compute): string | undefine
   return adopt !== undefined && "endpointID" in adopt ? adopt.endpointID : undefined;
 }
 
-/** The annotation that proves an endpoint an object's own; it names the object, so a copy of it proves nothing. */
-export function createdProof(uid: string, endpointID: string): string {
-  return `${uid}/${endpointID}`;
-}
-
-/** Whether the endpoint that a Compute is linked to is what the only POST made: nothing more can come of it. */
-export function hasArrived(mark: PendingCreate, proof: Proof): boolean {
-  return mark.resent !== true && (proof === "marker" || proof === "created");
-}
-
 export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownership {
-  const recorded = recordedID(compute) ?? unlistedTakeover(compute, endpoints);
-  const marked = ownAmong(endpoints, compute);
+  const recorded = recordedID(compute);
+  const own = ownAmong(endpoints, compute);
   const known = recorded === undefined ? undefined : endpoints.byID(recorded);
   const linked = (endpoint: Endpoint): Link => ({ endpoint, proof: proofOf(compute, endpoint) });
-  if (recorded !== undefined && known === undefined && !isProvedGone(recorded, compute, marked)) {
-    return { link: undefined, missing: recorded, duplicates: [], replacements: marked.map(linked) };
+  const isTyped = own.length > 0 && !wasOurs(recorded, compute);
+  // A list that lacks the recorded endpoint may lag: without a proof that it is gone no other takes its place.
+  if (recorded !== undefined && known === undefined && !isTyped) {
+    return { link: undefined, missing: recorded, duplicates: [], replacements: own.map(linked) };
   }
-  const isKept = known !== undefined && (marked.length === 0 || proofOf(compute, known) !== "none");
-  const kept = isKept ? known : firstOf(marked, compute);
+  const isKept = known !== undefined && (own.length === 0 || proofOf(compute, known) !== "none");
+  const kept = isKept ? known : firstOf(own, compute);
   return {
     link: kept && linked(kept),
     missing: kept === undefined ? recorded : undefined,
-    duplicates: marked.filter(({ id }) => id !== kept?.id),
+    duplicates: own.filter(({ id }) => id !== kept?.id),
     replacements: [],
   };
 }
 
-/** An endpoint that is listed without our signature is not ours yet; without the endpoint a list does not tell. */
-function unlistedTakeover(compute: Compute, endpoints: EndpointIndex): string | undefined {
-  const { endpointID } = pendingTakeoverOf(compute) ?? {};
-  return endpointID !== undefined && endpoints.byID(endpointID) === undefined ? endpointID : undefined;
-}
-
-/** The endpoints that this very object created: by name or, if that is not shown, by annotation. Oldest first. */
+/** The endpoints that this very object made: by name or, if that is not shown, by the status. Oldest first. */
 function ownAmong(endpoints: EndpointIndex, compute: Compute): readonly Endpoint[] {
-  const { metadata } = compute;
-  const named = endpoints.signedBy(metadata.uid);
-  const recorded = annotation(compute, "createdEndpoint") ?? "";
-  const prefix = createdProof(metadata.uid, "");
-  const created = recorded.startsWith(prefix) ? endpoints.byID(recorded.slice(prefix.length)) : undefined;
-  const own = created === undefined || named.includes(created) ? named : [...named, created];
-  return own.toSorted(oldestFirst);
+  const signed = endpoints.signedBy(compute.metadata.uid);
+  const { endpointID = "", by } = compute.status.proof ?? {};
+  const noted = by === "adopted" ? undefined : endpoints.byID(endpointID);
+  const isNoted = noted !== undefined && !signed.includes(noted) && isProved(compute, noted);
+  return (isNoted ? [...signed, noted] : signed).toSorted(oldestFirst);
 }
 
-/** A list that lacks the recorded endpoint may lag: without a proof that it is gone no other takes its place. */
-function isProvedGone(recorded: string, compute: Compute, marked: readonly Endpoint[]): boolean {
-  // Proved before another was made in its place; or the annotation was written by hand over what the status has.
-  if (pendingCreateOf(compute)?.replaces === recorded) return true;
-  const first = firstOf(marked, compute);
-  return first !== undefined && first.id === compute.status.endpointID;
+/** Whether the status knows the endpoint: an annotation alone proves nothing. */
+function wasOurs(endpointID: string | undefined, { status }: Compute): boolean {
+  return endpointID !== undefined && [status.proof?.endpointID, status.endpointID].includes(endpointID);
 }
 
 /** Of several that are ours the one that the status knows, else the oldest. */
-function firstOf(marked: readonly Endpoint[], { status }: Compute): Endpoint | undefined {
-  return marked.find(({ id }) => id === status.endpointID) ?? marked[0];
+function firstOf(own: readonly Endpoint[], { status }: Compute): Endpoint | undefined {
+  return own.find(({ id }) => id === status.endpointID) ?? own[0];
 }
 
 export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
-  const { metadata } = compute;
-  if (uidOfMarker(endpoint.name) === metadata.uid) return "marker";
-  const proof = createdProof(metadata.uid, endpoint.id);
-  if (annotation(compute, "createdEndpoint") === proof) return "created";
-  const wasAdopted = annotation(compute, "adoptedEndpoint") === proof;
-  return isNamedBy(compute, endpoint, wasAdopted) ? "adopted" : "none";
+  if (uidOfMarker(endpoint.name) === compute.metadata.uid) return "signature";
+  const by = compute.status.proof?.by === "created" ? "created" : "signature";
+  if (isProved(compute, endpoint)) return by;
+  return isAdoptedBy(compute, endpoint) ? "adopted" : "none";
+}
+
+/** Whether the status proves an endpoint ours that shows no name: a name that is there and is not ours outranks it. */
+function isProved({ metadata, status: { proof } }: Compute, endpoint: Endpoint): boolean {
+  if (proof?.uid !== metadata.uid || proof.endpointID !== endpoint.id || proof.by === "adopted") return false;
+  return endpoint.name === undefined;
 }
 
 /** The branch's primary is named once, when it is taken over: moving it to another branch undoes nothing. */
-function isNamedBy(compute: Compute, endpoint: Endpoint, wasAdopted: boolean): boolean {
-  const { adopt, type } = compute.spec;
+function isAdoptedBy({ metadata, spec, status: { proof, ...status } }: Compute, endpoint: Endpoint): boolean {
+  const { adopt, type } = spec;
   if (adopt === undefined || endpoint.type !== type) return false;
   if ("endpointID" in adopt) return adopt.endpointID === endpoint.id;
   // Only its signature proves what a former Compute made.
   if ("former" in adopt) return false;
-  return type === "read_write" && (wasAdopted || endpoint.branch_id === branchIDOf(compute));
+  const wasAdopted = proof?.uid === metadata.uid && proof.endpointID === endpoint.id && proof.by === "adopted";
+  return type === "read_write" && (wasAdopted || endpoint.branch_id === branchIDOf({ spec, status }));
 }
 
 function oldestFirst(a: Endpoint, b: Endpoint): number {

@@ -1,7 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ResolvedBranch } from "../../resources/compute.ts";
 import { signatureIn } from "../../resources/signature.ts";
-import type { PendingCreate } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -15,8 +14,9 @@ export type LinkNews = "none" | "adopted" | "former" | "created";
 export type Action =
   | {
       kind: "create";
-      attributes: Attributes & { type: string };
-      mark: Omit<PendingCreate, "uid" | "since">;
+      attributes: Attributes & { type: string; branch_id: string };
+      /** The latest `created_at` among the endpoints that it was planned from. */
+      newest: string | undefined;
       lost: boolean;
     }
   | {
@@ -25,31 +25,31 @@ export type Action =
       attributes: Attributes;
       fields: readonly string[];
       progress: Progress;
+      /** The branch that a move leaves. */
+      from?: string;
       /** What the service had changed on its own, where that is why. */
       corrects: readonly Difference[];
     }
   /**
-   * Writes our signature as the endpoint's name: over that of another fleet, in the background, or `over` that of the
-   * former Compute with this uid, which takes the endpoint over. `through`: the fingerprint of base URL and key.
+   * Writes our signature as the endpoint's name: over that of another fleet, in the background, or over that of a
+   * former Compute, which `takesOver` the endpoint.
    */
-  | { kind: "sign"; endpointID: string; name: string; over: string | undefined; through: string }
-  | { kind: "restart"; endpointID: string; value: string }
-  /** A marked restart shows at the service: it counts as carried out. */
+  | { kind: "sign"; endpointID: string; name: string; takesOver: boolean }
+  | { kind: "restart"; endpointID: string; value: string; startedAt: string | undefined }
+  /** A recorded restart shows at the service: it counts as carried out. */
   | { kind: "restarted"; endpointID: string; value: string }
   /** `signature`: ours, in a fleet, where another cluster may have written its own over it since the list. */
   | { kind: "delete"; endpointID: string; why: "deleted" | "duplicate"; signature?: string }
   /** Writes into the Compute which endpoint is its own. */
-  | { kind: "link"; endpointID: string; proof: Proof; news: LinkNews; keepsMark?: PendingCreate }
+  | { kind: "link"; endpointID: string; proof: Proof; news: LinkNews }
   /** Records which branch the name of the spec comes to, if any. `moves`: what to say where the endpoint follows it. */
   | { kind: "resolve"; branch: ResolvedBranch | undefined; moves?: string }
-  /** Restores a mark that was dropped together with our finalizer. */
-  | { kind: "restorePending"; mark: PendingCreate }
-  /** Removes a mark that has done its work. */
-  | { kind: "clearPending"; mark: "pendingCreate" | "pendingRestart" | "pendingTakeover" }
+  /** Restores our finalizer, without which a deletion would not wait for what is open. */
+  | { kind: "restoreFinalizer" }
   /** Asks the service for the one endpoint that lists lack. */
   | { kind: "confirmDeletion"; endpointID: string; after: "lost" | "deleted" }
-  /** Lets the Compute go without, or after, deleting. */
-  | { kind: "release"; event: "Deleted" | "Released"; message: string }
+  /** Lets the Compute go without, or after, deleting; `warns`: what it sent may still make an endpoint. */
+  | { kind: "release"; event: "Deleted" | "Released"; message: string; warns?: true }
   /** Nothing to do but to wait for the service, or to try again later. `ownedByOther` as below. */
   | {
       kind: "wait";
@@ -57,23 +57,21 @@ export type Action =
       message: string;
       requeueAfterMs?: number;
       ownedByOther?: true;
+      /** This endpoint is proved gone: the status records it. */
+      gone?: string;
       /** A warning event says it too, once for these endpoints. */
       warnsOf?: readonly string[];
     }
   /** What is known is too old to say anything: the status stays as it is. */
   | { kind: "noop"; requeueAfterMs?: number }
   /** Only a person can help. `ownedByOther`: the linked endpoint is another Compute's, so the status leaves it out. */
-  | { kind: "blocked"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true }
+  | { kind: "blocked"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true; gone?: string }
   | {
       kind: "settled";
       reason: "Active" | "Idle" | "Disabled" | "Drifted";
       message: string;
       drift: readonly Difference[];
       requeueAfterMs?: number;
-      /** No write that disables the endpoint can take effect any more. */
-      disablesOver?: true;
-      /** Lists that show the endpoint enabled may lag behind the write by which this operator disabled it. */
-      mayBeDisabled?: true;
     };
 
 /** One rule of the plan: an action if it has one, else the next rule is asked. */

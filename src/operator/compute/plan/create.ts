@@ -2,15 +2,14 @@ import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
 import { signatureOf } from "../../resources/signature.ts";
-import { claimOnBranch, claimOnEndpoint, otherMakersOf } from "../observe/claims.ts";
+import { claimOnBranch, claimOnEndpoint, otherMakerOf } from "../observe/claims.ts";
 import { type Observation, who } from "../observe/observation.ts";
-import type { ReadonlyState } from "../remembered.ts";
+import { newestIn } from "../record.ts";
 import { adoptionRefused, conflict, creating, primaryExists } from "../status/messages/conditions.ts";
 import { connectionNotReady } from "../status/messages/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
 import { attributesOf } from "./fields.ts";
 import { besideFormer, formerPrimary, takeOverFormer } from "./former.ts";
-import { markToKeep } from "./pending.ts";
 
 /** `spec.adopt`, used only until an endpoint is linked. Nothing is written to a target that does not fit. */
 export const adoption: PlanRule = (o, s) => {
@@ -20,27 +19,27 @@ export const adoption: PlanRule = (o, s) => {
   if ("endpointID" in adopt) {
     const target = o.endpoints.byID(adopt.endpointID);
     if (target === undefined) return refused(adoptionRefused.notFound(projectID, adopt.endpointID));
-    return taken(o, target) ?? mismatch(o, target) ?? link(o, s, target);
+    return taken(o, target) ?? mismatch(o, target) ?? link(target);
   }
   const [primary] = o.endpoints.primariesOf(branchIDOf(o.compute));
   if (primary === undefined) return undefined;
-  return taken(o, primary) ?? perhapsOthers(o, primary) ?? link(o, s, primary);
+  return taken(o, primary) ?? perhapsOthers(o, primary) ?? link(primary);
 };
 
 /** How soon it is checked again what became of another Compute's create, in milliseconds. */
 const othersCreateMs = 5_000;
 
-/** Where no names are shown, the primary may be what another Compute's pending create made: then it belongs to that. */
-function perhapsOthers(o: Observation, primary: Endpoint): Action | undefined {
-  if (primary.name !== undefined || (o.markers === "shown" && !hasUnreadableName(primary))) return undefined;
-  const [maker] = otherMakersOf(primary, o.compute, o.claimants, o.endpoints);
+/** A primary without a name may be what another Compute's open create made: then it belongs to that. */
+function perhapsOthers({ compute, claimants, endpoints }: Observation, primary: Endpoint): Action | undefined {
+  if (primary.name !== undefined && !hasUnreadableName(primary)) return undefined;
+  const maker = otherMakerOf(primary, compute, claimants, endpoints);
   if (maker === undefined) return undefined;
   const message = creating.perhapsOthers(who(maker), primary.id);
   return { kind: "wait", reason: "Creating", message, requeueAfterMs: othersCreateMs };
 }
 
-function link(o: Observation, s: ReadonlyState, { id }: Endpoint): Action {
-  return { kind: "link", endpointID: id, proof: "adopted", news: "adopted", ...markToKeep(o, s, "adopted") };
+function link({ id }: Endpoint): Action {
+  return { kind: "link", endpointID: id, proof: "adopted", news: "adopted" };
 }
 
 function mismatch({ compute }: Observation, { id, type, branch_id }: Endpoint): Action | undefined {
@@ -62,9 +61,8 @@ function refused(message: string): Action {
 
 /** Creates the endpoint if nothing is linked, nothing may be adopted and the branch has room. */
 export const creation: PlanRule = (o, s) => {
-  const { compute, annotations, markers, fingerprint } = o;
-  const { link: linked, missing } = o.links;
-  if (linked !== undefined) return undefined;
+  const { compute, endpoints } = o;
+  if (o.links.link !== undefined) return undefined;
   const { type } = compute.spec;
   const branchID = branchIDOf(compute);
   const blocked = type === "read_write" ? occupied(o) : undefined;
@@ -73,17 +71,13 @@ export const creation: PlanRule = (o, s) => {
     const message = connectionNotReady.terminating(owningPool(compute) !== undefined);
     return { kind: "wait", reason: "ConnectionNotReady", message };
   }
-  const { pendingCreate } = annotations;
-  const warning = pendingCreate === undefined ? besideFormer(o, s) : undefined;
+  const warning = besideFormer(o, s);
   if (warning !== undefined) return warning;
-  const replaces = missing === undefined ? {} : { replaces: missing };
-  const earlier = pendingCreate?.branchID === branchID ? pendingCreate : { branchID, through: fingerprint };
-  const mark = { ...earlier, ...replaces };
   return {
     kind: "create",
-    attributes: { branch_id: branchID, type, ...attributesOf(compute.spec), name: signatureOf(compute, o.fleet) },
-    mark: { ...mark, ...(markers === "shown" ? { named: true as const } : {}) },
-    lost: missing !== undefined,
+    attributes: { ...attributesOf(compute.spec), branch_id: branchID, type, name: signatureOf(compute, o.fleet) },
+    newest: newestIn(endpoints.all),
+    lost: compute.status.gone !== undefined,
   };
 };
 

@@ -1,14 +1,16 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
+import { signatureOf } from "../../resources/signature.ts";
 import { type Claim, claimOnEndpoint } from "../observe/claims.ts";
 import { hasFinalizer, type Observation, type Observed, type Subject, who } from "../observe/observation.ts";
 import type { Link } from "../observe/ownership.ts";
+import { isMoveOpen, isOpen, openingOf } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
 import { type Action, deletionOf, noop } from "./action.ts";
-import { awaitSignature, isSignedByOther, takeoverMayArriveForMs } from "./former.ts";
-import { recordCreatedEndpoint } from "./link.ts";
+import { isSignedByOther } from "./former.ts";
+import { isOwnedAlone, recordCreatedEndpoint } from "./link.ts";
 import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
-import { outcomeOfCreate } from "./pending.ts";
+import { waitFor } from "./pending.ts";
 
 /**
  * What a Compute that is being deleted still needs: its endpoint deleted and proved gone if it is ours; else to be let
@@ -16,12 +18,9 @@ import { outcomeOfCreate } from "./pending.ts";
  */
 export function planDelete(o: Observed, s: ReadonlyState): Action {
   const { spec } = o.compute;
-  const { recordedID, pendingTakeover, paused } = o.annotations;
-  const endpointID = recordedID ?? pendingTakeover?.endpointID;
+  const { recordedID: endpointID, paused } = o.annotations;
   if (!hasFinalizer(o.compute)) return { kind: "noop" };
-  if (spec.deletionPolicy === "Retain") {
-    return { kind: "release", event: "Released", message: released.retained(endpointID) };
-  }
+  if (spec.deletionPolicy === "Retain") return letGo(released.retained(endpointID), o, s);
   if (paused) return { kind: "wait", reason: "Paused", message: deletionWaits.paused(endpointID) };
   switch (o.kind) {
     case "pending":
@@ -30,7 +29,7 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
       if (!o.projectGone) {
         return { kind: "wait", reason: o.reason, message: deletionWaits.blocked(endpointID, o.message) };
       }
-      return isSeenElsewhere(o, o.fingerprint)
+      return isSeenElsewhere(o, s)
         ? { kind: "wait", reason: "MassLoss", message: deletionWaits.projectSeenElsewhere(spec.projectID, endpointID) }
         : { kind: "release", event: "Released", message: released.projectGone(spec.projectID) };
     case "observed":
@@ -38,29 +37,40 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
   }
 }
 
-/** Whether the endpoint was last seen, or its create or signature sent, through another base URL or key. */
-function isSeenElsewhere({ compute, annotations }: Subject, fingerprint: string | undefined): boolean {
-  const { lossConfirmed, recordedID, pendingCreate, pendingTakeover } = annotations;
+/** Releases at once, also while something is open: a person finds what that may still make by branch and signature. */
+export function letGo(message: string, { compute, fleet }: Subject, { write }: ReadonlyState): Action {
+  const release = { kind: "release", event: "Released", message } as const;
+  if (write === undefined || !isOpen(write) || isMoveOpen(write) || write.answered !== undefined) return release;
+  const open = released.stillOpen(write.record.branchID, signatureOf(compute, fleet));
+  return { ...release, message: `${message} ${open}`, warns: true };
+}
+
+/** Whether the endpoint was last seen, or its request sent, through another base URL or key. */
+function isSeenElsewhere(
+  { compute, annotations, fingerprint, baseURL }: Extract<Observed, { kind: "unavailable" }>,
+  { write }: ReadonlyState,
+): boolean {
+  const { lossConfirmed, recordedID } = annotations;
   if (lossConfirmed) return false;
   const isLinked = recordedID !== undefined && compute.status.observedThrough !== fingerprint;
-  return isLinked || [pendingCreate, pendingTakeover].some((mark) => mark && mark.through !== fingerprint);
+  const through = isOpen(write) ? write?.record.through : undefined;
+  return isLinked || (through !== undefined && through !== "" && through !== baseURL && through !== fingerprint);
 }
 
 function deletion(o: Observation, s: ReadonlyState): Action {
   const { duplicates, replacements, link, missing } = o.links;
-  const first = recordCreatedEndpoint(o, s) ?? awaitSignature(o, s);
+  const first = recordCreatedEndpoint(o, s);
   if (first !== undefined) return first;
-  const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)];
+  const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)].filter((each) => isOwnedAlone(each, o));
   const extra = extras.find(({ id }) => deleteDueInMs(o, s, id) === 0);
   if (extra !== undefined) return deletionOf(extra, "duplicate", o.compute.metadata.uid);
   if (link !== undefined) return deletionOfLinked(link, o, s);
   const [waiting] = extras;
   if (waiting !== undefined) return stillListed(s, waiting.id);
-  const unsettled = unsettledCreate(o, s);
+  if (missing !== undefined && s.missing?.proved !== true && s.deletes.get(missing)?.proved !== true)
+    return confirmDeletion(o, s, missing);
+  const unsettled = unsettledWrite(o, s);
   if (unsettled !== undefined) return unsettled;
-  const leftMs = takeoverMayArriveForMs(o, s);
-  if (leftMs > 0 && missing === undefined)
-    return { kind: "wait", reason: "Deleting", message: deletionWaits.earlierTakeover, requeueAfterMs: leftMs };
   if (missing === undefined) return { kind: "release", event: "Released", message: released.neverCreated };
   return confirmDeletion(o, s, missing);
 }
@@ -72,15 +82,15 @@ function deletionOfLinked(link: Link, o: Observation, s: ReadonlyState): Action 
     return { kind: "wait", reason: "ServiceUnavailable", message: deletionWaits.unreadableName(endpoint.id) };
   }
   const kept = isSignedByOther(o, s) ? released.signedByOther(endpoint.id) : whyKept(link, claim);
-  if (kept !== undefined) return unsettledCreate(o, s) ?? { kind: "release", event: "Released", message: kept };
+  if (kept !== undefined) return unsettledWrite(o, s) ?? { kind: "release", event: "Released", message: kept };
   if (deleteDueInMs(o, s, endpoint.id) > 0) return stillListed(s, endpoint.id);
   return deletionOf(endpoint, "deleted", o.compute.metadata.uid);
 }
 
-/** What a pending create may have made, or may still make, is found before the Compute is released. */
-function unsettledCreate(o: Observation, s: ReadonlyState): Action | undefined {
-  const outcome = o.annotations.pendingCreate === undefined ? "absent" : outcomeOfCreate(o, s);
-  return outcome === "absent" ? undefined : outcome;
+/** What an open request may have made, or may still make, is found before the Compute is released. */
+function unsettledWrite(o: Observation, s: ReadonlyState): Action | undefined {
+  const opening = openingOf(o, s.write);
+  return opening === undefined ? undefined : waitFor(opening, o, s);
 }
 
 /** Why the endpoint that a Compute is linked to is not deleted with it. */
@@ -91,8 +101,9 @@ function whyKept({ endpoint: { id }, proof }: Link, claim: Claim): string | unde
 
 /** The endpoint is no longer listed: after our own DELETE its GET proves it gone; else as for any that is lost. */
 function confirmDeletion(o: Observation, s: ReadonlyState, endpointID: string): Action {
-  if (s.deleted?.endpointID === endpointID) {
-    if (!s.deleted.proved) return { kind: "confirmDeletion", endpointID, after: "deleted" };
+  const answered = s.deletes.get(endpointID);
+  if (answered?.accepted === true) {
+    if (!answered.proved) return { kind: "confirmDeletion", endpointID, after: "deleted" };
     return { kind: "release", event: "Deleted", message: deleted.byUs(endpointID) };
   }
   // A list through another base URL or key does not prove the endpoint gone.
@@ -105,8 +116,8 @@ function confirmDeletion(o: Observation, s: ReadonlyState, endpointID: string): 
   return stepOfProof(o, s, endpointID) ?? gone;
 }
 
-function stillListed({ answeredDeletes }: ReadonlyState, endpointID: string): Action {
-  const isRepeated = (answeredDeletes.get(endpointID)?.before ?? 0) > 0;
+function stillListed({ deletes }: ReadonlyState, endpointID: string): Action {
+  const isRepeated = (deletes.get(endpointID)?.before ?? 0) > 0;
   const message = isRepeated ? deleting.stillListed(endpointID) : deleting.accepted(endpointID);
   return { kind: "wait", reason: "Deleting", message };
 }

@@ -1,22 +1,36 @@
 import { claimOnEndpoint } from "../observe/claims.ts";
-import { hasFinalizer, type Subject, who } from "../observe/observation.ts";
-import type { Proof } from "../observe/ownership.ts";
+import { hasFormerNotes } from "../observe/former-marks.ts";
+import { hasFinalizer, isBeingDeleted, type Observation, type Observed, who } from "../observe/observation.ts";
+import { type Proof, proofOf } from "../observe/ownership.ts";
+import { isOpen } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
 import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
 import { deleteDueInMs } from "./lost.ts";
-import { markToKeep, pendingMark, replacementDroppedUnseen } from "./pending.ts";
+import { awaitClosing, finalizerIsOwed, listedSoonMs } from "./pending.ts";
 
-/** When it is looked whether a list shows what is known from an answer alone, in milliseconds. */
-const listedSoonMs = 2000;
-
-/** Two endpoints with our marker: a create took effect long after it was given up. The other is ours, and goes. */
+/**
+ * More endpoints of ours: a create took effect long after it was given up. It goes only while a list shows our
+ * signature on the one that is kept, nothing is open, and no other Compute has it.
+ */
 export const deleteDuplicate: PlanRule = (o, s) => {
-  // Only a list tells that the linked endpoint still stands: without it the other is no duplicate.
-  if (o.laidOver === true && o.links.duplicates.length > 0) return noop(listedSoonMs);
-  const duplicate = o.links.duplicates.find(({ id }) => deleteDueInMs(o, s, id) === 0);
+  const { duplicates, link } = o.links;
+  if (duplicates.length === 0) return undefined;
+  if (o.laidOver === true) return noop(listedSoonMs);
+  const waits = awaitClosing(o, s);
+  if (waits !== undefined) return waits;
+  if (link?.proof !== "signature" || link.endpoint.name === undefined) return undefined;
+  const duplicate = duplicates.find((endpoint) => isOwnedAlone(endpoint, o) && deleteDueInMs(o, s, endpoint.id) === 0);
   return duplicate && deletionOf(duplicate, "duplicate", o.compute.metadata.uid);
 };
+
+/** Whether no other Compute has a claim on the endpoint. */
+export function isOwnedAlone(
+  endpoint: Parameters<typeof claimOnEndpoint>[1],
+  { compute, claimants, endpoints }: Observation,
+): boolean {
+  return claimOnEndpoint(compute, endpoint, claimants, endpoints).kind === "free";
+}
 
 /** Another Compute has the better right to the endpoint that we are linked to. */
 export const ownedByOther: PlanRule = ({ compute, claimants, links, endpoints }) => {
@@ -44,56 +58,45 @@ export const linkOfAnotherType: PlanRule = ({ compute: { spec }, links }) => {
   };
 };
 
-/** Finalizer and link are restored wherever they are missing, and marks that have done their work removed. */
+/** Finalizer and link are restored wherever they are missing, and what 0.1.0 noted is removed once nothing is open. */
 export const ensureLink: PlanRule = (o, s) => {
-  if (o.links.link === undefined) return undefined;
-  const { endpoint } = o.links.link;
-  const { endpointID, recordedID, pendingCreate } = o.annotations;
-  const proof = o.links.link.proof === "none" ? proofBefore(o, s, endpoint.id) : o.links.link.proof;
-  const isPending = pendingCreate !== undefined;
-  const kept = markToKeep(o, s, proof);
-  const isDone = !isPending || kept.keepsMark !== undefined;
-  if (endpointID === endpoint.id && hasFinalizer(o.compute) && isDone) return undefined;
-  const news = recordedID === endpoint.id ? "none" : isPending ? "created" : newsOfUnmarked(o);
-  return { kind: "link", endpointID: endpoint.id, proof, news, ...kept };
+  const { compute, annotations, links } = o;
+  if (links.link === undefined) return undefined;
+  const { endpoint, proof } = links.link;
+  const isClean = isOpen(s.write) || !hasFormerNotes(compute);
+  const isLinked = annotations.endpointID === endpoint.id && hasFinalizer(compute);
+  if (isLinked && isClean) return undefined;
+  return { kind: "link", endpointID: endpoint.id, proof, news: newsOf(o, s, proof) };
 };
 
-/** Without a mark and without a link, only a signature over that of a former Compute made the endpoint ours. */
-function newsOfUnmarked({ compute: { spec, status } }: Subject): LinkNews {
-  const isFormers = spec.adopt !== undefined && "former" in spec.adopt && status.observedThrough === undefined;
-  return isFormers ? "former" : "none";
+/** A link that nobody had written before: what an open record made, or took over. */
+function newsOf({ annotations, links }: Observation, { write }: ReadonlyState, proof: Proof): LinkNews {
+  const isNew = links.link?.endpoint.id !== annotations.recordedID;
+  if (!isNew || write === undefined || write.record.by === "unknown" || (proof !== "signature" && proof !== "created")) return "none";
+  return write.record.operation === "takeover" ? "former" : "created";
 }
 
 /**
  * What kubectl replace dropped is restored also while the service cannot be seen, or a deletion would not wait. The
  * link is not checked here: it is taken from the status, and nothing is concluded from it.
  */
-export function restoreFinalizer(o: Subject, s: ReadonlyState): Action | undefined {
-  if (hasFinalizer(o.compute)) return undefined;
+export function restoreFinalizer(o: Observed, s: ReadonlyState): Action | undefined {
+  if (hasFinalizer(o.compute) || isBeingDeleted(o.compute)) return undefined;
   const { recordedID: endpointID } = o.annotations;
-  const mark = pendingMark(o, s) ?? replacementDroppedUnseen(o);
-  if (endpointID !== undefined) {
-    const kept = mark === undefined ? {} : { keepsMark: mark };
-    return { kind: "link", endpointID, proof: proofBefore(o, s, endpointID), news: "none", ...kept };
-  }
-  return mark === undefined ? undefined : { kind: "restorePending", mark };
+  if (endpointID !== undefined) return { kind: "link", endpointID, proof: "none", news: "none" };
+  return finalizerIsOwed(o, s) ? { kind: "restoreFinalizer" } : undefined;
 }
 
 /** The same where a list lacks the endpoint: it may stand where the connection does not lead now. */
 export const restoreMissing: PlanRule = (o, s) => (o.links.missing === undefined ? undefined : restoreFinalizer(o, s));
 
-/** The proof that went together with our finalizer, as by kubectl replace; a person who means it takes it alone. */
-function proofBefore({ compute }: Subject, { proved }: ReadonlyState, endpointID: string): Proof {
-  if (hasFinalizer(compute) || proved?.endpointID !== endpointID) return "none";
-  // What spec.adopt no longer names is no longer adopted.
-  const { proof } = proved;
-  return proof === "adopted" && compute.spec.adopt === undefined ? "none" : proof;
-}
-
-/** A POST was answered with this endpoint, and its link could not be written: lists may show no name, or lag. */
-export const recordCreatedEndpoint: PlanRule = (o, s) => {
-  const { proved } = s;
-  if (proved === undefined || proved.proof === "adopted" || o.links.link !== undefined) return undefined;
-  if (o.annotations.recordedID === proved.endpointID) return undefined;
-  return { kind: "link", ...proved, news: "created", ...markToKeep(o, s, proved.proof) };
+/** A POST was answered with this endpoint, and its link could not be written: lists may lag, or show no name. */
+export const recordCreatedEndpoint: PlanRule = (o, { write }) => {
+  const { answered, record, phase } = write ?? {};
+  if (answered === undefined || record?.operation !== "create" || phase !== "open") return undefined;
+  const endpoint = o.endpoints.byID(answered);
+  const isNoted = endpoint === undefined || proofOf(o.compute, endpoint) !== "none";
+  if (o.annotations.recordedID === answered && isNoted) return undefined;
+  const proof = endpoint?.name === undefined ? "created" : "signature";
+  return { kind: "link", endpointID: answered, proof, news: "created" };
 };

@@ -5,7 +5,6 @@ import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/
 import { requeueDelay } from "../status/reasons.ts";
 import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 import { resolveBranch } from "./branch.ts";
-import { markToKeep } from "./pending.ts";
 
 /** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
 export const goneAfterMs = 10_000;
@@ -20,7 +19,7 @@ export const adoptReplacement: PlanRule = (o, s) => {
   if (next === undefined || missing === undefined) return undefined;
   const { endpoint, proof } = next;
   const link = { kind: "link", endpointID: endpoint.id, proof, news: "created" } as const;
-  return stepOfProof(o, s, missing) ?? { ...link, ...markToKeep(o, s, proof) };
+  return stepOfProof(o, s, missing) ?? link;
 };
 
 /**
@@ -31,21 +30,19 @@ export const lostEndpoint: PlanRule = (o, s) => {
   const { compute, annotations } = o;
   const { link, missing: endpointID } = o.links;
   if (link !== undefined || endpointID === undefined) return undefined;
-  // A create is pending in its place: the loss was proved before that was sent.
-  if (annotations.pendingCreate?.replaces === endpointID) return undefined;
   const doubt = doubtOfLoss(o, endpointID);
   if (doubt !== undefined && !annotations.lossConfirmed) {
     return tooNew(o, s, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: massLoss(doubt) };
   }
   const unproved = stepOfProof(o, s, endpointID);
   if (unproved !== undefined) return unproved;
-  if (annotations.recordedID === undefined) return { kind: "clearPending", mark: "pendingTakeover" };
   // Also where no other is created, or the branch that it was on would stay claimed under any name.
   const resolved = resolveBranch(o, s);
   if (resolved?.kind === "resolve") return resolved;
   const named = endpointNamedBy(compute);
   if (named === endpointID) {
-    return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.deleted(endpointID) };
+    const message = adoptionRefused.deleted(endpointID);
+    return { kind: "blocked", reason: "AdoptionRefused", message, gone: endpointID };
   }
   // Another one that a person names is taken over in its place, and not made.
   if (compute.spec.driftPolicy === "Report" && named === undefined) {
@@ -53,44 +50,38 @@ export const lostEndpoint: PlanRule = (o, s) => {
       kind: "wait",
       reason: "EndpointLost",
       message: endpointLost.reported(endpointID),
-      requeueAfterMs: requeueDelay("slow", 0) ?? 0,
+      requeueAfterMs: requeueDelay("slow", 0),
+      gone: endpointID,
     };
   }
-  // Reported once: the create goes on, whatever became of it since.
-  if (compute.status.state === "Lost" && shownReason(compute) !== "MassLoss") return undefined;
-  return { kind: "wait", reason: "EndpointLost", message: endpointLost.replaced(endpointID), requeueAfterMs: 1 };
+  const message = endpointLost.replaced(endpointID);
+  return { kind: "wait", reason: "EndpointLost", message, requeueAfterMs: 1, gone: endpointID };
 };
 
 /** What is still to be done to prove that an endpoint is gone. */
 export function stepOfProof(
-  { now, createSettleMs, startedAt }: Observation,
-  { missing, created }: ReadonlyState,
+  { now, startedAt }: Observation,
+  { missing }: ReadonlyState,
   endpointID: string,
 ): Action | undefined {
   if (missing?.proved === true) return undefined;
   const since = missing?.firstListWithout ?? startedAt;
-  // Reads may lag behind a create: an endpoint that no list has shown yet is not lost before that has settled.
-  const settlesAt = created?.endpointID === endpointID ? created.at + createSettleMs : Number.NEGATIVE_INFINITY;
-  if (now >= settlesAt && startedAt - since >= goneAfterMs)
-    return { kind: "confirmDeletion", endpointID, after: "lost" };
-  return noop(leftUntil(Math.max(since + goneAfterMs, settlesAt), now));
+  if (startedAt - since >= goneAfterMs) return { kind: "confirmDeletion", endpointID, after: "lost" };
+  return noop(leftUntil(since + goneAfterMs, now));
 }
 
-/**
- * An endpoint that no status has recorded yet may be newer than the lists: it is looked for before it counts as lost.
- */
+/** An endpoint that this term made, and no status has recorded, may be newer than the lists: it is looked for first. */
 export function tooNew(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
-  const isCreated = o.compute.status.observedThrough === undefined && s.proved?.endpointID === endpointID;
+  const isCreated = o.compute.status.observedThrough === undefined && s.write?.answered === endpointID;
   return isCreated ? stepOfProof(o, s, endpointID) : undefined;
 }
 
 /** Why the loss of an endpoint is not believed until a person confirms it; `undefined`: it is believed. */
 export function doubtOfLoss(
-  { compute, annotations, notListed: { missing, known }, fingerprint }: Observation,
+  { compute, notListed: { missing, known }, fingerprint }: Observation,
   endpointID: string,
 ): string | undefined {
-  const { lossDoubted: isDoubted } = compute.status;
-  const observedThrough = compute.status.observedThrough ?? annotations.pendingTakeover?.through;
+  const { lossDoubted: isDoubted, observedThrough } = compute.status;
   // Once reported, a mass loss stays until a person acts, whatever was created, deleted or reported since.
   const isReported = shownReason(compute) === "MassLoss" || isDoubted === true;
   if ((isReported && observedThrough === fingerprint) || (missing > mostLost && missing * 2 > known)) {
@@ -108,8 +99,8 @@ const mostDeleteAgainMs = 3_600_000;
  * In how many milliseconds a DELETE of this endpoint may be sent; 0: now. A service that reports it deleted and still
  * lists it is not asked in a loop: each DELETE uses up a deletion that the brake allows.
  */
-export function deleteDueInMs({ now }: Subject, { answeredDeletes }: ReadonlyState, endpointID: string): number {
-  const answered = answeredDeletes.get(endpointID);
+export function deleteDueInMs({ now }: Subject, { deletes }: ReadonlyState, endpointID: string): number {
+  const answered = deletes.get(endpointID);
   if (answered === undefined) return 0;
   return Math.max(0, answered.at + Math.min(mostDeleteAgainMs, firstDeleteAgainMs * 2 ** answered.before) - now);
 }

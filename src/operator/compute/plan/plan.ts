@@ -12,7 +12,7 @@ import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.
 import { resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
-import { awaitSignature, awaitTakeover, renewSignature, signedByOther } from "./former.ts";
+import { renewSignature, signedByOther } from "./former.ts";
 import {
   deleteDuplicate,
   ensureLink,
@@ -23,7 +23,7 @@ import {
   restoreMissing,
 } from "./link.ts";
 import { adoptReplacement, lostEndpoint } from "./lost.ts";
-import { pendingCreate } from "./pending.ts";
+import { pendingWrite } from "./pending.ts";
 import { restart } from "./restart.ts";
 import { operationInProgress, settle } from "./settle.ts";
 import { updateFields } from "./update.ts";
@@ -32,17 +32,15 @@ import { updateFields } from "./update.ts";
 const rules: readonly PlanRule[] = [
   recordCreatedEndpoint,
   restoreMissing,
+  pendingWrite,
   adoptReplacement,
-  pendingCreate,
-  deleteDuplicate,
   ownedByOther,
-  (o, s) => (o.links.link === undefined ? undefined : awaitSignature(o, s)),
   signedByOther,
   linkOfAnotherType,
   ensureLink,
+  deleteDuplicate,
   lostEndpoint,
   resolveBranch,
-  awaitTakeover,
   adoption,
   creation,
   operationInProgress,
@@ -83,7 +81,7 @@ function whilePaused(o: Observed, s: ReadonlyState): Action {
   // Paused or not, the link to another Compute's endpoint is not restored, and that endpoint is not shown.
   if ((ownedByOther(o, s) ?? signedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined)
     return { ...paused, ownedByOther: true };
-  return ensureLink(o, s) ?? restoreMissing(o, s) ?? paused;
+  return ensureLink(o, s) ?? restoreMissing(o, s) ?? restoreFinalizer(o, s) ?? paused;
 }
 
 function firstOf(o: Observation, s: ReadonlyState): Action {

@@ -1,45 +1,28 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
-import type { Operation } from "../../../api/operation.ts";
-import type { PendingRestart } from "../observe/annotations.ts";
+import { isOpen, settlesInMs } from "../record.ts";
+import { inProgress } from "../status/messages/conditions.ts";
 import type { PlanRule } from "./action.ts";
-
-/** Any new value of the annotation `restartedAt` asks for one restart; a mark stands while its outcome is not known. */
-export const restart: PlanRule = ({ compute, annotations, links, lookedUp = [] }, s) => {
-  if (links.link === undefined) return undefined;
-  const { endpoint } = links.link;
-  const { restartedAt: asked, pendingRestart: mark } = annotations;
-  const known = (compute.status.observedGeneration ?? -1) >= 0;
-  if (asked === undefined || asked === compute.status.restartedAt || !known) {
-    return mark === undefined ? undefined : { kind: "clearPending", mark: "pendingRestart" };
-  }
-  if (s.restarted === asked || (mark?.value === asked && wasRestarted(mark, endpoint, lookedUp))) {
-    return { kind: "restarted", endpointID: endpoint.id, value: asked };
-  }
-  return { kind: "restart", endpointID: endpoint.id, value: asked };
-};
-
-/** Whether a marked restart shows: a suspend and a start created since, or the compute started again since. */
-export function wasRestarted(
-  mark: PendingRestart,
-  endpoint: Pick<Endpoint, "started_at">,
-  operations: readonly Operation[],
-): boolean {
-  if (hasStartedSince(mark, endpoint)) return true;
-  const { newestOperation } = mark;
-  // What was there before is not known: any of these may be older than the mark.
-  if (newestOperation === undefined) return false;
-  const newer = operations.filter(({ created_at }) => (created_at ?? "") > newestOperation);
-  const has = (action: string) => newer.some((operation) => operation.action === action);
-  return has("suspend_compute") && has("start_compute");
-}
+import { awaitClosing } from "./pending.ts";
 
 /**
- * Another start may have been under way at the mark, or over and not yet listed: only what came after all that counts.
+ * Any new value of the annotation `restartedAt` asks for one restart. One without a reply counts as carried out if the
+ * endpoint started since; else, once nothing of it can take effect any more, it is sent again.
  */
-function hasStartedSince(
-  { startedAt, restedSince }: PendingRestart,
-  { started_at }: Pick<Endpoint, "started_at">,
-): boolean {
-  if (started_at === undefined || started_at === startedAt || restedSince === undefined) return false;
-  return restedSince === "" || Date.parse(started_at) > Date.parse(restedSince);
-}
+export const restart: PlanRule = (o, s) => {
+  const { compute, annotations, links } = o;
+  if (links.link === undefined) return undefined;
+  const { id: endpointID, started_at: startedAt } = links.link.endpoint;
+  const { restartedAt: value } = annotations;
+  const isKnown = (compute.status.observedGeneration ?? -1) >= 0;
+  if (value === undefined || value === compute.status.restartedAt || !isKnown) return undefined;
+  if (s.handled.restartedAt === value) return { kind: "restarted", endpointID, value };
+  if (isOpen(s.write)) return awaitClosing(o, s);
+  const { write } = s;
+  if (write?.phase === "open" && write.record.endpointID === endpointID) {
+    const hasStarted = startedAt !== undefined && startedAt !== write.record.startedAt;
+    if (hasStarted && write.record.value === value) return { kind: "restarted", endpointID, value };
+    const requeueAfterMs = settlesInMs(o, write);
+    const message = inProgress("Restarting", endpointID);
+    if (requeueAfterMs > 0) return { kind: "wait", reason: "Restarting", message, requeueAfterMs };
+  }
+  return { kind: "restart", endpointID, value, startedAt };
+};

@@ -1,15 +1,15 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
-import { mostLagMs, type Observation, shownReason } from "../observe/observation.ts";
+import { type Observation, shownReason } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { drifted, inProgress, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
 import { isProgress, type Progress } from "../status/reasons.ts";
+import { noteClearsAt } from "../status/state.ts";
 import type { Action, PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
 import { compare, desiredSpec } from "./fields.ts";
 import { deleteDueInMs } from "./lost.ts";
-import { mayArriveForMs } from "./pending.ts";
 
 /** An operation of ours is in progress: nothing else is begun. The service's own waking and suspending do not count. */
 export const operationInProgress: PlanRule = ({ compute, links, operations }, { held }) => {
@@ -37,32 +37,23 @@ function hasFailed({ status }: Operation): boolean {
 export function settle(o: Observation, s: ReadonlyState): Action {
   const { compute } = o;
   if (o.links.link === undefined) return { kind: "noop" };
-  const { endpoint, proof } = o.links.link;
+  const { endpoint } = o.links.link;
   const failed = currentFailure(endpoint, o.operations, o.lookedUp ?? []);
   if (failed !== undefined) {
     const failures = failed.failures_count ?? 0;
     return { kind: "wait", reason: "OperationFailed", message: operationFailed(failed, failures, endpoint.id) };
   }
-  // Only time tells that a mark has done its work, that a duplicate is to be deleted once more, or that no write that
-  // disables can take effect any more, or be hidden by a list that lags.
+  // Only time shows that a duplicate is to be deleted once more, or that the note of a disable may go.
   const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
-  const disableInMs = disableMayArriveForMs(o, s);
-  const arrivesForMs = mayArriveForMs(o, s, proof);
-  const disabledForMs = mayBeDisabledForMs(o, s, endpoint, arrivesForMs);
-  const times = [arrivesForMs, ...duplicates, disableInMs, disabledForMs].filter((ms) => ms > 0);
+  const times = [...duplicates, noteClearsInMs(o, s, endpoint)].filter((ms) => ms > 0);
   const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
-  const over = disableInMs === 0 && compute.status.unansweredDisables !== undefined;
-  const disables = {
-    ...(over ? { disablesOver: true as const } : {}),
-    ...(disabledForMs > 0 ? { mayBeDisabled: true as const } : {}),
-  };
   const named = unfollowed(o);
   if (named !== undefined && "kind" in named) return named;
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
   const fields = named === undefined ? differences : [named, ...differences];
   const drift = fields.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (drift.length > 0) {
-    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...look, ...disables };
+    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...look };
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
@@ -70,37 +61,14 @@ export function settle(o: Observation, s: ReadonlyState): Action {
     return { kind: "wait", reason: "ServiceUnavailable", message, ...look };
   }
   const reason = restingState(endpoint);
-  return { kind: "settled", reason, message: resting[reason], drift: [], ...look, ...disables };
+  return { kind: "settled", reason, message: resting[reason], drift: [], ...look };
 }
 
-/**
- * For how many milliseconds a PATCH that disables the endpoint, and got no answer, may still take effect unseen; 0: the
- * list was begun after that.
- */
-function disableMayArriveForMs(o: Observation, { unansweredDisableSince = o.now }: ReadonlyState): number {
-  if ((o.compute.status.unansweredDisables ?? 0) === 0) return 0;
-  return untilListedAfter(unansweredDisableSince + o.createSettleMs, o);
-}
-
-/**
- * For how many milliseconds an endpoint that this operator disabled, and the spec wants enabled again, may be disabled
- * although lists show it enabled; 0: the list was begun after that. A create with `disabled` that may still arrive, for
- * `arrivesForMs`, may take its place.
- */
-function mayBeDisabledForMs(
-  o: Observation,
-  { seenSince, disabledAt = seenSince }: ReadonlyState,
-  { disabled }: Endpoint,
-  arrivesForMs: number,
-): number {
-  const { spec, status } = o.compute;
-  if (status.disabledByUs !== true || spec.disabled === true || disabled !== false) return 0;
-  return Math.max(arrivesForMs, untilListedAfter(disabledAt + mostLagMs, o));
-}
-
-/** How long it is until a list may begin that begins at `at` or later, in milliseconds; 0: the latest did. */
-function untilListedAfter(at: number, { now, startedAt }: Observation): number {
-  return startedAt >= at ? 0 : Math.max(1, at - now);
+/** In how many milliseconds a list may clear `disabledByUs`; 0: this one does, or nothing is to be cleared. */
+function noteClearsInMs(o: Observation, { disableNotedAt }: ReadonlyState, { disabled }: Endpoint): number {
+  if (o.compute.status.disabledByUs !== true || disabled !== false || disableNotedAt === undefined) return 0;
+  const clearsAt = noteClearsAt(disableNotedAt, o.createSettleMs);
+  return o.startedAt >= clearsAt ? 0 : Math.max(1, clearsAt - o.now);
 }
 
 /** What a settled endpoint does. Suspending and waking by the service itself is no news. */

@@ -15,7 +15,7 @@ import {
   merged,
   withBothEnds,
 } from "./fields.ts";
-import { mayArriveForMs } from "./pending.ts";
+import { awaitClosing } from "./pending.ts";
 
 /** Lists this far apart, in milliseconds, must lack what the service accepted before it counts as not kept. */
 const notKeptAfterMs = 10_000;
@@ -37,8 +37,10 @@ export const updateFields: PlanRule = (o, s) => {
   const differences = withBothEnds(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
   if (differences.length === 0 && notReturned.length === 0) return undefined;
+  const waits = awaitClosing(o, s);
+  if (waits !== undefined) return waits;
   const refused =
-    fieldNotPersisted(differences, o, s) ?? tugOfWar(differences, edited, o, s) ?? blockedMove(differences, link, o, s);
+    fieldNotPersisted(differences, o, s) ?? tugOfWar(differences, edited, o, s) ?? blockedMove(differences, o);
   if (refused !== undefined) return refused;
   return patchOf(link, { differences, notReturned }, edited);
 };
@@ -53,7 +55,7 @@ function since(
   endpointID: string,
 ): { edited: boolean; drift: readonly Difference[] } {
   const { appliedGeneration, drift = [] } = status;
-  const known = appliedGeneration === undefined ? s.applied : { generation: appliedGeneration, drift };
+  const known = appliedGeneration === undefined ? s.accepted : { generation: appliedGeneration, drift };
   if (known === undefined) return { edited: spec.driftPolicy === "Correct", drift: [] };
   const accepted = s.accepted?.endpointID === endpointID ? s.accepted.generation : known.generation;
   return { edited: Math.max(known.generation, accepted) < (metadata.generation ?? 0), drift: known.drift };
@@ -93,6 +95,7 @@ function patchOf(
     attributes,
     fields: [...differences, ...notReturned].map(({ field }) => field),
     progress: moves ? "Moving" : "Updating",
+    ...(moves ? { from: link.endpoint.branch_id } : {}),
     corrects: edited ? [] : differences.map(({ field, ours, theirs }) => ({ field, ours, theirs })),
   };
 }
@@ -144,16 +147,10 @@ function tugOfWar(
 /** A primary moves onto a branch only when that is free. */
 function blockedMove(
   differences: readonly Difference[],
-  link: Link,
   o: Observation,
-  s: ReadonlyState,
 ): Action | undefined {
   const { compute, claimants } = o;
   if (compute.spec.type !== "read_write" || !differences.some(({ field }) => field === "branchID")) return undefined;
-  // While the endpoint stands there, the service refuses any other that may still arrive from an earlier POST.
-  if (mayArriveForMs(o, s, link.proof) > 0) {
-    return { kind: "wait", reason: "Moving", message: messages.moving.earlierCreate, requeueAfterMs: 5000 };
-  }
   const claim = claimOnBranch(compute, claimants, o.endpoints);
   const branchID = branchIDOf(compute);
   switch (claim.kind) {

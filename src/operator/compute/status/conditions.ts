@@ -46,7 +46,7 @@ export function withUnreadable(outcome: Outcome, endpoint: Endpoint | undefined,
   const unreadable = endpoint?.unreadable ?? [];
   if (condition.kind !== "shown" || reasons[condition.reason].ready !== "True") return outcome;
   const sentence = unreadable.length === 0 ? undefined : serviceUnavailable.leftOut(inWords(unreadable));
-  const earlier = state.known.unreadable;
+  const earlier = state.known.told.unreadable;
   state.reportedUnreadable(sentence);
   if (sentence === undefined) return outcome;
   const isReported = earlier === sentence || conditionOf(compute.status, "Ready")?.message?.includes(sentence) === true;

@@ -27,7 +27,6 @@ const lasting = [
   "lastHandledReconcileAt",
   "lastHandledConfirmLoss",
   "disabledByUs",
-  "unansweredDisables",
   "lossDoubted",
   "drift",
   "binding",
@@ -56,13 +55,15 @@ export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, i
  * way is expected. A status that says what was on the way before is not left standing for so long.
  */
 export function heldUntil(
-  { held, resultAt = Number.NEGATIVE_INFINITY }: ReadonlyState,
+  { held, requeue: { resultAt = Number.NEGATIVE_INFINITY } }: ReadonlyState,
   { compute, isNew }: { compute: Compute; isNew: boolean },
   now: number,
 ): number {
   const dueAt = isNew || held === undefined ? now + heldForMs : held.dueAt;
   const reason = shownReason(compute);
-  return reason !== undefined && isProgress(reason) ? dueAt : Math.max(resultAt, dueAt);
+  // With its record a status says already that a create is on the way.
+  const isRecorded = reason === "Creating" && compute.status.pendingWrite !== undefined;
+  return isProgress(reason) && !isRecorded ? dueAt : Math.max(resultAt, dueAt);
 }
 
 /** An outcome with what an earlier one said that is not written yet. `isSeen`: whether the endpoint is seen again. */

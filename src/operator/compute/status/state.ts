@@ -1,8 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import type { ComputeStatus } from "../../resources/compute-status.ts";
-import { isBeingDeleted, isMarkDropped, shownReason } from "../observe/observation.ts";
+import { isBeingDeleted, mostLagMs, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
-import { isProgress, type Progress, reasons, rowOf } from "./reasons.ts";
+import { isProgress, type Progress } from "./reasons.ts";
 import type { Seen } from "./status.ts";
 
 /** What `status.state` may say of an endpoint that is seen; the schema leaves it open. */
@@ -33,22 +32,15 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   const isOurs = outcome.effect.kind !== "ownedByOther";
   const isLinked = isOurs && seen.annotations.recordedID !== undefined;
   if (isBeingDeleted(compute)) return "Deleting";
-  // It stays lost also while the service cannot be asked, and a create is pending in its place.
-  if (isLinked && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
-  const pending = isOurs ? statePending(outcome, seen) : undefined;
-  if (pending !== undefined) return pending;
+  const { record } = seen;
+  if (isOurs && record?.operation === "create") return "Creating";
+  if (isOurs && record?.operation === "takeover") return "Updating";
+  // It stays lost also while the service cannot be asked.
+  const stays = compute.status.state === "Lost" && (isLinked || compute.status.gone !== undefined);
+  if (isOurs && (stays || (isLinked && seen.absent && isLost(outcome, seen)))) return "Lost";
   if (isUnmade(outcome, seen)) return "NotCreated";
   const { state } = compute.status;
   return state === undefined || state === "NotCreated" ? "Unknown" : state;
-}
-
-/** What was sent, and may have made or signed an endpoint for the Compute; where its mark was dropped, as it was. */
-function statePending(outcome: Outcome, { annotations }: Seen): string | undefined {
-  const { recordedID, pendingCreate, pendingTakeover } = annotations;
-  if (isMarkDropped(outcome.compute, annotations)) return outcome.compute.status.state;
-  if (pendingCreate !== undefined) return "Creating";
-  const isStalled = rowOf(reasonAfter(outcome))?.stalled === true;
-  return pendingTakeover === undefined || recordedID !== undefined || isStalled ? undefined : "Updating";
 }
 
 /** Whether the Compute has no known endpoint. */
@@ -68,41 +60,20 @@ function reasonAfter({ compute, condition }: Outcome): string | undefined {
   return condition.kind === "shown" ? condition.reason : shownReason(compute);
 }
 
-/** What the status says, after a reconcile, of this operator having disabled the endpoint. */
-export function disablingAfter(
-  endpoint: Endpoint,
-  outcome: Outcome,
-  isCreatedByUs: boolean,
-): Pick<ComputeStatus, "disabledByUs" | "unansweredDisables"> {
-  // An endpoint that is seen disabled proves nothing of such a PATCH: somebody else may have disabled it.
-  const unanswered = outcome.disabling.unanswered ?? outcome.compute.status.unansweredDisables ?? 0;
-  return {
-    disabledByUs: isDisabledByUs(endpoint, outcome, isCreatedByUs, unanswered) ? true : undefined,
-    unansweredDisables: unanswered === 0 ? undefined : unanswered,
-  };
+/** After when a list that shows the endpoint enabled clears `disabledByUs`: nothing can disable it any more. */
+export function noteClearsAt(disableNotedAt: number, createSettleMs: number): number {
+  return disableNotedAt + createSettleMs + mostLagMs;
 }
 
 /**
- * Whether this operator disabled the endpoint: recorded before the write is sent, so that a lost reply or a crash loses
- * nothing; over once the write is refused, or the endpoint is seen enabled, the spec does not ask for disabled, and no
- * unanswered write can disable it any more. A lost status is restored if this operator created the endpoint and the
- * spec asks for disabled, or it takes another's place; one that was found disabled is somebody else's decision.
+ * Whether the status says that this operator disabled the endpoint: noted before the request is sent, so that a lost
+ * reply or a crash loses nothing. A lost status is restored if the endpoint was made for this Compute and the spec asks
+ * for disabled; one that was found disabled is somebody else's decision.
  */
-function isDisabledByUs(
-  endpoint: Endpoint,
-  { compute, condition, disabling }: Outcome,
-  isCreatedByUs: boolean,
-  unanswered: number,
-): boolean {
-  if (disabling.byUs !== undefined) return disabling.byUs;
-  const { status, spec } = compute;
-  if (status.disabledByUs !== true) {
-    const isFirstSeen = status.endpointID !== endpoint.id;
-    // A late create may take the place of another endpoint: it was sent for a spec from before.
-    const isAsked = spec.disabled === true || status.endpointID !== undefined;
-    return isFirstSeen && isCreatedByUs && isAsked && endpoint.disabled === true;
-  }
-  // While a change is under way, lists may lag behind it.
-  const settled = condition.kind === "shown" && reasons[condition.reason].ready === "True";
-  return !(settled && spec.disabled !== true && endpoint.disabled === false && unanswered === 0);
+export function disabledByUs(endpoint: Endpoint, { compute }: Outcome, seen: Seen): true | undefined {
+  const { spec, status } = compute;
+  if (status.disabledByUs === true) return seen.clearsDisabling && endpoint.disabled === false ? undefined : true;
+  const isFirstSeen = status.endpointID !== endpoint.id;
+  const isMade = seen.proof === "signature" || seen.proof === "created";
+  return isFirstSeen && isMade && spec.disabled === true && endpoint.disabled === true ? true : undefined;
 }

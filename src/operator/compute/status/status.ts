@@ -9,15 +9,24 @@ import {
 } from "../../../api/compute-units.ts";
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
-import type { Capacity, Compute, ComputeStatus, StatusOperation } from "../../resources/compute.ts";
+import type {
+  Capacity,
+  Compute,
+  ComputeStatus,
+  StatusOperation,
+  StatusProof,
+  WriteRecord,
+} from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
 import { sameJSON } from "../../resources/record.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import { generationOf } from "../observe/observation.ts";
+import type { Proof } from "../observe/ownership.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf } from "./conditions.ts";
-import { type Reason, reasons } from "./reasons.ts";
-import { disablingAfter, isUnmade, stateSeen, stateUnseen } from "./state.ts";
+import { isProgress, type Reason, reasons } from "./reasons.ts";
+import { disabledByUs, isUnmade, stateSeen, stateUnseen } from "./state.ts";
 
 /** How often at most `lastActive` alone is written, in milliseconds. */
 const lastActiveEveryMs = 15 * 60_000;
@@ -38,10 +47,12 @@ export interface Seen {
   answers: boolean;
   /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
   compared: boolean | undefined;
-  /** Whether the endpoint was made for this very Compute. */
-  made: boolean;
-  /** Whether its name bears this Compute's signature, in a fleet. */
-  signed: boolean;
+  /** What proves the linked endpoint this Compute's own. */
+  proof: Proof;
+  /** The record of a write that this term remembers, unless it is closed. */
+  record: WriteRecord | undefined;
+  /** A list shows the endpoint from so late that no request of ours can disable it any more. */
+  clearsDisabling: boolean;
   operations: readonly Operation[];
   /** The value of `restartedAt` that this process last carried out. */
   restarted?: string | undefined;
@@ -63,10 +74,15 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...resolution(outcome, seen),
     ...concluded(compute, outcome, seen),
     ...requests(compute, outcome, seen),
+    ...(outcome.effect.kind === "gone" ? { gone: outcome.effect.endpointID } : {}),
+    pendingWrite: seen.record,
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
   const operations = withTimesOf(before.operations, after.operations);
-  const isSame = sameJSON({ ...after, lastActive: before.lastActive, operations }, before);
+  // That the record closed is no reason for a write while something is on its way.
+  const isUnderWay = isProgress(conditionOf(after, "Ready")?.reason);
+  const pendingWrite = isUnderWay && seen.record === undefined ? before.pendingWrite : seen.record;
+  const isSame = sameJSON({ ...after, lastActive: before.lastActive, operations, pendingWrite }, before);
   return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
 }
 
@@ -97,7 +113,6 @@ const nothingShown = {
   computeUnits: undefined,
   disabled: undefined,
   disabledByUs: undefined,
-  unansweredDisables: undefined,
   lastActive: undefined,
   createdAt: undefined,
   size: undefined,
@@ -134,16 +149,20 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     branchID: endpoint.branch_id,
     computeUnits: range,
     disabled: endpoint.disabled,
-    ...disablingAfter(endpoint, outcome, seen.made),
+    disabledByUs: disabledByUs(endpoint, outcome, seen),
     lastActive: endpoint.last_active,
     createdAt: endpoint.created_at,
     size: size === undefined ? undefined : sizeInWords(size),
     capacity: range === undefined ? undefined : capacityOf(range),
     operations: operationsAfter(before, outcome, seen, endpoint.id),
-    ...(seen.signed ? { signedEndpoint: endpoint.id } : {}),
+    ...(seen.proof === "none" ? {} : { proof: proofOf(outcome.compute, seen.proof, endpoint.id) }),
     observedThrough: seen.fingerprint,
     clusterConnection: clusterConnectionOf(outcome.compute),
   };
+}
+
+function proofOf({ metadata }: Compute, by: Proof, endpointID: string): StatusProof {
+  return { uid: metadata.uid, endpointID, by };
 }
 
 function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | undefined {

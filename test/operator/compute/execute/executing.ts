@@ -62,11 +62,11 @@ export class Acting {
       enqueue: () => {},
       signal,
     });
-    const state = new ReconcileState(clock.monotonic());
+    const state = new ReconcileState(clock.monotonic(), "this-term");
     const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
     this.access = accessTo(lister, self, brake, () => this.withdrawn);
     const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
-    this.tools = { cluster: this.cluster.client(), clock, state, signal, uninstalling, ...tools };
+    this.tools = { cluster: this.cluster.client(), clock, stored: () => undefined, state, signal, uninstalling, ...tools };
   }
 
   /** Creates the Compute, its status and all: the API server gives it uid and generation. */
@@ -109,7 +109,7 @@ export class Acting {
 
   /** Sets what this process remembers of the Compute. */
   remember(known: Partial<ReadonlyState>): ReadonlyState {
-    this.tools.state = new ReconcileState(0, { ...this.tools.state.known, ...known });
+    this.tools.state = new ReconcileState(0, "this-term", { ...this.tools.state.known, ...known });
     return this.tools.state.known;
   }
 

@@ -45,8 +45,7 @@ export const creating = {
     `Waiting until ${owner} has left branch ${branchID}. The create follows.`,
   takingOver: (endpointID: string) =>
     `The endpoint of the former Compute is signed for this one. It is linked once a list shows that: ${endpointID}.`,
-  earlierTakeover:
-    "Create deferred: an earlier request to take over the endpoint of the former Compute may still complete.",
+  sending: (branchID: string) => `The endpoint is being created on branch ${branchID}.`,
   perhapsOthers: (owner: string, endpointID: string) =>
     `The primary of the branch may be what ${owner} just created, because the service does not show its name. It is adopted once that is ruled out: ${endpointID}.`,
 };
@@ -54,7 +53,7 @@ export const creating = {
 export const moving = {
   branchHeld: (owner: string, branchID: string) =>
     `Waiting until ${owner} has left branch ${branchID}. The move follows.`,
-  earlierCreate: "Move deferred: an earlier create may still complete.",
+  earlierMove: "Waiting: an earlier move of the endpoint may still complete. Other changes follow.",
 };
 
 export const conflict = {
@@ -137,31 +136,25 @@ export const lossDoubted = {
 export const massLoss = (doubt: string): string =>
   `No replacement is created: ${doubt}. Check connection, key and project; if the loss is real, set the annotation ${annotations.confirmLoss} to a new value.`;
 
+/** The CRDs are older than the operator: the API server drops the record of a write, without which nothing is sent. */
+export const outdatedCRD =
+  "Nothing is sent: the definition of Compute in this cluster is older than the operator, and drops status.pendingWrite. Apply the CRDs of this version (kubectl apply -k crds); it is tried again every hour.";
+
 // What conditions of reason CreateUnknown say: a create was sent, and whether it made an endpoint is not known.
 // `name` is the one that the endpoint was to have; `isDeleted`: the Compute is being deleted.
 
 export const noAnswer =
   "A create was sent and got no usable answer. The next lists are searched for the endpoint before another create is sent.";
 
-export const searching = (name: string, createSettleMs: number, isDeleted: boolean): string =>
-  `A create was sent and its outcome is not known. The lists are searched for ${createSettleMs / 1000} s (--create-settle) before ${isDeleted ? "the Compute is removed" : "another create is sent"}: ${name}.`;
-
-/** Both Computes may have made the primary, and the other one takes it. */
-export const othersFirst = (owner: string, endpointID: string): string =>
-  `A create was sent and its outcome is not known: the primary that appeared on the branch may also be what ${owner} created. That Compute takes it first, and nothing is sent until then: ${endpointID}.`;
-
-export const sentElsewhere = (name: string): string =>
-  `A create was sent with another base URL or key, and its endpoint is not listed with the current ones. Look for it there, then remove the annotation ${annotations.pendingCreate}: ${name}.`;
-
-/** The name proves whose an endpoint is: where it cannot be read, no list proves that ours is not there. */
-export const unreadableNames = (candidates: readonly string[], isDeleted: boolean): string =>
-  `A create was sent and its outcome is not known: the names of endpoints that it may have created cannot be read. ${decide(candidates, isDeleted)}`;
-
-export const hiddenNames = (candidates: readonly string[], isDeleted: boolean): string =>
-  `A create was sent and its outcome is not known: this service shows no names to find its endpoint by. ${decide(candidates, isDeleted)}`;
-
-function decide(candidates: readonly string[], isDeleted: boolean): string {
-  const otherwise = isDeleted ? "have the Compute removed" : "have another create sent";
-  const ids = candidates.length === 0 ? "none" : candidates.toSorted().join(", ");
-  return `Set spec.adopt.endpointID to the right one, or remove the annotation ${annotations.pendingCreate} to ${otherwise}; candidates: ${ids}.`;
-}
+export const unknown = {
+  searching: (name: string, createSettleMs: number, isDeleted: boolean): string =>
+    `A create was sent and its outcome is not known. The lists are searched for ${createSettleMs / 1000 + 10} s (--create-settle and 10 s) before ${isDeleted ? "the Compute is removed" : "another create is sent"}: ${name}.`,
+  sentElsewhere: (through: string, baseURL: string, name: string): string =>
+    `A create was sent to ${through} and its outcome is not known; the connection leads to ${baseURL} now, whose lists decide nothing. Put spec.baseURL back, or look for ${name} there and set the annotation ${annotations.confirmLoss} to a new value.`,
+  /** The name proves whose an endpoint is: where it is not shown, no list proves that ours is not there. */
+  nameless: (candidates: readonly string[], isDeleted: boolean): string => {
+    const ids = candidates.toSorted().join(", ");
+    const otherwise = isDeleted ? ", or spec.deletionPolicy to Retain to have the Compute removed" : "";
+    return `A create was sent and its outcome is not known: the service does not show the names of endpoints that it may have made. Set spec.adopt.endpointID to the right one, or for a primary spec.adopt.branchPrimary${otherwise}; candidates: ${ids}.`;
+  },
+};

@@ -20,6 +20,8 @@ export const released = {
     `Endpoint ${endpointID} is kept: only an annotation links it to this Compute, which did not create it. To have it deleted, adopt it in a Compute with spec.adopt.endpointID and delete that Compute.`,
   signedByOther: (endpointID: string) =>
     `Endpoint ${endpointID} is kept: it bears the signature of another Compute, as if a second cluster ran the same fleet.`,
+  stillOpen: (branchID: string, signature: string) =>
+    `A create may still complete; if it does, delete the endpoint with this name on branch ${branchID} at the service: ${signature}.`,
   neverCreated: "No endpoint was ever created for this Compute.",
   projectGone: (projectID: string) => `Project ${projectID} no longer exists at the service, nor do its endpoints.`,
 };
@@ -46,8 +48,6 @@ export const deletionWaits = {
     `Deletion waits because ${what(endpointID)} cannot be deleted yet: ${why} ${orRetain}`,
   unreadableName: (endpointID: string) =>
     `Deletion waits: the endpoint's name, which proves who created it, cannot be read. Set spec.adopt.endpointID to have the endpoint deleted, or ${retain}: ${endpointID}.`,
-  earlierTakeover:
-    "Deletion waits: an earlier request to take over the endpoint of the former Compute may still complete.",
   projectSeenElsewhere: (projectID: string, endpointID: Known) =>
     `Deletion waits: project ${projectID} is not found with the current base URL and key, and ${what(endpointID)} was last seen with others. Correct the connection; if the project is gone, set the annotation ${annotations.confirmLoss} to a new value, or ${retain}.`,
   /** `doubt` is one of `lossDoubted`. */

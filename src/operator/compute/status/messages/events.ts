@@ -27,18 +27,9 @@ export const driftCorrected = (corrected: readonly { field: string; ours: string
 };
 
 /** What became of an endpoint whose Compute is gone. */
-export const cleanedUp = {
-  deleted: (endpointID: string) =>
-    `Deleted endpoint ${endpointID}: it was created for this Compute, which was replaced and deleted before its finalizer could be put back.`,
-  adopted: (endpointID: string) =>
-    `Endpoint ${endpointID} is kept: this Compute had taken it over, and was replaced and deleted before its finalizer could be put back.`,
-  unconfirmed: (endpointID: string) =>
-    `Endpoint ${endpointID} may still exist at the service: its Compute lost the operator's finalizer, as with kubectl replace, before the deletion was confirmed. Delete it there if it is not needed.`,
-  unreached: (idOrName: string) =>
-    `Endpoint ${idOrName} may still exist at the service, which could not be reached since its Compute was replaced and deleted. Delete it there.`,
-  perhaps: (endpointIDs: readonly string[]) =>
-    `A create without a reply may have created one of these endpoints, and its Compute was replaced and deleted since. The service shows no names to tell which, so check them and delete the one that is not needed: ${endpointIDs.join(", ")}.`,
-};
+/** An object that lost the finalizer by a person's hand, and was deleted at once. */
+export const leftBehind = (idOrName: string): string =>
+  `The Compute was deleted without the operator's finalizer, so its endpoint is kept. Delete it at the service if it is not needed: ${idOrName}.`;
 
 export const secretUpdated = {
   password: (role: string, name: string) =>

@@ -1,0 +1,80 @@
+import type { Compute, WriteRecord } from "../../resources/compute.ts";
+import { timestamp } from "../../resources/conditions-of.ts";
+import { finalizers } from "../../resources/names.ts";
+import { hasFormerNotes } from "../observe/former-marks.ts";
+import { generationOf, hasFinalizer } from "../observe/observation.ts";
+import { after, type Outcome, shown } from "../outcome.ts";
+import { identityOf, type WriteAction } from "../plan/action.ts";
+import { isSameRecord, nextRecord } from "../record.ts";
+import { conditionsOf } from "../status/conditions.ts";
+import { outdatedCRD } from "../status/messages/conditions.ts";
+import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import { withoutFormerNotes } from "./former-notes.ts";
+import { noted, patchOf } from "./patch-metadata.ts";
+
+/** An API server that drops the record is asked again after this long, in milliseconds. */
+const outdatedAgainMs = 3_600_000;
+
+/** The requests that are recorded, and what of the record follows from them. */
+type Fields = Omit<WriteRecord, "uid" | "n" | "by" | "since" | "through">;
+
+export interface RecordedWrite extends Fields {
+  /** The message of reason Creating, if the status shows that from now on. */
+  creating?: string;
+  /** The request makes or takes over an endpoint: a deletion has to wait for it. */
+  holds?: true;
+  /** The request disables the endpoint: the status notes that this operator did. */
+  disables?: boolean;
+}
+
+/**
+ * Writes the record, then the finalizer: a request leaves only after answers that show both, so that the next term
+ * knows that it may have been sent. Nothing is patched where both stand already, as after a refusal. `undefined`: the
+ * API server dropped the record.
+ */
+export async function writeRecord(
+  { creating, holds, disables, ...fields }: RecordedWrite,
+  context: ExecuteContext,
+  { client }: ServiceAccess,
+): Promise<Compute | undefined> {
+  const { compute, cluster, clock, state } = context;
+  const { write } = state.known;
+  const since = timestamp(clock.now());
+  const record = nextRecord(
+    compute,
+    { write, term: state.term, since },
+    { ...fields, through: client.account.baseURL },
+  );
+  state.recording(record);
+  let latest = compute;
+  const isNoted = disables !== true || compute.status.disabledByUs === true;
+  if (!isSameRecord(compute.status.pendingWrite, record) || !isNoted) {
+    const status = {
+      ...compute.status,
+      pendingWrite: record,
+      ...(disables === true ? { disabledByUs: true } : {}),
+      ...(creating === undefined ? {} : creatingStatus(creating, context)),
+    };
+    const patch = patchOf(compute).setStatus(status);
+    latest = await noted(cluster, patch, compute, { subresource: "status" });
+  }
+  if (holds === true && (!hasFinalizer(latest) || hasFormerNotes(latest))) {
+    latest = await noted(cluster, withoutFormerNotes(patchOf(latest).addFinalizer(finalizers.endpoint)), latest);
+    if (!hasFinalizer(latest)) return undefined;
+  }
+  return isSameRecord(latest.status.pendingWrite, record) ? latest : undefined;
+}
+
+function creatingStatus(message: string, { compute, clock }: ExecuteContext): Partial<Compute["status"]> {
+  const conditions = conditionsOf(compute, "Creating", message, { now: clock.now(), compared: false });
+  return { conditions, state: "Creating" };
+}
+
+/** The definition of Compute is older than the operator: nothing is sent, and a person is told. */
+export function outdated(action: WriteAction, { compute, state, clock }: ExecuteContext): Outcome {
+  const write = identityOf(action, generationOf(compute));
+  const failure = { write, reason: "Rejected", message: outdatedCRD, failures: 0 } as const;
+  state.failed(failure, outdatedAgainMs, clock.monotonic());
+  const events = [{ type: "Warning", reason: "Rejected", message: outdatedCRD }] as const;
+  return shown(compute, "Rejected", outdatedCRD, { requeue: after(outdatedAgainMs), events });
+}

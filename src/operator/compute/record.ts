@@ -1,0 +1,273 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import { hasUnreadableName } from "../../api/endpoint.ts";
+import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
+import { uidOfMarker } from "../resources/signature.ts";
+import { holderOf } from "./observe/claims.ts";
+import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
+import { hasFinalizer, mostLagMs, type Observation, shownReason } from "./observe/observation.ts";
+import { endpointNamedBy } from "./observe/ownership.ts";
+
+// The record of a write: `status.pendingWrite`, written before the request is sent, one at a time.
+//
+// Expected flow: record and `Creating` in one status patch, finalizer, POST, link. The record is open from the moment
+// when the request leaves, or from when this term first sees a record that it does not remember as its own. It closes
+// with a list that shows the endpoint, or is settled by a list that began so late that nothing can arrive any more.
+// While it is open nothing else is created, taken over, adopted or moved.
+//
+//   own endpoint listed | list began after opening  | nameless candidate | -> the record
+//   the answered one    | any                       | any                | closes
+//   any other of ours   | 10 s or more              | any                | closes
+//   any other of ours   | less                      | any                | stays open; the endpoint is linked
+//   none                | settle time + 10 s        | none               | settled: the request made nothing
+//   none                | settle time + 10 s        | one or more        | stays open: a name or a person decides
+//   none                | less                      | any                | stays open
+//
+// Assumptions: a request takes effect within `--create-settle`; a list lags at most `mostLagMs` and shows one moment.
+
+/** What this term remembers of the record. Times on the monotonic clock, in milliseconds. */
+export interface RememberedWrite {
+  record: WriteRecord;
+  /** `unsent`: nothing of it can take effect, since it never left or was refused: the next attempt uses it again. */
+  phase: "unsent" | "open" | "closed";
+  /** When it opened; without meaning unless it is open. */
+  openedAt: number;
+  /** The endpoint that the request was answered with. */
+  answered?: string;
+  /** Candidates without a name: the start of the first list that showed one beside a newer signature. */
+  nameless: ReadonlyMap<string, number>;
+}
+
+/** A candidate that stays nameless for this long, in milliseconds, beside newer signatures is not what was sent. */
+const staysNamelessMs = 60_000;
+
+const none: ReadonlyMap<string, number> = new Map();
+
+/** The record that an object shows: that of its status, else a mark that 0.1.0 left. */
+export function recordIn(compute: Compute): WriteRecord | undefined {
+  const { pendingWrite } = compute.status;
+  if (pendingWrite !== undefined) return pendingWrite.uid === compute.metadata.uid ? pendingWrite : undefined;
+  return formerRecord(compute, formerMarksOf(compute));
+}
+
+/** The branch of 0.1.0 for a create of which it had lost the branch. */
+const unknownBranch = "?";
+
+function formerRecord(compute: Compute, { create, takeover }: FormerMarks): WriteRecord | undefined {
+  const { uid } = compute.metadata;
+  const shared = { uid, n: 0, by: "0.1.0", since: create?.since ?? "" };
+  if (create !== undefined) {
+    const branchID = [unknownBranch, ""].includes(create.branchID) ? branchIDOf(compute) : create.branchID;
+    return { ...shared, operation: "create", branchID, through: create.through };
+  }
+  if (takeover === undefined) return undefined;
+  const { endpointID, through } = takeover;
+  return { ...shared, operation: "takeover", branchID: branchIDOf(compute), endpointID, through };
+}
+
+export function isSameRecord(a: WriteRecord | undefined, b: WriteRecord | undefined): boolean {
+  return a?.n === b?.n && a?.by === b?.by;
+}
+
+/**
+ * What is remembered once a version of the object is seen, also without a list. A record that is not remembered opens
+ * now; one that vanished stays, and is written again; our finalizer on an empty status shows that one was wiped.
+ */
+export function afterSight(
+  write: RememberedWrite | undefined,
+  compute: Compute,
+  now: number,
+): RememberedWrite | undefined {
+  const shown = recordIn(compute);
+  if (shown !== undefined) {
+    const isRemembered = write !== undefined && isRememberedAs(write.record, shown);
+    return isRemembered ? write : { record: shown, phase: "open", openedAt: now, nameless: none };
+  }
+  if (write?.phase === "open") return { ...write, record: { ...write.record, by: "unknown" } };
+  if (!hasFinalizer(compute) || (compute.status.conditions ?? []).length > 0) return write;
+  // Where it was sent is not known: any list counts.
+  const place = { branchID: branchIDOf(compute), through: "" };
+  const n = (write?.record.n ?? 0) + 1;
+  const record: WriteRecord = { uid: compute.metadata.uid, n, by: "unknown", operation: "create", since: "", ...place };
+  return { record, phase: "open", openedAt: now, nameless: none };
+}
+
+/** An older record of the same term counts too: a version from before the last patch may be seen late. */
+function isRememberedAs(own: WriteRecord, shown: WriteRecord): boolean {
+  return own.by === shown.by && shown.n <= own.n;
+}
+
+/** A record for the next request: one that was never sent, or was refused, is used again where it fits. */
+export function nextRecord(
+  compute: Compute,
+  { write, term, since }: { write: RememberedWrite | undefined; term: string; since: string },
+  fields: Omit<WriteRecord, "uid" | "n" | "by" | "since">,
+): WriteRecord {
+  const last = write?.record;
+  const isSame =
+    last?.operation === fields.operation &&
+    last.branchID === fields.branchID &&
+    last.through === fields.through &&
+    last.to === fields.to &&
+    last.endpointID === fields.endpointID &&
+    last.value === fields.value;
+  if (last !== undefined && isSame && write?.phase === "unsent" && last.by === term) return last;
+  const n = Math.max(last?.n ?? 0, compute.status.pendingWrite?.n ?? 0) + 1;
+  return { uid: compute.metadata.uid, n, by: term, since, ...fields };
+}
+
+/** The record that every status patch carries. */
+export function carriedBy(write: RememberedWrite | undefined): WriteRecord | undefined {
+  return write === undefined || write.phase === "closed" ? undefined : write.record;
+}
+
+/** The record in question for endpoints: a restart's blocks only another restart. */
+function openWrite(write: RememberedWrite | undefined): RememberedWrite | undefined {
+  return write?.phase === "open" && write.record.operation !== "restart" ? write : undefined;
+}
+
+/** Whether a create, a takeover or a move may still take effect, or has not been seen to. */
+export function isOpen(write: RememberedWrite | undefined): boolean {
+  return openWrite(write) !== undefined;
+}
+
+/** A move that may still take effect; the endpoint is known, so only changes of it wait. */
+export function isMoveOpen(write: RememberedWrite | undefined): boolean {
+  return openWrite(write)?.record.operation === "move";
+}
+
+/** Why a record is still open. */
+export type Opening =
+  /** A request may still take effect: lists that begin in `forMs` milliseconds decide. */
+  | { kind: "waiting"; forMs: number }
+  /** Lists come through another base URL than the request went to. */
+  | { kind: "elsewhere"; through: string }
+  /** Nothing can arrive any more, and endpoints without a name may be what was made. */
+  | { kind: "nameless"; candidates: readonly Endpoint[] };
+
+/** Why a create or a takeover is open; `undefined`: none is, and the next one may be sent. */
+export function openingOf(o: Observation, write: RememberedWrite | undefined): Opening | undefined {
+  const open = openWrite(write);
+  if (open === undefined || open.record.operation === "move") return undefined;
+  if (!isSameService(o, open.record)) return { kind: "elsewhere", through: open.record.through };
+  const forMs = settlesInMs(o, open);
+  if (forMs > 0) return { kind: "waiting", forMs };
+  return { kind: "nameless", candidates: candidatesOf(o, open) };
+}
+
+/** In how many milliseconds a list must begin that settles the record; 0: this one did. */
+export function settlesInMs({ createSettleMs, startedAt, now }: Observation, { openedAt }: RememberedWrite): number {
+  const settlesAt = openedAt + createSettleMs + mostLagMs;
+  return startedAt >= settlesAt ? 0 : Math.max(1000, settlesAt - now);
+}
+
+/** Whether lists come from the service that the request went to, or a person says that it made nothing there. */
+function isSameService({ compute, annotations, baseURL, fingerprint }: Observation, { through }: WriteRecord): boolean {
+  if (through === "" || through === baseURL || through === fingerprint) return true;
+  const isAsked = shownReason(compute) === "CreateUnknown" || annotations.lossConfirmed;
+  return isAsked && annotations.lossConsent !== undefined;
+}
+
+/** What a list of the service concludes for the record. */
+export function afterList(write: RememberedWrite, o: Observation): RememberedWrite {
+  if (write.phase !== "open" || o.laidOver === true) return write;
+  if (!isSameService(o, write.record)) return write;
+  const closed = { ...write, phase: "closed", nameless: none } as const;
+  switch (write.record.operation) {
+    case "restart":
+      return isRestartOver(write, o) ? closed : write;
+    case "move":
+      return hasMoved(write, o) || settlesInMs(o, write) === 0 ? closed : write;
+    default:
+      return isFound(write, o) || isSettled(write, o) ? closed : { ...write, nameless: namelessIn(write, o) };
+  }
+}
+
+/** Rule 9 waits for the value that the annotation asks for; of any other nothing is to be found out once it settled. */
+function isRestartOver(write: RememberedWrite, o: Observation): boolean {
+  const { restartedAt } = o.annotations;
+  const { value } = write.record;
+  const isAsked = restartedAt === value && restartedAt !== o.compute.status.restartedAt;
+  return !isAsked && settlesInMs(o, write) === 0;
+}
+
+function hasMoved({ answered, record: { to } }: RememberedWrite, { links: { link } }: Observation): boolean {
+  return link !== undefined && answered === link.endpoint.id && link.endpoint.branch_id === to;
+}
+
+function isFound({ answered, openedAt }: RememberedWrite, { links: { link }, startedAt }: Observation): boolean {
+  if (link === undefined || (link.proof !== "signature" && link.proof !== "created")) return false;
+  return link.endpoint.id === answered || startedAt >= openedAt + mostLagMs;
+}
+
+function isSettled(write: RememberedWrite, o: Observation): boolean {
+  return settlesInMs(o, write) === 0 && candidatesOf(o, { ...write, nameless: namelessIn(write, o) }).length === 0;
+}
+
+/**
+ * Endpoints that the create may have made, by all but their names: of the type, on the branch of record or spec, not
+ * older than what was there before, nobody's, and not long nameless beside newer signatures.
+ */
+function candidatesOf(o: Observation, write: RememberedWrite): Endpoint[] {
+  const { record, nameless } = write;
+  const { compute, endpoints, claimants, startedAt } = o;
+  if (record.operation !== "create") return [];
+  const branches = [record.branchID, branchIDOf(compute)];
+  const found = endpoints.all.filter((endpoint) => {
+    if (endpoint.type !== compute.spec.type || !branches.includes(endpoint.branch_id)) return false;
+    if (!isNameless(endpoint) || !isSince(endpoint, record.newest)) return false;
+    const firstSeenAt = nameless.get(endpoint.id);
+    if (firstSeenAt !== undefined && startedAt - firstSeenAt >= staysNamelessMs) return false;
+    const holder = holderOf(endpoint, claimants, endpoints);
+    return holder === undefined || holder.metadata.uid === compute.metadata.uid;
+  });
+  // A person who adopts one decides.
+  return found.some((endpoint) => isAdopted(compute, endpoint)) ? [] : found;
+}
+
+function isAdopted(compute: Compute, { id, branch_id }: Endpoint): boolean {
+  const { adopt } = compute.spec;
+  if (adopt === undefined) return false;
+  return endpointNamedBy(compute) === id || ("branchPrimary" in adopt && branch_id === branchIDOf(compute));
+}
+
+/** Since which list each candidate has been nameless beside a signature on another endpoint made since. */
+function namelessIn(write: RememberedWrite, o: Observation): ReadonlyMap<string, number> {
+  const { newest } = write.record;
+  const candidates = candidatesOf(o, { ...write, nameless: none });
+  if (candidates.length === 0) return none;
+  const isNewerSigned = o.endpoints.all.some(
+    (endpoint) => uidOfMarker(endpoint.name) !== undefined && isSince(endpoint, newest),
+  );
+  if (!isNewerSigned) return write.nameless;
+  return new Map(candidates.map(({ id }) => [id, write.nameless.get(id) ?? o.startedAt]));
+}
+
+function isNameless(endpoint: Endpoint): boolean {
+  return endpoint.name === undefined || hasUnreadableName(endpoint);
+}
+
+/** Both times are the service's own; without one of them nothing is excluded. */
+function isSince({ created_at }: Endpoint, newest: string | undefined): boolean {
+  if (created_at === undefined || newest === undefined || newest === "") return true;
+  return Date.parse(created_at) >= Date.parse(newest);
+}
+
+/** The latest `created_at` of a list, by the service's clock. */
+export function newestIn(endpoints: readonly Endpoint[]): string | undefined {
+  return endpoints.reduce<string | undefined>(
+    (newest, { created_at }) => (created_at !== undefined && created_at > (newest ?? "") ? created_at : newest),
+    undefined,
+  );
+}
+
+/** What the answer to a create, takeover, move or restart means for the record. */
+export function afterAnswer(
+  write: RememberedWrite,
+  { kind, endpointID }: { kind: string; endpointID?: string | undefined },
+  now: number,
+): RememberedWrite {
+  // A definite refusal, and a request that never left: nothing of it can take effect.
+  if (kind !== "ok" && kind !== "ambiguous") return { ...write, phase: "unsent" };
+  const open = { ...write, phase: "open", openedAt: now } as const;
+  return kind === "ok" && endpointID !== undefined ? { ...open, answered: endpointID } : open;
+}
