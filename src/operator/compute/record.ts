@@ -212,11 +212,12 @@ function candidatesOf(o: Observation, write: RememberedWrite): Endpoint[] {
   const { compute, endpoints, claimants, startedAt } = o;
   if (record.operation !== "create") return [];
   const branches = [record.branchID, branchIDOf(compute)];
+  const isNewerSigned = showsNewerSignature(o, record);
   const found = endpoints.all.filter((endpoint) => {
     if (endpoint.type !== compute.spec.type || !branches.includes(endpoint.branch_id)) return false;
     if (!isNameless(endpoint) || !isSince(endpoint, record.newest)) return false;
     const firstSeenAt = nameless.get(endpoint.id);
-    if (firstSeenAt !== undefined && startedAt - firstSeenAt >= staysNamelessMs) return false;
+    if (isNewerSigned && firstSeenAt !== undefined && startedAt - firstSeenAt >= staysNamelessMs) return false;
     const holder = holderOf(endpoint, claimants, endpoints);
     return holder === undefined || holder.metadata.uid === compute.metadata.uid;
   });
@@ -232,14 +233,15 @@ function isAdopted(compute: Compute, { id, branch_id }: Endpoint): boolean {
 
 /** Since which list each candidate has been nameless beside a signature on another endpoint made since. */
 function namelessIn(write: RememberedWrite, o: Observation): ReadonlyMap<string, number> {
-  const { newest } = write.record;
   const candidates = candidatesOf(o, { ...write, nameless: none });
   if (candidates.length === 0) return none;
-  const isNewerSigned = o.endpoints.all.some(
-    (endpoint) => uidOfMarker(endpoint.name) !== undefined && isSince(endpoint, newest),
-  );
-  if (!isNewerSigned) return write.nameless;
+  if (!showsNewerSignature(o, write.record)) return write.nameless;
   return new Map(candidates.map(({ id }) => [id, write.nameless.get(id) ?? o.startedAt]));
+}
+
+/** Whether a list shows the name of an endpoint that was made since the create was planned. */
+function showsNewerSignature({ endpoints }: Observation, { newest }: WriteRecord): boolean {
+  return endpoints.all.some((endpoint) => uidOfMarker(endpoint.name) !== undefined && isSince(endpoint, newest));
 }
 
 function isNameless(endpoint: Endpoint): boolean {

@@ -8,7 +8,7 @@ import { compute } from "../../support/builders.ts";
 const now = 10_000;
 const self = compute();
 const requeue = (fields: Partial<ReadonlyState["requeue"]>) => ({ reason: "", count: 0, dueAt: undefined, ...fields });
-const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(0, fields);
+const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(0, "this-term", fields);
 
 describe("a reconcile that is due", () => {
   test("wants a list from when it was due, and is over", () => {

@@ -23,7 +23,7 @@ function after(
   list: InputFields["list"] = {},
 ) {
   const self = compute(fields);
-  const state = new ReconcileState(0, before);
+  const state = new ReconcileState(0, "this-term", before);
   state.listed(observedBy(self, endpoints, list));
   return state.known;
 }
@@ -35,7 +35,7 @@ const since = "2026-01-01T00:00:00Z";
 describe("a list", () => {
   test("proves which endpoint is ours, but for one that only the annotation names", () => {
     const linked = { linked: "ep-one" };
-    expect(after(linked, {}, [madeBy(compute())]).proved).toEqual({ endpointID: "ep-one", proof: "marker" });
+    expect(after(linked, {}, [madeBy(compute())]).proved).toEqual({ endpointID: "ep-one", proof: "signature" });
     expect(after(linked, {}, [endpoint()]).proved).toBeUndefined();
     const before = { endpointID: "ep-one", proof: "adopted" } as const;
     expect(after(linked, { proved: before }, [endpoint()]).proved).toEqual(before);
@@ -71,7 +71,7 @@ describe("a list", () => {
 
 describe("when the endpoint was last known disabled", () => {
   const sent = (disabled: boolean | undefined) => {
-    const state = new ReconcileState(0, { disabledAt: 3 });
+    const state = new ReconcileState(0, "this-term", { disabledAt: 3 });
     const attributes = disabled === undefined ? { pooler_enabled: true } : { disabled };
     const patch = { kind: "patch", endpointID: "ep-one", fields: [], progress: "Updating", corrects: [] } as const;
     state.patched({ ...patch, attributes }, compute(), 5);
@@ -101,7 +101,7 @@ describe("the endpoint that this process created", () => {
   });
 
   test("has the generation that the service accepted, until another endpoint is taken over", () => {
-    const state = new ReconcileState(0);
+    const state = new ReconcileState(0, "this-term");
     state.created("ep-one", "marker", compute({ generation: 3 }), false, 5);
     expect(state.known).toMatchObject({ accepted: { endpointID: "ep-one", generation: 3 }, created });
     state.tookOver();
@@ -110,7 +110,7 @@ describe("the endpoint that this process created", () => {
 });
 
 test("a Compute that comes under this selector is created on a list from after that", () => {
-  const state = new ReconcileState(0);
+  const state = new ReconcileState(0, "this-term");
   state.entered(7);
   expect(state.known).toMatchObject({ enteredAt: 7, firstListAfter: 7 });
 });
@@ -133,7 +133,7 @@ describe("a pending create", () => {
   });
 
   test("has the newest words of its mark", () => {
-    const state = new ReconcileState(0, pending());
+    const state = new ReconcileState(0, "this-term", pending());
     state.saw(annotationsOf(compute(marked({ resent: true }))), now);
     expect(state.known.pendingCreate).toEqual({ since, seenAt: 5, mark: { ...mark, resent: true } });
     state.saw(annotationsOf(compute()), now);
@@ -203,7 +203,7 @@ describe("an accepted PATCH", () => {
 });
 
 test("what the status says was carried out is remembered, and kept where that is wiped", () => {
-  const state = new ReconcileState(0);
+  const state = new ReconcileState(0, "this-term");
   const drift = [{ field: "pooler", ours: "true", theirs: "false" }];
   state.reported(compute({ status: { appliedGeneration: 3, drift } }).status);
   expect(state.known.applied).toEqual({ generation: 3, drift });
@@ -215,7 +215,7 @@ test("what the status says was carried out is remembered, and kept where that is
 
 describe("the list that an answer is laid over", () => {
   test("after the first create may be from before the Compute was first seen, and after a relist may not", () => {
-    const state = new ReconcileState(1000, { firstListAfter: 5 });
+    const state = new ReconcileState(1000, "this-term", { firstListAfter: 5 });
     state.answerLaidOver(1500);
     expect(answersCountAfter(state.known)).toBe(5);
     state.needListAfter(2000);
@@ -223,7 +223,7 @@ describe("the list that an answer is laid over", () => {
   });
 
   test("after a later write is as new as before that write", () => {
-    const state = new ReconcileState(1000, { firstListAfter: 5 });
+    const state = new ReconcileState(1000, "this-term", { firstListAfter: 5 });
     state.needListAfter(1200);
     state.answerLaidOver(1500);
     expect(answersCountAfter(state.known)).toBe(1200);

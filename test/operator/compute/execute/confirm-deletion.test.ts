@@ -13,7 +13,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     if (deleting) acting.cluster.server.handle({ method: "DELETE", path });
     const known = acting.remember({
       missing: { endpointID: "ep-one", firstListWithout: 0, proved: false },
-      proved: { endpointID: proved, proof: "marker" },
+      proved: { endpointID: proved, proof: "signature" },
     });
     return { acting, known, self: acting.compute() };
   }

@@ -164,7 +164,7 @@ describe("a create", () => {
 
 describe("a link", () => {
   const status = { observedGeneration: 1, appliedGeneration: 1, disabledByUs: true, unansweredDisables: 1 };
-  const link = { kind: "link", endpointID: "ep-one", proof: "marker" } as const;
+  const link = { kind: "link", endpointID: "ep-one", proof: "signature" } as const;
   const dropped = { observedGeneration: 1, appliedGeneration: -1 };
   const kept = { ...status, appliedGeneration: -1 };
 

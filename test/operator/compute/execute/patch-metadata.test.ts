@@ -15,7 +15,7 @@ type Link = Extract<MetadataAction, { kind: "link" }>;
 const finalizer = "compute-operator.dev/endpoint";
 /** With annotations and finalizers a patch tests the version only if it is asked to. */
 const whole = { annotations: { a: "b" }, finalizers: ["example.com/other"] };
-const link: Link = { kind: "link", endpointID: "ep-one", proof: "marker", news: "created" };
+const link: Link = { kind: "link", endpointID: "ep-one", proof: "signature", news: "created" };
 
 function mark(acting: Acting): void {
   const path = "/metadata/annotations/compute-operator.dev~1pending-create";
@@ -69,11 +69,11 @@ describe("a link", () => {
   });
 
   test.each<[string, Partial<Link>, object, object]>([
-    ["by its name", { proof: "marker" }, {}, {}],
+    ["by its name", { proof: "signature" }, {}, {}],
     ["by a create of this object", { proof: "created" }, {}, { created: true }],
     ["by its id", { proof: "adopted", news: "adopted" }, { adopt: { endpointID: "ep-one" } }, {}],
     ["as the primary", { proof: "adopted", news: "adopted" }, { adopt: { branchPrimary: true } }, { adopted: true }],
-    ["by its name, also where it adopts the primary", { proof: "marker" }, { adopt: { branchPrimary: true } }, {}],
+    ["by its name, also where it adopts the primary", { proof: "signature" }, { adopt: { branchPrimary: true } }, {}],
   ])("to an endpoint that is ours %s is recorded where nothing else would tell", async (_, action, spec, noted) => {
     const acting = new Acting();
     const { metadata } = acting.stored({ metadata: whole, spec });

@@ -48,7 +48,7 @@ describe("of a create is remembered", () => {
     await acting.cluster.clock.advance(700);
     const outcome = await send();
     expect(known).toMatchObject({
-      proved: { endpointID: "ep-new", proof: "marker" },
+      proved: { endpointID: "ep-new", proof: "signature" },
       applied: { generation: 1, drift: [] },
       listsCountAfter: 700,
     });

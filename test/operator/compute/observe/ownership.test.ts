@@ -76,7 +76,7 @@ describe("which endpoint a Compute is linked to", () => {
 
   test("is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {
     const mine = madeBy(compute(), { id: "ep-mine" });
-    expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "marker" });
+    expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "signature" });
     expect(links(compute({ linked: "ep-one" }), endpoint(), mine)).toMatchObject({ id: "ep-mine", duplicates: [] });
   });
 
@@ -86,7 +86,7 @@ describe("which endpoint a Compute is linked to", () => {
       link: undefined,
       missing: "ep-one",
       duplicates: [],
-      replacements: [{ endpoint: other, proof: "marker" }],
+      replacements: [{ endpoint: other, proof: "signature" }],
     });
   });
 
@@ -119,7 +119,7 @@ describe("which endpoint a Compute is linked to", () => {
 });
 
 describe("finalizer and link", () => {
-  const put = { kind: "link", endpointID: "ep-one", proof: "marker", news: "none" };
+  const put = { kind: "link", endpointID: "ep-one", proof: "signature", news: "none" };
 
   test.each([
     ["both were dropped by kubectl replace", { status: { endpointID: "ep-one" }, guarded: false }],

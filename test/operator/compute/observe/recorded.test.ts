@@ -21,7 +21,7 @@ describe("what a Compute owns", () => {
   test("is what its own note says, and what carries its name", () => {
     const self = compute({ annotations: { createdEndpoint: createdNote("ep-one") } });
     expect(ownershipOf(self, listed(endpoint(), two))).toMatchObject({
-      link: { endpoint: two, proof: "marker" },
+      link: { endpoint: two, proof: "signature" },
       duplicates: [endpoint()],
     });
   });

@@ -34,7 +34,7 @@ function planned(
 ) {
   const endpoints = self.status.endpointID === undefined ? [] : [madeBy(self, { branch_id: branch })];
   const observed = { ...observedBy(self, endpoints), ...(comesTo === undefined ? {} : { named: comesTo }) };
-  return plan(observed, new ReconcileState(0, state).known);
+  return plan(observed, new ReconcileState(0, "this-term", state).known);
 }
 
 describe("before there is an endpoint", () => {
@@ -107,7 +107,7 @@ describe("a create whose outcome is not known", () => {
   test("is linked on the branch that it was sent to, and moved afterwards", () => {
     const self = unlinked({ annotations, status: { resolvedBranch: { name: "main", id: next } } });
     const observed = observedBy(self, [madeBy(self, { id: "ep-late", branch_id: old })]);
-    const action = plan({ ...observed, named: listed([next]) }, new ReconcileState(0).known);
+    const action = plan({ ...observed, named: listed([next]) }, new ReconcileState(0, "this-term").known);
     expect(action).toMatchObject({ kind: "link", endpointID: "ep-late" });
   });
 });
@@ -149,7 +149,7 @@ describe("a name that has gone to another branch", () => {
   test("does not hold up other changes, until it is followed", () => {
     const self = named({ spec: { computeUnits: { min: 2, max: 2 }, driftPolicy: "Correct" } });
     const at = madeBy(self, { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 });
-    const action = plan({ ...observedBy(self, [at]), named: listed([next], 0) }, new ReconcileState(0).known);
+    const action = plan({ ...observedBy(self, [at]), named: listed([next], 0) }, new ReconcileState(0, "this-term").known);
     expect(action).toMatchObject({ kind: "patch", fields: ["computeUnits.min", "computeUnits.max"] });
   });
 
@@ -163,7 +163,7 @@ describe("a name that has gone to another branch", () => {
       tries: 0,
     };
     const self = named({ status: { resolvedBranch: { name: "main", id: next } } });
-    const state = new ReconcileState(0, { patched });
+    const state = new ReconcileState(0, "this-term", { patched });
     const observed = { ...observedBy(self, [madeBy(self, { branch_id: "br-third" })]), named: listed([next]) };
     state.listed(observed);
     expect(plan(observed, state.known)).toMatchObject({ kind: "patch", attributes: { branch_id: next } });
@@ -235,7 +235,7 @@ describe("a deletion", () => {
       status: { resolvedBranch: undefined },
       spec: { adopt: { branchPrimary: true } },
     });
-    const action = plan(observedBy(self, [endpoint({ branch_id: old })]), new ReconcileState(0).known);
+    const action = plan(observedBy(self, [endpoint({ branch_id: old })]), new ReconcileState(0, "this-term").known);
     expect(action).toMatchObject({ kind: "release" });
   });
 });

@@ -43,7 +43,7 @@ describe("spec.adopt.former", () => {
 
   test("links it once a list shows our signature", () => {
     const action = planned({ endpoints: [endpoint({ name: ours })] });
-    expect(action).toEqual({ kind: "link", endpointID: "ep-one", proof: "marker", news: "former" });
+    expect(action).toEqual({ kind: "link", endpointID: "ep-one", proof: "signature", news: "former" });
   });
 
   test("waits for lists that lag behind the PATCH, and sends it again only later", () => {
@@ -250,7 +250,7 @@ describe("a linked endpoint", () => {
   test("that bears one in the first list since its create is a Conflict too: the answer proved it ours", () => {
     const of = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: linked(), ...fields }));
     const conflict = { kind: "blocked", reason: "Conflict", ownedByOther: true };
-    const state = { proved: { endpointID: "ep-one", proof: "marker" } } as const;
+    const state = { proved: { endpointID: "ep-one", proof: "signature" } } as const;
     expect(of({ endpoints: [formers()], state })).toMatchObject(conflict);
     expect(of({ endpoints: [formers()] })).not.toMatchObject(conflict);
     const adopted = { proved: { endpointID: "ep-one", proof: "adopted" } } as const;

@@ -84,7 +84,7 @@ describe("an endpoint that a list lacks", () => {
     ["that a status recorded through another key is not", "there", { reason: "MassLoss" }],
   ])("%s", (_, observedThrough, action) => {
     const self = linked({ status: { endpointID: "ep-one", observedThrough } });
-    const state = { proved: { endpointID: "ep-one", proof: "marker" } } as const;
+    const state = { proved: { endpointID: "ep-one", proof: "signature" } } as const;
     expect(plan(...input({ compute: self, state }))).toMatchObject(action);
   });
 
@@ -93,7 +93,7 @@ describe("an endpoint that a list lacks", () => {
     const stepFor = (state: object) => plan(...input({ compute: linked(), endpoints, state }));
     expect(stepFor({})).toMatchObject({ kind: "noop" });
     expect(stepFor(missing(10_000))).toEqual({ kind: "confirmDeletion", endpointID: "ep-one", after: "lost" });
-    expect(stepFor(proved)).toEqual({ kind: "link", endpointID: "ep-other", proof: "marker", news: "created" });
+    expect(stepFor(proved)).toEqual({ kind: "link", endpointID: "ep-other", proof: "signature", news: "created" });
   });
 
   test("gives its place to none while it is paused, and takes the others along when it is deleted", () => {

@@ -202,7 +202,7 @@ describe("the order of the rules", () => {
     expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toEqual({
       kind: "link",
       endpointID: "ep-one",
-      proof: "marker",
+      proof: "signature",
       news: "none",
     });
   });
@@ -279,7 +279,7 @@ test("a mark of a pending create is taken away with the link it led to", () => {
   expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual({
     kind: "link",
     endpointID: "ep-one",
-    proof: "marker",
+    proof: "signature",
     news: "created",
   });
 });
@@ -291,7 +291,7 @@ test.each([
   const self = compute({ spec, status: { observedThrough } });
   expect(plan(...input({ compute: self, endpoints: [madeBy(self)], fleet: "3f2a91bc" }))).toMatchObject({
     kind: "link",
-    proof: "marker",
+    proof: "signature",
     news: "none",
   });
 });
