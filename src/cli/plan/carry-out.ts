@@ -73,18 +73,15 @@ export interface DryRun {
 }
 
 /** Plans as the operator would, until an action concerns the service or nothing is left to do. */
-export async function dryRun(
-  inventory: Inventory,
-  tracked: Tracked,
-  clock: Clock,
-): Promise<DryRun> {
+export async function dryRun(inventory: Inventory, tracked: Tracked, clock: Clock): Promise<DryRun> {
   let adopted = false;
   for (;;) {
     const observed = inventory.observe(tracked);
     const first = plan(observed, tracked.state.known);
     // The operator goes on after the event with this warning; here the create's line shows it.
     const warnsOf = first.kind === "wait" ? first.warnsOf : undefined;
-    const action = warnsOf === undefined ? first : plan(observed, { ...tracked.state.known, told: { formers: warnsOf } });
+    const action =
+      warnsOf === undefined ? first : plan(observed, { ...tracked.state.known, told: { formers: warnsOf } });
     if (!isInMemory(action) && !isToBeSigned(action, observed, tracked, inventory.beside)) {
       const next = leftToOperator(action, observed, inventory.beside);
       const warning = first.kind === "wait" && next.kind === "create" ? { warning: first.message } : {};

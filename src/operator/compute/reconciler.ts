@@ -95,7 +95,7 @@ export class ComputeReconciler {
     const state = this.#states.get(uid);
     this.#forget(uid);
     if (state === undefined || state.known.released === true || last.spec.deletionPolicy === "Retain") return;
-    const endpointID = annotationsOf(last).recordedID ?? state.known.write?.answered;
+    const endpointID = annotationsOf(last).recordedID ?? state.known.write?.made;
     const isOpen = state.known.write?.phase === "open";
     if (endpointID === undefined && !isOpen) return;
     const left = endpointID ?? signatureOf(last, this.#options.fleet);

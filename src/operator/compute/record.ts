@@ -2,6 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { hasUnreadableName } from "../../api/endpoint.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { uidOfMarker } from "../resources/signature.ts";
+import { recordedID } from "./observe/annotations.ts";
 import { holderOf } from "./observe/claims.ts";
 import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
 import { hasFinalizer, mostLagMs, type Observation, shownReason } from "./observe/observation.ts";
@@ -31,8 +32,8 @@ export interface RememberedWrite {
   phase: "unsent" | "open" | "closed";
   /** When it opened; without meaning unless it is open. */
   openedAt: number;
-  /** The endpoint that the request was answered with. */
-  answered?: string;
+  /** The endpoint that the request made or changed: as its answer says, or as a list showed since. */
+  made?: string;
   /** Candidates without a name: the start of the first list that showed one beside a newer signature. */
   nameless: ReadonlyMap<string, number>;
 }
@@ -116,8 +117,15 @@ export function nextRecord(
 }
 
 /** The record that every status patch carries. */
-export function carriedBy(write: RememberedWrite | undefined): WriteRecord | undefined {
-  return write === undefined || write.phase === "closed" ? undefined : write.record;
+export function carriedBy(write: RememberedWrite | undefined, compute: Compute): WriteRecord | undefined {
+  if (write === undefined || (write.phase === "closed" && isNamed(write, compute))) return undefined;
+  return write.record;
+}
+
+/** Whether the object names what the request made: until then the record alone shows that there is something. */
+function isNamed({ made, record }: RememberedWrite, compute: Compute): boolean {
+  if (made === undefined || record.operation === "move" || record.operation === "restart") return true;
+  return recordedID(compute) === made || compute.status.gone === made;
 }
 
 /** The record in question for endpoints: a restart's blocks only another restart. */
@@ -161,24 +169,33 @@ export function settlesInMs({ createSettleMs, startedAt, now }: Observation, { o
 }
 
 /** Whether lists come from the service that the request went to, or a person says that it made nothing there. */
-function isSameService({ compute, annotations, baseURL, fingerprint }: Observation, { through }: WriteRecord): boolean {
-  if (through === "" || through === baseURL || through === fingerprint) return true;
-  const isAsked = shownReason(compute) === "CreateUnknown" || annotations.lossConfirmed;
-  return isAsked && annotations.lossConsent !== undefined;
+function isSameService(o: Observation, { through }: WriteRecord): boolean {
+  const { baseURL, fingerprint } = o;
+  return through === "" || through === baseURL || through === fingerprint || isGivenUp(o);
+}
+
+/** A person who saw the condition says that the request made nothing. */
+function isGivenUp({ compute, annotations: { lossConsent, lossConfirmed } }: Observation): boolean {
+  return lossConfirmed || (lossConsent !== undefined && shownReason(compute) === "CreateUnknown");
 }
 
 /** What a list of the service concludes for the record. */
 export function afterList(write: RememberedWrite, o: Observation): RememberedWrite {
-  if (write.phase !== "open" || o.laidOver === true) return write;
-  if (!isSameService(o, write.record)) return write;
+  if (write.phase === "closed" || o.laidOver === true) return write;
   const closed = { ...write, phase: "closed", nameless: none } as const;
+  // What was refused is not needed any more once there is an endpoint.
+  if (write.phase === "unsent") return ownIn(o) === undefined ? write : closed;
+  if (!isSameService(o, write.record)) return write;
   switch (write.record.operation) {
     case "restart":
       return isRestartOver(write, o) ? closed : write;
     case "move":
       return hasMoved(write, o) || settlesInMs(o, write) === 0 ? closed : write;
-    default:
-      return isFound(write, o) || isSettled(write, o) ? closed : { ...write, nameless: namelessIn(write, o) };
+    default: {
+      const made = foundIn(write, o);
+      if (made !== undefined) return { ...closed, made };
+      return isSettled(write, o) ? closed : { ...write, nameless: namelessIn(write, o) };
+    }
   }
 }
 
@@ -190,17 +207,23 @@ function isRestartOver(write: RememberedWrite, o: Observation): boolean {
   return !isAsked && settlesInMs(o, write) === 0;
 }
 
-function hasMoved({ answered, record: { to } }: RememberedWrite, { links: { link } }: Observation): boolean {
-  return link !== undefined && answered === link.endpoint.id && link.endpoint.branch_id === to;
+function hasMoved({ made, record: { to } }: RememberedWrite, { links: { link } }: Observation): boolean {
+  return link !== undefined && made === link.endpoint.id && link.endpoint.branch_id === to;
 }
 
-function isFound({ answered, openedAt }: RememberedWrite, { links: { link }, startedAt }: Observation): boolean {
-  if (link === undefined || (link.proof !== "signature" && link.proof !== "created")) return false;
-  return link.endpoint.id === answered || startedAt >= openedAt + mostLagMs;
+/** Our own endpoint as the list shows it, if that closes the record. */
+function foundIn({ made, openedAt }: RememberedWrite, o: Observation): string | undefined {
+  const own = ownIn(o);
+  return own !== undefined && (own === made || o.startedAt >= openedAt + mostLagMs) ? own : undefined;
+}
+
+function ownIn({ links: { link } }: Observation): string | undefined {
+  return link?.proof === "signature" || link?.proof === "created" ? link.endpoint.id : undefined;
 }
 
 function isSettled(write: RememberedWrite, o: Observation): boolean {
-  return settlesInMs(o, write) === 0 && candidatesOf(o, { ...write, nameless: namelessIn(write, o) }).length === 0;
+  if (settlesInMs(o, write) > 0) return false;
+  return isGivenUp(o) || candidatesOf(o, { ...write, nameless: namelessIn(write, o) }).length === 0;
 }
 
 /**
@@ -271,5 +294,5 @@ export function afterAnswer(
   // A definite refusal, and a request that never left: nothing of it can take effect.
   if (kind !== "ok" && kind !== "ambiguous") return { ...write, phase: "unsent" };
   const open = { ...write, phase: "open", openedAt: now } as const;
-  return kind === "ok" && endpointID !== undefined ? { ...open, answered: endpointID } : open;
+  return kind === "ok" && endpointID !== undefined ? { ...open, made: endpointID } : open;
 }

@@ -143,6 +143,12 @@ export class ReconcileState {
     if (write !== undefined) this.#known.write = afterAnswer(write, answer, now);
   }
 
+  /** This endpoint of ours is linked in place of what the record made. */
+  linked(endpointID: string): void {
+    const { write } = this.#known;
+    if (write?.made !== undefined && write.phase === "closed") this.#known.write = { ...write, made: endpointID };
+  }
+
   /** Nothing is open of the record any more. */
   closed(): void {
     const { write } = this.#known;
@@ -207,7 +213,7 @@ export class ReconcileState {
     if (after === "deleted") {
       this.#delete(endpointID, { proved: true });
       // It existed, so the request that made it can make nothing more.
-      if (known.write?.answered === endpointID) this.closed();
+      if (known.write?.made === endpointID) this.closed();
     } else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
   }
 

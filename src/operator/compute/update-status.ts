@@ -10,7 +10,7 @@ import { generationOf, isBeingDeleted, type Observation, type Observed, shownRea
 import { proofOf } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
-import { carriedBy } from "./record.ts";
+import { carriedBy, isOpen } from "./record.ts";
 import type { ReadonlyState } from "./remembered.ts";
 import type { ReconcileState } from "./state.ts";
 import { mayWait, withHeld } from "./status/held.ts";
@@ -94,11 +94,12 @@ function statusAfter(
     answers: list !== undefined && !secret.unchecked && reconcileRequestedAt === o.annotations.reconcileRequestedAt,
     lossOver:
       list !== undefined &&
+      !isOpen(known.write) &&
       (endpoint !== undefined || list.links.missing === undefined) &&
       confirmLoss === o.annotations.confirmLoss,
     compared: isAsDeclared(outcome, o, comparison),
     proof: endpoint === undefined ? "none" : proofOf(outcome.compute, endpoint),
-    record: carriedBy(known.write),
+    record: carriedBy(known.write, outcome.compute),
     clearsDisabling: list !== undefined && clearsDisabling(list, known),
     operations: list?.operations ?? [],
     restarted: known.handled.restartedAt,

@@ -74,10 +74,7 @@ export class Finalizers {
         await this.#addFinalizer(kindOf(connection), connection);
         if (secret !== undefined && !isOfCluster(connection)) await this.#addFinalizer(secretKind, secret);
       }
-    } else if (
-      hasFinalizer(connection) &&
-      (await this.#provedUnused(connection))
-    ) {
+    } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
       // The Secret first: after a crash in between, the connection is still there and is reconciled again.
       await this.releaseSecrets(namespace, { gone: connection.metadata.uid });
       await this.#removeFinalizer(kindOf(connection), connection);

@@ -48,7 +48,10 @@ export interface ManagerOptions extends RuntimePorts {
 
 /** A name that no other term of leadership has. */
 function termName(random: () => number): string {
-  const digits = () => Math.floor(random() * 0x1_0000_0000).toString(16).padStart(8, "0");
+  const digits = () =>
+    Math.floor(random() * 0x1_0000_0000)
+      .toString(16)
+      .padStart(8, "0");
   return digits() + digits();
 }
 
@@ -224,7 +227,10 @@ export class Manager {
       signal: this.#stop.signal,
       term: termName(random),
       onLeftBehind: ({ metadata: { namespace, name } }, endpoint) => {
-        log.warn({ namespace, name, endpoint }, "a Compute was deleted without its finalizer, and its endpoint is kept");
+        log.warn(
+          { namespace, name, endpoint },
+          "a Compute was deleted without its finalizer, and its endpoint is kept",
+        );
       },
       onStep: (action, compute, outcome) => {
         this.#options.tracer.decided(action.kind);

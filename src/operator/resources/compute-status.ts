@@ -53,7 +53,9 @@ const drift = z.object({
 const proof = z.object({
   uid: z.string().describe("The Compute's uid."),
   endpointID: z.string().describe("The service's id of the endpoint."),
-  by: z.string().describe("signature: a list showed its name; created: it answered a create; adopted: spec.adopt named it."),
+  by: z
+    .string()
+    .describe("signature: a list showed its name; created: it answered a create; adopted: spec.adopt named it."),
 });
 
 const pendingWrite = z.object({
@@ -149,7 +151,9 @@ export const computeStatus = z.object({
   pendingWrite: pendingWrite
     .optional()
     .describe("The one record of a write whose outcome may not be known; written before the request is sent."),
-  gone: optionalText("The endpoint that was last proved gone: an annotation endpoint-id that still names it counts as none."),
+  gone: optionalText(
+    "The endpoint that was last proved gone: an annotation endpoint-id that still names it counts as none.",
+  ),
   lossDoubted: optionalFlag(
     "true after MassLoss until the endpoint is seen again or a person confirms the loss, whatever reason is shown in between.",
   ),

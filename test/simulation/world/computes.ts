@@ -72,23 +72,32 @@ export function conditionOf(
     : undefined;
 }
 
-/** What a mark names that was put back after a person dropped it, where nothing tells where the create was sent. */
-export const unknownBranch = "?";
-
-/** The mark of a create of this very Compute: one with another uid was copied. */
-export function createMarkOf(compute: KubeObject): { since: unknown; branchID: unknown; resent: unknown } | undefined {
-  const text = annotationOf(compute, "pending-create");
-  if (text?.includes(compute.metadata.uid) !== true) return undefined;
-  const mark: unknown = JSON.parse(text);
-  if (!isJsonObject(mark)) return undefined;
-  const { since, branchID, resent } = mark;
-  return { since, branchID, resent };
+/** The record of a write of this very Compute. */
+export function recordOf(compute: KubeObject): Record<string, unknown> | undefined {
+  const record = statusOf(compute)["pendingWrite"];
+  return isJsonObject(record) && record["uid"] === compute.metadata.uid ? record : undefined;
 }
 
-/** The endpoint that a Compute is recorded to be linked to. */
+/** The record of a create whose outcome the status does not say yet. */
+export function createRecordOf(compute: KubeObject): { identity: string; branchID: unknown } | undefined {
+  const record = recordOf(compute);
+  if (record?.["operation"] !== "create") return undefined;
+  return { identity: `${String(record["n"])} ${String(record["by"])}`, branchID: record["branchID"] };
+}
+
+/** The endpoint that the status proves the Compute's own, and by what. */
+export function proofOf(compute: KubeObject): { endpointID: unknown; by: unknown } | undefined {
+  const proof = statusOf(compute)["proof"];
+  if (!isJsonObject(proof) || proof["uid"] !== compute.metadata.uid) return undefined;
+  return { endpointID: proof["endpointID"], by: proof["by"] };
+}
+
+/** The endpoint that a Compute is recorded to be linked to, unless it is proved gone. */
 export function linkedID(compute: KubeObject): string | undefined {
-  const id = annotationOf(compute, "endpoint-id") ?? statusOf(compute)["endpointID"];
-  return typeof id === "string" && id !== "" ? id : undefined;
+  const { endpointID, gone } = statusOf(compute);
+  const linked = annotationOf(compute, "endpoint-id");
+  const id = linked === undefined || linked === gone ? endpointID : linked;
+  return typeof id === "string" && id !== "" && id !== gone ? id : undefined;
 }
 
 /** Whether `spec.adopt` names this endpoint. */

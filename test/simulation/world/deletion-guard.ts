@@ -124,7 +124,6 @@ export class DeletionGuard {
       return;
     }
     if (specOf(compute)["deletionPolicy"] === "Retain" || this.#register.uninstalled.has(uid)) return;
-    if (this.#register.replaced.has(uid)) return;
     const own = this.#services.endpoints().filter((endpoint) => uidOfMarker(endpoint.name) === uid);
     for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid) && !this.#unseen(endpoint.id, uid))) {
       this.#report("finalizers", `${process} let ${name} go while its endpoint ${id} stands`);
@@ -135,8 +134,7 @@ export class DeletionGuard {
   #isGivenUp({ id }: StoredEndpoint, uid: string): boolean {
     if (this.#services.isHere(id)) return false;
     const askedAt = this.#register.get(uid)?.askedAt;
-    const asked = askedAt !== undefined && askedAt >= this.#services.firstEditedAt;
-    return asked || this.#register.unmarked.has(uid);
+    return askedAt !== undefined && askedAt >= this.#services.firstEditedAt;
   }
 
   /** The connection and its Secret are needed as long as a Compute uses them. */

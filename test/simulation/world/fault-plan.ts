@@ -236,17 +236,13 @@ export class Weather implements ClusterWeather {
     return this.edges.delay(ms / 2, ms * 2) ?? ms;
   }
 
-  /**
-   * A write that arrives long after it was sent, and at the latest right before `--create-settle` is over: where lists
-   * lag, so much earlier that the list from right after shows it.
-   */
+  /** A write that arrives long after it was sent, and at the latest right before `--create-settle` is over. */
   #heldUp(): ServiceFate {
-    const { latestShare } = this.#options;
-    const createSettleMs = this.#options.createSettleMs - (this.#rates.service.lag > 0 ? this.#rates.mostLagMs : 0);
+    const { latestShare, createSettleMs } = this.#options;
     const arriveMs = this.#between(5000, createSettleMs * 0.9);
     if (!this.edges.chance(0.6)) return { kind: "late", arriveMs };
     const resetMs = this.edges.between(1, 50);
-    this.edges.note(resetMs + this.#options.createSettleMs);
+    this.edges.note(resetMs + createSettleMs);
     return { kind: "late", arriveMs: createSettleMs * latestShare - this.edges.between(1, 50), resetMs };
   }
 

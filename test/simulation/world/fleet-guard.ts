@@ -4,7 +4,7 @@ import type { KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { type Shown, type View, whyNotTakenOver, wrongSigning } from "../fleet/judge.ts";
 import { Witness } from "../fleet/witness.ts";
-import { adopts, annotationOf, signatureIn, signatureOf, specOf } from "./computes.ts";
+import { adopts, proofOf, signatureIn, signatureOf, specOf } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
 import { goodFaithMs, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
@@ -206,7 +206,7 @@ function shown({ id, name, type, branchId }: StoredEndpoint): Shown {
 
 /** Whether `spec.adopt` names the endpoint, or named it when it was taken over: the branch's primary may move since. */
 function wasAdoptedBy(compute: KubeObject, endpoint: StoredEndpoint): boolean {
-  const proof = `${compute.metadata.uid}/${endpoint.id}`;
-  const wasPrimary = specOf(compute)["adopt"] !== undefined && annotationOf(compute, "adopted-endpoint") === proof;
+  const { endpointID, by } = proofOf(compute) ?? {};
+  const wasPrimary = specOf(compute)["adopt"] !== undefined && by === "adopted" && endpointID === endpoint.id;
   return wasPrimary || adopts(compute, endpoint);
 }

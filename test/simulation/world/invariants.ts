@@ -126,9 +126,8 @@ export class Invariants {
     this.#options.promises.carriedOut(write);
   }
 
-  heard(process: string, request: ServiceRequest, { status, retryAfterMs, sentAt, own, body }: HeardAnswer): void {
+  heard(process: string, request: ServiceRequest, { status, retryAfterMs, sentAt, own }: HeardAnswer): void {
     const { method, path, baseURL } = request;
-    this.#options.promises.names.heard(process, baseURL, body, this.#now());
     // A proxy's Retry-After is about the proxy.
     const reported = own && retryAfterMs !== undefined && (status === 429 || status === 503);
     if (reported) this.#budgets.toldToWait(process, accountOf(request), retryAfterMs);

@@ -1,19 +1,7 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { isNameless } from "./branch-names.ts";
-import {
-  adopts,
-  annotationOf,
-  conditionOf,
-  createMarkOf,
-  isDeleting,
-  isOurs,
-  linkedID,
-  specOf,
-  statusOf,
-  uidOfMarker,
-  unknownBranch,
-} from "./computes.ts";
+import { adopts, conditionOf, isDeleting, isOurs, linkedID, recordOf, specOf, statusOf, uidOfMarker } from "./computes.ts";
 
 /** What a judgement is made from, once faults have stopped. */
 export interface Scene {
@@ -60,12 +48,9 @@ function judge(compute: KubeObject, scene: Scene): string[] {
   const endpoint = scene.endpoints.find(({ id }) => id === statusOf(compute)["endpointID"]);
   if (endpoint === undefined) return [`${name} is ready without an endpoint (${said})`];
   if (statusOf(compute)["observedGeneration"] !== generation) return [`${name} is ready for an older generation`];
-  const marks = (["pending-create", "pending-restart", "pending-takeover"] as const).filter((mark) =>
-    isOwnMark(annotationOf(compute, mark), compute),
-  );
-  if (marks.length > 0) return [`${name} is ready and still carries the mark ${marks.join(", ")}`];
-  // What got no answer may take effect for a minute more; then the status is written.
-  if (statusOf(compute)["unansweredDisables"] !== undefined) return [`${name} is ready and counts disables (${said})`];
+  if (statusOf(compute)["pendingWrite"] !== undefined) return [`${name} is ready and still carries a record`];
+  if (statusOf(compute)["disabledByUs"] === true && !endpoint.disabled && specOf(compute)["disabled"] !== true)
+    return [`${name} is ready and enabled, and still notes that its operator disabled it (${said})`];
   const isDrifted = ready.reason === "Drifted";
   if (isDrifted && specOf(compute)["driftPolicy"] !== "Report") return [`${name} corrects and says Drifted (${said})`];
   // What an operator disabled it enables again, once the spec leaves that out.
@@ -75,11 +60,6 @@ function judge(compute: KubeObject, scene: Scene): string[] {
   if (isNameless(compute)) return [`${name} is ready, and no branch has the name that it gives (${said})`];
   const differing = isDrifted ? [] : differences(compute, endpoint, scene.namesShown);
   return differing.map((field) => `${name} is ready and differs in ${field} (${said})`);
-}
-
-/** Whether a mark was set for this very Compute, and not copied with a manifest. */
-function isOwnMark(mark: string | undefined, { metadata }: KubeObject): boolean {
-  return mark?.includes(metadata.uid) === true;
 }
 
 /** Whether the reason that a Compute gives for not being ready is true. */
@@ -164,48 +144,30 @@ function namedBy(compute: KubeObject): unknown {
 }
 
 /**
- * Whether only a person can tell what became of a create: it was sent through another base URL or key; or where names
- * tell nothing, a replica's, or a primary's for which several could be the one. Where it is not known whether names are
- * shown, only what has none is in doubt.
+ * True if only a person can tell what became of a create: it was sent through another base URL; or an endpoint without
+ * a name, of its type, on the branch of record or spec and not older than what the create was planned from, is nobody's.
  */
 export function isUndecidable(
   compute: KubeObject,
-  { computes, endpoints, namesShown }: Scene,
-  sentElsewhere: boolean,
+  { endpoints, namesShown }: Scene,
+  baseURL: string,
   isOthers: (endpointID: string) => boolean,
 ): boolean {
-  const mark = createMarkOf(compute);
-  if (mark === undefined) return false;
-  if (sentElsewhere) return true;
-  const { projectID, branchID, type } = specOf(compute);
-  const listed = endpoints.filter((endpoint) => endpoint.projectId === projectID);
-  if (namesShown && listed.some(({ name }) => name !== undefined)) return false;
-  const places = type === "read_write" ? [mark.branchID] : [mark.branchID, branchID];
-  const candidates = listed.filter(
+  const record = recordOf(compute);
+  if (record === undefined) return false;
+  const { through, branchID, newest } = record;
+  if (through !== "" && through !== baseURL) return true;
+  if (namesShown) return false;
+  const spec = specOf(compute);
+  const since = typeof newest === "string" ? Date.parse(newest) : Number.NEGATIVE_INFINITY;
+  return endpoints.some(
     (endpoint) =>
-      (mark.branchID === unknownBranch || places.includes(endpoint.branchId)) &&
-      endpoint.type === type &&
-      !(namesShown && endpoint.name !== undefined) &&
+      endpoint.projectId === spec["projectID"] &&
+      endpoint.type === spec["type"] &&
+      [branchID, spec["branchID"]].includes(endpoint.branchId) &&
+      endpoint.createdAt >= since - 1000 &&
       !isOthers(endpoint.id),
   );
-  const isAnyone = mark.branchID === unknownBranch || isResentElsewhere(compute, endpoints);
-  if (type === "read_write") return candidates.length > (isAnyone ? 0 : 1);
-  const noted = computes.some((other) => {
-    const made = annotationOf(other, "created-endpoint") === `${other.metadata.uid}/${linkedID(other)}`;
-    return made && listed.some(({ id }) => id === linkedID(other));
-  });
-  return (noted && !namesShown) || candidates.length > 0;
-}
-
-/**
- * Whether a POST that was sent twice made an endpoint that was lost, on a branch that the Compute left since: another
- * primary there may be a stranger's or what the other POST made, and then one on the new branch is one too many.
- */
-function isResentElsewhere(compute: KubeObject, endpoints: readonly StoredEndpoint[]): boolean {
-  const mark = createMarkOf(compute);
-  const linked = linkedID(compute);
-  const isLost = linked !== undefined && !endpoints.some(({ id }) => id === linked);
-  return isLost && mark?.resent === true && mark.branchID !== specOf(compute)["branchID"];
 }
 
 function differences(compute: KubeObject, endpoint: StoredEndpoint, namesShown: boolean): string[] {

@@ -1,20 +1,18 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
-import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { AccessGuard } from "./access-guard.ts";
 import { BranchGuard } from "./branch-names.ts";
-import { adopts, annotationOf, createMarkOf, isOurs, linkedID, markerOf, specOf, uidOfMarker } from "./computes.ts";
+import { annotationOf, isOurs, markerOf, proofOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
 import { DisableHistory } from "./disable-history.ts";
 import { FleetGuard } from "./fleet-guard.ts";
 import { ListGuard } from "./list-guard.ts";
 import { createdElsewhere } from "./mass-loss.ts";
-import { NameHistory } from "./name-history.ts";
 import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
 import { type ClusterWrite, cameAfterAnother, type ServiceWrite, type Violation, wasMadeTooLate } from "./records.ts";
-import { onTheWayMs, Register } from "./register.ts";
+import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
@@ -43,7 +41,6 @@ export class Promises {
   readonly access: AccessGuard;
   readonly fleets: FleetGuard;
   readonly disabled: DisableHistory;
-  readonly names = new NameHistory();
   readonly #clock: Clock;
   readonly #services: Services;
   readonly #namesShown: boolean;
@@ -80,7 +77,7 @@ export class Promises {
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
       (!this.#namesShown && cameAfterAnother(this.#writes, endpointID)) ||
-      (!this.#namesShown && (this.register.unmarked.has(uid) || this.register.unproved.has(uid)));
+      (!this.#namesShown && this.register.unproved.has(uid));
     this.#deletions = new DeletionGuard(
       { clock, services, register: this.register, unseen, access: this.access },
       report,
@@ -90,7 +87,6 @@ export class Promises {
   /** A process begins; `selector` where it takes care of some Computes only. */
   started(process: string, selector: string | undefined): void {
     this.#knowsSince.set(process, this.#clock.monotonic());
-    this.names.started(process);
     if (selector !== undefined) this.shards.started(process, selector);
   }
 
@@ -115,8 +111,7 @@ export class Promises {
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
     if (process !== undefined && after !== undefined) {
-      this.#noteMark(before, after, process);
-      this.#checkAdoption(before, after, process);
+      this.#checkAdoption(before, after);
     }
     this.#branches.computeChanged(before, after);
     if (after !== undefined) {
@@ -177,18 +172,10 @@ export class Promises {
     this.register.claim(made.id, uid);
     const twins = beside.filter(({ name }) => uidOfMarker(name) === uid);
     const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
-    const isForgotten = this.#isForgotten(uid) || this.register.wasLeftToOther(twins, uid);
-    if (twins.length > 1 && !tooLate && !isForgotten) {
+    if (twins.length > 1 && !tooLate && !this.register.wasLeftToOther(twins, uid)) {
       const both = twins.map(({ id }) => id).join(" and ");
       this.report("never twice", `${both} were made for one Compute, ${this.register.nameOf(uid)}`);
     }
-  }
-
-  /** Whether a person dropped the record of the first one, and the term that could restore it ended. */
-  #isForgotten(uid: string): boolean {
-    const noteDropped = !this.#namesShown && this.register.replaced.has(uid);
-    const droppedAt = this.register.unmarked.get(uid) ?? Number.POSITIVE_INFINITY;
-    return noteDropped || [...this.#knowsSince.values()].some((at) => at > droppedAt - onTheWayMs);
   }
 
   clusterWritten(write: ClusterWrite): void {
@@ -232,63 +219,17 @@ export class Promises {
   }
 
   /** An operator links a Compute only to what carries its marker, what it is to adopt, and what it was linked to. */
-  #checkAdoption(before: KubeObject | undefined, after: KubeObject, process: string): void {
+  #checkAdoption(before: KubeObject | undefined, after: KubeObject): void {
+    const { endpointID: proved, by } = proofOf(after) ?? {};
+    if (by === "created" && typeof proved === "string") this.#services.proved(proved, markerOf(after.metadata.uid));
     const { uid, name } = after.metadata;
     const id = annotationOf(after, "endpoint-id");
     if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
     const endpoint = this.#services.endpoints().find((one) => one.id === id);
-    this.#noteUnproved(before, after, id, endpoint);
     if (endpoint === undefined) return;
     if (this.register.hasClaimed(id, uid)) return;
-    const takenForOwn = before !== undefined && this.#isTakenForOwn(before, endpoint, process);
-    if (takenForOwn || isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
+    if (isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
     if (this.fleets.boreLately(endpoint, uid)) return;
     this.report("adoption", `${name} was linked to ${id}, which it was never asked to adopt`);
-  }
-
-  /** Where no name is shown, nothing proves a primary that is linked because it appeared after an unanswered create. */
-  #noteUnproved(before: KubeObject | undefined, after: KubeObject, id: string, endpoint?: StoredEndpoint): void {
-    // Deleted while the link was on its way?
-    if (endpoint === undefined && !this.#services.wasDeletedSince(id, this.#clock.monotonic() - lastLookMs)) return;
-    const pending = before !== undefined && createMarkOf(before) !== undefined;
-    const noted = annotationOf(after, "created-endpoint") === `${after.metadata.uid}/${id}`;
-    if (noted) this.#services.proved(id, markerOf(after.metadata.uid));
-    const type = endpoint === undefined ? specOf(after)["type"] : endpoint.type;
-    if (this.#namesShown || !pending || noted || type !== "read_write") return;
-    this.register.unproved.add(after.metadata.uid);
-    const maker = uidOfMarker(endpoint?.name);
-    if (maker !== undefined) this.register.unproved.add(maker);
-  }
-
-  /** Whether no name tells that an endpoint was made for another Compute, and nobody knows any more, or knows yet. */
-  #isTakenForOwn(compute: KubeObject, endpoint: StoredEndpoint, process: string): boolean {
-    const { id, branchId, type, name = "" } = endpoint;
-    const maker = this.register.get(uidOfMarker(name) ?? "");
-    const taker = markerOf(compute.metadata.uid);
-    const mark = createMarkOf(compute);
-    const fits = mark?.branchID === branchId && type === "read_write" && specOf(compute)["type"] === type;
-    // Until some answer has shown a name, a primary without one may be what the create made.
-    if (this.#namesShown) return fits && endpoint.name === undefined && !this.#knowsNames(compute, id, process);
-    if (maker === undefined || name === taker) return false;
-    // What a Compute that is gone had was let go, and is remembered by nobody.
-    if (linkedID(maker.compute) === id && maker.until === Number.POSITIVE_INFINITY) {
-      // It is linked since this request was sent: that stays its own, and the taker gives it up.
-      return fits && (maker.linkedSince ?? 0) > this.#clock.monotonic() - onTheWayMs;
-    }
-    if (fits) this.#services.swap(id, taker, name);
-    else if (adopts(compute, { id, branchId, type })) this.#services.rename(id, taker);
-    return fits;
-  }
-
-  #noteMark(before: KubeObject | undefined, after: KubeObject, process: string): void {
-    const since = createMarkOf(after)?.since;
-    if (since === undefined || since === (before && createMarkOf(before)?.since)) return;
-    this.names.marked(process, this.#services.baseURL, { uid: after.metadata.uid, since }, this.#clock.monotonic());
-  }
-
-  /** Whether a process knows, or finds in the mark of the create, that the service of an endpoint shows names. */
-  #knowsNames(compute: KubeObject, endpointID: string, process: string): boolean {
-    const mark = { uid: compute.metadata.uid, since: createMarkOf(compute)?.since };
-    return this.names.isKnown(process, this.#services.baseURLOf(endpointID), mark, this.#clock.monotonic());
   }
 }

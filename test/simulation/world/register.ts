@@ -4,11 +4,11 @@ import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import {
   adopts,
   annotationOf,
-  createMarkOf,
   endpointFinalizer,
   isDeleting,
   isOurs,
   linkedID,
+  proofOf,
   specOf,
   statusOf,
   uidOfMarker,
@@ -58,16 +58,7 @@ export class Register {
   /** Computes whose finalizer a person took away: what they leave behind is on that person. */
   readonly letGoByPerson = new Set<string>();
   readonly retained = new Set<string>();
-  /** Computes that a person replaced, which dropped the note of what they had made, and nobody put it back. */
-  readonly replaced = new Set<string>();
-  /** Which note that was. */
-  readonly #dropped = new Map<string, string>();
-  /** When a person last took from a Compute the only record of its endpoint: the mark of its create, or the link. */
-  readonly unmarked = new Map<string, number>();
-  /**
-   * Computes of which nothing proves an endpoint their own, where no names are shown: what appeared on the branch after
-   * a create without a reply was taken for what it had made.
-   */
+  /** Computes from whose status a person took the only proof of their endpoint, at a service that shows no names. */
   readonly unproved = new Set<string>();
   /** Computes that were deleted because their definition was. */
   readonly uninstalled = new Set<string>();
@@ -157,14 +148,8 @@ export class Register {
     const linked = linkedID(compute);
     if (linked !== undefined) this.claim(linked, uid);
     if (hasFinalizer(before) && !hasFinalizer(after) && !byOperator) this.letGoByPerson.add(uid);
-    const [noted, note] = [before, compute].map((one) => one && annotationOf(one, "created-endpoint"));
-    if (note !== undefined && this.#dropped.get(uid) === note) this.replaced.delete(uid);
-    else if (note === undefined && noted !== undefined && !byOperator) {
-      this.replaced.add(uid);
-      this.#dropped.set(uid, noted);
-    }
-    const isDropped = (is: typeof isNoted) => before !== undefined && is(before) && !is(compute);
-    if (!byOperator && [isNotedAlone, isNoted].some(isDropped)) this.unmarked.set(uid, this.#clock.monotonic());
+    const isProved = (one: KubeObject) => proofOf(one)?.by === "created";
+    if (before !== undefined && isProved(before) && !isProved(compute) && !byOperator) this.unproved.add(uid);
     if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }
@@ -176,7 +161,7 @@ export class Register {
   forget(before: number, standing: ReadonlySet<string>): void {
     for (const [uid, { until }] of this.#known) {
       if (until >= before) continue;
-      for (const facts of [this.#known, this.#everToldToAdopt, this.unmarked]) facts.delete(uid);
+      for (const facts of [this.#known, this.#everToldToAdopt]) facts.delete(uid);
     }
     for (const id of this.#claimed.keys()) if (!standing.has(id)) this.#claimed.delete(id);
   }
@@ -195,8 +180,6 @@ export class Register {
     if (through !== earlierThrough) known.throughSince = now;
     if (linkedID(compute) !== linkedID(before)) known.linkedSince = now;
     if (isDeleting(compute)) known.deletingSince ??= now;
-    const mark = createMarkOf(compute);
-    if (mark !== undefined && known.marked?.since !== mark.since) known.marked = { since: mark.since, at: now };
     const confirmed = annotationOf(compute, "confirmLoss");
     if (confirmed !== undefined && confirmed !== annotationOf(before, "confirmLoss")) known.askedAt = now;
     const [labels, earlier] = [compute.metadata.labels ?? {}, before.metadata.labels ?? {}];
@@ -206,17 +189,6 @@ export class Register {
     }
     return known;
   }
-}
-
-/** Whether anything records an endpoint that a Compute has, or may yet have. */
-function isNoted(compute: KubeObject): boolean {
-  return createMarkOf(compute) !== undefined || linkedID(compute) !== undefined;
-}
-
-/** Whether only an annotation records an endpoint that a Compute has, or may yet have. */
-function isNotedAlone(compute: KubeObject): boolean {
-  if (createMarkOf(compute) !== undefined) return true;
-  return statusOf(compute)["endpointID"] === undefined && annotationOf(compute, "endpoint-id") !== undefined;
 }
 
 export function hasFinalizer(compute: KubeObject | undefined): boolean {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
-import { annotationOf, conditionOf, linkedID, statusOf } from "./computes.ts";
+import { annotationOf, conditionOf, linkedID, recordOf, statusOf } from "./computes.ts";
 import type { ClusterWrite, ServiceWrite } from "./records.ts";
 import { onTheWayMs } from "./register.ts";
 import type { Services } from "./services.ts";
@@ -134,10 +134,8 @@ function wasAnswered({ heard, carriedOut }: ServiceWrite): boolean {
   return heard !== undefined && carriedOut?.status === 200;
 }
 
-/**
- * The value that a restart is sent for: of the Compute's own mark, since a person may have asked for another meanwhile.
- */
+/** The value that a recorded restart is sent for: a person may have asked for another meanwhile. */
 function markedValue(compute: KubeObject): string | undefined {
-  const mark = annotationOf(compute, "pending-restart") ?? "";
-  return mark.includes(compute.metadata.uid) ? /"value":"([^"]*)"/.exec(mark)?.[1] : undefined;
+  const { operation, value } = recordOf(compute) ?? {};
+  return operation === "restart" && typeof value === "string" ? value : undefined;
 }

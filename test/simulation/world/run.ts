@@ -2,12 +2,12 @@ import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
 import { onNamedBranch } from "./branch-names.ts";
-import { annotationOf, conditionOf, createMarkOf, linkedID, specOf, uidOfMarker, unknownBranch } from "./computes.ts";
+import { annotationOf, conditionOf, specOf, uidOfMarker } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
 import { perform } from "./perform.ts";
-import { markOf, type Violation } from "./records.ts";
+import { type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
 import { untrueConnections, untruths } from "./status-checker.ts";
 import { type Plant, World } from "./world.ts";
@@ -118,8 +118,7 @@ export async function comeToRest(world: World, onRest: () => void = () => {}): P
 
 function sceneOf({ workload, host, promises, services, strictSpec }: World): Scene {
   const { register } = promises;
-  const unproved = [...register.replaced, ...register.unmarked.keys(), ...register.unproved];
-  const forgotten = strictSpec ? new Set(unproved) : new Set<string>();
+  const forgotten = strictSpec ? new Set(register.unproved) : new Set<string>();
   return {
     computes: workload.computes().map((compute) => onNamedBranch(compute, host)),
     hasBranch: (project, id) => host.hasBranch(project, id),
@@ -170,19 +169,15 @@ function lendAHand(world: World, calmAt: number): void {
     // What Computes that are gone had, an operator knows that was there, and a new leader does not.
     const undecidable = [true, false].some((gone) => {
       const isOthers = (id: string) => world.promises.register.isOthers(id, uid, { gone });
-      return isUndecidable(compute, scene, sentElsewhere(world, uid), isOthers);
+      return isUndecidable(compute, scene, world.services.baseURL, isOthers);
     });
-    if (undecidable) tellOutcome(world, compute);
+    if (undecidable) tellOutcome(world, compute, `calm-${minutes}`);
   }
 }
 
-/**
- * Where no names are shown, what a second create of a Compute made on its branch after the endpoint that it was linked
- * to was lost: rule 2 of the design links no primary then, for it may be a stranger's.
- */
+/** Where no names are shown, what a create of the Compute made on its branch, and nothing proves its own. */
 function lateTwinOf(compute: KubeObject, { endpoints, namesShown }: Scene): StoredEndpoint | undefined {
-  const linked = linkedID(compute);
-  if (namesShown || linked === undefined || endpoints.some(({ id }) => id === linked)) return undefined;
+  if (namesShown) return undefined;
   const { branchID } = specOf(compute);
   const { uid } = compute.metadata;
   return endpoints.find(
@@ -190,23 +185,12 @@ function lateTwinOf(compute: KubeObject, { endpoints, namesShown }: Scene): Stor
   );
 }
 
-/** Whether a pending create was sent, or may have been, with another key or to another service than the present one. */
-function sentElsewhere({ promises, services }: World, uid: string): boolean {
-  const markedAt = promises.register.get(uid)?.marked?.at ?? 0;
-  const sent = promises.writes.findLast((write) => write.kind === "create" && uidOfMarker(markOf(write)) === uid);
-  const last = sent !== undefined && sent.sentAt >= markedAt ? sent : undefined;
-  const away = last === undefined ? services.editedSince(markedAt - seenWithinMs) : last.service !== services.baseURL;
-  return away || services.hadOtherKeySince(markedAt - seenWithinMs);
-}
-
-/** A person who finds the endpoint at the service names it; else takes the mark away. */
-function tellOutcome({ workload, host }: World, compute: KubeObject): void {
+/** A person who finds the endpoint at the service names it; else confirms that there is none. */
+function tellOutcome({ workload, host }: World, compute: KubeObject, confirmation: string): void {
   const { metadata } = compute;
   const own = host.allEndpoints().filter(({ name }) => uidOfMarker(name) === metadata.uid);
-  // Where the Compute is to be, or else where the create was sent: none elsewhere can be named.
-  const places = [specOf(compute)["branchID"], createMarkOf(compute)?.branchID];
-  const [placed] = places.flatMap((place) => own.filter(({ branchId }) => branchId === place));
-  const made = placed ?? (createMarkOf(compute)?.branchID === unknownBranch ? own[0] : undefined);
-  if (made === undefined) workload.annotate(metadata.name, "pending-create", null);
+  // Where the Compute is to be: an endpoint elsewhere cannot be adopted.
+  const made = own.find(({ branchId }) => branchId === specOf(compute)["branchID"]);
+  if (made === undefined) workload.annotate(metadata.name, "confirmLoss", confirmation);
   else workload.adopt(metadata.name, made.id);
 }

@@ -17,9 +17,7 @@ const bursting = 0.15;
 export function withServiceOf(script: Script): Script {
   const dice = new Dice(seededRandom(script.seed ^ 0x10c4ed));
   const locked = withLock(script, dice);
-  // A create that arrives right before `--create-settle` is over is on no list that is seconds behind.
-  const mayLag = dice.chance(lagging) && script.rates.edges === 0;
-  const lagged = mayLag ? withLaggingLists(locked, dice) : locked;
+  const lagged = dice.chance(lagging) ? withLaggingLists(locked, dice) : locked;
   return dice.chance(bursting) ? withBurst(lagged, dice) : lagged;
 }
 

@@ -1,6 +1,6 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
-import { annotationOf, conditionOf, createMarkOf, isDeleting, linkedID, statusOf } from "./computes.ts";
+import { annotationOf, conditionOf, createRecordOf, isDeleting, linkedID, statusOf } from "./computes.ts";
 import type { Scene } from "./judge.ts";
 
 /** What statuses say that is not so, once everybody has had the time to see it. */
@@ -14,7 +14,7 @@ function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
   const status = statusOf(compute);
   const endpoint = endpoints.find(({ id }) => id === status["endpointID"]);
   const ready = conditionOf(compute, "Ready");
-  if (ready !== undefined && linkedID(compute) === undefined && createMarkOf(compute) === undefined) {
+  if (ready !== undefined && linkedID(compute) === undefined && createRecordOf(compute) === undefined) {
     const state = isDeleting(compute) ? "Deleting" : "NotCreated";
     return status["state"] === state ? [] : [`${name} has no endpoint and says ${String(status["state"])}`];
   }

@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import type { ClusterRequest, ClusterResponse } from "../../../src/operator/kube/transport.ts";
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
-import { computesPath, createMarkOf } from "./computes.ts";
+import { computesPath, createRecordOf } from "./computes.ts";
 import { operatorNamespace } from "./operator.ts";
 
 const connectionPath = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/serviceconnections";
@@ -210,7 +210,7 @@ export class Workload {
   /** Requests a refresh of every Compute whose create is pending, or is not. */
   askForAll({ pending }: { pending: boolean }, value: string): void {
     for (const compute of this.computes()) {
-      if ((createMarkOf(compute) !== undefined) !== pending) continue;
+      if ((createRecordOf(compute) !== undefined) !== pending) continue;
       this.annotate(compute.metadata.name, "reconcileRequestedAt", value);
     }
   }

@@ -31,6 +31,7 @@ export async function patchMetadata(action: MetadataAction, context: ExecuteCont
 async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
   const { compute, state } = context;
   const { news, endpointID, proof } = action;
+  if (proof === "signature" || proof === "created") state.linked(endpointID);
   if (news !== "none") state.tookOver();
   const linked = await writeLink({ endpointID, proof, news }, compute, context);
   return unchanged(linked, { events: linkEvents(action) });
@@ -50,7 +51,7 @@ export async function writeLink(
   const before = compute.status;
   const status = {
     ...before,
-    pendingWrite: carriedBy(state.known.write),
+    pendingWrite: carriedBy(state.known.write, compute),
     ...(isNoted ? { proof: { uid: compute.metadata.uid, endpointID, by: proof } } : {}),
     ...(news === "none" ? {} : { appliedGeneration: -1 }),
     // The status must not say that this operator disabled an endpoint that it did not create.
@@ -58,9 +59,10 @@ export async function writeLink(
   };
   const isNews = news !== "none" || !sameJSON(status.proof, before.proof);
   const statusPatch = patchOf(compute).setStatus(status);
-  const noted = isNews && !sameJSON(status, before)
-    ? await patched(cluster, statusPatch, compute, { subresource: "status" })
-    : compute;
+  const noted =
+    isNews && !sameJSON(status, before)
+      ? await patched(cluster, statusPatch, compute, { subresource: "status" })
+      : compute;
   const patch = patchOf(noted).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
   return patched(cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), noted);
 }
@@ -107,7 +109,7 @@ export function noteDisabling(
   { compute, cluster, state }: ExecuteContext,
 ): Promise<Compute> {
   if (disabled !== true || compute.status.disabledByUs === true) return Promise.resolve(compute);
-  const status = { ...compute.status, pendingWrite: carriedBy(state.known.write), disabledByUs: true };
+  const status = { ...compute.status, pendingWrite: carriedBy(state.known.write, compute), disabledByUs: true };
   return noted(cluster, patchOf(compute).setStatus(status), compute, { subresource: "status" });
 }
 

@@ -1,10 +1,10 @@
+import { branchIDOf } from "../../resources/compute.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { signedBefore } from "../remembered.ts";
 import { creating } from "../status/messages/conditions.ts";
 import { requests } from "../status/messages/failures.ts";
 import { requeueDelay } from "../status/reasons.ts";
-import { branchIDOf } from "../../resources/compute.ts";
 import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";

@@ -20,7 +20,8 @@ export async function patchEndpoint(
   const { state, clock, signal } = context;
   const { client } = access;
   const { endpointID, attributes, from } = action;
-  const compute = from === undefined ? await noteDisabling(attributes, context) : await recordMove(action, from, context, access);
+  const compute =
+    from === undefined ? await noteDisabling(attributes, context) : await recordMove(action, from, context, access);
   if (compute === undefined) return outdated(action, context);
   const { projectID } = compute.spec;
   if (from !== undefined) state.sending(clock.monotonic());

@@ -53,7 +53,7 @@ export async function writeRecord(
       ...compute.status,
       pendingWrite: record,
       ...(disables === true ? { disabledByUs: true } : {}),
-      ...(creating === undefined ? {} : creatingStatus(creating, context)),
+      ...(creating === undefined ? {} : creatingStatus(creating, context, client.through)),
     };
     const patch = patchOf(compute).setStatus(status);
     latest = await noted(cluster, patch, compute, { subresource: "status" });
@@ -65,9 +65,14 @@ export async function writeRecord(
   return isSameRecord(latest.status.pendingWrite, record) ? latest : undefined;
 }
 
-function creatingStatus(message: string, { compute, clock }: ExecuteContext): Partial<Compute["status"]> {
+/** What is made is seen through this base URL and key: a later loss of it is then no loss seen through others. */
+function creatingStatus(
+  message: string,
+  { compute, clock }: ExecuteContext,
+  through: string,
+): Partial<Compute["status"]> {
   const conditions = conditionsOf(compute, "Creating", message, { now: clock.now(), compared: false });
-  return { conditions, state: "Creating" };
+  return { conditions, state: "Creating", observedThrough: through };
 }
 
 /** The definition of Compute is older than the operator: nothing is sent, and a person is told. */

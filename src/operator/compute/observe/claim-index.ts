@@ -41,8 +41,7 @@ export class ClaimIndex {
       return namespace === key.namespace && name === key.name;
     };
     // A wrong caBundle can name any service and reach none, so such a connection blocks nobody.
-    const isOutside = (other: Compute) =>
-      this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other));
+    const isOutside = (other: Compute) => this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other));
     const among = (index: Index, id?: string) =>
       this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutside(other));
     return {

@@ -38,11 +38,7 @@ export function hasFormerNotes({ metadata: { annotations = {} } }: Compute): boo
   return Object.values(formerAnnotations).some((name) => Object.hasOwn(annotations, name));
 }
 
-function markIn<T extends { uid: string }>(
-  { metadata }: Compute,
-  name: string,
-  schema: z.ZodType<T>,
-): T | undefined {
+function markIn<T extends { uid: string }>({ metadata }: Compute, name: string, schema: z.ZodType<T>): T | undefined {
   const text = metadata.annotations?.[name];
   if (text === undefined) return undefined;
   try {

@@ -43,10 +43,18 @@ export async function observe(
   const listing = listingFor({ subject, state: s, lister, priority: priorityOf(subject, s) });
   const failure = lister.unseen ?? (isNews(subject) ? lister.failure : undefined);
   if (failure !== undefined) {
-    const isDeletion = isBeingDeleted(compute) && failure.kind === "notFound" && isKnownThrough(subject, { fingerprint, baseURL });
+    const isDeletion =
+      isBeingDeleted(compute) && failure.kind === "notFound" && isKnownThrough(subject, { fingerprint, baseURL });
     const isAsked = isDeletion && reservation.tryTake("write");
     const projectGone = isAsked && (await connection.session.projectIsGone(compute.spec.projectID, client));
-    return { ...subject, ...meaningOfList(failure, subject, access), kind: "unavailable", projectGone, fingerprint, baseURL };
+    return {
+      ...subject,
+      ...meaningOfList(failure, subject, access),
+      kind: "unavailable",
+      projectGone,
+      fingerprint,
+      baseURL,
+    };
   }
   if (listing === undefined) {
     if (reservation.closedForMs <= longPauseMs || !isNews(subject)) return { ...subject, kind: "pending" };

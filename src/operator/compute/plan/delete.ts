@@ -40,7 +40,7 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
 /** Releases at once, also while something is open: a person finds what that may still make by branch and signature. */
 export function letGo(message: string, { compute, fleet }: Subject, { write }: ReadonlyState): Action {
   const release = { kind: "release", event: "Released", message } as const;
-  if (write === undefined || !isOpen(write) || isMoveOpen(write) || write.answered !== undefined) return release;
+  if (write === undefined || !isOpen(write) || isMoveOpen(write) || write.made !== undefined) return release;
   const open = released.stillOpen(write.record.branchID, signatureOf(compute, fleet));
   return { ...release, message: `${message} ${open}`, warns: true };
 }
@@ -61,7 +61,9 @@ function deletion(o: Observation, s: ReadonlyState): Action {
   const { duplicates, replacements, link, missing } = o.links;
   const first = recordCreatedEndpoint(o, s);
   if (first !== undefined) return first;
-  const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)].filter((each) => isOwnedAlone(each, o));
+  const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)].filter((each) =>
+    isOwnedAlone(each, o),
+  );
   const extra = extras.find(({ id }) => deleteDueInMs(o, s, id) === 0);
   if (extra !== undefined) return deletionOf(extra, "duplicate", o.compute.metadata.uid);
   if (link !== undefined) return deletionOfLinked(link, o, s);

@@ -30,7 +30,7 @@ export function takeOverFormer(o: Observation, s: ReadonlyState): Action | undef
 
 /** The endpoint that this term signed, as the service answered: it bears another signature since. */
 function signedID({ write }: ReadonlyState): string | undefined {
-  return write?.record.operation === "takeover" ? write.answered : undefined;
+  return write?.record.operation === "takeover" ? write.made : undefined;
 }
 
 /** What says that the primary in the way is a former Compute's, and why it is not taken over. */
@@ -78,7 +78,7 @@ export function isSignedByOther({ compute, links }: Observation, { write }: Read
   const { proof } = compute.status;
   // The answer to a create is a proof too: another cluster may sign before a status says so.
   const wasProved = proof?.endpointID === id && proof.by !== "adopted";
-  return wasProved || write?.answered === id;
+  return wasProved || write?.made === id;
 }
 
 /** What bears fleet and key of the Compute, and not its uid. */
@@ -115,6 +115,6 @@ function whyNotTaken(o: Observation): string | undefined {
 
 /** Whether the Compute had an endpoint before, also if the link was dropped since. */
 function wasLinked({ annotations, compute }: Observation): boolean {
-  const { observedThrough, gone } = compute.status;
-  return annotations.recordedID !== undefined || observedThrough !== undefined || gone !== undefined;
+  const { endpointID, gone, proof } = compute.status;
+  return [annotations.recordedID, endpointID, gone, proof].some((one) => one !== undefined);
 }

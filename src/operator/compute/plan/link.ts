@@ -72,7 +72,8 @@ export const ensureLink: PlanRule = (o, s) => {
 /** A link that nobody had written before: what an open record made, or took over. */
 function newsOf({ annotations, links }: Observation, { write }: ReadonlyState, proof: Proof): LinkNews {
   const isNew = links.link?.endpoint.id !== annotations.recordedID;
-  if (!isNew || write === undefined || write.record.by === "unknown" || (proof !== "signature" && proof !== "created")) return "none";
+  if (!isNew || write === undefined || write.record.by === "unknown" || (proof !== "signature" && proof !== "created"))
+    return "none";
   return write.record.operation === "takeover" ? "former" : "created";
 }
 
@@ -90,13 +91,13 @@ export function restoreFinalizer(o: Observed, s: ReadonlyState): Action | undefi
 /** The same where a list lacks the endpoint: it may stand where the connection does not lead now. */
 export const restoreMissing: PlanRule = (o, s) => (o.links.missing === undefined ? undefined : restoreFinalizer(o, s));
 
-/** A POST was answered with this endpoint, and its link could not be written: lists may lag, or show no name. */
+/** A POST made this endpoint, and its link could not be written, or was dropped: lists may lag, or show no name. */
 export const recordCreatedEndpoint: PlanRule = (o, { write }) => {
-  const { answered, record, phase } = write ?? {};
-  if (answered === undefined || record?.operation !== "create" || phase !== "open") return undefined;
-  const endpoint = o.endpoints.byID(answered);
+  const { made, record } = write ?? {};
+  if (made === undefined || record?.operation !== "create" || o.compute.status.gone === made) return undefined;
+  const endpoint = o.endpoints.byID(made);
   const isNoted = endpoint === undefined || proofOf(o.compute, endpoint) !== "none";
-  if (o.annotations.recordedID === answered && isNoted) return undefined;
-  const proof = endpoint?.name === undefined ? "created" : "signature";
-  return { kind: "link", endpointID: answered, proof, news: "created" };
+  if (o.annotations.recordedID === made && isNoted) return undefined;
+  const proof = endpoint === undefined || endpoint.name === undefined ? "created" : "signature";
+  return { kind: "link", endpointID: made, proof, news: "created" };
 };

@@ -72,7 +72,7 @@ export function stepOfProof(
 
 /** An endpoint that this term made, and no status has recorded, may be newer than the lists: it is looked for first. */
 export function tooNew(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
-  const isCreated = o.compute.status.observedThrough === undefined && s.write?.answered === endpointID;
+  const isCreated = o.compute.status.observedThrough === undefined && s.write?.made === endpointID;
   return isCreated ? stepOfProof(o, s, endpointID) : undefined;
 }
 

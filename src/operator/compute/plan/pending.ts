@@ -33,8 +33,8 @@ export function waitFor(opening: Opening, o: Observation, { write }: ReadonlySta
       return said(messages.nameless(idsOf(opening.candidates), isDeleted));
     case "waiting": {
       const { forMs: requeueAfterMs } = opening;
-      if (isTakeover && write?.answered !== undefined && !isDeleted) {
-        return { kind: "wait", reason: "Updating", message: creating.takingOver(write.answered), requeueAfterMs };
+      if (isTakeover && write?.made !== undefined && !isDeleted) {
+        return { kind: "wait", reason: "Updating", message: creating.takingOver(write.made), requeueAfterMs };
       }
       return { ...said(messages.searching(signature, createSettleMs, isDeleted)), requeueAfterMs };
     }
@@ -44,7 +44,7 @@ export function waitFor(opening: Opening, o: Observation, { write }: ReadonlySta
 /** Whether the endpoint that the open request made, or may have made, is linked and listed. */
 function isOwnListed({ links: { link } }: Observation, { write }: ReadonlyState): boolean {
   if (link === undefined || (link.proof !== "signature" && link.proof !== "created")) return false;
-  return write?.answered === undefined || write.answered === link.endpoint.id;
+  return write?.made === undefined || write.made === link.endpoint.id;
 }
 
 /** Changes of an endpoint wait while a record is open: a list that lags may show one that is gone. */
@@ -55,7 +55,7 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
     return { kind: "wait", reason: "Moving", message: moving.earlierMove, requeueAfterMs: settlesInMs(o, write) };
   }
   // What this term's request was answered with closes the record as soon as a list shows it.
-  return noop(write.answered === undefined ? closesInMs(o, write.openedAt) : listedSoonMs);
+  return noop(write.made === undefined ? closesInMs(o, write.openedAt) : listedSoonMs);
 }
 
 /** How soon a list is to show what is known from an answer alone, in milliseconds. */

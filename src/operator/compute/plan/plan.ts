@@ -81,7 +81,7 @@ function whilePaused(o: Observed, s: ReadonlyState): Action {
   // Paused or not, the link to another Compute's endpoint is not restored, and that endpoint is not shown.
   if ((ownedByOther(o, s) ?? signedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined)
     return { ...paused, ownedByOther: true };
-  return ensureLink(o, s) ?? restoreMissing(o, s) ?? restoreFinalizer(o, s) ?? paused;
+  return recordCreatedEndpoint(o, s) ?? ensureLink(o, s) ?? restoreMissing(o, s) ?? restoreFinalizer(o, s) ?? paused;
 }
 
 function firstOf(o: Observation, s: ReadonlyState): Action {

@@ -145,10 +145,7 @@ function tugOfWar(
 }
 
 /** A primary moves onto a branch only when that is free. */
-function blockedMove(
-  differences: readonly Difference[],
-  o: Observation,
-): Action | undefined {
+function blockedMove(differences: readonly Difference[], o: Observation): Action | undefined {
   const { compute, claimants } = o;
   if (compute.spec.type !== "read_write" || !differences.some(({ field }) => field === "branchID")) return undefined;
   const claim = claimOnBranch(compute, claimants, o.endpoints);
