@@ -4,6 +4,7 @@ import {
   afterAnswer,
   afterList,
   afterSight,
+  carriedBy,
   isOpen,
   newestIn,
   nextRecord,
@@ -80,11 +81,20 @@ describe("a list and an open create", () => {
     expect(listed([mine], { ...begun(settled), laidOver: true }).phase).toBe("open");
   });
 
-  test("concludes nothing for a record that is closed, or never left", () => {
-    for (const phase of ["closed", "unsent"] as const) {
-      const write = { ...openSince(0), phase };
-      expect(listed([mine], begun(settled), { write })).toBe(write);
-    }
+  test("concludes nothing for a record that is closed", () => {
+    const write = { ...openSince(0), phase: "closed" } as const;
+    expect(listed([mine], begun(settled), { write })).toBe(write);
+  });
+
+  test("concludes for a record that was refused only that our own endpoint makes it needless", () => {
+    const write = { ...openSince(0), phase: "unsent" } as const;
+    expect(listed([], begun(settled), { write })).toBe(write);
+    expect(listed([mine], begun(1), { write })).toMatchObject({ phase: "closed" });
+  });
+
+  test("that closes a record with our endpoint remembers which it is", () => {
+    expect(listed([mine], begun(lag)).made).toBe("ep-mine");
+    expect(listed([], begun(settled))).not.toHaveProperty("made");
   });
 });
 
@@ -214,6 +224,11 @@ describe("a list of another service than the create was sent to", () => {
     ],
   ])("settles only if a person has set confirmLoss since the condition asked: %s", (_, fields, phase) => {
     expect(listed([], elsewhere, { of: compute(fields) }).phase).toBe(phase);
+  });
+
+  test("confirmLoss also says that none of the endpoints without a name is it", () => {
+    const of = compute({ ...asked, shows: "CreateUnknown" });
+    expect(listed([endpoint()], begun(settled), { of }).phase).toBe("closed");
   });
 
   test("confirmLoss shortens no settle time", () => {
@@ -479,9 +494,33 @@ describe("the answer to a recorded request", () => {
     expect(afterAnswer(sent, { kind: "ambiguous" }, 7)).toMatchObject({ openedAt: 7 });
     expect(afterAnswer(sent, { kind: "ok", endpointID: "ep-one" }, 7)).toMatchObject({
       openedAt: 7,
-      answered: "ep-one",
+      made: "ep-one",
     });
-    expect(afterAnswer(sent, { kind: "ambiguous", endpointID: "ep-one" }, 7)).not.toHaveProperty("answered");
+    expect(afterAnswer(sent, { kind: "ambiguous", endpointID: "ep-one" }, 7)).not.toHaveProperty("made");
+  });
+});
+
+describe("the record that every status patch carries", () => {
+  const write = (phase: RememberedWrite["phase"], made?: string, fields = {}): RememberedWrite => ({
+    ...openSince(0, fields, made),
+    phase,
+  });
+
+  test.each<[string, boolean, RememberedWrite | undefined, ComputeFields]>([
+    ["that is open", true, write("open"), {}],
+    ["of a request that was refused: the next one uses it", true, write("unsent"), {}],
+    ["that is closed", false, write("closed"), {}],
+    ["that is closed, while the object does not name what it made", true, write("closed", "ep-one"), {}],
+    ["that is closed, while the object names another", true, write("closed", "ep-one"), { linked: "ep-two" }],
+    ["that is closed, once the object names what it made", false, write("closed", "ep-one"), { linked: "ep-one" }],
+    ["that is closed, where that is proved gone", false, write("closed", "ep-one"), { status: { gone: "ep-one" } }],
+    ["of a move that is closed", false, write("closed", "ep-one", { operation: "move" }), {}],
+  ])("is one %s: %s", (_, carried, known, fields) => {
+    expect(carriedBy(known, compute(fields))).toBe(carried ? known?.record : undefined);
+  });
+
+  test("is none without a write", () => {
+    expect(carriedBy(undefined, compute())).toBeUndefined();
   });
 });
 
