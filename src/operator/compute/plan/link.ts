@@ -96,7 +96,8 @@ export const recordCreatedEndpoint: PlanRule = (o, { write }) => {
   const { made, record } = write ?? {};
   if (made === undefined || record?.operation !== "create" || o.compute.status.gone === made) return undefined;
   const endpoint = o.endpoints.byID(made);
-  const isNoted = endpoint === undefined || proofOf(o.compute, endpoint) !== "none";
+  // A name that is there needs no note, and one that is not ours outranks it.
+  const isNoted = endpoint === undefined || endpoint.name !== undefined || proofOf(o.compute, endpoint) !== "none";
   if (o.annotations.recordedID === made && isNoted) return undefined;
   const proof = endpoint === undefined || endpoint.name === undefined ? "created" : "signature";
   return { kind: "link", endpointID: made, proof, news: "created" };
