@@ -183,15 +183,14 @@ function isGivenUp({ compute, annotations: { lossConsent, lossConfirmed } }: Obs
 export function afterList(write: RememberedWrite, o: Observation): RememberedWrite {
   if (write.phase === "closed" || o.laidOver === true) return write;
   const closed = { ...write, phase: "closed", nameless: none } as const;
-  // What was refused is not needed any more once there is an endpoint.
-  if (write.phase === "unsent") return ownIn(o) === undefined ? write : closed;
-  if (!isSameService(o, write.record)) return write;
+  if (write.phase === "unsent") return isNeeded(write.record, o) ? write : closed;
   switch (write.record.operation) {
     case "restart":
       return isRestartOver(write, o) ? closed : write;
     case "move":
       return hasMoved(write, o) || settlesInMs(o, write) === 0 ? closed : write;
     default: {
+      if (!isSameService(o, write.record)) return write;
       const made = foundIn(write, o);
       if (made !== undefined) return { ...closed, made };
       return isSettled(write, o) ? closed : { ...write, nameless: namelessIn(write, o) };
@@ -199,12 +198,21 @@ export function afterList(write: RememberedWrite, o: Observation): RememberedWri
   }
 }
 
+/** Whether a record of what was never sent, or refused, is for something that is still to be done. */
+function isNeeded({ operation, to, ...record }: WriteRecord, o: Observation): boolean {
+  const { link } = o.links;
+  if (operation === "restart") return isRestartAsked(record, o);
+  if (operation === "move") return branchIDOf(o.compute) === to && link?.endpoint.branch_id !== to;
+  return link === undefined;
+}
+
+function isRestartAsked({ value }: Pick<WriteRecord, "value">, { annotations, compute }: Observation): boolean {
+  return annotations.restartedAt === value && value !== compute.status.restartedAt;
+}
+
 /** Rule 9 waits for the value that the annotation asks for; of any other nothing is to be found out once it settled. */
 function isRestartOver(write: RememberedWrite, o: Observation): boolean {
-  const { restartedAt } = o.annotations;
-  const { value } = write.record;
-  const isAsked = restartedAt === value && restartedAt !== o.compute.status.restartedAt;
-  return !isAsked && settlesInMs(o, write) === 0;
+  return !isRestartAsked(write.record, o) && settlesInMs(o, write) === 0;
 }
 
 function hasMoved({ made, record: { to } }: RememberedWrite, { links: { link } }: Observation): boolean {

@@ -29,7 +29,9 @@ export const adoptReplacement: PlanRule = (o, s) => {
 export const lostEndpoint: PlanRule = (o, s) => {
   const { compute, annotations } = o;
   const { link, missing: endpointID } = o.links;
-  if (link !== undefined || endpointID === undefined) return undefined;
+  if (link !== undefined) return undefined;
+  if (endpointID === undefined)
+    return compute.status.gone === undefined ? undefined : notReplaced(o, compute.status.gone);
   const doubt = doubtOfLoss(o, endpointID);
   if (doubt !== undefined && !annotations.lossConfirmed) {
     return tooNew(o, s, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: massLoss(doubt) };
@@ -39,24 +41,22 @@ export const lostEndpoint: PlanRule = (o, s) => {
   // Also where no other is created, or the branch that it was on would stay claimed under any name.
   const resolved = resolveBranch(o, s);
   if (resolved?.kind === "resolve") return resolved;
-  const named = endpointNamedBy(compute);
-  if (named === endpointID) {
-    const message = adoptionRefused.deleted(endpointID);
-    return { kind: "blocked", reason: "AdoptionRefused", message, gone: endpointID };
-  }
-  // Another one that a person names is taken over in its place, and not made.
-  if (compute.spec.driftPolicy === "Report" && named === undefined) {
-    return {
-      kind: "wait",
-      reason: "EndpointLost",
-      message: endpointLost.reported(endpointID),
-      requeueAfterMs: requeueDelay("slow", 0),
-      gone: endpointID,
-    };
-  }
   const message = endpointLost.replaced(endpointID);
-  return { kind: "wait", reason: "EndpointLost", message, requeueAfterMs: 1, gone: endpointID };
+  return (
+    notReplaced(o, endpointID) ?? { kind: "wait", reason: "EndpointLost", message, requeueAfterMs: 1, gone: endpointID }
+  );
 };
+
+/** An endpoint that is proved gone, where no other is created in its place. */
+function notReplaced({ compute }: Observation, gone: string): Action | undefined {
+  const named = endpointNamedBy(compute);
+  if (named === gone)
+    return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.deleted(gone), gone };
+  // Another one that a person names is taken over in its place, and not made.
+  if (compute.spec.driftPolicy !== "Report" || named !== undefined) return undefined;
+  const requeueAfterMs = requeueDelay("slow", 0);
+  return { kind: "wait", reason: "EndpointLost", message: endpointLost.reported(gone), requeueAfterMs, gone };
+}
 
 /** What is still to be done to prove that an endpoint is gone. */
 export function stepOfProof(

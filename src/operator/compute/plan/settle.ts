@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
+import { settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { drifted, inProgress, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
@@ -43,9 +44,10 @@ export function settle(o: Observation, s: ReadonlyState): Action {
     const failures = failed.failures_count ?? 0;
     return { kind: "wait", reason: "OperationFailed", message: operationFailed(failed, failures, endpoint.id) };
   }
-  // Only time shows that a duplicate is to be deleted once more, or that the note of a disable may go.
+  // Only time shows that a duplicate is to be deleted once more, or that note or record may go.
   const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
-  const times = [...duplicates, noteClearsInMs(o, s, endpoint)].filter((ms) => ms > 0);
+  const openForMs = s.write?.phase === "open" ? settlesInMs(o, s.write) : 0;
+  const times = [...duplicates, noteClearsInMs(o, s, endpoint), openForMs].filter((ms) => ms > 0);
   const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const named = unfollowed(o);
   if (named !== undefined && "kind" in named) return named;

@@ -156,7 +156,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     capacity: range === undefined ? undefined : capacityOf(range),
     operations: operationsAfter(before, outcome, seen, endpoint.id),
     ...(seen.proof === "none" ? {} : { proof: proofOf(outcome.compute, seen.proof, endpoint.id) }),
-    observedThrough: seen.fingerprint,
+    observedThrough: seen.fingerprint ?? before.observedThrough,
     clusterConnection: clusterConnectionOf(outcome.compute),
   };
 }
