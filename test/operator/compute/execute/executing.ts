@@ -66,7 +66,15 @@ export class Acting {
     const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
     this.access = accessTo(lister, self, brake, () => this.withdrawn);
     const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
-    this.tools = { cluster: this.cluster.client(), clock, stored: () => undefined, state, signal, uninstalling, ...tools };
+    this.tools = {
+      cluster: this.cluster.client(),
+      clock,
+      stored: () => undefined,
+      state,
+      signal,
+      uninstalling,
+      ...tools,
+    };
   }
 
   /** Creates the Compute, its status and all: the API server gives it uid and generation. */

@@ -26,7 +26,9 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
     const ready = { type: "Ready", status: "True", reason: "Active", lastTransitionTime: "2026-01-01T00:00:00Z" };
     const conditions = [{ ...ready, message: `Fine. ${sentence}` }];
     const reported = compute({ linked: "ep-one", status: { endpointID: "ep-one", conditions } });
-    expect(withUnreadable(outcome("Active", reported), odd("host"), new ReconcileState(0, "this-term")).events).toEqual([note]);
+    expect(withUnreadable(outcome("Active", reported), odd("host"), new ReconcileState(0, "this-term")).events).toEqual(
+      [note],
+    );
     const state = new ReconcileState(0, "this-term");
     withUnreadable(outcome(), odd("host"), state);
     expect(withUnreadable(outcome(), endpoint(), state)).toEqual(outcome());
@@ -48,7 +50,8 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
   });
 
   test("is named up to five fields, and cut short: the names are the service's own", () => {
-    const named = (...fields: string[]) => said(withUnreadable(outcome(), odd(...fields), new ReconcileState(0, "this-term")));
+    const named = (...fields: string[]) =>
+      said(withUnreadable(outcome(), odd(...fields), new ReconcileState(0, "this-term")));
     expect(named("a", "b", "c", "d", "e")).toContain("shows a, b, c, d, e in");
     expect(named("a", "b", "c", "d", "e", "f")).toContain("shows a, b, c, d, e, more in");
     expect(named("x".repeat(100))).toContain(`shows ${"x".repeat(60)} in`);
