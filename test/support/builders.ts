@@ -145,7 +145,7 @@ export function recordOf(fields: Partial<WriteRecord> = {}): WriteRecord {
 
 /** What this term remembers of a record that has been open since then. */
 export function openSince(openedAt: number, fields: Partial<WriteRecord> = {}, made?: string): RememberedWrite {
-  const write = { record: recordOf(fields), phase: "open", openedAt, nameless: new Map<string, number>() } as const;
+  const write = { record: recordOf(fields), phase: "open", openedAt, firstShown: new Map<string, number>() } as const;
   return made === undefined ? write : { ...write, made };
 }
 

@@ -60,8 +60,11 @@ export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> 
 /** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
 const poolAwaitedMs = 10_000;
 
-/** A version that a patch found outdated is left alone for this long, in milliseconds, unless a newer one is stored. */
-const outdatedMs = 1000;
+/**
+ * A version that a patch found outdated is looked at again after this long, and left alone until a newer one is stored,
+ * for the second time at most: a conflict may have another cause. In milliseconds.
+ */
+const outdatedMs = { look: 1000, longest: 10_000 };
 
 /** One reconcile of one Compute: observe, plan, execute, update the status. */
 export class ComputeReconciler {
@@ -69,7 +72,7 @@ export class ComputeReconciler {
   readonly #states = new Map<string, ReconcileState>();
   readonly #listers = new Map<string, EndpointLister>();
   /** By uid: the stored version that a patch found outdated. Nothing is sent before the store has passed it. */
-  readonly #outdated = new Map<string, string | undefined>();
+  readonly #outdated = new Map<string, { version: string | undefined; until: number }>();
   readonly #binding: BindTools;
   #relistedAt = Number.NEGATIVE_INFINITY;
 
@@ -123,8 +126,9 @@ export class ComputeReconciler {
     const now = this.#options.clock.monotonic();
     const annotations = annotationsOf(compute);
     state.saw(compute, now);
-    if (this.#outdated.has(uid) && this.#outdated.get(uid) === compute.metadata.resourceVersion) {
-      return { requeueAfterMs: outdatedMs };
+    const outdated = this.#outdated.get(uid);
+    if (outdated !== undefined && outdated.version === compute.metadata.resourceVersion && now < outdated.until) {
+      return { requeueAfterMs: outdatedMs.look };
     }
     this.#outdated.delete(uid);
     const handOverMs = handOverForMs(state.known, now);
@@ -139,8 +143,9 @@ export class ComputeReconciler {
     } catch (error) {
       if (!isNotFound(error) && !isStale(error)) throw error;
       // Somebody wrote, or the Compute is gone or replaced: the next version decides.
-      this.#outdated.set(uid, compute.metadata.resourceVersion);
-      return { requeueAfterMs: outdatedMs };
+      const until = this.#options.clock.monotonic() + outdatedMs.longest;
+      this.#outdated.set(uid, { version: compute.metadata.resourceVersion, until });
+      return { requeueAfterMs: outdatedMs.look };
     } finally {
       access?.gate.end();
     }

@@ -34,8 +34,11 @@ export interface RememberedWrite {
   openedAt: number;
   /** The endpoint that the request made or changed: as its answer says, or as a list showed since. */
   made?: string;
-  /** Candidates without a name: the start of the first list that showed one beside a newer signature. */
-  nameless: ReadonlyMap<string, number>;
+  /**
+   * By endpoint, the start of the first list that showed a candidate without a name beside a newer signature, or our
+   * name on what is taken over.
+   */
+  firstShown: ReadonlyMap<string, number>;
 }
 
 /** A candidate that stays nameless for this long, in milliseconds, beside newer signatures is not what was sent. */
@@ -81,7 +84,7 @@ export function afterSight(
   const shown = recordIn(compute);
   if (shown !== undefined) {
     const isRemembered = write !== undefined && isRememberedAs(write.record, shown);
-    return isRemembered ? write : { record: shown, phase: "open", openedAt: now, nameless: none };
+    return isRemembered ? write : { record: shown, phase: "open", openedAt: now, firstShown: none };
   }
   if (write?.phase === "open") return { ...write, record: { ...write.record, by: "unknown" } };
   if (!hasFinalizer(compute) || (compute.status.conditions ?? []).length > 0) return write;
@@ -89,7 +92,7 @@ export function afterSight(
   const place = { branchID: branchIDOf(compute), through: "" };
   const n = (write?.record.n ?? 0) + 1;
   const record: WriteRecord = { uid: compute.metadata.uid, n, by: "unknown", operation: "create", since: "", ...place };
-  return { record, phase: "open", openedAt: now, nameless: none };
+  return { record, phase: "open", openedAt: now, firstShown: none };
 }
 
 /** An older record of the same term counts too: a version from before the last patch may be seen late. */
@@ -182,20 +185,34 @@ function isGivenUp({ compute, annotations: { lossConsent, lossConfirmed } }: Obs
 /** What a list of the service concludes for the record. */
 export function afterList(write: RememberedWrite, o: Observation): RememberedWrite {
   if (write.phase === "closed" || o.laidOver === true) return write;
-  const closed = { ...write, phase: "closed", nameless: none } as const;
+  const closed = { ...write, phase: "closed", firstShown: none } as const;
   if (write.phase === "unsent") return isNeeded(write.record, o) ? write : closed;
   switch (write.record.operation) {
     case "restart":
       return isRestartOver(write, o) ? closed : write;
     case "move":
       return hasMoved(write, o) || settlesInMs(o, write) === 0 ? closed : write;
+    case "takeover":
+      return isSameService(o, write.record) ? afterListOfTakeover(write, o) : write;
     default: {
       if (!isSameService(o, write.record)) return write;
       const made = foundIn(write, o);
       if (made !== undefined) return { ...closed, made };
-      return isSettled(write, o) ? closed : { ...write, nameless: namelessIn(write, o) };
+      return isSettled(write, o) ? closed : { ...write, firstShown: namelessIn(write, o) };
     }
   }
+}
+
+/**
+ * What is taken over was listed before under another name, and a list that lags shows that again: only one that begins
+ * 10 s after the first with our name closes the record.
+ */
+function afterListOfTakeover(write: RememberedWrite, o: Observation): RememberedWrite {
+  const own = ownIn(o);
+  if (own === undefined) return settlesInMs(o, write) === 0 ? { ...write, phase: "closed" } : write;
+  const firstAt = write.firstShown.get(own) ?? o.startedAt;
+  if (o.startedAt >= firstAt + mostLagMs) return { ...write, phase: "closed", made: own };
+  return { ...write, firstShown: new Map([[own, firstAt]]) };
 }
 
 /** Whether a record of what was never sent, or refused, is for something that is still to be done. */
@@ -231,7 +248,7 @@ function ownIn({ links: { link } }: Observation): string | undefined {
 
 function isSettled(write: RememberedWrite, o: Observation): boolean {
   if (settlesInMs(o, write) > 0) return false;
-  return isGivenUp(o) || candidatesOf(o, { ...write, nameless: namelessIn(write, o) }).length === 0;
+  return isGivenUp(o) || candidatesOf(o, { ...write, firstShown: namelessIn(write, o) }).length === 0;
 }
 
 /**
@@ -239,35 +256,37 @@ function isSettled(write: RememberedWrite, o: Observation): boolean {
  * older than what was there before, nobody's, and not long nameless beside newer signatures.
  */
 function candidatesOf(o: Observation, write: RememberedWrite): Endpoint[] {
-  const { record, nameless } = write;
+  const { record, firstShown } = write;
   const { compute, endpoints, claimants, startedAt } = o;
   if (record.operation !== "create") return [];
   const branches = [record.branchID, branchIDOf(compute)];
   const isNewerSigned = showsNewerSignature(o, record);
-  const found = endpoints.all.filter((endpoint) => {
+  return endpoints.all.filter((endpoint) => {
     if (endpoint.type !== compute.spec.type || !branches.includes(endpoint.branch_id)) return false;
     if (!isNameless(endpoint) || !isSince(endpoint, record.newest)) return false;
-    const firstSeenAt = nameless.get(endpoint.id);
+    const firstSeenAt = firstShown.get(endpoint.id);
     if (isNewerSigned && firstSeenAt !== undefined && startedAt - firstSeenAt >= staysNamelessMs) return false;
     const holder = holderOf(endpoint, claimants, endpoints);
     return holder === undefined || holder.metadata.uid === compute.metadata.uid;
   });
-  // A person who adopts one decides.
-  return found.some((endpoint) => isAdopted(compute, endpoint)) ? [] : found;
 }
 
-function isAdopted(compute: Compute, { id, branch_id }: Endpoint): boolean {
-  const { adopt } = compute.spec;
-  if (adopt === undefined) return false;
-  return endpointNamedBy(compute) === id || ("branchPrimary" in adopt && branch_id === branchIDOf(compute));
+/** The candidate that `spec.adopt` names: a person decided. */
+export function chosenAmong(candidates: readonly Endpoint[], compute: Compute): Endpoint | undefined {
+  const { adopt, type } = compute.spec;
+  if (adopt === undefined) return undefined;
+  const isPrimary = type === "read_write" && "branchPrimary" in adopt;
+  return candidates.find(
+    ({ id, branch_id }) => endpointNamedBy(compute) === id || (isPrimary && branch_id === branchIDOf(compute)),
+  );
 }
 
 /** Since which list each candidate has been nameless beside a signature on another endpoint made since. */
 function namelessIn(write: RememberedWrite, o: Observation): ReadonlyMap<string, number> {
-  const candidates = candidatesOf(o, { ...write, nameless: none });
+  const candidates = candidatesOf(o, { ...write, firstShown: none });
   if (candidates.length === 0) return none;
-  if (!showsNewerSignature(o, write.record)) return write.nameless;
-  return new Map(candidates.map(({ id }) => [id, write.nameless.get(id) ?? o.startedAt]));
+  if (!showsNewerSignature(o, write.record)) return write.firstShown;
+  return new Map(candidates.map(({ id }) => [id, write.firstShown.get(id) ?? o.startedAt]));
 }
 
 /** Whether a list shows the name of an endpoint that was made since the create was planned. */

@@ -128,7 +128,7 @@ export class ReconcileState {
   recording(record: WriteRecord): void {
     const { write } = this.#known;
     const isSame = write?.record.n === record.n && write.record.by === record.by;
-    this.#known.write = { record, phase: "unsent", openedAt: 0, nameless: isSame ? write.nameless : noNames };
+    this.#known.write = { record, phase: "unsent", openedAt: 0, firstShown: isSame ? write.firstShown : noNames };
   }
 
   /** The recorded request is about to leave. */
@@ -147,6 +147,12 @@ export class ReconcileState {
   linked(endpointID: string): void {
     const { write } = this.#known;
     if (write?.made !== undefined && write.phase === "closed") this.#known.write = { ...write, made: endpointID };
+  }
+
+  /** A person decided that this candidate is what the record made. */
+  chosen(endpointID: string): void {
+    const { write } = this.#known;
+    if (write?.record.operation === "create") this.#known.write = { ...write, phase: "closed", made: endpointID };
   }
 
   /** Nothing is open of the record any more. */

@@ -1,7 +1,17 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { isNameless } from "./branch-names.ts";
-import { adopts, conditionOf, isDeleting, isOurs, linkedID, recordOf, specOf, statusOf, uidOfMarker } from "./computes.ts";
+import {
+  adopts,
+  conditionOf,
+  isDeleting,
+  isOurs,
+  linkedID,
+  recordOf,
+  specOf,
+  statusOf,
+  uidOfMarker,
+} from "./computes.ts";
 
 /** What a judgement is made from, once faults have stopped. */
 export interface Scene {

@@ -2,7 +2,7 @@ import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
 import { onNamedBranch } from "./branch-names.ts";
-import { annotationOf, conditionOf, specOf, uidOfMarker } from "./computes.ts";
+import { annotationOf, conditionOf, recordOf, specOf, uidOfMarker } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, type Scene } from "./judge.ts";
@@ -189,8 +189,8 @@ function lateTwinOf(compute: KubeObject, { endpoints, namesShown }: Scene): Stor
 function tellOutcome({ workload, host }: World, compute: KubeObject, confirmation: string): void {
   const { metadata } = compute;
   const own = host.allEndpoints().filter(({ name }) => uidOfMarker(name) === metadata.uid);
-  // Where the Compute is to be: an endpoint elsewhere cannot be adopted.
-  const made = own.find(({ branchId }) => branchId === specOf(compute)["branchID"]);
+  const places = [specOf(compute)["branchID"], recordOf(compute)?.["branchID"]];
+  const made = places.flatMap((place) => own.filter(({ branchId }) => branchId === place))[0];
   if (made === undefined) workload.annotate(metadata.name, "confirmLoss", confirmation);
   else workload.adopt(metadata.name, made.id);
 }

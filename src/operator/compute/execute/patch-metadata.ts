@@ -34,6 +34,7 @@ async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteC
   if (proof === "signature" || proof === "created") state.linked(endpointID);
   if (news !== "none") state.tookOver();
   const linked = await writeLink({ endpointID, proof, news }, compute, context);
+  if (news === "adopted") state.chosen(endpointID);
   return unchanged(linked, { events: linkEvents(action) });
 }
 

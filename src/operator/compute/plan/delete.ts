@@ -10,7 +10,7 @@ import { type Action, deletionOf, noop } from "./action.ts";
 import { isSignedByOther } from "./former.ts";
 import { isOwnedAlone, recordCreatedEndpoint } from "./link.ts";
 import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
-import { waitFor } from "./pending.ts";
+import { chosenIn, waitFor } from "./pending.ts";
 
 /**
  * What a Compute that is being deleted still needs: its endpoint deleted and proved gone if it is ours; else to be let
@@ -92,7 +92,7 @@ function deletionOfLinked(link: Link, o: Observation, s: ReadonlyState): Action 
 /** What an open request may have made, or may still make, is found before the Compute is released. */
 function unsettledWrite(o: Observation, s: ReadonlyState): Action | undefined {
   const opening = openingOf(o, s.write);
-  return opening === undefined ? undefined : waitFor(opening, o, s);
+  return opening === undefined ? undefined : (chosenIn(opening, o) ?? waitFor(opening, o, s));
 }
 
 /** Why the endpoint that a Compute is linked to is not deleted with it. */

@@ -96,9 +96,10 @@ export const recordCreatedEndpoint: PlanRule = (o, { write }) => {
   const { made, record } = write ?? {};
   if (made === undefined || record?.operation !== "create" || o.compute.status.gone === made) return undefined;
   const endpoint = o.endpoints.byID(made);
-  // A name that is there needs no note, and one that is not ours outranks it.
-  const isNoted = endpoint === undefined || endpoint.name !== undefined || proofOf(o.compute, endpoint) !== "none";
+  // A name that is there and is not ours outranks what was answered.
+  const isNoted = endpoint?.name !== undefined || endpoint === undefined || proofOf(o.compute, endpoint) !== "none";
   if (o.annotations.recordedID === made && isNoted) return undefined;
-  const proof = endpoint === undefined || endpoint.name === undefined ? "created" : "signature";
+  const shown = endpoint === undefined ? "none" : proofOf(o.compute, endpoint);
+  const proof = shown === "none" ? "created" : shown;
   return { kind: "link", endpointID: made, proof, news: "created" };
 };

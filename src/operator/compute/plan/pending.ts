@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { signatureOf } from "../../resources/signature.ts";
-import { hasFinalizer, isBeingDeleted, type Observation, type Observed } from "../observe/observation.ts";
-import { isOpen, type Opening, openingOf, settlesInMs } from "../record.ts";
+import { hasFinalizer, isBeingDeleted, mostLagMs, type Observation, type Observed } from "../observe/observation.ts";
+import { chosenAmong, isOpen, type Opening, openingOf, type RememberedWrite, settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { creating, unknown as messages, moving } from "../status/messages/conditions.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
@@ -15,9 +15,17 @@ export const pendingWrite: PlanRule = (o, s) => {
   const { write } = s;
   if (opening === undefined || write === undefined) return undefined;
   if (isOwnListed(o, s)) return undefined;
+  const chosen = chosenIn(opening, o);
+  if (chosen !== undefined) return chosen;
   if (!hasFinalizer(o.compute)) return { kind: "restoreFinalizer" };
   return waitFor(opening, o, s);
 };
+
+/** A person who adopts a candidate decides what the create made. */
+export function chosenIn(opening: Opening, { compute }: Observation): Action | undefined {
+  const chosen = opening.kind === "nameless" ? chosenAmong(opening.candidates, compute) : undefined;
+  return chosen && { kind: "link", endpointID: chosen.id, proof: "adopted", news: "adopted" };
+}
 
 /** What waits for an open record: the condition says why, and until when. */
 export function waitFor(opening: Opening, o: Observation, { write }: ReadonlyState): Action {
@@ -55,14 +63,15 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
     return { kind: "wait", reason: "Moving", message: moving.earlierMove, requeueAfterMs: settlesInMs(o, write) };
   }
   // What this term's request was answered with closes the record as soon as a list shows it.
-  return noop(write.made === undefined ? closesInMs(o, write.openedAt) : listedSoonMs);
+  const isAnswered = write.made !== undefined && write.record.operation === "create";
+  return noop(isAnswered ? listedSoonMs : closesInMs(o, write));
 }
 
 /** How soon a list is to show what is known from an answer alone, in milliseconds. */
 export const listedSoonMs = 2000;
 
-function closesInMs({ now }: Observation, openedAt: number): number {
-  return Math.max(1000, openedAt + 10_000 - now);
+function closesInMs({ now }: Observation, { openedAt, firstShown }: RememberedWrite): number {
+  return Math.max(1000, Math.max(openedAt, ...firstShown.values()) + mostLagMs - now);
 }
 
 /** Whether our finalizer is missing while a record is open: it is restored also without a list. */
