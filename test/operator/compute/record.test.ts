@@ -124,9 +124,6 @@ describe("an endpoint without a name that a create may have made", () => {
     ["whose name cannot be read", true, { ...later, name: "?", unreadable: ["name"] }, {}],
     ["with a name that is nobody's signature", false, { ...later, name: "by hand" }, {}],
     ["that only our own typed link names", true, later, { linked: "ep-one" }],
-    ["that a person adopts by its id", false, later, { spec: { adopt: { endpointID: "ep-one" } } }],
-    ["where a person adopts another", true, later, { spec: { adopt: { endpointID: "ep-two" } } }],
-    ["that a person adopts as the branch's primary", false, later, { spec: { adopt: { branchPrimary: true } } }],
   ])("%s keeps it open: %s", (_, expected, seen, fields) => {
     expect(open(seen, fields)).toBe(expected);
   });
@@ -249,6 +246,40 @@ describe("a list of another service than the create was sent to", () => {
     const write = openSince(0, { through: "here", by: "0.1.0" });
     expect(listed([], { ...elsewhere, fingerprint: "here" }, { write }).phase).toBe("closed");
     expect(listed([], elsewhere, { write }).phase).toBe("open");
+  });
+});
+
+describe("a list and an open takeover", () => {
+  const of = compute({ spec: { adopt: { former: true } } });
+  const write = openSince(0, { operation: "takeover", endpointID: "ep-one" }, "ep-one");
+  const ours = [madeBy(of)];
+  const former = [madeBy(compute({ uid: uidOf("f") }))];
+  const after = (...lists: [number, readonly Endpoint[]][]) =>
+    lists.reduce((before, [startedAt, endpoints]) => listed(endpoints, { startedAt }, { write: before, of }), write)
+      .phase;
+
+  test.each<[string, RememberedWrite["phase"], [number, readonly Endpoint[]][]]>([
+    ["one list that shows our name, though the PATCH was answered: the next may lag", "open", [[settled, ours]]],
+    [
+      "two lists that do, 10 s apart",
+      "closed",
+      [
+        [5000, ours],
+        [15_000, ours],
+      ],
+    ],
+    [
+      "two lists that do, less than 10 s apart",
+      "open",
+      [
+        [5000, ours],
+        [14_999, ours],
+      ],
+    ],
+    ["a list that still shows the former name", "open", [[settled - 1, former]]],
+    ["a list that still shows the former name after the settle time and 10 s", "closed", [[settled, former]]],
+  ])("%s: %s", (_, phase, lists) => {
+    expect(after(...lists)).toBe(phase);
   });
 });
 

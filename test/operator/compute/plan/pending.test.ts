@@ -163,6 +163,22 @@ describe("a create that only a name or a person can settle", () => {
     );
   });
 
+  test.each<[string, ComputeFields]>([
+    ["its id", { spec: { adopt: { endpointID: "ep-b" } } }],
+    ["its branch's primary", { spec: { adopt: { branchPrimary: true } } }],
+  ])("is resolved by a person who adopts a candidate by %s, not before nothing else can arrive", (_, fields) => {
+    const link = { kind: "link", endpointID: "ep-b", proof: "adopted", news: "adopted" };
+    expect(planned(openSince(settledAt), fields, { endpoints })).toEqual(link);
+    expect(planned(openSince(settledAt), { ...fields, deleting: true }, { endpoints })).toEqual(link);
+    expect(planned(openSince(recently), fields, { endpoints })).toMatchObject(waits());
+  });
+
+  test("is not resolved by a person who adopts another endpoint: the create may have made one besides", () => {
+    const fields = { spec: { adopt: { endpointID: "ep-c" } } };
+    const other = endpoint({ id: "ep-c", name: "by hand" });
+    expect(planned(openSince(settledAt), fields, { endpoints: [...endpoints, other] })).toMatchObject(waits());
+  });
+
   test("is not resolved by guessing, though only one endpoint is there", () => {
     expect(planned(openSince(settledAt), {}, { endpoints: [endpoint()] })).toMatchObject(waits("candidates: ep-one."));
   });
