@@ -130,16 +130,15 @@ export class Acting {
     return execute(action, this.context(self));
   }
 
-  /** Plans for what is seen and carries the step out. */
+  /** Plans for what is seen, as a list shows it, and carries the step out. */
   async reconcile(self: Compute, fields: InputFields = {}) {
     const { state, clock } = this.tools;
-    const { through: fingerprint } = this.access.client;
-    const [observed] = input({
-      ...fields,
-      list: { fingerprint, ...fields.list },
-      compute: self,
-      now: clock.monotonic(),
-    });
+    const { through: fingerprint, account } = this.access.client;
+    const now = clock.monotonic();
+    const list = { fingerprint, baseURL: account.baseURL, startedAt: now - 1, ...fields.list };
+    const [observed] = input({ ...fields, list, compute: self, now });
+    state.saw(self, now);
+    if (observed.kind === "observed") state.listed(observed);
     const action = plan(observed, state.known);
     if (action.kind === "wait" || action.kind === "noop" || action.kind === "blocked" || action.kind === "settled") {
       throw new Error(`nothing is to be done: ${JSON.stringify(action)}`);
