@@ -7,7 +7,7 @@ import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, operation, recordOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
-import { Acting, msOf } from "./executing.ts";
+import { Acting, conditionOf, msOf } from "./executing.ts";
 
 const finalizer = "compute-operator.dev/endpoint";
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
@@ -71,7 +71,7 @@ describe("a create", () => {
   test("needs no patch for a finalizer that is there", async () => {
     const { acting, self } = creating({
       metadata: { finalizers: [finalizer] },
-      status: { conditions: [condition("EndpointLost")] },
+      status: { conditions: [conditionOf("EndpointLost")] },
     });
     await acting.reconcile(self);
     expect(acting.effects).toEqual([record, post, metadata]);
@@ -104,7 +104,7 @@ describe("a create", () => {
     ["without annotations and finalizers", {}],
     ["with both", { annotations: { a: "b" }, finalizers: ["example.com/other", finalizer] }],
   ])("is not sent from a stale view %s", async (_, fields) => {
-    const { acting, self } = creating({ metadata: fields, status: { conditions: [condition("PrimaryExists")] } });
+    const { acting, self } = creating({ metadata: fields, status: { conditions: [conditionOf("PrimaryExists")] } });
     acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
     await expect(acting.reconcile(self)).rejects.toMatchObject({ status: 422 });
     expect(acting.service.requests).toEqual([]);
@@ -231,7 +231,7 @@ describe("a create that is answered", () => {
   test("in place of one that was lost is reported as such", async () => {
     const [first, again] = [
       creating(),
-      creating({ status: { gone: "ep-old", conditions: [condition("EndpointLost")] } }),
+      creating({ status: { gone: "ep-old", conditions: [conditionOf("EndpointLost")] } }),
     ];
     expect((await first.acting.reconcile(first.self)).events[0]?.message).toBe("Created endpoint ep-new.");
     const { events } = await again.acting.reconcile(again.self);
@@ -359,7 +359,7 @@ test("a create removes what 0.1.0 noted in annotations, with the finalizer", asy
   const notes = Object.fromEntries(Object.values(formerAnnotations).map((name) => [name, "old"]));
   const { acting, self } = creating({
     metadata: { annotations: { ...notes, a: "b" }, finalizers: [finalizer] },
-    status: { conditions: [condition("PrimaryExists")] },
+    status: { conditions: [conditionOf("PrimaryExists")] },
   });
   await acting.reconcile(self);
   expect(Object.keys(acting.compute().metadata.annotations ?? {}).toSorted()).toEqual([
@@ -371,7 +371,7 @@ test("a create removes what 0.1.0 noted in annotations, with the finalizer", asy
 test("a record of an earlier term is counted on from, and is no longer in the way once it is settled", async () => {
   const { acting } = creating({
     metadata: { finalizers: [finalizer] },
-    status: { conditions: [condition("CreateUnknown")] },
+    status: { conditions: [conditionOf("CreateUnknown")] },
   });
   const { uid } = acting.compute().metadata;
   const pendingWrite = recordOf({ uid, n: 7 });
@@ -384,8 +384,3 @@ test("a record of an earlier term is counted on from, and is no longer in the wa
   expect(acting.compute().status.pendingWrite).toMatchObject({ n: 8, by: "this-term" });
   expect(acting.service.count("POST")).toBe(1);
 });
-
-function condition(reason: string) {
-  const lastTransitionTime = "2026-01-01T00:00:00Z";
-  return { type: "Ready", status: "False", reason, message: "", lastTransitionTime, observedGeneration: 1 };
-}

@@ -24,7 +24,20 @@ export const linked = {
   finalizers: ["compute-operator.dev/endpoint"],
 };
 /** Status of one that was carried out. */
-export const settled = { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" };
+export const settled = {
+  observedGeneration: 1,
+  appliedGeneration: 1,
+  observedThrough: "here",
+  endpointID: "ep-one",
+  conditions: [conditionOf("Active")],
+};
+
+/** A condition of type Ready with this reason. */
+export function conditionOf(reason: string) {
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const status = reason === "Active" ? "True" : "False";
+  return { type: "Ready", status, reason, message: "as before", lastTransitionTime, observedGeneration: 1 };
+}
 
 /** One Compute on an API server in memory, a service with scripted answers, and a log of all effects in their order. */
 export class Acting {
