@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { observe } from "../../../../src/operator/compute/observe/observe.ts";
 import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";
 import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
-import { type ComputeFields, compute, madeBy, operation, recordOf } from "../../../support/builders.ts";
+import { madeBy, operation, recordOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { observing, reported } from "./observing.ts";
 

@@ -62,6 +62,7 @@ describe("the annotation restartedAt", () => {
       compared: true,
       lossOver: true,
       proof: "signature",
+      sent: undefined,
       record: undefined,
       clearsDisabling: true,
       operations: [],

@@ -36,7 +36,6 @@ describe("a status may wait", () => {
     ["of a reconcile that a person requested", showing("Active"), "Updating", { lastHandledReconcileAt: "now" }],
     ["of a loss that a person confirmed", showing("Active"), "Creating", { lastHandledConfirmLoss: "now" }],
     ["of a compute that this operator disabled", showing("Active"), "Updating", { disabledByUs: true }],
-    ["of writes without an answer", showing("Active"), "Updating", { unansweredDisables: 1 }],
     ["of a doubted loss", showing("Active"), "Creating", { lossDoubted: true }],
     ["with drift", showing("Active"), "Updating", { drift: [{ field: "disabled", ours: "false", theirs: "true" }] }],
     ["of a connection Secret", showing("Active"), "Updating", { binding: { name: "shop-db" } }],

@@ -32,7 +32,7 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
     const state = new ReconcileState(0, "this-term");
     withUnreadable(outcome(), odd("host"), state);
     expect(withUnreadable(outcome(), endpoint(), state)).toEqual(outcome());
-    expect(state.known.unreadable).toBeUndefined();
+    expect(state.known.told.unreadable).toBeUndefined();
     expect(withUnreadable(outcome(), odd("host"), state).events).toHaveLength(2);
   });
 

@@ -16,6 +16,7 @@ export function seen(fields: Partial<Seen> = {}, of: Compute = self): Seen {
     compared: true,
     lossOver: shownEndpoint !== undefined,
     proof: "signature",
+    sent: undefined,
     record: undefined,
     clearsDisabling: true,
     operations: [],
