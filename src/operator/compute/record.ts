@@ -74,12 +74,13 @@ export function isSameRecord(a: WriteRecord | undefined, b: WriteRecord | undefi
 
 /**
  * What is remembered once a version of the object is seen, also without a list. A record that is not remembered opens
- * now; one that vanished stays, and is written again; our finalizer on an empty status shows that one was wiped.
+ * now; one that vanished stays, and is written again. At first sight our finalizer on an empty status shows that a
+ * record may have been wiped; from then on this term knows what it has sent.
  */
 export function afterSight(
   write: RememberedWrite | undefined,
   compute: Compute,
-  now: number,
+  { now, isFirst }: { now: number; isFirst: boolean },
 ): RememberedWrite | undefined {
   const shown = recordIn(compute);
   if (shown !== undefined) {
@@ -87,11 +88,10 @@ export function afterSight(
     return isRemembered ? write : { record: shown, phase: "open", openedAt: now, firstShown: none };
   }
   if (write?.phase === "open") return { ...write, record: { ...write.record, by: "unknown" } };
-  if (!hasFinalizer(compute) || (compute.status.conditions ?? []).length > 0) return write;
+  if (!isFirst || !hasFinalizer(compute) || (compute.status.conditions ?? []).length > 0) return write;
   // Where it was sent is not known: any list counts.
   const place = { branchID: branchIDOf(compute), through: "" };
-  const n = (write?.record.n ?? 0) + 1;
-  const record: WriteRecord = { uid: compute.metadata.uid, n, by: "unknown", operation: "create", since: "", ...place };
+  const record: WriteRecord = { uid: compute.metadata.uid, n: 1, by: "unknown", operation: "create", since: "", ...place };
   return { record, phase: "open", openedAt: now, firstShown: none };
 }
 

@@ -26,6 +26,8 @@ export class ReconcileState {
   /** Names the term in the records that it writes. */
   readonly term: string;
   readonly #known: Remembered;
+  /** A version of the Compute was seen. */
+  #isSeen = false;
 
   constructor(now: number, term: string, known: Partial<Remembered> = {}) {
     this.term = term;
@@ -57,7 +59,8 @@ export class ReconcileState {
 
   /** A version of the Compute is known, with or without a list: its record counts from now on. */
   saw(compute: Compute, now: number): void {
-    this.#known.write = afterSight(this.#known.write, compute, now);
+    this.#known.write = afterSight(this.#known.write, compute, { now, isFirst: !this.#isSeen });
+    this.#isSeen = true;
     if (compute.status.disabledByUs !== true) this.#known.disableNotedAt = undefined;
     else this.#known.disableNotedAt ??= now;
   }
