@@ -144,9 +144,9 @@ export function recordOf(fields: Partial<WriteRecord> = {}): WriteRecord {
 }
 
 /** What this term remembers of a record that has been open since then. */
-export function openSince(openedAt: number, fields: Partial<WriteRecord> = {}, answered?: string): RememberedWrite {
+export function openSince(openedAt: number, fields: Partial<WriteRecord> = {}, made?: string): RememberedWrite {
   const write = { record: recordOf(fields), phase: "open", openedAt, firstShown: new Map<string, number>() } as const;
-  return answered === undefined ? write : { ...write, answered };
+  return made === undefined ? write : { ...write, made };
 }
 
 /** What a status notes of an endpoint that is a Compute's own. */

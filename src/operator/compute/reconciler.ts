@@ -4,7 +4,7 @@ import type { Secret } from "../connection/resolve.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isNotFound, isStale } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -61,8 +61,8 @@ export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> 
 const poolAwaitedMs = 10_000;
 
 /**
- * A version that a patch found outdated is looked at again after this long, and left alone until a newer one is stored,
- * for the second time at most: a conflict may have another cause. In milliseconds.
+ * A version that a patch found outdated is looked at again after `look`, and left alone until a newer one is stored. The
+ * API server is asked for it every `longest`: a conflict may have another cause. In milliseconds.
  */
 const outdatedMs = { look: 1000, longest: 10_000 };
 
@@ -127,8 +127,8 @@ export class ComputeReconciler {
     const annotations = annotationsOf(compute);
     state.saw(compute, now);
     const outdated = this.#outdated.get(uid);
-    if (outdated !== undefined && outdated.version === compute.metadata.resourceVersion && now < outdated.until) {
-      return { requeueAfterMs: outdatedMs.look };
+    if (outdated !== undefined && outdated.version === compute.metadata.resourceVersion) {
+      if (now < outdated.until || !(await this.#stands(compute))) return { requeueAfterMs: outdatedMs.look };
     }
     this.#outdated.delete(uid);
     const handOverMs = handOverForMs(state.known, now);
@@ -143,12 +143,23 @@ export class ComputeReconciler {
     } catch (error) {
       if (!isNotFound(error) && !isStale(error)) throw error;
       // Somebody wrote, or the Compute is gone or replaced: the next version decides.
-      const until = this.#options.clock.monotonic() + outdatedMs.longest;
-      this.#outdated.set(uid, { version: compute.metadata.resourceVersion, until });
+      this.#foundOutdated(compute);
       return { requeueAfterMs: outdatedMs.look };
     } finally {
       access?.gate.end();
     }
+  }
+
+  #foundOutdated({ metadata: { uid, resourceVersion: version } }: Compute): void {
+    this.#outdated.set(uid, { version, until: this.#options.clock.monotonic() + outdatedMs.longest });
+  }
+
+  /** Whether the API server has this very version, so that a patch of it was refused for another reason. */
+  async #stands(compute: Compute): Promise<boolean> {
+    this.#foundOutdated(compute);
+    const { metadata } = compute;
+    const standing = await this.#options.cluster.get(computeKind, metadata);
+    return standing?.metadata.uid === metadata.uid && standing.metadata.resourceVersion === metadata.resourceVersion;
   }
 
   async #reconcile(

@@ -260,11 +260,12 @@ function candidatesOf(o: Observation, write: RememberedWrite): Endpoint[] {
   const { compute, endpoints, claimants, startedAt } = o;
   if (record.operation !== "create") return [];
   const branches = [record.branchID, branchIDOf(compute)];
+  const isNewerSigned = showsNewerSignature(o, record);
   return endpoints.all.filter((endpoint) => {
     if (endpoint.type !== compute.spec.type || !branches.includes(endpoint.branch_id)) return false;
     if (!isNameless(endpoint) || !isSince(endpoint, record.newest)) return false;
     const firstSeenAt = firstShown.get(endpoint.id);
-    if (firstSeenAt !== undefined && startedAt - firstSeenAt >= staysNamelessMs) return false;
+    if (isNewerSigned && firstSeenAt !== undefined && startedAt - firstSeenAt >= staysNamelessMs) return false;
     const holder = holderOf(endpoint, claimants, endpoints);
     return holder === undefined || holder.metadata.uid === compute.metadata.uid;
   });
@@ -282,14 +283,15 @@ export function chosenAmong(candidates: readonly Endpoint[], compute: Compute): 
 
 /** Since which list each candidate has been nameless beside a signature on another endpoint made since. */
 function namelessIn(write: RememberedWrite, o: Observation): ReadonlyMap<string, number> {
-  const { newest } = write.record;
   const candidates = candidatesOf(o, { ...write, firstShown: none });
   if (candidates.length === 0) return none;
-  const isNewerSigned = o.endpoints.all.some(
-    (endpoint) => uidOfMarker(endpoint.name) !== undefined && isSince(endpoint, newest),
-  );
-  if (!isNewerSigned) return write.firstShown;
+  if (!showsNewerSignature(o, write.record)) return write.firstShown;
   return new Map(candidates.map(({ id }) => [id, write.firstShown.get(id) ?? o.startedAt]));
+}
+
+/** Whether a list shows the name of an endpoint that was made since the create was planned. */
+function showsNewerSignature({ endpoints }: Observation, { newest }: WriteRecord): boolean {
+  return endpoints.all.some((endpoint) => uidOfMarker(endpoint.name) !== undefined && isSince(endpoint, newest));
 }
 
 function isNameless(endpoint: Endpoint): boolean {

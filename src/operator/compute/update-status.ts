@@ -87,6 +87,7 @@ function statusAfter(
   const annotations = annotationsOf(outcome.compute);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
+  const record = carriedBy(known.write, outcome.compute);
   return nextStatus(outcome, {
     annotations,
     endpoint,
@@ -99,7 +100,8 @@ function statusAfter(
       confirmLoss === o.annotations.confirmLoss,
     compared: isAsDeclared(outcome, o, comparison),
     proof: endpoint === undefined ? "none" : proofOf(outcome.compute, endpoint),
-    record: carriedBy(known.write, outcome.compute),
+    sent: known.write?.phase === "unsent" ? undefined : record?.operation,
+    record,
     clearsDisabling: list !== undefined && clearsDisabling(list, known),
     operations: list?.operations ?? [],
     restarted: known.handled.restartedAt,

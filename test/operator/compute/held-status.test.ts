@@ -10,9 +10,9 @@ import { accepted, setUp, unbound } from "./updating-status.ts";
 describe("a status that may wait", () => {
   const holding = (status: object = {}, fields: Parameters<typeof setUp>[1] = {}) => {
     const one = setUp("Creating", { ...fields, status });
-    const state = new ReconcileState(0);
+    const state = new ReconcileState(0, "this-term");
     const report = (outcome: Outcome, observed = one.listed(), more: Partial<StatusTools> = {}) =>
-      updateStatus(outcome, observed, unbound, { ...one.tools, state, ...more });
+      updateStatus(outcome, observed, unbound, { ...one.tools, state, known: state.known, ...more });
     const written = () => one.acting.effects.length;
     return { ...one, state, report, written };
   };

@@ -1,120 +1,97 @@
 import { describe, expect, test } from "vitest";
-import { refusal } from "../../support/scripted-service.ts";
+import { markerOf } from "../../../src/operator/resources/signature.ts";
+import { NoResponseError } from "../../../src/operator/service-client/transport.ts";
 import { replaced, setUp } from "./reconciling.ts";
 
-describe("a Compute that is gone although our finalizer was to hold it", () => {
-  const gone = async (more: Parameters<typeof setUp>[1] = {}) => {
-    const one = await setUp({}, more);
+describe("a Compute that is gone without the operator's finalizer", () => {
+  const gone = async (more: Parameters<typeof setUp>[1] = {}, fields: Parameters<typeof setUp>[0] = {}) => {
+    const leftBehind: string[] = [];
+    const one = await setUp(fields, { ...more, onLeftBehind: (_, what) => void leftBehind.push(what) });
     await one.run(20_000);
     const last = one.self();
     if (last === undefined) throw new Error("it is not there");
-    one.reach.sent();
-    return { ...one, last };
+    const warnings = () => one.reach.reported.filter((each) => each.startsWith("Warning Released"));
+    return { ...one, last, leftBehind, warnings };
   };
 
-  test("has what this process made for it deleted", async () => {
-    const { reach, reconciler, cache, last, run, uid, left, settled } = await gone();
+  test("leaves its endpoint, which a Warning and the log name", async () => {
+    const { reach, reconciler, cache, last, run, leftBehind, warnings } = await gone();
     reach.write([{ op: "remove", path: "/metadata/finalizers" }]);
     reach.removeStored();
     cache.seen = undefined;
     reconciler.gone(replaced(last));
-    expect(reconciler.deletedCompute(uid)?.metadata.uid).toBe(uid);
-    expect(reconciler.awaitingCleanup).toHaveLength(1);
-    left.length = 0;
-    reach.answer = ({ method }) => (method === "DELETE" ? refusal(500) : undefined);
-    await run(2000);
-    expect(reach.sent()).toContain("DELETE ep-1");
-    reach.answer = () => undefined;
+    reach.sent();
     await run(60_000);
-    expect(reach.endpoints.size).toBe(0);
-    expect(reconciler.awaitingCleanup).toEqual([]);
-    expect(settled).toContain(uid);
-  });
-
-  test("keeps its place at the brake", async () => {
-    const left: string[] = [];
-    const brake = {
-      mayGo: () => false,
-      isExhausted: true,
-      count: () => {},
-      sent: () => {},
-      leave: (one: string) => void left.push(one),
-    };
-    const { reach, reconciler, cache, last, run } = await gone({ brake });
-    cache.seen = undefined;
-    reconciler.gone(replaced(last));
-    await run(5000);
-    left.length = 0;
-    await run(5000);
-    expect(left).toEqual([]);
+    expect(leftBehind).toEqual(["ep-1"]);
+    expect(warnings()).toEqual([expect.stringContaining("ep-1")]);
     expect(reach.endpoints.size).toBe(1);
+    expect(reach.sent()).toEqual([]);
   });
 
-  test("may have been made something by an earlier process, which its mark tells although no list came", async () => {
-    const { reach, reconciler, cache, self, run, uid } = await setUp();
-    const value = JSON.stringify({ uid, since: "2026-01-01T00:00:00Z", branchID: "br-main", through: "here" });
-    reach.write([
-      { op: "add", path: "/metadata/annotations", value: { "compute-operator.dev/pending-create": value } },
-    ]);
-    reach.connections = [];
-    await run(1000);
+  test("leaves what an open create may still make, which a Warning names by our signature", async () => {
+    const { reach, reconciler, run, self, uid } = await setUp({}, { onLeftBehind: (_, what) => void named.push(what) });
+    const named: string[] = [];
+    reach.answer = ({ method }) => {
+      if (method === "POST") throw new NoResponseError("reset");
+      return undefined;
+    };
+    await run(2000);
     const last = self();
     if (last !== undefined) reconciler.gone(replaced(last));
-    cache.seen = undefined;
-    await run(1000);
-    expect(reconciler.awaitingCleanup).toHaveLength(1);
+    expect(named).toEqual([markerOf(uid)]);
   });
 
-  test("is forgotten where it is seen again", async () => {
-    const { reach, reconciler, last, run } = await gone();
+  test.each<[string, Parameters<typeof setUp>[1], Parameters<typeof setUp>[0]]>([
+    ["was to keep its endpoint", {}, { spec: { deletionPolicy: "Retain" } }],
+    ["another process selects", { selects: () => false }, {}],
+  ])("warns of nothing where it %s", async (_, options, fields) => {
+    const { reconciler, last, warnings, leftBehind } = await gone(options, fields);
     reconciler.gone(replaced(last));
-    await run(5000);
-    expect(reconciler.awaitingCleanup).toEqual([]);
-    expect(reach.endpoints.size).toBe(1);
+    expect([warnings(), leftBehind]).toEqual([[], []]);
   });
 
-  test("and was let go has nothing deleted", async () => {
+  test("warns of nothing more where this operator released it", async () => {
     let going = false;
     const uninstalling = { now: () => Promise.resolve(going), lately: () => Promise.resolve(going) };
-    const { reach, reconciler, last, run, cache } = await gone({ uninstalling });
+    const { reach, reconciler, last, run, leftBehind } = await gone({ uninstalling });
     going = true;
     reach.removeStored();
     await run(5000);
-    going = false;
-    cache.seen = undefined;
     reconciler.gone(replaced(last));
-    await run(60_000);
+    expect(leftBehind).toEqual([]);
     expect(reach.endpoints.size).toBe(1);
-    expect(reconciler.awaitingCleanup).toEqual([]);
   });
 
-  test("of which this process never knew anything leaves nothing to do", async () => {
-    const { reconciler, self } = await setUp();
+  test("warns of nothing where nothing was sent for it", async () => {
+    const { reach, reconciler, self } = await setUp();
     const last = self();
     if (last !== undefined) reconciler.gone(replaced(last));
-    expect(reconciler.awaitingCleanup).toEqual([]);
+    expect(reach.reported).toEqual([]);
+  });
+});
+
+describe("a version of a Compute that is known before a reconcile", () => {
+  const record = (uid: string) => ({
+    uid,
+    n: 1,
+    by: "an-earlier-term",
+    operation: "create",
+    since: "2026-01-01T00:00:00Z",
+    branchID: "br-main",
+    through: "https://service.example.com/api/v2",
   });
 
   test.each([
-    ["is remembered where it was dropped together with the finalizer before a reconcile", true, true, false, 1],
-    ["is not where the finalizer stands", true, true, true, 0],
-    ["is not for a Compute that another process selects", false, true, false, 0],
-    ["is not where nothing was known before", true, false, false, 0],
-  ])("has a mark that %s", async (_, selected, known, guarded, expected) => {
-    const { reconciler, self } = await setUp({}, { selects: () => selected });
+    ["counts, though the next one drops its record", true, 1],
+    ["does not count where another process selects it", false, 0],
+  ])("%s", async (_, selected, expected) => {
+    const { reconciler, self, reach } = await setUp({}, { selects: () => selected });
     const last = self();
     if (last === undefined) throw new Error("it is not there");
-    const { metadata } = last;
-    const value = JSON.stringify({ uid: metadata.uid, since: "2026-01-01T00:00:00Z", branchID: "br-main" });
-    const before = {
-      ...last,
-      metadata: { ...metadata, annotations: { "compute-operator.dev/pending-create": value } },
-    };
-    const finalizers = guarded ? ["compute-operator.dev/endpoint"] : [];
-    const after = { ...last, metadata: { ...metadata, annotations: {}, finalizers } };
-    reconciler.changed(after, known ? before : undefined);
-    reconciler.gone(after);
-    expect(reconciler.awaitingCleanup).toHaveLength(expected);
+    reconciler.changed({ ...last, status: { ...last.status, pendingWrite: record(last.metadata.uid) } });
+    reconciler.changed(last);
+    reconciler.gone(last);
+    expect(reach.reported).toHaveLength(expected);
   });
 });
 
@@ -133,7 +110,9 @@ test.each([
   if (id === undefined || endpoint === undefined) throw new Error("it has no endpoint");
   reach.endpoints.set(id, { ...endpoint, current_state: "idle" });
   await run(60_000);
-  expect(reach.cluster.requests.at(-1)).toMatchObject({ method: "PATCH", path: expect.stringMatching(/status$/) });
+  expect(reach.cluster.requests).toContainEqual(
+    expect.objectContaining({ method: "PATCH", path: expect.stringMatching(/status$/) }),
+  );
   reach.endpoints.set(id, { ...endpoint, disabled: true });
   reach.sent();
   await run(60_000);
@@ -151,6 +130,7 @@ test("a Compute whose patch was refused as stale has its change sent once it is 
   if (id === undefined || endpoint === undefined) throw new Error("it has no endpoint");
   reach.endpoints.set(id, { ...endpoint, current_state: "idle" });
   await run(60_000);
+  Reflect.deleteProperty(cache, "seen");
   reach.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 403 } : undefined);
   reach.endpoints.set(id, { ...endpoint, disabled: true });
   reach.sent();

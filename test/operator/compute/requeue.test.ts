@@ -8,28 +8,28 @@ import { compute } from "../../support/builders.ts";
 const now = 10_000;
 const self = compute();
 const requeue = (fields: Partial<ReadonlyState["requeue"]>) => ({ reason: "", count: 0, dueAt: undefined, ...fields });
-const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(0, fields);
+const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(0, "this-term", fields);
 
 describe("a reconcile that is due", () => {
   test("wants a list from when it was due, and is over", () => {
-    const state = remembering({ requeue: requeue({ dueAt: 9000 }), listsCountAfter: 5 });
+    const state = remembering({ requeue: requeue({ dueAt: 9000 }), lists: { countAfter: 5, firstAfter: 0 } });
     state.begin(annotationsOf(self), false, now);
-    expect(state.known).toMatchObject({ listsCountAfter: 9000, requeue: { dueAt: undefined } });
-    const written = remembering({ requeue: requeue({ dueAt: 9000 }), listsCountAfter: 9500 });
+    expect(state.known).toMatchObject({ lists: { countAfter: 9000 }, requeue: { dueAt: undefined } });
+    const written = remembering({ requeue: requeue({ dueAt: 9000 }), lists: { countAfter: 9500, firstAfter: 0 } });
     written.begin(annotationsOf(self), false, now);
-    expect(written.known.listsCountAfter).toBe(9500);
+    expect(written.known.lists.countAfter).toBe(9500);
   });
 
   test("waits for the end of the operations that are followed: that brings a list", () => {
     const state = remembering({ requeue: requeue({ dueAt: 9000 }) });
     state.begin(annotationsOf(self), true, now);
-    expect(state.known).toMatchObject({ listsCountAfter: 0, requeue: { dueAt: undefined } });
+    expect(state.known).toMatchObject({ lists: { countAfter: 0 }, requeue: { dueAt: undefined } });
   });
 
   test("later is kept", () => {
     const state = remembering({ requeue: requeue({ dueAt: now + 1 }) });
     state.begin(annotationsOf(self), false, now);
-    expect(state.known).toMatchObject({ listsCountAfter: 0, requeue: { dueAt: now + 1 } });
+    expect(state.known).toMatchObject({ lists: { countAfter: 0 }, requeue: { dueAt: now + 1 } });
   });
 });
 
@@ -42,13 +42,13 @@ describe("a refresh that a person requests", () => {
     });
 
   test("wants a newer list, and has what failed tried again; once", () => {
-    const state = remembering({ failedWrite, handledReconcileRequest: "before" });
+    const state = remembering({ failedWrite, handled: { reconcileRequestedAt: "before" } });
     state.begin(annotationsOf(asking("before")), false, now);
-    expect(state.known).toMatchObject({ listsCountAfter: now, handledReconcileRequest: "now" });
+    expect(state.known).toMatchObject({ lists: { countAfter: now }, handled: { reconcileRequestedAt: "now" } });
     expect(state.known.failedWrite).toBeUndefined();
     state.failed(failedWrite, 0, 0);
     state.begin(annotationsOf(asking("before")), false, now + 5);
-    expect(state.known).toMatchObject({ listsCountAfter: now, failedWrite });
+    expect(state.known).toMatchObject({ lists: { countAfter: now }, failedWrite });
   });
 
   test.each([
@@ -58,8 +58,8 @@ describe("a refresh that a person requests", () => {
   ])("%s", (_, one) => {
     const state = remembering({ failedWrite });
     state.begin(annotationsOf(one), false, now);
-    expect(state.known).toMatchObject({ listsCountAfter: 0, failedWrite });
-    expect(state.known.handledReconcileRequest).toBeUndefined();
+    expect(state.known).toMatchObject({ lists: { countAfter: 0 }, failedWrite });
+    expect(state.known.handled.reconcileRequestedAt).toBeUndefined();
   });
 });
 
@@ -114,7 +114,7 @@ describe("the next reconcile", () => {
     expect(state.requeueAfter(unchanged(self, { requeue: { kind: "enqueued" } }), now)).toBe(600_000);
     expect(state.known.requeue.dueAt).toBeUndefined();
     state.begin(annotationsOf(self), false, now + 600_000);
-    expect(state.known.listsCountAfter).toBe(0);
+    expect(state.known.lists.countAfter).toBe(0);
   });
 
   test("is none for one that was let go", () => {

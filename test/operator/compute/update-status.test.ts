@@ -72,8 +72,16 @@ describe("a status", () => {
   });
 
   test("names the Secret that is bound, and through what it was seen", async () => {
-    const { self, tools, listed } = setUp("Active");
-    const after = await updateStatus(shown(self, "Active", "now"), listed(), { ...unbound, binding: "shop-db" }, tools);
+    const { acting, self, tools, listed } = setUp("Active");
+    const after = await updateStatus(
+      shown(self, "Active", "now"),
+      listed(),
+      { ...unbound, binding: "shop-db" },
+      {
+        ...tools,
+        known: acting.tools.state.known,
+      },
+    );
     expect(after.status).toMatchObject({ binding: { name: "shop-db" }, observedThrough: "here" });
   });
 

@@ -35,9 +35,10 @@ export function setUp(reason?: string, fields: Parameters<Acting["stored"]>[0] =
     event: (_: unknown, { type, reason: why }: { type: string; reason: string }) =>
       void reported.push(`${type} ${why}`),
   };
+  const { known } = acting.tools.state;
   const listed = (endpoints = [madeBy(self)]): Observed => observedBy(self, endpoints);
   const report = (outcome: Outcome, observed = listed(), secret = unbound) =>
-    updateStatus(outcome, observed, secret, tools);
+    updateStatus(outcome, observed, secret, { ...tools, known });
   const synced = () => acting.compute().status.conditions?.find(({ type }) => type === "Synced")?.status;
   return { acting, self, reported, tools, listed, report, synced };
 }

@@ -29,7 +29,7 @@ describe("the answer to a write", () => {
 
   test("shows an endpoint that no list has, which is not missed until one does", async () => {
     const { clock, service, lister } = await wrote([before]);
-    lister.answered(endpoint({ id: "ep-new" }), "maker");
+    lister.answered(endpoint({ id: "ep-new" }), true);
     expect(lister.observed?.endpoints.map(({ id }) => id)).toEqual(["ep-one", "ep-new"]);
     expect(lister.isUnlisted("ep-new")).toBe(true);
     service.script = () => json(200, { endpoints: [before, endpoint({ id: "ep-new" })] });

@@ -50,7 +50,6 @@ function setUp({ now, cached, held }: Record<"now" | "cached", Record<string, st
       secret: () => undefined,
       secretsOf: () => [],
       usersOf: () => [],
-      deletedUsersOf: () => [],
       isUser: (compute, labelsOf = () => cached) => namespaceAccess(connection(), compute, labelsOf) === "granted",
     },
     uninstalling: () => Promise.resolve(false),

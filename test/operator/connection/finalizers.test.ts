@@ -44,7 +44,6 @@ function setUp() {
       secret: (_, name) => (shown.secrets ?? secrets()).find(({ metadata }) => metadata.name === name),
       secretsOf: () => shown.secrets ?? secrets(),
       usersOf: (_, name) => (shown.users ?? computes()).filter(({ spec }) => spec.connectionRef.name === name),
-      deletedUsersOf: () => [],
       isUser: () => true,
     },
     uninstalling: () => Promise.resolve(shown.uninstalling),

@@ -64,19 +64,6 @@ describe("the answer to a write", () => {
     expect(overlay.has("ep-one")).toBe(false);
   });
 
-  test("tells for whom an endpoint without a name was made, also when lists show it, until one lacks it", () => {
-    const made = endpoint({ id: "ep-new" });
-    const overlay = new Overlay();
-    overlay.lay(made, 100, "maker");
-    overlay.lay(endpoint({ id: "ep-named", name: "k8s-uid" }), 100, "maker");
-    expect(["ep-new", "ep-named"].map((id) => overlay.makerOf(id))).toEqual(["maker", undefined]);
-    overlay.listed(list(50), () => undefined);
-    overlay.listed(list(150, made), () => undefined);
-    expect([overlay.has("ep-new"), overlay.makerOf("ep-new")]).toEqual([false, "maker"]);
-    overlay.listed(list(200), () => undefined);
-    expect(overlay.makerOf("ep-new")).toBeUndefined();
-  });
-
   test("replaces the endpoint in the list, or is added to it; without answers the list stays the same object", () => {
     const other = endpoint({ id: "ep-two" });
     expect(laidAt(100).over(list(50, before, other)).endpoints).toEqual([written, other]);

@@ -203,19 +203,6 @@ describe("the finalizers of connection and Secret", () => {
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
   });
 
-  test("are kept for the endpoint of a deleted Compute, and not restored if another shard removed them", async () => {
-    const { reconcile, use, remove, deletedUsers, computesNow, dropFinalizers, finalizersOf } = setUp();
-    use();
-    await reconcile();
-    deletedUsers.push(...computesNow());
-    remove(`${ours}/computes/db`);
-    await reconcile();
-    expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
-    dropFinalizers();
-    await reconcile();
-    expect(none(finalizersOf().connection)).toEqual([]);
-  });
-
   test("fall from the Secret too where the cache does not show yet that it has one", async () => {
     const { reconcile, use, lag, remove, stored, connectionsNow } = setUp();
     const before = stored();

@@ -2,7 +2,7 @@ import { ConnectionReconciler } from "../../../src/operator/connection/reconcile
 import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
 import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import { crdIsGoing } from "../../../src/operator/kube/uninstalling.ts";
-import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import type { KubeObject } from "../../../src/operator/resources/object.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
@@ -65,8 +65,6 @@ export function setUp(more: Record<string, unknown> = {}) {
     enqueue: () => {},
     enqueueConnections: () => {},
   });
-  /** Computes that are gone and left something behind. */
-  const deletedUsers: Compute[] = [];
   /** What the cache still shows, but for answers to our own writes; what the server has where it does not lag. */
   let old: { connections?: readonly ServiceConnection[]; secrets?: readonly Secret[] } = {};
   const answered = (object: KubeObject) => {
@@ -90,7 +88,6 @@ export function setUp(more: Record<string, unknown> = {}) {
         connectionsOf: () => old.connections ?? connectionsNow(),
         secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),
         secretsOf: () => old.secrets ?? stored(),
-        deletedUsersOf: () => deletedUsers,
         isUser: () => true,
         *usersOf(_, name) {
           for (const user of old.connections === undefined ? computesNow() : []) {
@@ -141,7 +138,6 @@ export function setUp(more: Record<string, unknown> = {}) {
     reported,
     lines,
     finalizersOf,
-    deletedUsers,
     usersRead,
     computesNow,
     lag: (shown: typeof old) => {

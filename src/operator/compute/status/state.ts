@@ -32,9 +32,8 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   const isOurs = outcome.effect.kind !== "ownedByOther";
   const isLinked = isOurs && seen.annotations.recordedID !== undefined;
   if (isBeingDeleted(compute)) return "Deleting";
-  const { record } = seen;
-  if (isOurs && record?.operation === "create") return "Creating";
-  if (isOurs && record?.operation === "takeover") return "Updating";
+  if (isOurs && seen.sent === "create") return "Creating";
+  if (isOurs && seen.sent === "takeover") return "Updating";
   // It stays lost also while the service cannot be asked.
   const stays = compute.status.state === "Lost" && (isLinked || compute.status.gone !== undefined);
   if (isOurs && (stays || (isLinked && seen.absent && isLost(outcome, seen)))) return "Lost";

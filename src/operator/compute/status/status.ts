@@ -49,6 +49,8 @@ export interface Seen {
   compared: boolean | undefined;
   /** What proves the linked endpoint this Compute's own. */
   proof: Proof;
+  /** The operation of the record, if its request was sent and may have made or signed an endpoint. */
+  sent: string | undefined;
   /** The record of a write that this term remembers, unless it is closed. */
   record: WriteRecord | undefined;
   /** A list shows the endpoint from so late that no request of ours can disable it any more. */

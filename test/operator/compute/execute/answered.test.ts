@@ -4,7 +4,7 @@ import { patchEndpoint } from "../../../../src/operator/compute/execute/update.t
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
-import { Acting, linked, settled, standing } from "./executing.ts";
+import { Acting, standing } from "./executing.ts";
 
 // What the answer to a write means for the lists that the next plan may be made on.
 
@@ -33,7 +33,7 @@ describe("after a write, lists from before", () => {
     ["not available", 503],
   ])("still count if the service was %s, because it did nothing", async (_, status) => {
     const { acting, known } = await patched(() => refusal(status));
-    expect(known.listsCountAfter).toBe(0);
+    expect(known.lists.countAfter).toBe(0);
     expect(acting.access.lister.writtenAt("ep-one")).toBe(Number.NEGATIVE_INFINITY);
   });
 
@@ -44,7 +44,7 @@ describe("after a write, lists from before", () => {
     const outcome = await patchEndpoint(patch, acting.context(self), acting.access);
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "after", ms: 1 } });
     expect(acting.effects).toEqual([]);
-    expect(acting.tools.state.known.listsCountAfter).toBe(0);
+    expect(acting.tools.state.known.lists.countAfter).toBe(0);
   });
 
   test.each<[string, Acting["answer"]]>([
@@ -53,7 +53,7 @@ describe("after a write, lists from before", () => {
     ["the answer shows no endpoint", () => json(200, {})],
   ])("no longer count if %s, neither for another Compute with the same link", async (_, answer) => {
     const { acting, known } = await patched(answer);
-    expect(known.listsCountAfter).toBe(700);
+    expect(known.lists.countAfter).toBe(700);
     expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
   });
 });
@@ -64,9 +64,8 @@ describe("an endpoint that no list has shown yet", () => {
     acting.stored();
     acting.answer = () => json(201, { endpoint: endpoint({ id: "ep-new" }), operations: [] });
     const attributes = { branch_id: "br-main", type: "read_write" };
-    const mark = { branchID: "br-main", through: "here" };
     await createEndpoint(
-      { kind: "create", attributes, mark, lost: false },
+      { kind: "create", attributes, newest: undefined, lost: false },
       acting.context(acting.compute()),
       acting.access,
     );
@@ -89,16 +88,13 @@ describe("a change that was refused", () => {
   });
 
   test("names the branch of a move, which may be what is missing", async () => {
-    const move = { attributes: { branch_id: "br-main" }, fields: ["disabled", "branchID"], progress: "Moving" };
+    const move = {
+      attributes: { branch_id: "br-main" },
+      fields: ["disabled", "branchID"],
+      progress: "Moving",
+      from: "br-old",
+    };
     const { message } = await patched(() => refusal(404, "branch not found"), move);
     expect(message).toContain("change endpoint ep-one and move it to branch br-main");
   });
-});
-
-test("a change that sets nothing of disabled says nothing of a disabling that got no answer", async () => {
-  const acting = new Acting();
-  const self = acting.stored({ metadata: linked, status: { ...settled, disabledByUs: true, unansweredDisables: 1 } });
-  acting.answer = () => json(200, { endpoint: endpoint({ pooler_enabled: true }), operations: [] });
-  const { disabling } = await patchEndpoint(patch, acting.context(self), acting.access);
-  expect(disabling).toEqual({});
 });

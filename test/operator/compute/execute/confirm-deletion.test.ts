@@ -6,36 +6,32 @@ import { Acting, linked, msOf, settled } from "./executing.ts";
 describe("the own GET of an endpoint that lists lack", () => {
   const action = { kind: "confirmDeletion", endpointID: "ep-one" } as const;
 
-  function missing({ deleting = false, proved = "ep-one" } = {}) {
+  function missing({ deleting = false } = {}) {
     const acting = new Acting();
     acting.stored({ metadata: linked, status: settled });
     const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
     if (deleting) acting.cluster.server.handle({ method: "DELETE", path });
     const known = acting.remember({
       missing: { endpointID: "ep-one", firstListWithout: 0, proved: false },
-      proved: { endpointID: proved, proof: "marker" },
     });
     return { acting, known, self: acting.compute() };
   }
 
-  test("that is answered 404 proves it lost, and nothing is put back from memory any more", async () => {
+  test("that is answered 404 proves it lost", async () => {
     const { acting, known, self } = missing();
     acting.answer = () => refusal(404, "endpoint not found");
     const outcome = await acting.execute({ ...action, after: "lost" }, self);
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 1 } });
     expect(known).toMatchObject({ missing: { endpointID: "ep-one", proved: true } });
-    expect([known.proved, known.deleted]).toEqual([undefined, undefined]);
+    expect(known.deletes.size).toBe(0);
   });
 
-  test("after a DELETE proves that done, and leaves what is known of another endpoint", async () => {
-    const { acting, known, self } = missing({ deleting: true, proved: "ep-two" });
+  test("after a DELETE proves that done", async () => {
+    const { acting, known, self } = missing({ deleting: true });
     acting.answer = () => refusal(404, "endpoint not found");
     await acting.execute({ ...action, after: "deleted" }, self);
-    expect(known).toMatchObject({
-      deleted: { proved: true },
-      missing: { proved: false },
-      proved: { endpointID: "ep-two" },
-    });
+    expect(known).toMatchObject({ missing: { proved: false } });
+    expect(known.deletes.get("ep-one")).toMatchObject({ proved: true });
   });
 
   test("that shows it takes nothing for proved: only lists begun after it count", async () => {
@@ -44,7 +40,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     acting.answer = () => json(200, { endpoint: endpoint() });
     const outcome = await acting.execute({ ...action, after: "lost" }, self);
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 1000 } });
-    expect([known.missing, known.listsCountAfter, known.deleted]).toEqual([undefined, 500, undefined]);
+    expect([known.missing, known.lists.countAfter, known.deletes.size]).toEqual([undefined, 500, 0]);
   });
 
   test("that shows it while a deletion waits is reported", async () => {
@@ -60,7 +56,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     const waits = [];
     for (const _ of [1, 2, 3]) waits.push(msOf(await acting.execute({ ...action, after: "deleted" }, self)));
     expect(waits).toEqual([1000, 2000, 4000]);
-    expect(known.deleted).toEqual({ endpointID: "ep-one", proved: false, shown: 3 });
+    expect(known.deletes.get("ep-one")).toMatchObject({ proved: false, shown: 3 });
   });
 
   test("that was not sent because key or address had changed is planned again without an event", async () => {

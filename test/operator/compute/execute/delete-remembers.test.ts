@@ -26,8 +26,8 @@ describe("of a deletion is remembered", () => {
     const { acting, known, send } = deleting();
     await acting.cluster.clock.advance(700);
     const { condition } = await send("deleted");
-    expect(known).toMatchObject({ listsCountAfter: 700, deleted: { endpointID: "ep-one", proved: false } });
-    expect(known.answeredDeletes.get("ep-one")).toEqual({ at: 700, before: 0 });
+    expect(known.lists.countAfter).toBe(700);
+    expect(known.deletes.get("ep-one")).toEqual({ at: 700, before: 0, accepted: true, proved: false, shown: 0 });
     expect(known.failedWrite).toBeUndefined();
     expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
     expect(acting.access.lister.operations.followed.writesRunningAt(0)).toBe(1);
@@ -39,7 +39,7 @@ describe("of a deletion is remembered", () => {
     await send("deleted");
     const { condition } = await send("deleted");
     await send("deleted");
-    expect(known.answeredDeletes.get("ep-one")?.before).toBe(2);
+    expect(known.deletes.get("ep-one")?.before).toBe(2);
     expect(acting.service.count("DELETE")).toBe(3);
     expect(condition).toMatchObject({ message: expect.stringContaining("still lists the endpoint") });
   });
@@ -48,8 +48,7 @@ describe("of a deletion is remembered", () => {
     const { acting, known, send } = deleting();
     acting.answer = () => refusal(404, "endpoint not found");
     expect(await send("deleted")).toMatchObject({ condition: { reason: "Deleting" } });
-    expect(known.answeredDeletes.get("ep-one")?.before).toBe(0);
-    expect(known.deleted).toBeUndefined();
+    expect(known.deletes.get("ep-one")).toMatchObject({ before: 0, accepted: false });
   });
 
   test("that it failed, with another way to delete the Compute if waiting does not help", async () => {
@@ -62,7 +61,7 @@ describe("of a deletion is remembered", () => {
     };
     expect(await message(forbidden)).toContain("set spec.deletionPolicy to Retain");
     expect(await message(locked)).not.toContain("Retain");
-    expect(locked.known.answeredDeletes.size).toBe(0);
+    expect(locked.known.deletes.size).toBe(0);
   });
 });
 
@@ -117,8 +116,8 @@ describe("an endpoint that another cluster of the fleet may have signed", () => 
     await acting.cluster.clock.advance(700);
     expect(await send("deleted", "ep-one", signature)).toMatchObject({ condition: { kind: "unchanged" } });
     expect(acting.service.count("DELETE")).toBe(0);
-    expect(known.listsCountAfter).toBe(700);
-    expect(known.answeredDeletes.size).toBe(0);
+    expect(known.lists.countAfter).toBe(700);
+    expect(known.deletes.size).toBe(0);
   });
 
   test("stays while its own GET fails, and that is reported", async () => {

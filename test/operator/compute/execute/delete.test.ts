@@ -92,6 +92,6 @@ describe("a deletion", () => {
     acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : json(200, { endpoint: endpoint() }));
     await acting.reconcile(self, seen);
     await acting.reconcile(self);
-    expect(acting.tools.state.known.deleted?.proved).toBe(false);
+    expect(acting.tools.state.known.deletes.get("ep-one")?.proved).toBe(false);
   });
 });

@@ -24,7 +24,20 @@ export const linked = {
   finalizers: ["compute-operator.dev/endpoint"],
 };
 /** Status of one that was carried out. */
-export const settled = { observedGeneration: 1, appliedGeneration: 1, observedThrough: "here", endpointID: "ep-one" };
+export const settled = {
+  observedGeneration: 1,
+  appliedGeneration: 1,
+  observedThrough: "here",
+  endpointID: "ep-one",
+  conditions: [conditionOf("Active")],
+};
+
+/** A condition of type Ready with this reason. */
+export function conditionOf(reason: string) {
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const status = reason === "Active" ? "True" : "False";
+  return { type: "Ready", status, reason, message: "as before", lastTransitionTime, observedGeneration: 1 };
+}
 
 /** One Compute on an API server in memory, a service with scripted answers, and a log of all effects in their order. */
 export class Acting {
@@ -66,7 +79,15 @@ export class Acting {
     const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
     this.access = accessTo(lister, self, brake, () => this.withdrawn);
     const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
-    this.tools = { cluster: this.cluster.client(), clock, stored: () => undefined, state, signal, uninstalling, ...tools };
+    this.tools = {
+      cluster: this.cluster.client(),
+      clock,
+      stored: () => undefined,
+      state,
+      signal,
+      uninstalling,
+      ...tools,
+    };
   }
 
   /** Creates the Compute, its status and all: the API server gives it uid and generation. */
@@ -122,16 +143,15 @@ export class Acting {
     return execute(action, this.context(self));
   }
 
-  /** Plans for what is seen and carries the step out. */
+  /** Plans for what is seen, as a list shows it, and carries the step out. */
   async reconcile(self: Compute, fields: InputFields = {}) {
     const { state, clock } = this.tools;
-    const { through: fingerprint } = this.access.client;
-    const [observed] = input({
-      ...fields,
-      list: { fingerprint, ...fields.list },
-      compute: self,
-      now: clock.monotonic(),
-    });
+    const { through: fingerprint, account } = this.access.client;
+    const now = clock.monotonic();
+    const list = { fingerprint, baseURL: account.baseURL, startedAt: now - 1, ...fields.list };
+    const [observed] = input({ ...fields, list, compute: self, now });
+    state.saw(self, now);
+    if (observed.kind === "observed") state.listed(observed);
     const action = plan(observed, state.known);
     if (action.kind === "wait" || action.kind === "noop" || action.kind === "blocked" || action.kind === "settled") {
       throw new Error(`nothing is to be done: ${JSON.stringify(action)}`);

@@ -4,10 +4,10 @@ import {
   patchMetadata,
   release,
 } from "../../../../src/operator/compute/execute/patch-metadata.ts";
-import { pendingCreateOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { ClusterClient } from "../../../../src/operator/kube/client.ts";
 import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";
-import { createMark, takeoverMark } from "../../../support/builders.ts";
+import { formerAnnotations } from "../../../../src/operator/resources/names.ts";
+import { openSince } from "../../../support/builders.ts";
 import { Acting } from "./executing.ts";
 
 type Link = Extract<MetadataAction, { kind: "link" }>;
@@ -15,35 +15,44 @@ type Link = Extract<MetadataAction, { kind: "link" }>;
 const finalizer = "compute-operator.dev/endpoint";
 /** With annotations and finalizers a patch tests the version only if it is asked to. */
 const whole = { annotations: { a: "b" }, finalizers: ["example.com/other"] };
-const link: Link = { kind: "link", endpointID: "ep-one", proof: "marker", news: "created" };
-
-function mark(acting: Acting): void {
-  const path = "/metadata/annotations/compute-operator.dev~1pending-create";
-  acting.write([{ op: "add", path, value: createMark({ uid: acting.compute().metadata.uid }) }]);
-}
-
-function markTakeover(acting: Acting): void {
-  const path = "/metadata/annotations/compute-operator.dev~1pending-takeover";
-  acting.write([{ op: "add", path, value: takeoverMark("here", acting.compute().metadata.uid) }]);
-}
+const link: Link = { kind: "link", endpointID: "ep-one", proof: "signature", news: "created" };
 
 function write(acting: Acting, action: MetadataAction, compute = acting.compute()) {
   return patchMetadata(action, acting.context(compute));
 }
 
 describe("a link", () => {
-  test("sets finalizer and id, takes the marks away, and has the endpoint brought to the spec", async () => {
+  test("sets finalizer and id in one patch, and has the endpoint brought to the spec", async () => {
     const acting = new Acting();
     acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
-    mark(acting);
-    markTakeover(acting);
     const { events, condition } = await write(acting, link);
     expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
     expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: -1 });
-    expect([acting.annotation("endpoint-id"), acting.annotation("pending-create")]).toEqual(["ep-one", undefined]);
-    expect(acting.annotation("pending-takeover")).toBeUndefined();
+    expect(acting.annotation("endpoint-id")).toBe("ep-one");
+    expect(acting.effects).toEqual(["PATCH computes/shop/status", "PATCH computes/shop"]);
     expect(events).toMatchObject([{ type: "Normal", reason: "Created" }]);
     expect(condition).toEqual({ kind: "unchanged" });
+  });
+
+  test("carries the record, also where somebody dropped it from the status", async () => {
+    const acting = new Acting();
+    const self = acting.stored({ metadata: whole, status: { observedGeneration: 1 } });
+    const known = acting.remember({ write: openSince(0, { uid: self.metadata.uid }) });
+    await write(acting, link);
+    expect(acting.compute().status.pendingWrite).toEqual(known.write?.record);
+  });
+
+  test("removes what 0.1.0 noted once nothing is open", async () => {
+    const acting = new Acting();
+    const noted = { annotations: { a: "b", [formerAnnotations.createdEndpoint]: "old" } };
+    const self = acting.stored({ metadata: noted });
+    const open = openSince(0, { uid: self.metadata.uid });
+    acting.remember({ write: open });
+    await write(acting, { ...link, news: "none" });
+    expect(acting.annotation("created-endpoint")).toBe("old");
+    acting.remember({ write: { ...open, phase: "closed" } });
+    await write(acting, { ...link, news: "none" });
+    expect(acting.annotation("created-endpoint")).toBeUndefined();
   });
 
   test("that is only put back leaves the status as it is, and is no news", async () => {
@@ -54,34 +63,37 @@ describe("a link", () => {
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
-  test("keeps the mark that the action names, also if kubectl replace removed it", async () => {
+  test.each<[string, Partial<Link>, string | undefined]>([
+    ["by its name", { proof: "signature" }, undefined],
+    ["by an answered create", { proof: "created" }, "created"],
+    ["by its adoption", { proof: "adopted", news: "adopted" }, "adopted"],
+    ["by nothing but a link", { proof: "none", news: "none" }, undefined],
+  ])("to an endpoint that is ours %s notes the proof where no list shows it", async (_, action, by) => {
     const acting = new Acting();
-    const { uid } = acting.stored({ metadata: whole }).metadata;
-    const keepsMark = {
-      uid,
-      since: "2026-01-01T00:00:00Z",
-      branchID: "br-main",
-      through: "here",
-      resent: true,
-    } as const;
-    await write(acting, { ...link, keepsMark });
-    expect(pendingCreateOf(acting.compute())).toMatchObject({ resent: true });
+    const { metadata } = acting.stored({ metadata: whole });
+    const { events } = await write(acting, { ...link, ...action });
+    const { proof } = acting.compute().status;
+    expect(proof).toEqual(by && { uid: metadata.uid, endpointID: "ep-one", by });
+    const reasons = { adopted: "Adopted", created: "Created", former: "Adopted", none: undefined };
+    expect(events[0]?.reason).toBe(reasons[action.news ?? "created"]);
   });
 
-  test.each<[string, Partial<Link>, object, object]>([
-    ["by its name", { proof: "marker" }, {}, {}],
-    ["by a create of this object", { proof: "created" }, {}, { created: true }],
-    ["by its id", { proof: "adopted", news: "adopted" }, { adopt: { endpointID: "ep-one" } }, {}],
-    ["as the primary", { proof: "adopted", news: "adopted" }, { adopt: { branchPrimary: true } }, { adopted: true }],
-    ["by its name, also where it adopts the primary", { proof: "marker" }, { adopt: { branchPrimary: true } }, {}],
-  ])("to an endpoint that is ours %s is recorded where nothing else would tell", async (_, action, spec, noted) => {
+  test.each([
+    ["created", true],
+    ["adopted", undefined],
+    ["former", undefined],
+  ] as const)("with news %s keeps the note that this operator disabled the endpoint: %s", async (news, kept) => {
     const acting = new Acting();
-    const { metadata } = acting.stored({ metadata: whole, spec });
-    const { events } = await write(acting, { ...link, ...action });
-    const note = `${metadata.uid}/ep-one`;
-    expect(acting.annotation("created-endpoint")).toBe("created" in noted ? note : undefined);
-    expect(acting.annotation("adopted-endpoint")).toBe("adopted" in noted ? note : undefined);
-    expect(events[0]?.reason).toBe(action.news === "adopted" ? "Adopted" : "Created");
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, disabledByUs: true } });
+    await write(acting, { ...link, news });
+    expect(acting.compute().status.disabledByUs).toBe(kept);
+  });
+
+  test("writes no status that stands", async () => {
+    const acting = new Acting();
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: -1 } });
+    await write(acting, link);
+    expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
   test.each(["none", "created"] as const)("from a stale view is refused (news: %s)", async (news) => {
@@ -94,27 +106,14 @@ describe("a link", () => {
   });
 });
 
-describe("a mark", () => {
-  const both = {
-    annotations: { "compute-operator.dev/pending-create": "one", "compute-operator.dev/pending-restart": "two" },
-  };
-
-  test.each(["pendingCreate", "pendingRestart"] as const)("of kind %s is taken away alone", async (kind) => {
-    const acting = new Acting();
-    acting.stored({ metadata: both });
-    await write(acting, { kind: "clearPending", mark: kind });
-    expect(acting.annotation("pending-create")).toBe(kind === "pendingCreate" ? undefined : "one");
-    expect(acting.annotation("pending-restart")).toBe(kind === "pendingRestart" ? undefined : "two");
-  });
-
-  test("is put back with the finalizer, and only where nobody wrote meanwhile", async () => {
+describe("a finalizer that is put back", () => {
+  test("is one patch, and only where nobody wrote meanwhile", async () => {
     const acting = new Acting();
     const stale = acting.stored({ metadata: whole });
-    const known = { uid: stale.metadata.uid, since: "2026-01-01T00:00:00Z", branchID: "br-main", through: "here" };
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
-    await expect(write(acting, { kind: "restorePending", mark: known }, stale)).rejects.toMatchObject({ status: 422 });
-    await write(acting, { kind: "restorePending", mark: known });
-    expect(pendingCreateOf(acting.compute())).toMatchObject(known);
+    const action = { kind: "restoreFinalizer" } as const;
+    await expect(write(acting, action, stale)).rejects.toMatchObject({ status: 422 });
+    await write(acting, action);
     expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
   });
 });
@@ -131,6 +130,12 @@ describe("a Compute that is let go", () => {
       condition: { kind: "released" },
       events: [{ type: "Normal", reason: "Released", message: "kept" }],
     });
+  });
+
+  test("warns where what was sent may still make an endpoint", async () => {
+    const acting = new Acting();
+    const outcome = await release({ ...action, warns: true }, acting.context(acting.stored({ metadata: guarded })));
+    expect(outcome.events).toMatchObject([{ type: "Warning", reason: "Released", message: "kept" }]);
   });
 
   test("from a stale view is not: it may have come to need its endpoint deleted", async () => {
@@ -150,8 +155,8 @@ describe("a Compute that is let go", () => {
 
 test("what is as it should be is not patched, and an answer that cannot be read is no Compute", async () => {
   const acting = new Acting();
-  const self = acting.stored({ metadata: { annotations: { "compute-operator.dev/pending-create": "x" } } });
-  expect(await write(acting, { kind: "clearPending", mark: "pendingRestart" })).toMatchObject({ compute: self });
+  const self = acting.stored({ metadata: { finalizers: [finalizer] } });
+  expect(await write(acting, { kind: "restoreFinalizer" })).toMatchObject({ compute: self });
   expect(acting.effects).toEqual([]);
   const { clock, signal } = acting.tools;
   const transport: ClusterTransport = {
@@ -160,7 +165,5 @@ test("what is as it should be is not patched, and an answer that cannot be read 
   };
   const cluster = new ClusterClient(transport, { clock, signal, timeoutMs: 1000 });
   const context = { ...acting.context(self), cluster };
-  await expect(patchMetadata({ kind: "clearPending", mark: "pendingCreate" }, context)).rejects.toThrow(
-    /cannot be read/,
-  );
+  await expect(patchMetadata({ ...link, news: "none" }, context)).rejects.toThrow(/cannot be read/);
 });

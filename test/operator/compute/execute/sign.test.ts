@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { pendingTakeoverOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { requeueDelay } from "../../../../src/operator/compute/status/reasons.ts";
 import { endpoint } from "../../../support/builders.ts";
@@ -9,9 +8,8 @@ import { Acting, linked, msOf, settled } from "./executing.ts";
 type Sign = Extract<Action, { kind: "sign" }>;
 
 const name = "k8s-3f2a91bc-0123456789abcdef-00000000000000000000000000000000";
-const former = "f0000000-0000-4000-8000-000000000000";
-const taking: Sign = { kind: "sign", endpointID: "ep-one", name, over: former, through: "here" };
-const renewing: Sign = { ...taking, over: undefined };
+const taking: Sign = { kind: "sign", endpointID: "ep-one", name, takesOver: true };
+const renewing: Sign = { ...taking, takesOver: false };
 const accepted = json(200, { endpoint: endpoint({ name }), operations: [] });
 
 describe("a signature over a former Compute's", () => {
@@ -22,49 +20,39 @@ describe("a signature over a former Compute's", () => {
     return { acting, self };
   }
 
-  test("is one PATCH of the name, after the finalizer, and is remembered until lists must show it", async () => {
+  test("is record and finalizer, then one PATCH of the name, and open until lists show it", async () => {
     const { acting, self } = unlinked();
-    const now = acting.tools.clock.monotonic();
     const outcome = await acting.execute(taking, self);
-    expect(acting.effects).toEqual(["PATCH computes/shop", "PATCH service/endpoints/ep-one"]);
+    expect(acting.effects).toEqual([
+      "PATCH computes/shop/status",
+      "PATCH computes/shop",
+      "PATCH service/endpoints/ep-one",
+    ]);
     expect(acting.service.requests.at(-1)?.body).toEqual({ endpoint: { name } });
     expect(acting.compute().metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
     expect(outcome).toMatchObject({ condition: { kind: "shown", reason: "Updating" } });
     expect(outcome.compute.metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
-    expect(acting.tools.state.known.signed).toMatchObject({ endpointID: "ep-one", over: former });
-    expect(acting.tools.state.known.signed?.renewAt).toBeCloseTo(now + 10_000, -3);
+    expect(acting.tools.state.known.write).toMatchObject({ phase: "open", made: "ep-one" });
   });
 
-  test("is marked before it is sent, with the base URL and key that it goes through", async () => {
+  test("is recorded before it is sent, with the base URL that it goes to", async () => {
     const { acting, self } = unlinked();
-    const mark = { uid: self.metadata.uid, endpointID: "ep-one", through: "here" };
+    const record = { operation: "takeover", endpointID: "ep-one", through: acting.access.client.account.baseURL };
     acting.answer = () => {
-      expect(pendingTakeoverOf(acting.compute())).toEqual(mark);
+      expect(acting.compute().status.pendingWrite).toMatchObject(record);
       return accepted;
     };
     await acting.execute(taking, self);
     expect(acting.service.count("PATCH")).toBe(1);
-    expect(pendingTakeoverOf(acting.compute())).toEqual(mark);
+    expect(acting.compute().status.pendingWrite).toMatchObject(record);
   });
 
   test("is not laid over the lists, which alone prove that nobody signed it since", async () => {
     const { acting, self } = unlinked();
     await acting.cluster.clock.advance(1000);
     await acting.execute(taking, self);
-    expect(acting.tools.state.known.laidOver).toBeUndefined();
-    expect(acting.tools.state.known.listsCountAfter).toBeGreaterThanOrEqual(1000);
-  });
-
-  test("waits for an answer before it is remembered", async () => {
-    const { acting, self } = unlinked();
-    const answer = Promise.withResolvers<typeof accepted>();
-    acting.answer = () => answer.promise;
-    const executing = acting.execute(taking, self);
-    await acting.cluster.clock.advance(1000);
-    expect(acting.tools.state.known.signed).toBeUndefined();
-    answer.resolve(accepted);
-    await executing;
-    expect(acting.tools.state.known.signed).toBeDefined();
+    expect(acting.tools.state.known.lists.laidOver).toBeUndefined();
+    expect(acting.tools.state.known.lists.countAfter).toBeGreaterThanOrEqual(1000);
   });
 
   test.each([
@@ -78,16 +66,15 @@ describe("a signature over a former Compute's", () => {
     expect(acting.service.requests).toEqual([]);
   });
 
-  test("is not sent where a view still shows a mark that is gone", async () => {
+  test("without an answer is open all the same", async () => {
     const { acting, self } = unlinked();
+    acting.answer = () => refusal(500);
     await acting.execute(taking, self);
-    const marked = acting.compute();
-    acting.write([{ op: "remove", path: "/metadata/annotations/compute-operator.dev~1pending-takeover" }]);
-    await expect(acting.execute(taking, marked)).rejects.toMatchObject({ status: 422 });
-    expect(acting.service.count("PATCH")).toBe(1);
+    expect(acting.tools.state.known.write).toMatchObject({ phase: "open" });
+    expect(acting.tools.state.known.write).not.toHaveProperty("made");
   });
 
-  test("that is refused is a failed write, and is not remembered as sent", async () => {
+  test("that is refused is a failed write, and nothing of it is open", async () => {
     const { acting, self } = unlinked();
     acting.answer = () => refusal(403);
     const outcome = await acting.execute(taking, self);
@@ -95,7 +82,7 @@ describe("a signature over a former Compute's", () => {
       condition: { kind: "shown", reason: "Forbidden", message: expect.stringContaining("ep-one") },
     });
     expect(acting.tools.state.known.failedWrite).toBeDefined();
-    expect(acting.tools.state.known.signed).toBeUndefined();
+    expect(acting.tools.state.known.write).toMatchObject({ phase: "unsent" });
   });
 
   test("that is accepted ends the failures before it", async () => {
@@ -124,10 +111,9 @@ describe("a signature that is renewed", () => {
     expect(acting.service.requests.at(-1)?.body).toEqual({ endpoint: { name } });
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" } });
     expect(msOf(outcome)).toBeUndefined();
-    expect(acting.tools.state.known.laidOver).toBeDefined();
+    expect(acting.tools.state.known.lists.laidOver).toBeDefined();
     const { signed } = acting.tools.state.known;
     expect(signed).toMatchObject({ endpointID: "ep-one", before: 0 });
-    expect(signed).toHaveProperty("over", undefined);
     expect(signed?.renewAt).toBeCloseTo(now + (requeueDelay("slow", 0) ?? 0), -3);
   });
 
@@ -136,7 +122,7 @@ describe("a signature that is renewed", () => {
     acting.answer = () => refusal(500);
     await acting.cluster.clock.advance(700);
     await acting.execute(renewing, self);
-    expect(acting.tools.state.known.listsCountAfter).toBe(700);
+    expect(acting.tools.state.known.lists.countAfter).toBe(700);
     expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
   });
 

@@ -9,7 +9,7 @@ import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { Acting, linked, settled } from "./executing.ts";
 
 const attributes = { branch_id: "br-main", type: "read_write" };
-const create: Action = { kind: "create", attributes, mark: { branchID: "br-main", through: "here" }, lost: false };
+const create: Action = { kind: "create", attributes, newest: undefined, lost: false };
 const patch: Action = {
   kind: "patch",
   endpointID: "ep-one",
@@ -18,7 +18,7 @@ const patch: Action = {
   progress: "Updating",
   corrects: [],
 };
-const restart: Action = { kind: "restart", endpointID: "ep-one", value: "now" };
+const restart: Action = { kind: "restart", endpointID: "ep-one", value: "now", startedAt: undefined };
 const remove: Action = { kind: "delete", endpointID: "ep-one", why: "duplicate" };
 const confirm: Action = { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" };
 
@@ -67,10 +67,10 @@ describe("a write that waits", () => {
   });
 
   test("is not said to wait if it only renews a signature, on which nothing depends", async () => {
-    const sign = { kind: "sign", endpointID: "ep-one", name: "k8s-a", through: "here" } as const;
-    const renewal = await waiting("project").send({ ...sign, over: undefined });
+    const sign = { kind: "sign", endpointID: "ep-one", name: "k8s-a" } as const;
+    const renewal = await waiting("project").send({ ...sign, takesOver: false });
     expect(renewal).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } });
-    const takeover = await waiting("project").send({ ...sign, over: "f" });
+    const takeover = await waiting("project").send({ ...sign, takesOver: true });
     expect(takeover).toMatchObject({ condition: { kind: "shown", reason: "Updating" }, requeue: { kind: "enqueued" } });
   });
 
@@ -162,8 +162,6 @@ describe("an action that sends nothing", () => {
   test.each([
     ["forgets what failed", {}, {}],
     ["says when to reconcile again", { requeueAfterMs: 700 }, { requeue: after(700) }],
-    ["says that no disabling is open", { disablesOver: true as const }, { disabling: { unanswered: 0 } }],
-    ["says that it may be disabled by us", { mayBeDisabled: true as const }, { disabling: { byUs: true } }],
   ])("and is settled %s", async (_, more, expected) => {
     const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;
     const known = acting.remember({ failedWrite });

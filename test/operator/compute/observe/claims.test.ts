@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, createMark, endpoint, input, madeBy, uidOf } from "../../../support/builders.ts";
+import { compute, endpoint, input, madeBy, recordOf, uidOf } from "../../../support/builders.ts";
 import { conflict, older, other, younger } from "../claimants.ts";
 
 describe("of those that want to be the primary of one free branch", () => {
@@ -35,15 +35,10 @@ describe("of those that want to be the primary of one free branch", () => {
     },
   );
 
-  test.each([
-    ["counts with the fingerprint of its own session, which has shown the project", "here", conflict()],
-    ["does not count with another's fingerprint", "there", { kind: "create" }],
-    ["does not count with none", "", { kind: "create" }],
-  ])("one that reports this and has a pending create %s", (_, through, action) => {
-    const annotations = { pendingCreate: createMark({ uid: uidOf("b"), through }) };
-    const status = { observedThrough: undefined };
-    const pending = other({ created: older, shows: "Unauthorized", status, annotations });
-    expect(plan(...input({ compute: self, others: [pending] }))).toMatchObject(action);
+  test("one that reports this and has a recorded create counts: that may have made something", () => {
+    const status = { observedThrough: undefined, pendingWrite: recordOf({ uid: uidOf("b") }) };
+    const pending = other({ created: older, shows: "Unauthorized", status });
+    expect(plan(...input({ compute: self, others: [pending] }))).toMatchObject(conflict());
   });
 
   test("one that is being deleted does not count", () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { isRecordedSince } from "../../../../src/operator/compute/observe/annotations.ts";
 import { notListedIn } from "../../../../src/operator/compute/observe/endpoint-snapshot.ts";
 import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
-import { claimantsAmong, compute, createMark, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
+import { claimantsAmong, compute, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
 import { observing, reported } from "./observing.ts";
 
 /** A Compute whose project was listed, and a list of it that is taken as the latest. */
@@ -60,17 +59,16 @@ describe("the latest list is enough", () => {
   });
 
   test.each([
-    ["for the first create if it began after the watch was complete", { firstListAfter: -1 }, "observed"],
-    ["not if it began in that moment", { firstListAfter: 0 }, "pending"],
-    ["not if something was written since the Compute was first seen", { listsCountAfter: 1001 }, "pending"],
-  ])("%s", async (_, offsets: { firstListAfter?: number; listsCountAfter?: number }, kind) => {
+    ["for the first create if it began after the watch was complete", { firstAfter: -1 }, "observed"],
+    ["not if it began in that moment", { firstAfter: 0 }, "pending"],
+    ["not if something was written since the Compute was first seen", { countAfter: 1001 }, "pending"],
+  ])("%s", async (_, offsets: { firstAfter?: number; countAfter?: number }, kind) => {
     const spec = { type: "read_only", branchID: "br-new" };
     const { observed, observeNow, state } = await listed({ unlinked: true, spec });
-    const { firstListAfter = -1, listsCountAfter = 1000 } = offsets;
+    const { firstAfter = -1, countAfter = 1000 } = offsets;
     Object.assign(state.known, {
       seenSince: observed.startedAt + 1000,
-      listsCountAfter: observed.startedAt + listsCountAfter,
-      firstListAfter: observed.startedAt + firstListAfter,
+      lists: { countAfter: observed.startedAt + countAfter, firstAfter: observed.startedAt + firstAfter },
     });
     expect(await observeNow()).toMatchObject({ kind });
   });
@@ -81,8 +79,7 @@ test("the latest list is enough for the first create of a replica beside a prima
     const { observed, observeNow, state } = await listed({ unlinked: true, spec: { type, branchID: "br-main" } });
     Object.assign(state.known, {
       seenSince: observed.startedAt + 1000,
-      listsCountAfter: observed.startedAt + 1000,
-      firstListAfter: observed.startedAt - 1,
+      lists: { countAfter: observed.startedAt + 1000, firstAfter: observed.startedAt - 1 },
     });
     return (await observeNow()).kind;
   };
@@ -95,13 +92,4 @@ test("how many linked endpoints a list lacks: those that no list has shown yet a
   const index = new EndpointIndex([endpoint()]);
   expect(notListedIn(index, claimants)).toEqual({ missing: 1, known: 2 });
   expect(notListedIn(index, claimants, (id) => id === "ep-gone")).toEqual({ missing: 0, known: 1 });
-});
-
-test("an endpoint settled a create if another than the replaced one is recorded", () => {
-  const mark = (fields: Parameters<typeof createMark>[0] = {}) => JSON.parse(createMark(fields));
-  expect(isRecordedSince(mark(), undefined)).toBe(false);
-  expect(isRecordedSince(mark(), "ep-new")).toBe(true);
-  expect(isRecordedSince(mark({ replaces: "ep-old" }), undefined)).toBe(false);
-  expect(isRecordedSince(mark({ replaces: "ep-old" }), "ep-old")).toBe(false);
-  expect(isRecordedSince(mark({ replaces: "ep-old" }), "ep-new")).toBe(true);
 });

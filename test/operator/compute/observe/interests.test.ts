@@ -1,13 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { interestsOf } from "../../../../src/operator/compute/observe/interests.ts";
-import { type ComputeFields, compute, createMark } from "../../../support/builders.ts";
+import { type ComputeFields, compute, recordOf } from "../../../support/builders.ts";
 import { reported } from "./observing.ts";
 
-const interests = (fields: ComputeFields = {}) => {
-  const self = compute(fields);
-  return interestsOf(self, annotationsOf(self));
-};
+const interests = (fields: ComputeFields = {}) => interestsOf(compute(fields));
 
 describe("a change of its project affects a Compute", () => {
   test("through its branch's primary where it is one, and through nothing else", () => {
@@ -21,8 +17,8 @@ describe("a change of its project affects a Compute", () => {
   });
 
   test("through the branch on which its create is pending, which may be another one by now", () => {
-    const pendingCreate = createMark({ branchID: "br-former" });
-    expect(interests({ annotations: { pendingCreate } })).toMatchObject({
+    const pendingWrite = recordOf({ branchID: "br-former" });
+    expect(interests({ status: { pendingWrite } })).toMatchObject({
       primariesOf: ["br-main"],
       pendingOn: "br-former",
     });

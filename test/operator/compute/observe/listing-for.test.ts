@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { observe } from "../../../../src/operator/compute/observe/observe.ts";
 import { signatureOf } from "../../../../src/operator/resources/signature.ts";
-import { compute, createMark, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
+import { compute, endpoint, madeBy, recordOf, uidOf } from "../../../support/builders.ts";
 import { observing, reported } from "./observing.ts";
 
 /** A Compute whose project was listed, and whose endpoint was then written to; the answer shows it whole. */
@@ -26,10 +26,11 @@ describe("after a write whose answer shows the whole endpoint", () => {
 
   test.each<[string, Parameters<typeof observing>[0]]>([
     ["a deletion", { deleting: true }],
-    ["a second create", { annotations: { pendingCreate: createMark() } }],
+    ["an open create", { status: { ...reported(), pendingWrite: recordOf() } }],
     ["a restart", { annotations: { restartedAt: "now" } }],
   ])("%s needs a list from after the write", async (_, fields) => {
-    const { observeNow, write, clock } = await written(fields);
+    const { observeNow, write, clock, state, self } = await written(fields);
+    state.saw(self, clock.monotonic());
     write();
     expect(await observeNow()).toMatchObject({ kind: "pending" });
     await clock.advance(2000);
@@ -57,13 +58,13 @@ describe("after a write whose answer shows the whole endpoint", () => {
 
 describe("the first create", () => {
   /** A Compute that is first seen some time after its project was listed. */
-  async function late(fields: Parameters<typeof observing>[0] = {}, firstListAfter = -1) {
+  async function late(fields: Parameters<typeof observing>[0] = {}, firstAfter = -1) {
     const one = await observing({ unlinked: true, ...fields });
     one.reach.endpoints.delete("ep-one");
     one.reach.endpoints.set("ep-two", endpoint({ id: "ep-two", name: "theirs" }));
     await one.seen();
     const { observeNow, state } = one;
-    Object.assign(state.known, { seenSince: 5000, listsCountAfter: 5000, firstListAfter });
+    Object.assign(state.known, { seenSince: 5000, lists: { countAfter: 5000, firstAfter } });
     await one.clock.advance(5000 - one.clock.monotonic());
     return { ...one, observeNow };
   }
@@ -78,8 +79,8 @@ describe("the first create", () => {
     ["from before a watch was lost", [replica, 4000]],
     ["where the branch has a primary", [{ spec: { branchID: endpoint().branch_id } }]],
     ["where it is to adopt", [{ spec: { ...replica.spec, adopt: { endpointID: "ep-two" } } }]],
-  ])("is not planned on a list %s", async (_, [fields, firstListAfter]) => {
-    const { observeNow } = await late(fields, firstListAfter);
+  ])("is not planned on a list %s", async (_, [fields, firstAfter]) => {
+    const { observeNow } = await late(fields, firstAfter);
     expect(await observeNow()).toMatchObject({ kind: "pending" });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { observe } from "../../../../src/operator/compute/observe/observe.ts";
 import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";
 import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
-import { type ComputeFields, compute, createMark, madeBy, operation, takeoverMark } from "../../../support/builders.ts";
+import { madeBy, operation, recordOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { observing, reported } from "./observing.ts";
 
@@ -112,15 +112,19 @@ describe("a project that is not found", () => {
     expect((await gone(fields, known, code)).gone).toBe(expected);
   });
 
-  test.each<[string, (through: string) => NonNullable<ComputeFields["annotations"]>]>([
-    ["create", (through) => ({ pendingCreate: createMark({ through }) })],
-    ["takeover", (through) => ({ pendingTakeover: takeoverMark(through) })],
-  ])("with a pending %s counts where that was sent through the same key", async (_, annotations) => {
-    const { through } = await observing();
-    const pending = (one: string) => ({ deleting: true, unlinked: true, status, annotations: annotations(one) });
-    expect((await gone(pending(through), false)).gone).toBe(true);
-    expect((await gone(pending("another"), false)).gone).toBe(false);
-  });
+  test.each(["create", "takeover"])(
+    "with a recorded %s counts where that was sent to the same base URL",
+    async (operation) => {
+      const { session } = await observing();
+      const pending = (through: string) => ({
+        deleting: true,
+        unlinked: true,
+        status: { ...status, pendingWrite: recordOf({ operation, through }) },
+      });
+      expect((await gone(pending(session.baseURL), false)).gone).toBe(true);
+      expect((await gone(pending("https://another/api/v2"), false)).gone).toBe(false);
+    },
+  );
 });
 
 describe("what a list is for", () => {
@@ -129,16 +133,13 @@ describe("what a list is for", () => {
     ["what is under way", {}, "follow"],
     ["what is in progress, after a refresh", { status: handled }, "follow"],
     ["a deletion", { deleting: true }, "resolve"],
-    ["a create that is open", { annotations: { pendingCreate: createMark() } }, "resolve"],
+    ["a create that is open", { status: { pendingWrite: recordOf() } }, "resolve"],
     ["a change still to be sent", { status: { appliedGeneration: 0 } }, "plan"],
     ["a requested refresh", { annotations: { reconcileRequestedAt: "now" }, status: handled }, "plan"],
-    [
-      "a restart that is open",
-      { annotations: { pendingRestart: JSON.stringify({ uid: compute().metadata.uid }) } },
-      "plan",
-    ],
+    ["a restart that is open", { status: { pendingWrite: recordOf({ operation: "restart" }) } }, "plan"],
   ])("%s", async (_, fields, priority) => {
-    const { observeNow, wanted } = await observing(fields);
+    const { observeNow, wanted, state, self, clock } = await observing({ shows: "Active", ...fields });
+    state.saw(self, clock.monotonic());
     await observeNow();
     expect(wanted).toEqual([priority]);
   });
@@ -177,16 +178,14 @@ describe("operations", () => {
     expect(lister.operations.followed.writesRunningAt(0)).toBe(0);
   });
 
-  const restart = {
-    annotations: { endpointID: "ep-one", pendingRestart: JSON.stringify({ uid: compute().metadata.uid }) },
-  };
+  const restart = { status: { endpointID: "ep-one", pendingWrite: recordOf({ operation: "restart" }) } };
   const failed = { shows: "OperationFailed" };
   const answers = ({ path }: { path: string }) =>
     path.endsWith("/operations") ? json(200, { operations: [operation({ status: "finished" })] }) : undefined;
   const lookedUp = [operation({ status: "finished" })];
 
   test.each([
-    ["a restart that is open", restart, true],
+    ["a restart that is open: its start time shows what became of it", restart, false],
     ["an operation that failed", failed, true],
     ["nothing else", {}, false],
     ["an endpoint that lists lack", { ...failed, linked: "ep-gone" }, false],

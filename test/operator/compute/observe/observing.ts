@@ -47,7 +47,7 @@ export async function observing(
   };
   const access = accessTo(lister, self, new DeletionBrake(clock, 10), () => false);
   const connection = () => registry.view(self);
-  const state = new ReconcileState(-1);
+  const state = new ReconcileState(-1, "this-term");
   const observeNow = (one = self) => observe(subject(one), state.known, connection(), access);
   const subject = (one = self): Subject => ({ ...subjectOf(one, { others, now: clock.monotonic() }) });
   /** What it sees once the lists have come. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { recordedID } from "../../../../src/operator/compute/observe/annotations.ts";
 import { EndpointIndex, ownershipOf, proofOf } from "../../../../src/operator/compute/observe/ownership.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, createdNote, createMark, endpoint, input, madeBy, uidOf } from "../../../support/builders.ts";
+import { compute, endpoint, input, madeBy, openSince, proofFor, uidOf } from "../../../support/builders.ts";
 
 function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof endpoint>[]) {
   const { link, missing, duplicates } = ownershipOf(self, new EndpointIndex(endpoints));
@@ -11,12 +11,18 @@ function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof
 
 describe("an endpoint is ours by", () => {
   test.each([
-    ["its name, the marker", {}, madeBy(compute()), "marker"],
-    ["a note of this very object", { annotations: { createdEndpoint: createdNote("ep-one") } }, endpoint(), "created"],
+    ["its name, the marker", {}, madeBy(compute()), "signature"],
+    ["its status, of an answered create", { status: { proof: proofFor("ep-one") } }, endpoint(), "created"],
+    [
+      "its status, of a name that was shown",
+      { status: { proof: proofFor("ep-one", "signature") } },
+      endpoint(),
+      "signature",
+    ],
     ["spec.adopt, by id", { spec: { adopt: { endpointID: "ep-one" } } }, endpoint(), "adopted"],
     [
       "spec.adopt, as the primary of the branch that it has left since",
-      { spec: { adopt: { branchPrimary: true } }, annotations: { adoptedEndpoint: createdNote("ep-one") } },
+      { spec: { adopt: { branchPrimary: true } }, status: { proof: proofFor("ep-one", "adopted") } },
       endpoint({ branch_id: "br-2" }),
       "adopted",
     ],
@@ -26,8 +32,13 @@ describe("an endpoint is ours by", () => {
   });
 
   test.each([
-    ["a note of another object", { annotations: { createdEndpoint: createdNote("ep-one", uidOf("b")) } }, endpoint()],
-    ["a note of another endpoint", { annotations: { createdEndpoint: createdNote("ep-two") } }, endpoint()],
+    ["the status of another object", { status: { proof: proofFor("ep-one", "created", uidOf("b")) } }, endpoint()],
+    ["its status, of another endpoint", { status: { proof: proofFor("ep-two") } }, endpoint()],
+    [
+      "its status, against a name that is there",
+      { status: { proof: proofFor("ep-one") } },
+      endpoint({ name: "by hand" }),
+    ],
     ["spec.adopt of another id", { spec: { adopt: { endpointID: "ep-two" } } }, endpoint()],
     [
       "spec.adopt of the primary, a replica",
@@ -40,15 +51,15 @@ describe("an endpoint is ours by", () => {
       endpoint({ branch_id: "br-2" }),
     ],
     [
-      "a note of its adoption that spec.adopt no longer asks for",
-      { annotations: { adoptedEndpoint: createdNote("ep-one") } },
+      "an adoption that spec.adopt no longer asks for",
+      { status: { proof: proofFor("ep-one", "adopted") } },
       endpoint(),
     ],
     [
-      "another object's note of its adoption",
+      "another object's adoption",
       {
         spec: { adopt: { branchPrimary: true } },
-        annotations: { adoptedEndpoint: createdNote("ep-one", uidOf("b")) },
+        status: { proof: proofFor("ep-one", "adopted", uidOf("b")) },
       },
       endpoint({ branch_id: "br-2" }),
     ],
@@ -76,7 +87,7 @@ describe("which endpoint a Compute is linked to", () => {
 
   test("is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {
     const mine = madeBy(compute(), { id: "ep-mine" });
-    expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "marker" });
+    expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "signature" });
     expect(links(compute({ linked: "ep-one" }), endpoint(), mine)).toMatchObject({ id: "ep-mine", duplicates: [] });
   });
 
@@ -86,14 +97,14 @@ describe("which endpoint a Compute is linked to", () => {
       link: undefined,
       missing: "ep-one",
       duplicates: [],
-      replacements: [{ endpoint: other, proof: "marker" }],
+      replacements: [{ endpoint: other, proof: "signature" }],
     });
   });
 
   test("goes over to the one that was made in its place, and to what the status knows where the annotation is wrong", () => {
     const mine = madeBy(compute(), { id: "ep-mine" });
-    const replaced = { endpointID: "ep-gone", pendingCreate: createMark({ replaces: "ep-gone" }) };
-    expect(links(compute({ annotations: replaced }), mine)).toMatchObject({ id: "ep-mine", missing: undefined });
+    const replaced = compute({ linked: "ep-gone", status: { endpointID: "ep-gone", gone: "ep-gone" } });
+    expect(links(replaced, mine)).toMatchObject({ id: "ep-mine", missing: undefined });
     const typed = compute({ linked: "ep-typed", status: { endpointID: "ep-mine" } });
     expect(links(typed, madeBy(typed, { id: "ep-a" }), mine)).toMatchObject({ id: "ep-mine", duplicates: ["ep-a"] });
   });
@@ -119,7 +130,7 @@ describe("which endpoint a Compute is linked to", () => {
 });
 
 describe("finalizer and link", () => {
-  const put = { kind: "link", endpointID: "ep-one", proof: "marker", news: "none" };
+  const put = { kind: "link", endpointID: "ep-one", proof: "signature", news: "none" };
 
   test.each([
     ["both were dropped by kubectl replace", { status: { endpointID: "ep-one" }, guarded: false }],
@@ -136,46 +147,13 @@ describe("finalizer and link", () => {
     expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
   });
 
-  describe("are put back with the proof that was known before", () => {
-    const dropped = { status: { endpointID: "ep-one" }, guarded: false };
-    const known = (proof: "created" | "adopted" | "marker") => ({ proved: { endpointID: "ep-one", proof } });
-    const adopt = { spec: { adopt: { branchPrimary: true } } };
-    const moved = [endpoint({ branch_id: "br-2" })];
-
-    test("where the service shows no names, or what was adopted has another branch now", () => {
-      const self = compute(dropped);
-      const made = { compute: self, endpoints: [endpoint()], state: known("created") };
-      expect(plan(...input(made))).toEqual({ ...put, proof: "created" });
-      const taken = { compute: compute({ ...dropped, ...adopt }), endpoints: moved, state: known("adopted") };
-      expect(plan(...input(taken))).toEqual({ ...put, proof: "adopted" });
-    });
-
-    test("but not where a person took the proof alone, or spec.adopt away", () => {
-      const alone = compute({ status: { endpointID: "ep-one" } });
-      const seen = { endpoints: [endpoint()], state: known("created") };
-      expect(plan(...input({ compute: alone, ...seen }))).toEqual({ ...put, proof: "none" });
-      const gone = { compute: compute(dropped), endpoints: moved, state: known("adopted") };
-      expect(plan(...input(gone))).toEqual({ ...put, proof: "none" });
-    });
-
-    test("also while the service cannot be seen, with the mark of a create", () => {
-      const observation = { kind: "unavailable", reason: "Unauthorized", message: "", projectGone: false } as const;
-      const mark = { uid: uidOf("a"), since: "", branchID: "br-main", through: "here", before: [] };
-      const pendingCreate = { since: "", seenAt: 0, mark };
-      expect(plan(...input({ compute: compute(dropped), observation, state: known("marker") }))).toEqual(put);
-      const pending = { ...known("marker"), pendingCreate };
-      expect(plan(...input({ compute: compute(dropped), observation, state: pending }))).toEqual({
-        ...put,
-        keepsMark: mark,
-      });
-      expect(plan(...input({ compute: compute({ guarded: false }), observation, state: { pendingCreate } }))).toEqual({
-        kind: "restorePending",
-        mark,
-      });
-      expect(plan(...input({ compute: compute({ guarded: false }), observation }))).toMatchObject({
-        reason: "Unauthorized",
-      });
-    });
+  test("are put back also while the service cannot be seen, and the finalizer also for a create that is open", () => {
+    const observation = { kind: "unavailable", reason: "Unauthorized", message: "", projectGone: false } as const;
+    const dropped = compute({ status: { endpointID: "ep-one" }, guarded: false });
+    expect(plan(...input({ compute: dropped, observation }))).toEqual({ ...put, proof: "none" });
+    const unlinked = { compute: compute({ guarded: false }), observation };
+    expect(plan(...input({ ...unlinked, state: { write: openSince(0) } }))).toEqual({ kind: "restoreFinalizer" });
+    expect(plan(...input(unlinked))).toMatchObject({ reason: "Unauthorized" });
   });
 
   test("stand: then nothing is written", () => {
@@ -184,8 +162,8 @@ describe("finalizer and link", () => {
   });
 });
 
-test("an endpoint that only a note proves ours takes the place of one that is gone, as one that carries our name does", () => {
-  const self = compute({ linked: "ep-away", annotations: { createdEndpoint: createdNote("ep-one") } });
+test("an endpoint that only the status proves ours takes the place of one that is gone, as one that carries our name does", () => {
+  const self = compute({ linked: "ep-away", status: { endpointID: "ep-away", proof: proofFor("ep-one") } });
   const { link, missing, replacements } = ownershipOf(
     self,
     new EndpointIndex([endpoint(), endpoint({ id: "ep-other" })]),

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { annotationsOf, branchOf } from "../../../../src/operator/compute/observe/annotations.ts";
+import { annotationsOf, recordedID } from "../../../../src/operator/compute/observe/annotations.ts";
 import { EndpointIndex, ownershipOf } from "../../../../src/operator/compute/observe/ownership.ts";
-import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { compute, createdNote, createMark, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
+import { compute, endpoint, madeBy, proofFor, uidOf } from "../../../support/builders.ts";
 
 const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);
 const two = madeBy(compute(), { id: "ep-two", created_at: "2025-01-01T00:00:00Z" });
@@ -18,36 +17,41 @@ describe("what a Compute owns", () => {
     });
   });
 
-  test("is what its own note says, and what carries its name", () => {
-    const self = compute({ annotations: { createdEndpoint: createdNote("ep-one") } });
+  test("is what its status proves, and what carries its name", () => {
+    const self = compute({ status: { proof: proofFor("ep-one") } });
     expect(ownershipOf(self, listed(endpoint(), two))).toMatchObject({
-      link: { endpoint: two, proof: "marker" },
+      link: { endpoint: two, proof: "signature" },
       duplicates: [endpoint()],
     });
   });
 
-  test("is not what a note says that was copied from another Compute", () => {
-    const copy = compute({ annotations: { createdEndpoint: createdNote("ep-one", uidOf("b")) } });
+  test("is not what a status says that was copied from another Compute", () => {
+    const copy = compute({ status: { proof: proofFor("ep-one", "created", uidOf("b")) } });
     expect(ownershipOf(copy, listed(endpoint()))).toMatchObject({ link: undefined, duplicates: [], replacements: [] });
   });
 
-  test("is missing while a create in the place of what was proved gone is pending", () => {
-    const annotations = { endpointID: "ep-one", pendingCreate: createMark({ replaces: "ep-one" }) };
-    const nothing = { link: undefined, missing: "ep-one", duplicates: [], replacements: [] };
-    expect(ownershipOf(compute({ annotations }), listed(endpoint({ id: "ep-other" })))).toEqual(nothing);
+  test("is the signed endpoint before one that only a typed link names, and that is no duplicate", () => {
+    const typed = compute({ annotations: { endpointID: "ep-one" } });
+    expect(ownershipOf(typed, listed(endpoint({ name: "by hand" }), two))).toMatchObject({
+      link: { endpoint: two },
+      duplicates: [],
+    });
   });
 });
 
-test("a mark that names no branch was made for that of the spec", () => {
-  const marked = (mark: object) =>
-    compute({ annotations: { pendingCreate: JSON.stringify({ uid: uidOf("a"), ...mark }) } });
-  const branch = (self: Compute) => {
-    const { pendingCreate } = annotationsOf(self);
-    return pendingCreate && branchOf(pendingCreate, self);
-  };
-  expect(branch(marked({}))).toBe("br-main");
-  expect(branch(marked({ branchID: "br-next" }))).toBe("br-next");
-  expect(branch(compute())).toBeUndefined();
+describe("the recorded endpoint", () => {
+  test.each<[string, string | undefined, string | undefined, string | undefined, string | undefined]>([
+    ["is the annotation's", "ep-one", "ep-two", undefined, "ep-one"],
+    ["is the status's where the annotation is dropped", undefined, "ep-two", undefined, "ep-two"],
+    ["is none where the annotation names what is proved gone", "ep-one", undefined, "ep-one", undefined],
+    ["is none where both name what is proved gone", "ep-one", "ep-one", "ep-one", undefined],
+    ["is the annotation's where the status names what is proved gone", "ep-two", "ep-one", "ep-one", "ep-two"],
+    ["is none where only the status names what is proved gone", undefined, "ep-one", "ep-one", undefined],
+  ])("%s", (_, annotation, endpointID, gone, expected) => {
+    const annotations = annotation === undefined ? {} : { endpointID: annotation };
+    const status = { ...(endpointID && { endpointID }), ...(gone && { gone }) };
+    expect(recordedID(compute({ annotations, status }))).toBe(expected);
+  });
 });
 
 test("a loss is confirmed where the status tells it, or doubted it, and the consent is new", () => {

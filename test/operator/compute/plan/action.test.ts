@@ -3,8 +3,8 @@ import { identityOf, noop, type WriteAction } from "../../../../src/operator/com
 
 const create = {
   kind: "create" as const,
-  attributes: { type: "read_only" },
-  mark: { branchID: "br-main", through: "here" },
+  attributes: { type: "read_only", branch_id: "br-main" },
+  newest: undefined,
   lost: false,
 } satisfies WriteAction;
 const patch: WriteAction = {
@@ -15,8 +15,8 @@ const patch: WriteAction = {
   progress: "Updating",
   corrects: [],
 };
-const sign: WriteAction = { kind: "sign", endpointID: "ep-one", name: "k8s-a", over: undefined, through: "here" };
-const restart: WriteAction = { kind: "restart", endpointID: "ep-one", value: "1" };
+const sign: WriteAction = { kind: "sign", endpointID: "ep-one", name: "k8s-a", takesOver: false };
+const restart: WriteAction = { kind: "restart", endpointID: "ep-one", value: "1", startedAt: undefined };
 const remove: WriteAction = { kind: "delete", endpointID: "ep-one", why: "deleted" };
 
 test.each<[string, WriteAction, WriteAction]>([

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import type { WriteRecord } from "../../../../src/operator/resources/compute.ts";
 import {
   type ComputeFields,
   compute,
-  createdNote,
-  createMark,
   endpoint,
   input,
   madeBy,
+  proofFor,
+  recordOf,
   uidOf,
 } from "../../../support/builders.ts";
 import { conflict, older, other, younger } from "../claimants.ts";
@@ -78,48 +79,52 @@ describe("adoption", () => {
     );
   });
 
-  test("of a branch's primary waits where no name tells whether another's pending create has just made it", () => {
-    const spec = { adopt: { branchPrimary: true } };
-    const see = (mark: Parameters<typeof createMark>[0], markers: "hidden" | "shown", fields: ComputeFields = {}) => {
-      const annotations = { pendingCreate: createMark({ uid: uidOf("b"), ...mark }) };
-      const others = [other({ created: younger, annotations, ...fields })];
-      return plan(...input({ compute: compute({ spec }), endpoints: [endpoint()], others, list: { markers } }));
-    };
+  describe("of a branch's primary without a name", () => {
+    const self = compute({ spec: { adopt: { branchPrimary: true } } });
+    const pendingWrite = (fields: Partial<WriteRecord> = {}) => ({
+      pendingWrite: recordOf({ uid: uidOf("b"), ...fields }),
+    });
     const waits = {
       kind: "wait",
       reason: "Creating",
       message: expect.stringContaining("may be what Compute others/other just created"),
     };
-    expect(see({}, "hidden")).toMatchObject(waits);
-    // Its own is no other's.
-    const own = compute({ spec, annotations: { pendingCreate: createMark() } });
-    expect(plan(...input({ compute: own, endpoints: [endpoint()], list: { markers: "hidden" } }))).toMatchObject({
-      kind: "link",
+    const link = { kind: "link", proof: "adopted" };
+
+    test.each<[string, object, ComputeFields]>([
+      ["waits while another's recorded create may have made it", waits, { status: pendingWrite() }],
+      [
+        "waits also where the other's key was revoked before it ever saw anything",
+        waits,
+        { shows: "Unauthorized", status: { ...pendingWrite(), observedThrough: undefined } },
+      ],
+      ["does not wait for a create on another branch", link, { status: pendingWrite({ branchID: "br-next" }) }],
+      ["does not wait for a restart", link, { status: pendingWrite({ operation: "restart" }) }],
+      ["does not wait for a create of the other type", link, { spec: { type: "read_only" }, status: pendingWrite() }],
+      ["does not wait for one without a record", link, {}],
+    ])("%s", (_, expected, fields) => {
+      const others = [other({ created: younger, ...fields })];
+      expect(plan(...input({ compute: self, endpoints: [endpoint()], others }))).toMatchObject(expected);
     });
-    expect(see({ branchID: "br-next" }, "hidden")).toMatchObject({ kind: "link" });
-    expect(see({ through: "a fingerprint of another session" }, "hidden")).toMatchObject({ kind: "link" });
-    expect(see({}, "shown")).toMatchObject({ kind: "link" });
-    // Its create has led to a link, and its mark stands only because another POST may yet take effect.
-    const linked = () => {
-      const annotations = { pendingCreate: createMark({ uid: uidOf("b"), resent: true }) };
-      const others = [other({ created: younger, annotations, linked: "ep-other" })];
-      const theirs = endpoint({ id: "ep-other", branch_id: "br-next" });
-      const list = { markers: "hidden" } as const;
-      return plan(...input({ compute: compute({ spec }), endpoints: [endpoint(), theirs], others, list }));
-    };
-    expect(linked()).toMatchObject({ kind: "link" });
-    // What that link was to is lost: what appears since is another's, and never taken by it.
-    const lost = { endpointID: "ep-lost", pendingCreate: createMark({ uid: uidOf("b"), resent: true }) };
-    expect(see({}, "hidden", { annotations: lost })).toMatchObject({ kind: "link" });
-    // Its key was revoked before it ever saw anything there.
-    const outside: ComputeFields = { shows: "Unauthorized", status: { observedThrough: undefined } };
-    expect(see({}, "hidden", outside)).toMatchObject(waits);
+
+    test("does not wait for one whose create has led to a link", () => {
+      const others = [
+        other({ created: younger, linked: "ep-other", status: { endpointID: "ep-other", ...pendingWrite() } }),
+      ];
+      const endpoints = [endpoint(), endpoint({ id: "ep-other", branch_id: "br-next" })];
+      expect(plan(...input({ compute: self, endpoints, others }))).toMatchObject(link);
+    });
+
+    test("does not wait where a name shows that it is nobody's", () => {
+      const others = [other({ created: younger, status: pendingWrite() })];
+      expect(plan(...input({ compute: self, endpoints: [endpoint({ name: "by hand" })], others }))).toMatchObject(link);
+    });
   });
 
-  test("leaves an endpoint to the Compute that made it, though only a note tells, and that is the younger", () => {
+  test("leaves an endpoint to the Compute that made it, though only its status proves that, and it is the younger", () => {
     const self = compute({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
-    const annotations = { createdEndpoint: createdNote("ep-one", uidOf("b")) };
-    const maker = other({ created: younger, linked: "ep-one", annotations });
+    const status = { endpointID: "ep-one", proof: proofFor("ep-one", "created", uidOf("b")) };
+    const maker = other({ created: younger, linked: "ep-one", status });
     expect(plan(...input({ compute: self, endpoints: [endpoint()], others: [maker] }))).toMatchObject(conflict());
     expect(plan(...input({ compute: maker, endpoints: [endpoint()], others: [self] }))).toMatchObject({
       kind: "settled",

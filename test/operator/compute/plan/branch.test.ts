@@ -7,11 +7,11 @@ import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import {
   type ComputeFields,
   compute,
-  createMark,
   endpoint,
   madeBy,
   now,
   observedBy,
+  openSince,
 } from "../../../support/builders.ts";
 
 const [old, next] = ["br-main", "br-next"];
@@ -34,7 +34,7 @@ function planned(
 ) {
   const endpoints = self.status.endpointID === undefined ? [] : [madeBy(self, { branch_id: branch })];
   const observed = { ...observedBy(self, endpoints), ...(comesTo === undefined ? {} : { named: comesTo }) };
-  return plan(observed, new ReconcileState(0, state).known);
+  return plan(observed, new ReconcileState(0, "this-term", state).known);
 }
 
 describe("before there is an endpoint", () => {
@@ -47,7 +47,6 @@ describe("before there is an endpoint", () => {
     expect(planned(unlinked(), listed([old]))).toMatchObject({
       kind: "create",
       attributes: { branch_id: old },
-      mark: { branchID: old },
     });
   });
 
@@ -79,35 +78,32 @@ describe("before there is an endpoint", () => {
 });
 
 describe("a create whose outcome is not known", () => {
-  const pendingCreate = createMark({ branchID: old });
-  const annotations = { pendingCreate };
-  const seen = (agoMs: number) => ({
-    pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: now - agoMs, firstListWithout: now - agoMs },
-  });
+  const seen = (agoMs: number) => ({ write: openSince(now - agoMs, { branchID: old }) });
+  const over = { write: { ...openSince(0, { branchID: old }), phase: "closed" } } as const;
 
   test("settles against the branch that it was sent to, whatever its name comes to since", () => {
-    const self = unlinked({ annotations, status: { resolvedBranch: { name: "main", id: next } } });
+    const self = unlinked({ status: { resolvedBranch: { name: "main", id: next } } });
     // On the new branch nothing would refuse a second primary.
     expect(planned(self, listed([next]), { state: seen(1000) })).toMatchObject({
       kind: "wait",
       reason: "CreateUnknown",
     });
-    expect(planned(self, listed([next]), { state: seen(60_100) })).toMatchObject({
+    expect(planned(self, listed([next]), { state: over })).toMatchObject({
       kind: "create",
-      mark: { branchID: next },
+      attributes: { branch_id: next },
     });
   });
 
   test("of a replica settles before its name is resolved again", () => {
-    const self = unlinked({ annotations, spec: { type: "read_only" } });
+    const self = unlinked({ spec: { type: "read_only" } });
     expect(planned(self, listed([next]), { state: seen(1000) })).toMatchObject({ reason: "CreateUnknown" });
-    expect(planned(self, listed([next]), { state: seen(60_100) })).toMatchObject({ kind: "resolve" });
+    expect(planned(self, listed([next]), { state: over })).toMatchObject({ kind: "resolve" });
   });
 
   test("is linked on the branch that it was sent to, and moved afterwards", () => {
-    const self = unlinked({ annotations, status: { resolvedBranch: { name: "main", id: next } } });
+    const self = unlinked({ status: { resolvedBranch: { name: "main", id: next } } });
     const observed = observedBy(self, [madeBy(self, { id: "ep-late", branch_id: old })]);
-    const action = plan({ ...observed, named: listed([next]) }, new ReconcileState(0).known);
+    const action = plan({ ...observed, named: listed([next]) }, new ReconcileState(0, "this-term", seen(1000)).known);
     expect(action).toMatchObject({ kind: "link", endpointID: "ep-late" });
   });
 });
@@ -149,7 +145,10 @@ describe("a name that has gone to another branch", () => {
   test("does not hold up other changes, until it is followed", () => {
     const self = named({ spec: { computeUnits: { min: 2, max: 2 }, driftPolicy: "Correct" } });
     const at = madeBy(self, { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 });
-    const action = plan({ ...observedBy(self, [at]), named: listed([next], 0) }, new ReconcileState(0).known);
+    const action = plan(
+      { ...observedBy(self, [at]), named: listed([next], 0) },
+      new ReconcileState(0, "this-term").known,
+    );
     expect(action).toMatchObject({ kind: "patch", fields: ["computeUnits.min", "computeUnits.max"] });
   });
 
@@ -163,7 +162,7 @@ describe("a name that has gone to another branch", () => {
       tries: 0,
     };
     const self = named({ status: { resolvedBranch: { name: "main", id: next } } });
-    const state = new ReconcileState(0, { patched });
+    const state = new ReconcileState(0, "this-term", { patched });
     const observed = { ...observedBy(self, [madeBy(self, { branch_id: "br-third" })]), named: listed([next]) };
     state.listed(observed);
     expect(plan(observed, state.known)).toMatchObject({ kind: "patch", attributes: { branch_id: next } });
@@ -235,7 +234,7 @@ describe("a deletion", () => {
       status: { resolvedBranch: undefined },
       spec: { adopt: { branchPrimary: true } },
     });
-    const action = plan(observedBy(self, [endpoint({ branch_id: old })]), new ReconcileState(0).known);
+    const action = plan(observedBy(self, [endpoint({ branch_id: old })]), new ReconcileState(0, "this-term").known);
     expect(action).toMatchObject({ kind: "release" });
   });
 });

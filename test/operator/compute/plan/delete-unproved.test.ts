@@ -3,11 +3,11 @@ import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import {
   type ComputeFields,
   compute,
-  createdNote,
   endpoint,
   input,
   madeBy,
   now,
+  proofFor,
   uidOf,
 } from "../../../support/builders.ts";
 
@@ -16,7 +16,7 @@ const unreadable = endpoint({ unreadable: ["name"] });
 
 describe("an endpoint whose name cannot be read", () => {
   test("is deleted all the same where something else proves it the Compute's own", () => {
-    const noted = going({ annotations: { createdEndpoint: createdNote("ep-one") } });
+    const noted = going({ status: { endpointID: "ep-one", proof: proofFor("ep-one") } });
     const deleted = { kind: "delete", endpointID: "ep-one", why: "deleted" };
     expect(plan(...input({ compute: noted, endpoints: [unreadable] }))).toEqual(deleted);
     const adopted = going({ spec: { adopt: { endpointID: "ep-one" } } });
@@ -29,8 +29,8 @@ describe("an endpoint whose name cannot be read", () => {
   });
 
   test("is let go where another Compute has it", () => {
-    const annotations = { createdEndpoint: createdNote("ep-one", uidOf("b")) };
-    const owner = compute({ uid: uidOf("b"), name: "owner", linked: "ep-one", annotations });
+    const status = { endpointID: "ep-one", proof: proofFor("ep-one", "created", uidOf("b")) };
+    const owner = compute({ uid: uidOf("b"), name: "owner", linked: "ep-one", status });
     const action = plan(...input({ compute: going(), endpoints: [unreadable], others: [owner] }));
     expect(action).toMatchObject({
       kind: "release",
@@ -41,8 +41,8 @@ describe("an endpoint whose name cannot be read", () => {
 
 test("an endpoint that is still listed soon after its first DELETE is no fault of the service", () => {
   const self = going();
-  const answeredDeletes = new Map([["ep-one", { at: now - 1000, before: 0 }]]);
-  expect(plan(...input({ compute: self, endpoints: [madeBy(self)], state: { answeredDeletes } }))).toEqual({
+  const deletes = new Map([["ep-one", { at: now - 1000, before: 0, accepted: true, proved: false, shown: 0 }]]);
+  expect(plan(...input({ compute: self, endpoints: [madeBy(self)], state: { deletes } }))).toEqual({
     kind: "wait",
     reason: "Deleting",
     message: "Endpoint ep-one was deleted. The Compute is removed once the deletion is confirmed.",

@@ -3,12 +3,12 @@ import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import {
   type ComputeFields,
   compute,
-  createdNote,
-  createMark,
   endpoint,
   input,
   madeBy,
   now,
+  openSince,
+  proofFor,
   uidOf,
 } from "../../../support/builders.ts";
 
@@ -24,7 +24,11 @@ describe("a Compute that is being deleted", () => {
 
   test.each([
     ["the marker", mine, madeBy(mine)],
-    ["its own note", going({ linked: "ep-one", annotations: { createdEndpoint: createdNote("ep-one") } }), endpoint()],
+    [
+      "its status",
+      going({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-one") } }),
+      endpoint(),
+    ],
     ["spec.adopt by id", going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } }), endpoint()],
     ["spec.adopt as primary", going({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } }), endpoint()],
   ])("has the endpoint deleted that is its own by %s", (_, self, seen) => {
@@ -119,11 +123,11 @@ describe("a Compute that is being deleted", () => {
   });
 
   test.each([
-    ["endpoint was last seen", mine],
-    ["create was sent", going({ annotations: { pendingCreate: createMark() } })],
+    ["endpoint was last seen", mine, {}],
+    ["create was sent", going(), { write: openSince(now, { through: "https://other/api/v2" }) }],
   ])(
     "waits where its project is gone for another base URL or key than its %s through, until that is confirmed",
-    (_, self) => {
+    (_, self, state) => {
       const observation = {
         kind: "unavailable",
         reason: "ProjectNotFound",
@@ -132,16 +136,16 @@ describe("a Compute that is being deleted", () => {
         fingerprint: "there",
       } as const;
       const waits = { kind: "wait", reason: "MassLoss", message: expect.stringContaining("confirmLoss") };
-      expect(plan(...input({ compute: self, observation }))).toMatchObject(waits);
+      expect(plan(...input({ compute: self, observation, state }))).toMatchObject(waits);
       const { metadata } = self;
       const asked = { ...metadata.annotations, "compute-operator.dev/confirmLoss": "now" };
       const early = { ...self, metadata: { ...metadata, annotations: asked } };
-      expect(plan(...input({ compute: early, observation }))).toMatchObject(waits);
+      expect(plan(...input({ compute: early, observation, state }))).toMatchObject(waits);
       const conditions = [
         { type: "Ready", status: "False", reason: "MassLoss", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
       ];
       const confirmed = { ...early, status: { ...early.status, conditions } };
-      expect(plan(...input({ compute: confirmed, observation }))).toMatchObject(released("no longer exists"));
+      expect(plan(...input({ compute: confirmed, observation, state }))).toMatchObject(released("no longer exists"));
     },
   );
 
@@ -157,73 +161,9 @@ describe("a Compute that is being deleted", () => {
   });
 });
 
-describe("a deletion while a create is pending", () => {
-  const pending = (fields: ComputeFields = {}) => going({ annotations: { pendingCreate: createMark() }, ...fields });
-  const since = "2026-01-01T00:00:00Z";
-  const longAgo = { pendingCreate: { since, seenAt: now - 61_000, firstListWithout: now - 61_000 } };
-
-  test.each(["read_write", "read_only"])("waits for the outcome, of a %s alike, and only then lets go", (type) => {
-    const self = pending({ spec: { type } });
-    expect(plan(...input({ compute: self }))).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
-    expect(plan(...input({ compute: self, state: longAgo }))).toMatchObject(released("No endpoint was ever created"));
-  });
-
-  test("has the endpoint deleted that the create made", () => {
-    const self = pending();
-    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "delete" });
-  });
-
-  test("links the one primary that appeared first, where the service shows no names, and lets it go: nothing proves it", () => {
-    const list = { markers: "hidden" } as const;
-    const seen = { endpoints: [endpoint()], list, state: longAgo };
-    expect(plan(...input({ compute: pending(), ...seen }))).toMatchObject({ kind: "link", proof: "none" });
-    const linked = pending({ annotations: { endpointID: "ep-one", pendingCreate: createMark() } });
-    expect(plan(...input({ compute: linked, ...seen }))).toMatchObject(released("Endpoint ep-one is kept"));
-  });
-
-  test("that has led to a link waits no longer than for another to arrive, though the key was changed since", () => {
-    const annotations = { endpointID: "ep-one", pendingCreate: createMark({ through: "an earlier key" }) };
-    const owner = compute({ uid: uidOf("b"), linked: "ep-one", spec: { adopt: { branchPrimary: true } } });
-    const see = (status: object, state: object) =>
-      plan(...input({ compute: pending({ annotations, status }), endpoints: [endpoint()], others: [owner], state }));
-    const seenHere = { endpointID: "ep-one", observedThrough: "here" };
-    expect(see(seenHere, {})).toMatchObject({
-      reason: "CreateUnknown",
-      message: expect.stringContaining("--create-settle"),
-    });
-    expect(see(seenHere, longAgo)).toMatchObject(released("Endpoint ep-one is kept"));
-    const elsewhere = { endpointID: "ep-one", observedThrough: "an earlier key" };
-    expect(see(elsewhere, longAgo)).toMatchObject({ message: expect.stringContaining("another base URL or key") });
-  });
-
-  test("of a primary that has not appeared is let go as any other where names are not shown", () => {
-    const list = { markers: "hidden" } as const;
-    expect(plan(...input({ compute: pending(), list }))).toMatchObject({ reason: "CreateUnknown" });
-    expect(plan(...input({ compute: pending(), list, state: longAgo }))).toMatchObject(
-      released("No endpoint was ever"),
-    );
-  });
-
-  test("of a replica is never let go automatically where names are not shown", () => {
-    const list = { markers: "hidden" } as const;
-    const message = expect.stringContaining(
-      "remove the annotation compute-operator.dev/pending-create to have the Compute removed",
-    );
-    const replica = pending({ spec: { type: "read_only" } });
-    for (const endpoints of [[], [endpoint({ type: "read_only" })]]) {
-      expect(plan(...input({ compute: replica, endpoints, list, state: longAgo }))).toMatchObject({
-        reason: "CreateUnknown",
-        message,
-      });
-    }
-  });
-});
-
 describe("after the DELETE", () => {
-  const deleted = (proved: boolean) => ({ deleted: { endpointID: "ep-one", proved } });
-  const answered = (agoMs: number, before = 0) => ({
-    ...deleted(false),
-    answeredDeletes: new Map([["ep-one", { at: now - agoMs, before }]]),
+  const answered = (agoMs: number, before = 0, proved = false) => ({
+    deletes: new Map([["ep-one", { at: now - agoMs, before, accepted: true, proved, shown: 0 }]]),
   });
 
   test("it is not sent again while lists lag behind, but once more where it was not carried out", () => {
@@ -245,7 +185,8 @@ describe("after the DELETE", () => {
 
   test("of a duplicate that is still listed: the linked endpoint is deleted first, and neither is forgotten", () => {
     const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
-    const state = { answeredDeletes: new Map([["ep-two", { at: now - 1000, before: 0 }]]) };
+    const extra = { at: now - 1000, before: 0, accepted: false, proved: false, shown: 0 };
+    const state = { deletes: new Map([["ep-two", extra]]) };
     expect(plan(...input({ compute: mine, endpoints, state }))).toMatchObject({ kind: "delete", endpointID: "ep-one" });
     const left = endpoints.slice(1);
     expect(plan(...input({ compute: mine, endpoints: left, state }))).toMatchObject({
@@ -255,12 +196,12 @@ describe("after the DELETE", () => {
   });
 
   test("its own GET proves it, and then the Compute goes", () => {
-    expect(plan(...input({ compute: mine, state: deleted(false) }))).toEqual({
+    expect(plan(...input({ compute: mine, state: answered(1000) }))).toEqual({
       kind: "confirmDeletion",
       endpointID: "ep-one",
       after: "deleted",
     });
-    expect(plan(...input({ compute: mine, state: deleted(true) }))).toMatchObject({
+    expect(plan(...input({ compute: mine, state: answered(1000, 0, true) }))).toMatchObject({
       kind: "release",
       event: "Deleted",
     });

@@ -164,7 +164,7 @@ describe("whether a change has taken", () => {
     seen: object,
     list: Parameters<typeof observedBy>[2] = {},
   ) {
-    const state = new ReconcileState(0, { patched });
+    const state = new ReconcileState(0, "this-term", { patched });
     state.listed(observedBy(self, [madeBy(self, { ...drifted, ...seen })], list));
     return state.known.patched;
   }

@@ -4,11 +4,11 @@ import { signatureIn, signatureOf, uidOfMarker } from "../../../../src/operator/
 import {
   type ComputeFields,
   compute,
-  createMark,
   endpoint,
   input,
   now,
-  takeoverMark,
+  openSince,
+  proofFor,
   uidOf,
 } from "../../../support/builders.ts";
 
@@ -34,48 +34,30 @@ describe("a signature", () => {
 });
 
 describe("spec.adopt.former", () => {
+  const takeover = { operation: "takeover", endpointID: "ep-one" };
   const planned = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: self(), ...fields }));
 
   test("signs what a former Compute made, and writes nothing else", () => {
-    const signed = { kind: "sign", endpointID: "ep-one", name: ours, over: uidOf("f"), through: "here" };
+    const signed = { kind: "sign", endpointID: "ep-one", name: ours, takesOver: true };
     expect(planned({ endpoints: [formers()] })).toEqual(signed);
   });
 
   test("links it once a list shows our signature", () => {
-    const action = planned({ endpoints: [endpoint({ name: ours })] });
-    expect(action).toEqual({ kind: "link", endpointID: "ep-one", proof: "marker", news: "former" });
+    const state = { write: openSince(now - 5000, takeover, "ep-one") };
+    const action = planned({ endpoints: [endpoint({ name: ours })], state });
+    expect(action).toEqual({ kind: "link", endpointID: "ep-one", proof: "signature", news: "former" });
   });
 
-  test("waits for lists that lag behind the PATCH, and sends it again only later", () => {
-    const signed = { endpointID: "ep-one", over: uidOf("f"), renewAt: now + 5000, before: 0 };
-    const state = { signed };
+  test("waits for lists that lag behind the PATCH, and does not send it again meanwhile", () => {
+    const state = { write: openSince(now - 5000, takeover, "ep-one") };
     expect(planned({ endpoints: [formers()], state })).toMatchObject({ kind: "wait", reason: "Updating" });
-    const later = { signed: { ...signed, renewAt: now - 1 } };
-    expect(planned({ endpoints: [formers()], state: later })).toMatchObject({ kind: "sign" });
   });
 
-  test("whose signature was sent through another base URL or key creates nothing beside what that may have signed", () => {
-    const taking = (through: string) => self({ annotations: { pendingTakeover: takeoverMark(through) } });
-    const message = expect.stringContaining("endpoint ep-one is not listed with the current base URL and key");
-    expect(planned({ compute: taking("there") })).toMatchObject({ kind: "blocked", reason: "MassLoss", message });
-    expect(planned({ compute: taking("there"), endpoints: [formers()] })).toMatchObject({ kind: "sign" });
-    expect(planned({ compute: taking("there"), endpoints: [endpoint({ name: ours })] })).toMatchObject({
-      kind: "link",
-    });
-  });
-
-  test.each([
-    [
-      "a confirmed loss",
-      { shows: "MassLoss", annotations: { pendingTakeover: takeoverMark("there"), confirmLoss: "now" } },
-    ],
-    ["a loss that the same base URL and key show", { annotations: { pendingTakeover: takeoverMark() } }],
-  ])("drops the mark once %s is proved, and starts over", (_, fields) => {
-    const missing = (proved: boolean) => ({ missing: { endpointID: "ep-one", firstListWithout: 0, proved } });
-    const proving = { kind: "confirmDeletion", endpointID: "ep-one" };
-    expect(planned({ compute: self(fields), state: missing(false) })).toMatchObject(proving);
-    const dropped = { kind: "clearPending", mark: "pendingTakeover" };
-    expect(planned({ compute: self(fields), state: missing(true) })).toEqual(dropped);
+  test("is sent again once an earlier PATCH, without an answer, can take effect no more", () => {
+    const unanswered = { write: openSince(now - 5000, takeover) };
+    expect(planned({ endpoints: [formers()], state: unanswered })).toMatchObject({ reason: "CreateUnknown" });
+    const closed = { write: { ...openSince(0, takeover), phase: "closed" } } as const;
+    expect(planned({ endpoints: [formers()], state: closed })).toMatchObject({ kind: "sign" });
   });
 
   test.each([
@@ -83,31 +65,12 @@ describe("spec.adopt.former", () => {
     ["it is asked for no more", { spec: { adopt: { endpointID: "ep-two" } } }, {}],
     ["somebody named it by hand", {}, { name: "by hand" }],
   ])("creates and links nothing else while its signature may still arrive: %s", (_, fields, seen) => {
-    const taking = self({ ...fields, annotations: { pendingTakeover: takeoverMark() } });
     const endpoints = [formers({ type: "read_only", ...seen }), endpoint({ id: "ep-two" })];
-    const waits = { kind: "wait", reason: "Creating", message: expect.stringContaining("may still complete") };
-    const signed = (ms: number) => ({
-      signed: { endpointID: "ep-one", over: uidOf("f"), renewAt: now - ms, before: 0 },
-    });
-    expect(planned({ compute: taking, endpoints, state: signed(5000) })).toMatchObject(waits);
-    expect(planned({ compute: taking, endpoints, state: { seenSince: now - 5000 } })).toMatchObject(waits);
-    expect(planned({ compute: taking, endpoints, state: signed(60_200) })).not.toMatchObject(waits);
-    expect(planned({ compute: taking, endpoints, state: { seenSince: now - 60_200 } })).not.toMatchObject(waits);
-  });
-
-  test("creates and links nothing else while its signature may still arrive: kubectl replace dropped its mark", () => {
-    const next = (afterMs: number, fields: ComputeFields = {}, endpoints = [formers({ branch_id: "br-other" })]) => {
-      const signed = { endpointID: "ep-one", over: uidOf("f"), renewAt: now - afterMs, before: 0 };
-      return planned({
-        compute: self({ guarded: false, ...fields }),
-        endpoints,
-        state: { signed, warnedOf: ["ep-one"] },
-      });
-    };
-    expect(next(5000)).toMatchObject({ kind: "wait", message: expect.stringContaining("may still complete") });
-    expect(next(60_200)).toMatchObject({ kind: "create" });
-    expect(next(5000, {}, [])).toMatchObject({ kind: "create" });
-    expect(next(5000, {}, [formers()])).toMatchObject({ kind: "sign" });
+    const waits = { kind: "wait", reason: "CreateUnknown" };
+    const state = { write: openSince(now - 5000, takeover) };
+    expect(planned({ compute: self(fields), endpoints, state })).toMatchObject(waits);
+    const closed = { write: { ...openSince(0, takeover), phase: "closed" } } as const;
+    expect(planned({ compute: self(fields), endpoints, state: closed })).not.toMatchObject(waits);
   });
 
   test("waits its time after a PATCH that failed", () => {
@@ -118,19 +81,18 @@ describe("spec.adopt.former", () => {
   });
 
   test("is in conflict with who signed it since, and does not sign it back", () => {
-    const state = { signed: { endpointID: "ep-one", over: uidOf("f"), renewAt: 0, before: 0 } };
+    const state = { write: { ...openSince(0, takeover, "ep-one"), phase: "closed" } } as const;
     const action = planned({ endpoints: [formers({}, uidOf("g"))], state });
     expect(action).toMatchObject({ kind: "blocked", reason: "Conflict" });
   });
 
   test("waits until an earlier create of our own can take effect no more", () => {
-    const waiting = self({ annotations: { pendingCreate: createMark({ named: true }) } });
-    const state = { pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: now - 1000 } };
-    expect(planned({ compute: waiting, endpoints: [formers()], state })).toMatchObject({ kind: "wait" });
+    const state = { write: openSince(now - 1000) };
+    expect(planned({ endpoints: [formers()], state })).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
   });
 
   test("is read only by a Compute that was never linked", () => {
-    const before = self({ status: { observedThrough: "here" } });
+    const before = self({ status: { gone: "ep-before" } });
     const action = planned({ compute: before, endpoints: [formers()] });
     expect(action).toMatchObject({ kind: "blocked", reason: "PrimaryExists" });
     expect(action).toMatchObject({ message: expect.stringContaining("had another endpoint before") });
@@ -155,7 +117,7 @@ describe("spec.adopt.former", () => {
   });
 
   test("that had an endpoint before is no matter without a fleet", () => {
-    const before = self({ status: { observedThrough: "here" } });
+    const before = self({ status: { gone: "ep-before" } });
     expect(planned({ compute: before, fleet: undefined })).toMatchObject({ kind: "create" });
   });
 
@@ -169,11 +131,11 @@ describe("spec.adopt.former", () => {
       warnsOf: ["ep-one"],
       requeueAfterMs: 1,
     });
-    const state = { warnedOf: ["ep-one"] };
+    const state = { told: { formers: ["ep-one"] } };
     expect(planned({ compute: replica, endpoints: [beside], state })).toMatchObject({ kind: "create" });
   });
 
-  test("names those of this fleet and of others in one order, and none again while its create is pending", () => {
+  test("names those of this fleet and of others in one order, and none again once it has named them", () => {
     const replica = self({ spec: { type: "read_only" } });
     const beside = (id: string) => formers({ id, type: "read_only", branch_id: "br-other" });
     const name = signatureOf(compute({ uid: uidOf("f") }), "00000000");
@@ -187,8 +149,8 @@ describe("spec.adopt.former", () => {
       ...warned,
       message: expect.stringContaining("in another fleet"),
     });
-    const pending = self({ annotations: { pendingCreate: createMark() } });
-    expect(planned({ compute: pending, endpoints: [beside("ep-b")] })).toMatchObject({ kind: "create" });
+    const state = { told: { formers: ["ep-a", "ep-b", "ep-c"] } };
+    expect(planned({ compute: replica, endpoints: [beside("ep-b")], state })).toMatchObject({ kind: "create" });
   });
 });
 
@@ -196,7 +158,7 @@ describe("a linked endpoint", () => {
   const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
 
   test("with the signature of another fleet, or of none, is signed again once the Compute is at rest", () => {
-    const sign = { kind: "sign", endpointID: "ep-one", name: ours, over: undefined, through: "here" };
+    const sign = { kind: "sign", endpointID: "ep-one", name: ours, takesOver: false };
     for (const name of [`k8s-${uidOf("a")}`, signatureOf(compute(), "00000000")]) {
       const endpoints = [endpoint({ name })];
       expect(plan(...input({ fleet, compute: linked(), endpoints }))).toEqual(sign);
@@ -204,13 +166,13 @@ describe("a linked endpoint", () => {
       expect(plan(...input({ fleet, compute: creating, endpoints }))).not.toMatchObject({ kind: "sign" });
       const reported = linked({ spec: { driftPolicy: "Report" } });
       expect(plan(...input({ fleet, compute: reported, endpoints }))).not.toMatchObject({ kind: "sign" });
-      const state = { signed: { endpointID: "ep-one", over: undefined, renewAt: now + 1, before: 0 } };
+      const state = { signed: { endpointID: "ep-one", renewAt: now + 1, before: 0 } };
       expect(plan(...input({ fleet, compute: linked(), endpoints, state }))).not.toMatchObject({ kind: "sign" });
     }
   });
 
   test("that comes to bear a foreign signature is a Conflict, and let go on deletion", () => {
-    const taken = { status: { signedEndpoint: "ep-one" } };
+    const taken = { status: { endpointID: "ep-one", proof: proofFor("ep-one", "signature") } };
     const endpoints = [formers()];
     const action = plan(...input({ fleet, compute: linked(taken), endpoints }));
     expect(action).toMatchObject({ kind: "blocked", reason: "Conflict", ownedByOther: true });
@@ -229,34 +191,17 @@ describe("a linked endpoint", () => {
     expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" } } })).toEqual(remove);
   });
 
-  test("that a list shows as before our PATCH is waited for as long as lists may lag, also on deletion", () => {
-    const taken = { status: { signedEndpoint: "ep-one" } };
-    const of = (fields: ComputeFields, startedAt: number, uid = uidOf("f")) => {
-      const state = { signed: { endpointID: "ep-one", over: uidOf("f"), renewAt: now, before: 0 } };
-      const going = fields.linked === "" ? compute({ deleting: true }) : linked({ ...taken, ...fields });
-      return plan(...input({ fleet, compute: going, endpoints: [formers({}, uid)], list: { startedAt }, state }));
-    };
-    for (const fields of [{}, { deleting: true }]) {
-      expect(of(fields, now - 1)).toEqual({ kind: "noop", requeueAfterMs: 1000 });
-    }
-    const unlinked = { linked: "" };
-    expect(of(unlinked, now - 1)).toEqual({ kind: "noop", requeueAfterMs: 1000 });
-    expect(of(unlinked, now)).toMatchObject({ kind: "release" });
-    expect(of({}, now)).toMatchObject({ reason: "Conflict" });
-    expect(of({ deleting: true }, now)).toMatchObject({ kind: "release" });
-    expect(of({}, now - 1, uidOf("g"))).toMatchObject({ reason: "Conflict" });
-  });
-
   test("that bears one in the first list since its create is a Conflict too: the answer proved it ours", () => {
     const of = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: linked(), ...fields }));
     const conflict = { kind: "blocked", reason: "Conflict", ownedByOther: true };
-    const state = { proved: { endpointID: "ep-one", proof: "marker" } } as const;
+    const state = { write: { ...openSince(0, {}, "ep-one"), phase: "closed" } } as const;
     expect(of({ endpoints: [formers()], state })).toMatchObject(conflict);
     expect(of({ endpoints: [formers()] })).not.toMatchObject(conflict);
-    const adopted = { proved: { endpointID: "ep-one", proof: "adopted" } } as const;
-    expect(of({ endpoints: [formers()], state: adopted })).not.toMatchObject(conflict);
-    const renamed = endpoint({ name: `k8s-${uidOf("f")}` });
-    expect(of({ endpoints: [renamed], state })).not.toMatchObject(conflict);
+    const adopted = linked({ status: { endpointID: "ep-one", proof: proofFor("ep-one", "adopted") } });
+    expect(of({ compute: adopted, endpoints: [formers()] })).not.toMatchObject(conflict);
+    const withoutFleet = endpoint({ name: `k8s-${uidOf("f")}` });
+    expect(of({ endpoints: [withoutFleet], state })).toMatchObject(conflict);
+    expect(of({ endpoints: [endpoint({ name: "by hand" })], state })).not.toMatchObject(conflict);
   });
 
   test("of a restored Compute bears the former one's signature, and is observed and patched", () => {

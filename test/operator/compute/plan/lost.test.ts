@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { type ComputeFields, compute, createMark, endpoint, input, madeBy, now } from "../../../support/builders.ts";
+import { type ComputeFields, compute, endpoint, input, madeBy, now, openSince } from "../../../support/builders.ts";
 
 const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
 const startedAt = now - 100;
@@ -10,6 +10,8 @@ function missing(agoMs: number, proved = false) {
   return { missing: { endpointID: "ep-one", firstListWithout: startedAt - agoMs, proved } };
 }
 const proved = missing(10_000, true);
+/** As the status is once that was concluded: the annotation that still names the endpoint counts as none. */
+const recordedGone = { shows: "EndpointLost", status: { endpointID: "ep-one", gone: "ep-one", state: "Lost" } };
 
 describe("an endpoint that a list lacks", () => {
   test.each([
@@ -20,26 +22,16 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(...input({ compute: linked(), state }))).toEqual(action);
   });
 
-  test.each([
-    ["that this process made a minute ago is asked for by its id", 60_000, "ep-one", "confirmDeletion"],
-    ["that it made less than --create-settle ago is not: reads may lag", 59_999, "ep-one", "noop"],
-    ["that stood before another was made is", 59_999, "ep-two", "confirmDeletion"],
-  ])("for ten seconds, %s", (_, ago, endpointID, kind) => {
-    const created = { endpointID, at: now - ago };
-    expect(plan(...input({ compute: linked(), state: { ...missing(10_000), created } }))).toMatchObject({ kind });
-  });
-
   test("and that its own GET does not show either is reported as lost, before another is created", () => {
     expect(plan(...input({ compute: linked(), state: proved }))).toMatchObject({
       kind: "wait",
       reason: "EndpointLost",
       requeueAfterMs: 1,
+      gone: "ep-one",
     });
-    const reported = linked({ shows: "EndpointLost", status: { state: "Lost" } });
-    expect(plan(...input({ compute: reported, state: proved }))).toMatchObject({
+    expect(plan(...input({ compute: linked(recordedGone), state: proved }))).toMatchObject({
       kind: "create",
       lost: true,
-      mark: { replaces: "ep-one" },
     });
   });
 
@@ -55,27 +47,25 @@ describe("an endpoint that a list lacks", () => {
   });
 
   test("is reported as lost only once while the create of its replacement is refused", () => {
-    const refused = linked({ shows: "ProjectBusy", status: { state: "Lost" } });
+    const refused = linked({ ...recordedGone, shows: "ProjectBusy" });
     expect(plan(...input({ compute: refused, state: proved }))).toMatchObject({ kind: "create" });
   });
 
-  test("is not taken for lost while the create in its place is pending", () => {
-    const pending = linked({
-      annotations: { endpointID: "ep-one", pendingCreate: createMark({ replaces: "ep-one" }) },
+  test("is no longer looked for once the status says that it is gone, and one that comes back is another's", () => {
+    const back = [madeBy(compute(), { name: "by hand" })];
+    expect(plan(...input({ compute: linked(recordedGone), endpoints: back }))).toMatchObject({
+      reason: "PrimaryExists",
     });
-    expect(plan(...input({ compute: pending }))).toMatchObject({ kind: "create", lost: true });
+    const typed = linked({ ...recordedGone, annotations: { endpointID: "ep-other" } });
+    expect(plan(...input({ compute: typed }))).toMatchObject({ kind: "noop" });
   });
 
-  test("is proved gone first although the mark of the create that made it, or another, is still there", () => {
-    const kept = { endpointID: "ep-one", pendingCreate: createMark({ resent: true }) };
-    const self = linked({ annotations: kept });
-    expect(plan(...input({ compute: self }))).toMatchObject({ kind: "noop" });
-    const asked = { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" };
-    expect(plan(...input({ compute: self, state: missing(10_000) }))).toEqual(asked);
-    const lost = linked({ annotations: kept, shows: "EndpointLost", status: { state: "Lost" } });
-    expect(plan(...input({ compute: lost, state: proved }))).toMatchObject({
-      kind: "create",
-      mark: { replaces: "ep-one", resent: true },
+  test("is proved gone before the open create that may have made it is concluded from, and settles after it", () => {
+    const write = openSince(now - 5000);
+    expect(plan(...input({ compute: linked(), state: { write } }))).toMatchObject({ reason: "CreateUnknown" });
+    const closed = { write: { ...write, phase: "closed" } } as const;
+    expect(plan(...input({ compute: linked(), state: { ...closed, ...missing(10_000) } }))).toMatchObject({
+      kind: "confirmDeletion",
     });
   });
 
@@ -84,7 +74,7 @@ describe("an endpoint that a list lacks", () => {
     ["that a status recorded through another key is not", "there", { reason: "MassLoss" }],
   ])("%s", (_, observedThrough, action) => {
     const self = linked({ status: { endpointID: "ep-one", observedThrough } });
-    const state = { proved: { endpointID: "ep-one", proof: "marker" } } as const;
+    const state = { write: { ...openSince(0, {}, "ep-one"), phase: "closed" } } as const;
     expect(plan(...input({ compute: self, state }))).toMatchObject(action);
   });
 
@@ -93,7 +83,7 @@ describe("an endpoint that a list lacks", () => {
     const stepFor = (state: object) => plan(...input({ compute: linked(), endpoints, state }));
     expect(stepFor({})).toMatchObject({ kind: "noop" });
     expect(stepFor(missing(10_000))).toEqual({ kind: "confirmDeletion", endpointID: "ep-one", after: "lost" });
-    expect(stepFor(proved)).toEqual({ kind: "link", endpointID: "ep-other", proof: "marker", news: "created" });
+    expect(stepFor(proved)).toEqual({ kind: "link", endpointID: "ep-other", proof: "signature", news: "created" });
   });
 
   test("gives its place to none while it is paused, and takes the others along when it is deleted", () => {
@@ -114,17 +104,13 @@ describe("an endpoint that a list lacks", () => {
   });
 
   test("that was adopted as the branch's primary is created again", () => {
-    const adopted = linked({
-      shows: "EndpointLost",
-      spec: { adopt: { branchPrimary: true } },
-      status: { state: "Lost" },
-    });
+    const adopted = linked({ ...recordedGone, spec: { adopt: { branchPrimary: true } } });
     expect(plan(...input({ compute: adopted, state: proved }))).toMatchObject({ kind: "create" });
   });
 
   test("has another taken over in its place that a person names, also with driftPolicy Report", () => {
     const spec = { driftPolicy: "Report", adopt: { endpointID: "ep-two" } } as const;
-    const self = linked({ shows: "AdoptionRefused", spec, status: { state: "Lost" } });
+    const self = linked({ ...recordedGone, shows: "AdoptionRefused", spec });
     const endpoints = [endpoint({ id: "ep-two" })];
     expect(plan(...input({ compute: self, endpoints, state: proved }))).toMatchObject({
       kind: "link",
@@ -144,7 +130,7 @@ describe("an endpoint that a list lacks", () => {
   });
 
   test("whose place another primary took is not fought over", () => {
-    const reported = linked({ shows: "EndpointLost", status: { state: "Lost" } });
+    const reported = linked(recordedGone);
     const ownedByOther = endpoint({ id: "ep-by-hand" });
     expect(plan(...input({ compute: reported, endpoints: [ownedByOther], state: proved }))).toMatchObject({
       reason: "PrimaryExists",

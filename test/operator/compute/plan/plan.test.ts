@@ -1,6 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, createMark, endpoint, input, madeBy, now, operation, uidOf } from "../../../support/builders.ts";
+import {
+  compute,
+  endpoint,
+  input,
+  madeBy,
+  now,
+  openSince,
+  operation,
+  proofFor,
+  recordOf,
+  uidOf,
+} from "../../../support/builders.ts";
 
 const ours = compute({ linked: "ep-one" });
 const sized = compute({ linked: "ep-one", spec: { computeUnits: { min: 1, max: 2 } } });
@@ -29,7 +40,11 @@ describe("the plan of a Compute that is to be", () => {
   test("does not show another's endpoint as its own while paused", () => {
     const annotations = { endpointID: "ep-one", paused: "true" };
     const waits = { kind: "wait", reason: "Paused" };
-    const signed = compute({ linked: "ep-one", annotations, status: { signedEndpoint: "ep-one" } });
+    const signed = compute({
+      linked: "ep-one",
+      annotations,
+      status: { endpointID: "ep-one", proof: proofFor("ep-one", "signature") },
+    });
     const foreign = endpoint({ name: `k8s-${uidOf("f")}` });
     expect(plan(...input({ compute: signed, endpoints: [foreign] }))).toMatchObject({ ...waits, ownedByOther: true });
     const replica = compute({ linked: "ep-one", annotations, spec: { type: "read_only" } });
@@ -58,15 +73,9 @@ describe("the plan of a Compute that is to be", () => {
         suspend_timeout_seconds: -1,
         name: `k8s-${uidOf("a")}`,
       },
-      mark: { branchID: "br-main", through: "here", named: true },
+      newest: "2026-01-01T00:00:00Z",
       lost: false,
     });
-  });
-
-  test.each(["hidden", "unknown"] as const)("notes with a create that names were %s", (markers) => {
-    const action = plan(...input({ list: { markers } }));
-    expect(action).toMatchObject({ kind: "create" });
-    expect(action).not.toHaveProperty("mark.named");
   });
 
   test("creates nothing new through a connection that is being deleted", () => {
@@ -179,15 +188,27 @@ describe("what we began", () => {
 describe("the order of the rules", () => {
   const late = { id: "ep-two", created_at: "2026-01-01T00:00:01Z" };
 
-  test("a duplicate is deleted before anything else is done", () => {
-    const self = compute({ linked: "ep-one", guarded: false, spec: { disabled: true } });
-    expect(
-      plan(...input({ compute: self, endpoints: [madeBy(self, late), madeBy(self, { disabled: false })] })),
-    ).toEqual({
-      kind: "delete",
-      endpointID: "ep-two",
-      why: "duplicate",
-    });
+  test("a duplicate is deleted once the link is in order, before anything else is done", () => {
+    const self = (guarded: boolean) => compute({ linked: "ep-one", guarded, spec: { disabled: true } });
+    const endpoints = [madeBy(ours, late), madeBy(ours, { disabled: false })];
+    expect(plan(...input({ compute: self(false), endpoints }))).toMatchObject({ kind: "link", endpointID: "ep-one" });
+    const remove = { kind: "delete", endpointID: "ep-two", why: "duplicate" };
+    expect(plan(...input({ compute: self(true), endpoints }))).toEqual(remove);
+  });
+
+  test("a duplicate stays while no name shows that the kept endpoint is ours", () => {
+    const self = compute({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-one") } });
+    const endpoints = [madeBy(self, late), endpoint()];
+    expect(plan(...input({ compute: self, endpoints })).kind).not.toBe("delete");
+  });
+
+  test("a duplicate with the name of another Compute as well as ours is nobody's to guess: only its one owner deletes it", () => {
+    const owner = compute({ uid: uidOf("b"), name: "owner", linked: "ep-two" });
+    const self = compute({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-two") } });
+    const others = [{ ...owner, spec: { ...owner.spec, adopt: { endpointID: "ep-two" } } }];
+    const endpoints = [madeBy(self), endpoint(late)];
+    expect(plan(...input({ compute: self, endpoints })).kind).toBe("delete");
+    expect(plan(...input({ compute: self, endpoints, others })).kind).not.toBe("delete");
   });
 
   test("a duplicate stays while only an answer shows the linked endpoint, which may be gone by then", () => {
@@ -202,7 +223,7 @@ describe("the order of the rules", () => {
     expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: false })] }))).toEqual({
       kind: "link",
       endpointID: "ep-one",
-      proof: "marker",
+      proof: "signature",
       news: "none",
     });
   });
@@ -274,24 +295,28 @@ describe("a write that failed", () => {
   });
 });
 
-test("a mark of a pending create is taken away with the link it led to", () => {
-  const self = compute({ annotations: { pendingCreate: createMark() } });
-  expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual({
+test.each<[string, string, object]>([
+  ["an open create made", "created", { write: openSince(now - 5000) }],
+  ["a record made up for one that was wiped made", "none", { write: openSince(now - 5000, { by: "unknown" }) }],
+  ["an open takeover signed", "former", { write: openSince(now - 5000, { operation: "takeover" }) }],
+])("what %s is linked as news of kind %s", (_, news, state) => {
+  const self = compute({ status: { pendingWrite: recordOf() } });
+  expect(plan(...input({ compute: self, endpoints: [madeBy(self)], state }))).toEqual({
     kind: "link",
     endpointID: "ep-one",
-    proof: "marker",
-    news: "created",
+    proof: "signature",
+    news,
   });
 });
 
 test.each([
   ["by a Compute that adopts nothing", undefined, {}],
   ["by one that had an endpoint before", "here", { adopt: { former: true } }],
-])("an endpoint with our signature and no mark is linked %s as no former one's", (_, observedThrough, spec) => {
+])("an endpoint with our signature and no record is linked %s as no former one's", (_, observedThrough, spec) => {
   const self = compute({ spec, status: { observedThrough } });
   expect(plan(...input({ compute: self, endpoints: [madeBy(self)], fleet: "3f2a91bc" }))).toMatchObject({
     kind: "link",
-    proof: "marker",
+    proof: "signature",
     news: "none",
   });
 });

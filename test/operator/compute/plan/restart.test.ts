@@ -1,54 +1,31 @@
 import { describe, expect, test } from "vitest";
-import type { Operation } from "../../../../src/api/operation.ts";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import type { RememberedWrite } from "../../../../src/operator/compute/record.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
-import { type ComputeFields, compute, input, madeBy, now, operation, uidOf } from "../../../support/builders.ts";
+import { type ComputeFields, compute, input, madeBy, now, openSince } from "../../../support/builders.ts";
 
 const before = "2026-01-01T10:00:00Z";
 const after = "2026-01-01T10:00:05Z";
 
-function restarting(fields: ComputeFields = {}, mark?: object): ReturnType<typeof compute> {
-  const whole = JSON.stringify({
-    uid: uidOf("a"),
-    since: before,
-    value: "second",
-    newestOperation: before,
-    restedSince: before,
-    startedAt: before,
-    ...mark,
-  });
+function restarting(fields: ComputeFields = {}): ReturnType<typeof compute> {
   return compute({
     linked: "ep-one",
     shows: "Active",
     ...fields,
-    annotations: {
-      endpointID: "ep-one",
-      restartedAt: "second",
-      ...(mark && { pendingRestart: whole }),
-      ...fields.annotations,
-    },
+    annotations: { endpointID: "ep-one", restartedAt: "second", ...fields.annotations },
     status: { endpointID: "ep-one", restartedAt: "first", ...fields.status },
   });
 }
 
-function planned(self: ReturnType<typeof compute>, seen = {}, lookedUp: readonly Operation[] = []) {
-  return plan(
-    ...input({ compute: self, endpoints: [madeBy(self, { started_at: before, ...seen })], list: { lookedUp } }),
-  );
+function planned(self: ReturnType<typeof compute>, seen = {}, write?: RememberedWrite) {
+  const endpoints = [madeBy(self, { started_at: before, ...seen })];
+  return plan(...input({ compute: self, endpoints, state: { write } }));
 }
 
-const send = { kind: "restart", endpointID: "ep-one", value: "second" };
+const send = { kind: "restart", endpointID: "ep-one", value: "second", startedAt: before };
 const done = { kind: "restarted", endpointID: "ep-one", value: "second" };
-
-describe("a restart whose reply was lost", () => {
-  test("is not taken for done by operations of which it is not known whether they are older", () => {
-    const pair = ["suspend_compute", "start_compute"].map((action) => operation({ action, created_at: after }));
-    expect(planned(restarting({}, { newestOperation: undefined }), {}, pair)).toEqual(send);
-    expect(planned(restarting({}, { newestOperation: "" }), {}, pair)).toEqual(done);
-  });
-});
 
 describe("the annotation restartedAt", () => {
   test("with a new value asks for one restart, also of an idle compute", () => {
@@ -63,9 +40,10 @@ describe("the annotation restartedAt", () => {
 
   test("is not carried out again where the status that said so is lost, and the service shows nothing of restarts", () => {
     const self = restarting();
-    const seen = { endpoints: [madeBy(self)], list: { lookedUp: [] } };
-    expect(plan(...input({ compute: self, state: { restarted: "second" }, ...seen }))).toEqual(done);
-    expect(plan(...input({ compute: self, state: { restarted: "first" }, ...seen }))).toEqual(send);
+    const endpoints = [madeBy(self, { started_at: before })];
+    const after = (restartedAt: string) => ({ compute: self, endpoints, state: { handled: { restartedAt } } });
+    expect(plan(...input(after("second")))).toEqual(done);
+    expect(plan(...input(after("first")))).toEqual(send);
   });
 
   test("means nothing when it is removed", () => {
@@ -77,14 +55,16 @@ describe("the annotation restartedAt", () => {
     expect(planned(fresh)).toMatchObject({ kind: "settled" });
     const wiped = restarting({ status: { observedGeneration: undefined, restartedAt: undefined } });
     expect(planned(wiped)).toMatchObject({ kind: "settled" });
-    const seen = {
+    const seen: Parameters<typeof nextStatus>[1] = {
       endpoint: madeBy(fresh),
       absent: false,
       answers: true,
       compared: true,
       lossOver: true,
-      made: true,
-      signed: false,
+      proof: "signature",
+      sent: undefined,
+      record: undefined,
+      clearsDisabling: true,
       operations: [],
       annotations: annotationsOf(fresh),
       fingerprint: "here",
@@ -101,54 +81,58 @@ describe("the annotation restartedAt", () => {
   });
 });
 
-describe("a restart that was marked and of which no answer came", () => {
-  const pair = (at: string) => [
-    operation({ id: "op-2", action: "suspend_compute", created_at: at }),
-    operation({ id: "op-3", action: "start_compute", created_at: at }),
-  ];
-  const marked = restarting({}, {});
+describe("a restart that is recorded, and of which no answer came", () => {
+  const recorded = (openedAt: number, fields: object = {}) =>
+    openSince(openedAt, { operation: "restart", endpointID: "ep-one", value: "second", startedAt: before, ...fields });
+  const recently = recorded(now - 5000);
+  const longAgo = recorded(now - 100 - 70_000);
+  const waits = { kind: "wait", reason: "Restarting" };
+  const { startedAt: _, ...without } = recorded(now - 5000).record;
 
-  test("counts as carried out where a suspend and a start were created since", () => {
-    expect(planned(marked, {}, pair(after))).toEqual(done);
+  test.each<[string, object, RememberedWrite, object]>([
+    ["is waited for while it may take effect", {}, recently, { ...waits, requeueAfterMs: 65_000 }],
+    ["is sent once more when it can take effect no more", {}, longAgo, send],
+    ["counts as carried out where the endpoint started since", { started_at: after }, recently, done],
+    ["counts as carried out however late that is seen", { started_at: after }, longAgo, done],
+    [
+      "counts as carried out where the endpoint had never started before",
+      { started_at: after },
+      { ...recently, record: without },
+      done,
+    ],
+    ["proves nothing where the service shows no start times", { started_at: undefined }, recently, waits],
+    [
+      "is sent once more where the service shows no start times",
+      { started_at: undefined },
+      longAgo,
+      { ...send, startedAt: undefined },
+    ],
+    ["is waited for where another value was asked for since", {}, recorded(now - 5000, { value: "zero" }), waits],
+    [
+      "does not carry out another value: that is a restart of its own",
+      { started_at: after },
+      recorded(now - 100 - 70_000, { value: "zero" }),
+      { ...send, startedAt: after },
+    ],
+    [
+      "of an endpoint that is lost blocks no restart of another",
+      {},
+      recorded(now - 5000, { endpointID: "ep-before" }),
+      send,
+    ],
+    ["that was refused is sent again", {}, { ...recently, phase: "unsent" }, send],
+  ])("%s", (_case, seen, write, action) => {
+    expect(planned(restarting(), seen, write)).toMatchObject(action);
   });
 
-  test("counts as carried out where the compute has started since", () => {
-    expect(planned(marked, { started_at: after })).toEqual(done);
-    const never = { newestOperation: "", restedSince: "", startedAt: undefined };
-    expect(planned(restarting({}, never), { started_at: after })).toEqual(done);
+  test("asks for nothing once the annotation is removed", () => {
+    const self = compute({ linked: "ep-one", shows: "Active", status: { endpointID: "ep-one", restartedAt: "first" } });
+    expect(planned(self, {}, recently)).toMatchObject({ kind: "settled" });
   });
 
-  test.each([
-    ["another operation was under way when it was marked, or may have been", { restedSince: undefined }, after],
-    ["the start was over before, though the last list did not show it yet", { restedSince: after }, after],
-    ["the start was over before, by times that are not equally fine", { restedSince: "2026-01-01T10:00:05.9Z" }, after],
-    ["the service's times cannot be read", { restedSince: "some day" }, after],
-  ])("is not taken for another's start, and is sent once more, where %s", (_, mark, started_at) => {
-    expect(planned(restarting({}, mark), { started_at })).toEqual(send);
-  });
-
-  test.each([
-    ["nothing happened since", {}, []],
-    ["the pair is as old as what was seen before", {}, pair(before)],
-    ["the compute only woke up", {}, pair(after).slice(1)],
-    ["the compute was only suspended", {}, pair(after).slice(0, 1)],
-    ["the compute was suspended and changed", {}, [...pair(after).slice(0, 1), operation({ created_at: after })]],
-    ["the compute was started and changed", {}, [...pair(after).slice(1), operation({ created_at: after })]],
-    ["the service shows no start times", { started_at: undefined }, []],
-  ])("is sent once more where %s", (_, seen, operations) => {
-    expect(planned(marked, seen, operations)).toEqual(send);
-  });
-
-  test("is no proof for another value, nor where the mark was copied from another Compute", () => {
-    expect(planned(restarting({}, { value: "first" }), { started_at: after })).toEqual(send);
-    expect(planned(restarting({}, { uid: uidOf("b") }), { started_at: after })).toEqual(send);
-  });
-
-  test("loses its mark once it was carried out, or was taken back", () => {
-    const clearPending = { kind: "clearPending", mark: "pendingRestart" };
-    expect(planned(restarting({ status: { restartedAt: "second" } }, {}))).toEqual(clearPending);
-    const { restartedAt: _, ...annotations } = { ...marked.metadata.annotations };
-    const { ["compute-operator.dev/restartedAt"]: __, ...kept } = annotations;
-    expect(planned({ ...marked, metadata: { ...marked.metadata, annotations: kept } })).toEqual(clearPending);
+  test("holds back no change of the endpoint, nor its deletion", () => {
+    const edited = restarting({ spec: { disabled: true } });
+    expect(planned(edited, { disabled: false }, recently)).toMatchObject({ kind: "patch" });
+    expect(planned(restarting({ deleting: true }), {}, recently)).toMatchObject({ kind: "delete" });
   });
 });

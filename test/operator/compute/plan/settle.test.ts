@@ -4,7 +4,6 @@ import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import {
   type ComputeFields,
   compute,
-  createMark,
   type InputFields,
   input,
   madeBy,
@@ -77,96 +76,50 @@ describe("an operation that failed", () => {
 });
 
 describe("a Compute at rest is reconciled again", () => {
-  const mark = { annotations: { pendingCreate: createMark({ resent: true }) } };
-  const seenAgo = (ms: number) => ({ pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: now - ms } });
-
-  test("at the earliest of the times that something falls due", () => {
-    const self = compute({ linked: "ep-one", shows: "Active", ...mark, status: { unansweredDisables: 1 } });
-    const endpoints = [madeBy(self), madeBy(self, { id: "ep-two" })];
-    const due = (createMs: number, deleteMs: number, disableMs: number) =>
+  test("at the earlier of the times that something falls due", () => {
+    const self = compute({ linked: "ep-one", shows: "Active", status: { endpointID: "ep-one", disabledByUs: true } });
+    const endpoints = [madeBy(self, { disabled: false }), madeBy(self, { id: "ep-two" })];
+    const due = (deleteMs: number, noteMs: number) =>
       plan(
         ...input({
           compute: self,
           endpoints,
           state: {
-            ...seenAgo(60_000 - createMs),
-            answeredDeletes: new Map([["ep-two", { at: now - 30_000 + deleteMs, before: 0 }]]),
-            unansweredDisableSince: now - 60_000 + disableMs,
+            deletes: new Map([
+              ["ep-two", { at: now - 30_000 + deleteMs, before: 0, accepted: false, proved: false, shown: 0 }],
+            ]),
+            disableNotedAt: now - 70_000 + noteMs,
           },
         }),
       );
-    expect(due(5000, 6000, 7000)).toMatchObject({ kind: "settled", requeueAfterMs: 5000 });
-    expect(due(6000, 5000, 7000)).toMatchObject({ kind: "settled", requeueAfterMs: 5000 });
-    expect(due(7000, 6000, 5000)).toMatchObject({ kind: "settled", requeueAfterMs: 5000 });
-  });
-
-  test.each([
-    ["that drifted", { driftPolicy: "Report" }, { disabled: false }, "Drifted"],
-    ["that cannot be read", {}, { unreadable: ["disabled"] }, "ServiceUnavailable"],
-  ])("also with a field %s", (_, spec, seen, reason) => {
-    const fields = { ...mark, spec: { disabled: true, ...spec } };
-    const action = planned(fields, seen, { state: seenAgo(20_000) });
-    expect(action).toMatchObject({ reason, requeueAfterMs: 40_000 });
+    expect(due(6000, 7000)).toMatchObject({ kind: "settled", requeueAfterMs: 6000 });
+    expect(due(7000, 6000)).toMatchObject({ kind: "settled", requeueAfterMs: 6000 });
   });
 });
 
-describe("a disabling PATCH without an answer", () => {
-  const sent = { status: { unansweredDisables: 1 } };
-  const begunAgo = (ms: number) => ({ state: { unansweredDisableSince: now - ms } });
-
-  test("is over once a list was begun --create-settle later", () => {
-    expect(planned(sent, {}, begunAgo(60_100))).toMatchObject({ kind: "settled", disablesOver: true });
-    expect(planned({}, {}, begunAgo(60_100))).not.toHaveProperty("disablesOver");
-    const drifting = { ...sent, spec: { driftPolicy: "Report", disabled: false } };
-    expect(planned(drifting, { disabled: true }, begunAgo(60_100))).toMatchObject({
-      reason: "Drifted",
-      disablesOver: true,
-    });
-  });
-
-  test.each([
-    ["that time is not over", 1000, 59_000],
-    ["a list from before is the latest", 60_050, 1],
-  ])("may take effect while %s", (_, agoMs, requeueAfterMs) => {
-    const action = planned(sent, {}, begunAgo(agoMs));
-    expect(action).toMatchObject({ kind: "settled", requeueAfterMs });
-    expect(action).not.toHaveProperty("disablesOver");
-  });
-});
-
-describe("an endpoint that this operator disabled, and the spec no longer asks for that", () => {
-  const ours = { status: { disabledByUs: true } };
+describe("an endpoint that this operator disabled, while the spec no longer asks for that", () => {
+  const noted = { status: { endpointID: "ep-one", disabledByUs: true } };
   const enabled = { disabled: false };
 
-  test.each([
-    ["since it was last seen disabled", { disabledAt: now - 4000 }, 6000],
-    ["since this process first saw the Compute", { seenSince: now - 3000 }, 7000],
-    ["until a list is begun", { disabledAt: now - 10_050 }, 1],
-  ])("may be disabled although a list shows it enabled, for 10 s %s", (_, state, requeueAfterMs) => {
-    const action = planned(ours, enabled, { state });
-    expect(action).toMatchObject({ kind: "settled", reason: "Active", mayBeDisabled: true, requeueAfterMs });
+  test("is enabled, though the spec says nothing", () => {
+    expect(planned(noted, { disabled: true })).toMatchObject({ kind: "patch", attributes: { disabled: false } });
   });
 
-  test("may have its place taken by an earlier create, for which it waits as long as for that", () => {
-    const state = { disabledAt: Number.NEGATIVE_INFINITY, pendingCreate: { since: at(0), seenAt: now - 20_000 } };
-    const action = planned({ ...ours, annotations: { pendingCreate: createMark({ resent: true }) } }, enabled, {
-      state,
-    });
-    expect(action).toMatchObject({ kind: "settled", mayBeDisabled: true, requeueAfterMs: 40_000 });
+  test.each([
+    ["the settle time and 10 s are over", now - 5000, 65_000],
+    ["a list is begun that late", now - 70_000, 1],
+  ])("may still be disabled until %s after the note was seen", (_, disableNotedAt, requeueAfterMs) => {
+    const action = planned(noted, enabled, { state: { disableNotedAt } });
+    expect(action).toMatchObject({ kind: "settled", reason: "Active", requeueAfterMs });
   });
 
   test.each<[string, ComputeFields, Partial<Endpoint>, number]>([
-    ["a list was begun after that", ours, enabled, now - 10_100],
-    ["it was enabled since", ours, enabled, Number.NEGATIVE_INFINITY],
-    ["somebody else disabled it", {}, enabled, now],
-    ["the spec asks for it", { ...ours, spec: { disabled: true, driftPolicy: "Report" } }, enabled, now],
-    ["the service never shows it", ours, {}, now],
-  ])("is settled where %s", (_, fields, seen, disabledAt) => {
-    const action = planned({ ...fields, status: { appliedGeneration: 1, ...fields.status } }, seen, {
-      state: { disabledAt },
-    });
-    expect(action.kind).toBe("settled");
-    expect(action).not.toHaveProperty("mayBeDisabled");
+    ["a list was begun after that", noted, enabled, now - 100 - 70_000],
+    ["somebody else disabled it", {}, { disabled: true }, now],
+    ["it is still disabled, as the spec says", { ...noted, spec: { disabled: true } }, { disabled: true }, now],
+    ["the service never shows it", noted, {}, now],
+  ])("has no time of its own where %s", (_, fields, seen, disableNotedAt) => {
+    const action = planned(fields, seen, { state: { disableNotedAt } });
     expect(action).not.toHaveProperty("requeueAfterMs");
   });
 });

@@ -4,7 +4,6 @@ import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import {
   type ComputeFields,
   compute,
-  createMark,
   endpoint,
   type InputFields,
   input,
@@ -20,9 +19,6 @@ function planned(fields: ComputeFields, seen: Partial<Endpoint> = {}, rest: Inpu
 }
 
 const edited = { generation: 2, status: { appliedGeneration: 1 } };
-const resent = { annotations: { pendingCreate: createMark({ resent: true }) } };
-const seenAgo = (ms: number) => ({ pendingCreate: { since: "2026-01-01T00:00:00Z", seenAt: now - ms } });
-
 describe("an edit", () => {
   test("names every field that it sends, also those that the service does not show", () => {
     const spec = { passwordlessAccess: false, disabled: true };
@@ -45,7 +41,7 @@ describe("an edit", () => {
 test("a difference is no edit where the service accepted this generation, though no status says so yet", () => {
   const spec = { computeUnits: { min: 1, max: 2 }, driftPolicy: "Report" };
   const seen = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8 };
-  const state = { accepted: { endpointID: "ep-one", generation: 2 } };
+  const state = { accepted: { endpointID: "ep-one", generation: 2, drift: [] } };
   expect(planned({ ...edited, spec }, seen)).toMatchObject({ kind: "patch" });
   expect(planned({ ...edited, spec }, seen, { state }).kind).not.toBe("patch");
 });
@@ -98,26 +94,5 @@ describe("a move", () => {
   test("of a replica to a branch with a primary is sent", () => {
     const spec = { type: "read_only", branchID: "br-next" };
     expect(planned({ spec }, here, { endpoints: [there] })).toMatchObject({ kind: "patch", progress: "Moving" });
-  });
-
-  test("of a primary waits while an earlier create may still complete; any other change does not", () => {
-    const moved = { ...resent, spec: { branchID: "br-next" } };
-    expect(planned(moved, here, { state: seenAgo(1000) })).toEqual({
-      kind: "wait",
-      reason: "Moving",
-      message: "Move deferred: an earlier create may still complete.",
-      requeueAfterMs: 5000,
-    });
-    // A branch with a primary is no reason to wait, but one to act.
-    const over = { state: seenAgo(60_000), endpoints: [there] };
-    expect(planned({ spec: moved.spec }, here, over)).toMatchObject({
-      reason: "PrimaryExists",
-      message: expect.stringContaining("Branch br-next already has a primary"),
-    });
-    const changed = { ...resent, spec: { disabled: true } };
-    expect(planned(changed, { disabled: false }, { state: seenAgo(1000) })).toMatchObject({
-      kind: "patch",
-      progress: "Updating",
-    });
   });
 });

@@ -31,7 +31,7 @@ export function setUp() {
     const { body } = cluster.server.handle({ method: "GET", path: secrets });
     return itemsOf(body);
   };
-  const remembered = new ReconcileState(0);
+  const remembered = new ReconcileState(0, "this-term");
   const client = cluster.client();
   const keep = (self: Compute, seen = endpoint({ host })) =>
     keepConnectionSecret(self, seen, {

@@ -15,7 +15,7 @@ const requested = compute({
 describe("a connection Secret's password is asked for", () => {
   test("first within the second half of an hour, at a time of the Compute's own", () => {
     const due = Array.from({ length: 8 }, (_, one) => {
-      const state = new ReconcileState(0);
+      const state = new ReconcileState(0, "this-term");
       expect(hourlyReading(compute({ uid: uidOf(one) }), state, 1000).isDue).toBe(false);
       return state.known.secretDueAt ?? 0;
     });

@@ -36,7 +36,6 @@ describe("a status may wait", () => {
     ["of a reconcile that a person requested", showing("Active"), "Updating", { lastHandledReconcileAt: "now" }],
     ["of a loss that a person confirmed", showing("Active"), "Creating", { lastHandledConfirmLoss: "now" }],
     ["of a compute that this operator disabled", showing("Active"), "Updating", { disabledByUs: true }],
-    ["of writes without an answer", showing("Active"), "Updating", { unansweredDisables: 1 }],
     ["of a doubted loss", showing("Active"), "Creating", { lossDoubted: true }],
     ["with drift", showing("Active"), "Updating", { drift: [{ field: "disabled", ours: "false", theirs: "true" }] }],
     ["of a connection Secret", showing("Active"), "Updating", { binding: { name: "shop-db" } }],
@@ -64,7 +63,7 @@ describe("what is held back", () => {
     state.hold(outcome, { isNew, endpoint: endpoint() }, now);
 
   test("is due two seconds after it was held, or after the last write that was accepted", () => {
-    const state = new ReconcileState(0);
+    const state = new ReconcileState(0, "this-term");
     expect(hold(state, shown(self, "Creating", "waits"), 100)).toBe(true);
     expect(hold(state, made, 1100, true)).toBe(true);
     expect(state.requeueAfter(unchanged(self), 1100)).toBe(heldForMs);
@@ -76,7 +75,7 @@ describe("what is held back", () => {
   });
 
   test("is said where the next reconcile knows nothing new, with what was accepted", () => {
-    const state = new ReconcileState(0);
+    const state = new ReconcileState(0, "this-term");
     hold(state, made, 0, true);
     const { held } = state.known;
     expect(withHeld(unchanged(self), held, false)).toMatchObject({ condition: made.condition, effect: accepted });
@@ -90,7 +89,7 @@ describe("what is held back", () => {
   test("has the endpoint as last seen, though the answer showed an earlier one, or none", () => {
     const seen = endpoint({ current_state: "idle" });
     for (const shownThen of [undefined, endpoint({ current_state: "init" })]) {
-      const state = new ReconcileState(0);
+      const state = new ReconcileState(0, "this-term");
       const effect = { ...accepted, endpoint: shownThen };
       state.hold(shown(self, "Creating", "made", { effect }), { isNew: true, endpoint: seen }, 0);
       expect(withHeld(unchanged(self), state.known.held, false).effect).toMatchObject({ endpoint: seen });
@@ -98,7 +97,7 @@ describe("what is held back", () => {
   });
 
   test("says nothing of another generation", () => {
-    const state = new ReconcileState(0);
+    const state = new ReconcileState(0, "this-term");
     hold(state, made, 0, true);
     const edited = compute({ generation: 2 });
     expect(withHeld(unchanged(edited), state.known.held, false).condition).toEqual({ kind: "unchanged" });

@@ -3,7 +3,7 @@ import { type Effect, shown, unchanged } from "../../../../src/operator/compute/
 import type { Reason } from "../../../../src/operator/compute/status/reasons.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { type ComputeFields, compute, createMark, operation, takeoverMark } from "../../../support/builders.ts";
+import { type ComputeFields, compute, operation, proofFor, recordOf } from "../../../support/builders.ts";
 import { active, after, full, seen, self, statusAfter } from "./updating.ts";
 
 const blind = { endpoint: undefined, absent: false, fingerprint: undefined };
@@ -39,50 +39,87 @@ describe("what was last seen of an endpoint", () => {
   });
 
   test("is dropped wholly where the endpoint turns out to be another's", () => {
-    const status = { disabledByUs: true, unansweredDisables: 2 };
+    const status = { disabledByUs: true };
     const disabled = compute({ linked: "ep-one", status: { endpointID: "ep-one", ...status } });
     const whole = after(active(disabled), { endpoint: full({ disabled: true }), operations: [operation()] });
-    for (const field of ["poolerHost", "disabledByUs", "unansweredDisables", "operations", "lastActive"]) {
+    for (const field of ["poolerHost", "disabledByUs", "operations", "lastActive"]) {
       expect(whole.status).toHaveProperty(field);
     }
     const left = statusAfter(shown(whole, "Conflict", "", { effect: { kind: "ownedByOther" } }), gone);
-    const kept = ["appliedGeneration", "conditions", "observedGeneration", "observedThrough", "state"];
+    const kept = ["appliedGeneration", "conditions", "observedGeneration", "observedThrough", "proof", "state"];
     expect(Object.keys(left).toSorted()).toEqual(kept);
     expect(left.state).toBe("NotCreated");
   });
 });
 
 describe("the state", () => {
-  const lost = (fields: ComputeFields = {}) => compute({ linked: "ep-one", ...fields, status: { state: "Lost" } });
-  const marked = { annotations: { endpointID: "ep-one", pendingCreate: createMark() } };
+  const lost = (fields: ComputeFields = {}) => compute({ ...fields, status: { state: "Lost", ...fields.status } });
   const stateOf = (of: Compute, reason: Reason, effect: Effect = { kind: "none" }, fields: object = gone) =>
     statusAfter(shown(of, reason, "", { effect }), fields).state;
+  const sent = (operation: string) => ({ sent: operation });
 
-  test("stays Lost while a create in the place of what was lost is pending, also while the service cannot be asked", () => {
-    expect(stateOf(lost(marked), "CreateUnknown")).toBe("Lost");
-    expect(stateOf(lost(marked), "Unauthorized", { kind: "none" }, blind)).toBe("Lost");
+  test.each([blind, gone])(
+    "is Creating and Updating while what was sent may have made or signed an endpoint",
+    (view) => {
+      const of = compute();
+      expect(stateOf(of, "CreateUnknown", { kind: "none" }, { ...view, ...sent("create") })).toBe("Creating");
+      expect(stateOf(of, "CreateUnknown", { kind: "none" }, { ...view, ...sent("takeover") })).toBe("Updating");
+      const owned = { kind: "ownedByOther" } as const;
+      expect(stateOf(of, "Conflict", owned, { ...view, ...sent("create") })).toBe("NotCreated");
+    },
+  );
+
+  test("stays Lost while the service cannot be asked, linked or proved gone", () => {
+    const linked = compute({ linked: "ep-one", status: { endpointID: "ep-one", state: "Lost" } });
+    expect(stateOf(linked, "Unauthorized", { kind: "none" }, blind)).toBe("Lost");
+    const proved = lost({ linked: "ep-one", status: { endpointID: "ep-one", gone: "ep-one" } });
+    expect(stateOf(proved, "Unauthorized", { kind: "none" }, blind)).toBe("Lost");
   });
 
-  test("stays Creating after kubectl replace dropped the mark of a create, which only it shows from then on", () => {
-    const replaced = (guarded: boolean) => compute({ guarded, status: { state: "Creating" } });
-    expect(stateOf(replaced(false), "ConnectionNotReady", { kind: "none" }, blind)).toBe("Creating");
-    expect(stateOf(replaced(true), "ConnectionNotReady", { kind: "none" }, blind)).toBe("NotCreated");
+  test("is not Lost where the endpoint is another's, or none was ever linked", () => {
+    expect(stateOf(lost({ linked: "ep-one" }), "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
+    expect(stateOf(compute(), "MassLoss")).toBe("NotCreated");
+  });
+});
+
+describe("the record and the proof", () => {
+  const record = recordOf();
+  const linked = compute({ linked: "ep-one" });
+
+  test.each<[string, object]>([
+    ["what is seen", {}],
+    ["what is not seen", blind],
+  ])("are in every status, with %s", (_, view) => {
+    expect(statusAfter(shown(linked, "Updating", ""), { ...view, record }).pendingWrite).toEqual(record);
   });
 
-  test("is Updating while our signature may arrive, also after kubectl replace dropped its mark", () => {
-    const sent = compute({ annotations: { pendingTakeover: takeoverMark() } });
-    expect(stateOf(sent, "ServiceUnavailable", { kind: "none" }, blind)).toBe("Updating");
-    expect(stateOf(sent, "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
-    const replaced = compute({ guarded: false, status: { state: "Updating" } });
-    expect(stateOf(replaced, "ConnectionNotReady", { kind: "none" }, blind)).toBe("Updating");
+  test("that closed leaves the status with the next one that says something, and is no reason for one while something is in progress", () => {
+    const recorded = after(shown(linked, "Creating", ""), { record });
+    expect(nextStatus(shown(recorded, "Creating", ""), seen({}, recorded))).toBeUndefined();
+    expect(statusAfter(active(recorded))).not.toHaveProperty("pendingWrite");
   });
 
-  test("is not Lost where the endpoint is another's", () => {
-    expect(stateOf(lost(), "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
+  test("that closed leaves the status of a Compute at rest", () => {
+    const resting = after(active(linked), { record });
+    expect(statusAfter(active(resting))).not.toHaveProperty("pendingWrite");
   });
 
-  test("is not Lost where no endpoint was ever linked", () => {
-    expect(stateOf(compute({ annotations: { pendingTakeover: takeoverMark() } }), "MassLoss")).toBe("NotCreated");
+  test.each(["signature", "created", "adopted"] as const)(
+    "of kind %s is noted of the endpoint that is shown",
+    (proof) => {
+      expect(statusAfter(active(linked), { proof }).proof).toEqual(proofFor("ep-one", proof));
+    },
+  );
+
+  test("is not noted of a link alone, and an earlier one stays", () => {
+    expect(statusAfter(active(linked), { proof: "none" })).not.toHaveProperty("proof");
+    const noted = compute({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-two") } });
+    expect(statusAfter(active(noted), { proof: "none" }).proof).toEqual(proofFor("ep-two"));
+  });
+
+  test("that an endpoint is gone is recorded once that is proved", () => {
+    const effect = { kind: "gone", endpointID: "ep-one" } as const;
+    expect(statusAfter(shown(linked, "EndpointLost", "", { effect }), gone)).toMatchObject({ gone: "ep-one" });
   });
 });
 
@@ -160,32 +197,37 @@ describe("an operation", () => {
   });
 });
 
-describe("what is noted of disabling", () => {
-  const noted = (status: Compute["status"], disabled: boolean, spec: { disabled?: boolean } = { disabled: true }) => {
+describe("the note that this operator disabled the endpoint", () => {
+  const noted = (
+    status: Compute["status"],
+    disabled: boolean,
+    { spec = {}, ...fields }: { spec?: Record<string, unknown> } & Parameters<typeof statusAfter>[1] = {},
+  ) => {
     const of = compute({ linked: "ep-one", spec, status: { endpointID: "ep-one", ...status } });
-    const { disabledByUs, unansweredDisables } = statusAfter(active(of), { endpoint: full({ disabled }) });
-    return [disabledByUs, unansweredDisables];
+    return statusAfter(active(of), { endpoint: full({ disabled }), ...fields }).disabledByUs;
   };
+  const byUs = { disabledByUs: true };
 
   test.each([
-    [1, true],
-    [1, false],
-    [2, true],
-  ])("stays with %i writes without an answer, though the endpoint is seen disabled: %s", (unanswered, disabled) => {
-    expect(noted({ disabledByUs: true, unansweredDisables: unanswered }, disabled)).toEqual([true, unanswered]);
+    ["a list from late enough shows it enabled", true, false, undefined],
+    ["an earlier list shows it enabled: it may lag", false, false, true],
+    ["a list from late enough shows it disabled", true, true, true],
+  ])("where %s", (_, clearsDisabling, disabled, expected) => {
+    expect(noted(byUs, disabled, { clearsDisabling })).toBe(expected);
+    expect(noted(byUs, disabled, { clearsDisabling, spec: { disabled: true } })).toBe(expected);
   });
 
-  test("is restored for an endpoint that no status shows yet, and for no other", () => {
-    expect(noted({ endpointID: undefined }, true)).toEqual([true, undefined]);
-    // After a wiped status somebody else may have disabled it; what takes the place of another was made so.
-    expect(noted({ endpointID: undefined }, true, {})).toEqual([undefined, undefined]);
-    expect(noted({ endpointID: "ep-before" }, true, {})).toEqual([true, undefined]);
-    expect(noted({}, true)).toEqual([undefined, undefined]);
+  test("stays where the service does not show whether it is disabled", () => {
+    const of = compute({ linked: "ep-one", status: { endpointID: "ep-one", ...byUs } });
+    expect(statusAfter(active(of), { endpoint: full({ disabled: undefined }) }).disabledByUs).toBe(true);
   });
 
-  test("stays while the spec asks for it: a list that shows the endpoint enabled may lag, or its drift is reported", () => {
-    expect(noted({ disabledByUs: true }, false)).toEqual([true, undefined]);
-    expect(noted({ disabledByUs: true }, false, {})).toEqual([undefined, undefined]);
-    expect(noted({ disabledByUs: true }, true, {})).toEqual([true, undefined]);
+  test("is restored for an endpoint of ours that no status shows yet, and for no other", () => {
+    const asked = { spec: { disabled: true } };
+    expect(noted({ endpointID: undefined }, true, asked)).toBe(true);
+    expect(noted({ endpointID: undefined }, true, { ...asked, proof: "adopted" })).toBeUndefined();
+    // After a wiped status somebody else may have disabled it.
+    expect(noted({ endpointID: undefined }, true)).toBeUndefined();
+    expect(noted({}, true, asked)).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import { type Reason } from "../../../../src/operator/compute/status/reasons.ts"
 import { stateSeen } from "../../../../src/operator/compute/status/state.ts";
 import { nextStatus, poolerHost, sizeInWords } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { compute, createMark, endpoint, operation } from "../../../support/builders.ts";
+import { compute, endpoint, operation } from "../../../support/builders.ts";
 import { active, after, full, minute, noon, seen, self, statusAfter } from "./updating.ts";
 
 test("a status shows what the console would", () => {
@@ -28,6 +28,7 @@ test("a status shows what the console would", () => {
     endpointID: "ep-one",
     host: "ep-one.aws-us-east-2.example.com",
     poolerHost: "ep-one-pooler.aws-us-east-2.example.com",
+    proof: { uid: self.metadata.uid, endpointID: "ep-one", by: "signature" },
     regionID: "aws-us-east-2",
     currentState: "active",
     type: "read_write",
@@ -159,7 +160,6 @@ describe("the state in one word", () => {
     ["NotCreated", "Creating", {}],
     ["NotCreated", "ProjectBusy", {}],
     ["NotCreated", "Paused", {}],
-    ["Creating", "CreateUnknown", { annotations: { pendingCreate: createMark() } }],
     ["Deleting", "Deleting", { deleting: true }],
   ])("is %s where there is no endpoint (%s), whether or not the service is seen", (state, reason, fields) => {
     for (const absent of [true, false]) {

@@ -14,7 +14,7 @@ const said = ({ condition }: Outcome) => (condition.kind === "shown" ? condition
 
 describe("what the service shows of an endpoint in a form that cannot be read", () => {
   test("is said in the condition, and in one event besides those that there are", () => {
-    const state = new ReconcileState(0);
+    const state = new ReconcileState(0, "this-term");
     const first = withUnreadable(outcome(), odd("host"), state);
     expect(said(first)).toBe(`Fine. ${sentence}`);
     expect(first.events).toEqual([note, { type: "Warning", reason: "ServiceUnavailable", message: sentence }]);
@@ -26,16 +26,18 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
     const ready = { type: "Ready", status: "True", reason: "Active", lastTransitionTime: "2026-01-01T00:00:00Z" };
     const conditions = [{ ...ready, message: `Fine. ${sentence}` }];
     const reported = compute({ linked: "ep-one", status: { endpointID: "ep-one", conditions } });
-    expect(withUnreadable(outcome("Active", reported), odd("host"), new ReconcileState(0)).events).toEqual([note]);
-    const state = new ReconcileState(0);
+    expect(withUnreadable(outcome("Active", reported), odd("host"), new ReconcileState(0, "this-term")).events).toEqual(
+      [note],
+    );
+    const state = new ReconcileState(0, "this-term");
     withUnreadable(outcome(), odd("host"), state);
     expect(withUnreadable(outcome(), endpoint(), state)).toEqual(outcome());
-    expect(state.known.unreadable).toBeUndefined();
+    expect(state.known.told.unreadable).toBeUndefined();
     expect(withUnreadable(outcome(), odd("host"), state).events).toHaveLength(2);
   });
 
   test("is one event more if it is something else", () => {
-    const state = new ReconcileState(0);
+    const state = new ReconcileState(0, "this-term");
     withUnreadable(outcome(), odd("host"), state);
     expect(withUnreadable(outcome(), odd("size"), state).events).toHaveLength(2);
   });
@@ -44,11 +46,12 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
     ["that is not ready", outcome("Updating")],
     ["of which nothing is said", unchanged(self)],
   ])("is not said of a Compute %s", (_, one) => {
-    expect(withUnreadable(one, odd("host"), new ReconcileState(0))).toBe(one);
+    expect(withUnreadable(one, odd("host"), new ReconcileState(0, "this-term"))).toBe(one);
   });
 
   test("is named up to five fields, and cut short: the names are the service's own", () => {
-    const named = (...fields: string[]) => said(withUnreadable(outcome(), odd(...fields), new ReconcileState(0)));
+    const named = (...fields: string[]) =>
+      said(withUnreadable(outcome(), odd(...fields), new ReconcileState(0, "this-term")));
     expect(named("a", "b", "c", "d", "e")).toContain("shows a, b, c, d, e in");
     expect(named("a", "b", "c", "d", "e", "f")).toContain("shows a, b, c, d, e, more in");
     expect(named("x".repeat(100))).toContain(`shows ${"x".repeat(60)} in`);
