@@ -23,7 +23,7 @@ function holdingUp(text: string) {
 }
 
 it("a late link to what an earlier create made does not fit while the next one is on its way", async () => {
-  const { world, isHeld, release } = holdingUp("1endpoint-id");
+  const { world, isHeld, release } = holdingUp("endpoint-id");
   await using _ = world;
   world.declare(0, { projectID: "shop", branchID: "br-0-a" });
   await world.settle(1);
