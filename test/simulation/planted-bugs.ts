@@ -14,8 +14,6 @@ import type { Plant } from "./world/world.ts";
 
 // Mistakes that an operator could make, made for it at its ports: the product itself carries no switch for them.
 
-const pendingCreate = "compute-operator.dev/pending-create";
-
 /** A mistake, and the promise that it breaks. */
 export interface PlantedBug {
   plant: () => Plant;
@@ -25,13 +23,13 @@ export interface PlantedBug {
 }
 
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
-  "no pending-create mark": {
-    plant: () => ({ cluster: (inner) => patching(inner, withoutMark) }),
+  "no record of a write": {
+    plant: () => ({ cluster: recordless }),
     breaks: /never twice/,
   },
-  "a pending-create mark without a resourceVersion guard": {
+  "a record without a resourceVersion guard": {
     plant: () => ({
-      cluster: (inner) => patching(inner, (ops) => (setsMark(ops) ? ops.filter(isNoVersionTest) : ops)),
+      cluster: (inner) => patching(inner, (ops) => (setsRecord(ops) ? ops.filter(isNoVersionTest) : ops)),
     }),
     breaks: /never twice/,
     weather: handOversOnOldViews,
@@ -214,31 +212,37 @@ function requesting(inner: ClusterTransport, request: ClusterTransport["request"
   };
 }
 
-function setsMark(ops: readonly Operation[]): boolean {
-  return ops.some(({ op, path, value }) => {
-    if (op === "remove" || op === "test") return false;
-    return pointsToMark(path) || (path === "/metadata/annotations" && isJsonObject(value) && pendingCreate in value);
+function setsRecord(ops: readonly Operation[]): boolean {
+  return ops.some((operation) => recordIn(operation) !== undefined);
+}
+
+function recordIn({ path, value }: Operation): unknown {
+  return path === "/status" && isJsonObject(value) ? value["pendingWrite"] : undefined;
+}
+
+/** Statuses are stored without the record, and answered as if they had it. */
+function recordless(inner: ClusterTransport): ClusterTransport {
+  return requesting(inner, async (request, options) => {
+    const ops = Array.isArray(request.body) ? request.body.filter(isJsonObject) : [];
+    const record = ops.map(recordIn).find((one) => one !== undefined);
+    if (record === undefined) return inner.request(request, options);
+    const answer = await inner.request({ ...request, body: ops.map(withoutRecord) }, options);
+    const { body } = answer;
+    if (!isJsonObject(body) || !isJsonObject(body["status"])) return answer;
+    return { ...answer, body: { ...body, status: { ...body["status"], pendingWrite: record } } };
   });
 }
 
-function pointsToMark(path: unknown): boolean {
-  return path === `/metadata/annotations/${pendingCreate.replace("/", "~1")}`;
+function withoutRecord(operation: Operation): Operation {
+  const { path, value } = operation;
+  if (path !== "/status" || !isJsonObject(value)) return operation;
+  const kept = { ...value };
+  delete kept["pendingWrite"];
+  return { ...operation, value: kept };
 }
 
 function isNoVersionTest({ op, path }: Operation): boolean {
   return !(op === "test" && path === "/metadata/resourceVersion");
-}
-
-function withoutMark(ops: Operation[]): Operation[] {
-  return ops
-    .filter(({ path }) => !pointsToMark(path))
-    .map((operation) => {
-      const { path, value } = operation;
-      if (path !== "/metadata/annotations" || !isJsonObject(value)) return operation;
-      const kept = { ...value };
-      delete kept[pendingCreate];
-      return { ...operation, value: kept };
-    });
 }
 
 function withoutRestartedAt(operation: Operation): Operation {

@@ -148,6 +148,11 @@ export function isOpen(write: RememberedWrite | undefined): boolean {
   return openWrite(write) !== undefined;
 }
 
+/** A create or takeover of which nobody knows what it made: only lists tell. */
+export function isUnanswered(write: RememberedWrite | undefined): boolean {
+  return isOpen(write) && !isMoveOpen(write) && write?.made === undefined;
+}
+
 /** A move that may still take effect; the endpoint is known, so only changes of it wait. */
 export function isMoveOpen(write: RememberedWrite | undefined): boolean {
   return openWrite(write)?.record.operation === "move";

@@ -41,7 +41,8 @@ export function waiting(
   const isBrief = wait === "budget" && reservation.waitMs <= longWaitMs;
   const reason = shownReason(compute);
   // A project that is reported busy is so until a write is accepted.
-  const isReported = reason === progress || (wait === "project" && reason === "ProjectBusy");
+  const isSending = write.kind === "create" && compute.status.pendingWrite !== undefined;
+  const isReported = (reason === progress && !isSending) || (wait === "project" && reason === "ProjectBusy");
   if (isBrief || isReported) return unchanged(compute, { requeue: { kind: "enqueued" } });
   const message = messageOf(wait, write, compute.spec.projectID);
   const events: EventInput[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];

@@ -33,7 +33,12 @@ export function isOutsider(compute: Compute, reached: string | undefined): boole
 
 /** Whether a Compute never saw an endpoint of its own at the service, nor sent for one. */
 export function hadNothing({ status }: Compute): boolean {
-  return status.observedThrough === undefined && status.pendingWrite === undefined;
+  return status.observedThrough === undefined && sentRecord(status) === undefined;
+}
+
+/** The record of a request that a term sent: one made up from a mark or a finalizer, which anybody can type, is none. */
+function sentRecord({ pendingWrite }: Compute["status"]): Compute["status"]["pendingWrite"] {
+  return pendingWrite === undefined || ["0.1.0", "unknown"].includes(pendingWrite.by) ? undefined : pendingWrite;
 }
 
 /** Who holds the branch or endpoint that a Compute wants. */
@@ -119,7 +124,7 @@ export function otherMakerOf(
   endpoints: EndpointIndex,
 ): Compute | undefined {
   return claimants.inProject().find((other) => {
-    const { pendingWrite } = other.status;
+    const pendingWrite = sentRecord(other.status);
     if (other.metadata.uid === self.metadata.uid || other.spec.type !== type) return false;
     const isHere = pendingWrite?.operation === "create" && pendingWrite.branchID === branch_id;
     return isHere && ownershipOf(other, endpoints).link === undefined;

@@ -5,7 +5,7 @@ import { branchIDOf } from "../../resources/compute.ts";
 import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
-import { isOpen } from "../record.ts";
+import { isUnanswered } from "../record.ts";
 import { answersCountAfter, type ReadonlyState } from "../remembered.ts";
 import { recordedID } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";
@@ -111,7 +111,7 @@ function formerIDs({ compute, fleet }: Subject, listing: Listing | undefined): s
 /** Whether no list from after the last write is needed. */
 function isEnough(observed: Listing, need: ListingNeed): boolean {
   const { subject, state, lister } = need;
-  if (isBeingDeleted(subject.compute) || isOpen(state.write) || isRestartAsked(subject)) return false;
+  if (isBeingDeleted(subject.compute) || isUnanswered(state.write) || isRestartAsked(subject)) return false;
   const { link, missing, duplicates, replacements } = ownershipOf(subject.compute, indexOf(observed));
   if (missing !== undefined || duplicates.length > 0 || replacements.length > 0) return false;
   if (link === undefined) return isEnoughForCreate(observed, need);

@@ -8,7 +8,7 @@ import { type Failure, isLasting } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import type { ListerAccess } from "../execute/context.ts";
-import { isOpen } from "../record.ts";
+import { isUnanswered } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
 import { listingFor, snapshotFor } from "./endpoint-snapshot.ts";
@@ -105,10 +105,10 @@ function isNews({ compute }: Subject): boolean {
 
 /** What a list is for: a create or a deletion to resolve, a change still to be sent, or what is under way. */
 function priorityOf({ compute, annotations }: Subject, { accepted, write }: ReadonlyState): Priority {
-  if (compute.metadata.deletionTimestamp !== undefined || isOpen(write)) return "resolve";
+  if (compute.metadata.deletionTimestamp !== undefined || isUnanswered(write)) return "resolve";
   // The status may not say yet what was accepted.
   const isAccepted = [compute.status.appliedGeneration, accepted?.generation].includes(generationOf(compute));
-  return !isAccepted || annotations.reconcileRequested || write?.phase === "open" ? "plan" : "follow";
+  return !isAccepted || annotations.reconcileRequested ? "plan" : "follow";
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */

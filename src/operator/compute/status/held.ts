@@ -21,6 +21,9 @@ export interface HeldStatus {
 /** For how long such a status waits, in milliseconds. */
 export const heldForMs = 2000;
 
+/** The same where the status shows the record of a create: its end is most often the next that it says. */
+const recordedForMs = 10_000;
+
 /** What later processes rely on, or a person waits for: never held back. */
 const lasting = [
   "restartedAt",
@@ -59,10 +62,11 @@ export function heldUntil(
   { compute, isNew }: { compute: Compute; isNew: boolean },
   now: number,
 ): number {
-  const dueAt = isNew || held === undefined ? now + heldForMs : held.dueAt;
   const reason = shownReason(compute);
   // With its record a status says already that a create is on the way.
   const isRecorded = reason === "Creating" && compute.status.pendingWrite !== undefined;
+  const waitMs = isRecorded && isNew ? recordedForMs : heldForMs;
+  const dueAt = isNew || held === undefined ? now + waitMs : held.dueAt;
   return isProgress(reason) && !isRecorded ? dueAt : Math.max(resultAt, dueAt);
 }
 
