@@ -99,6 +99,13 @@ describe("the record and the proof", () => {
     expect(statusAfter(active(recorded))).not.toHaveProperty("pendingWrite");
   });
 
+  test("of what was never sent is no reason for a write", () => {
+    const creating = after(shown(linked, "Creating", ""));
+    expect(nextStatus(shown(creating, "Creating", ""), seen({ record }, creating))).toBeUndefined();
+    const sent = { record, sent: record.operation };
+    expect(statusAfter(shown(creating, "Creating", ""), sent).pendingWrite).toEqual(record);
+  });
+
   test("that closed leaves the status of a Compute at rest", () => {
     const resting = after(active(linked), { record });
     expect(statusAfter(active(resting))).not.toHaveProperty("pendingWrite");
