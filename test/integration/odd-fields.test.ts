@@ -116,20 +116,15 @@ describe("a name that cannot be read", () => {
     expect(conditionsOf(world)["Ready"]).toMatchObject({ status: "False", reason: "CreateUnknown" });
     await world.clock.advance(600_000);
     expect(posts(world).length).toBe(length);
-    world.annotate(0, "pending-create", undefined);
+    world.annotate(0, "confirmLoss", "none is ours");
     await world.settle(1);
     expect(posts(world).length).toBe(length + 1);
   });
 
-  it("does not make a linked endpoint another's, and its deletion waits: nothing says that it is ours", async () => {
+  it("does not make a linked endpoint another's: the status proves it, and it goes with its Compute", async () => {
     await using world = await twoWith(odd);
     const id = first(world);
     world.remove(0);
-    await world.clock.advance(120_000);
-    expect(world.isGone(0)).toBe(false);
-    expect(conditionsOf(world)["Ready"]?.message).toContain("the endpoint's name");
-    expect(world.endpoint(id).id).toBe(id);
-    world.host.instead = undefined;
     await world.clock.advance(120_000);
     expect([world.isGone(0), world.endpoints.some((endpoint) => endpoint.id === id)]).toEqual([true, false]);
   });

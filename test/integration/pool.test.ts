@@ -125,7 +125,7 @@ it("a replica of a pool adopts what a person says its create made, where no name
     spec: { replicas: 1, template: { projectID: "shop", branchID: "br-0-a" } },
   };
   world.send("POST", pools, pool);
-  await world.clock.advance(60_000);
+  await world.clock.advance(90_000);
   expect(said(world.compute(0))).toContain("Set spec.adopt.endpointID to the right one");
   const [made] = world.endpoints;
   world.edit(0, { adopt: { endpointID: made?.id } });

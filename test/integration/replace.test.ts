@@ -4,7 +4,6 @@ import type { Spec } from "./support/specs.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a" };
 const create = "POST /projects/shop/endpoints";
-const connection = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
 const strict = { strictSpec: true };
 
 describe("what kubectl replace drops", () => {
@@ -85,113 +84,37 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     world.remove(0);
   };
 
-  it.each([
-    ["by its marker", {}],
-    ["by its id, where the service shows no names", strict],
-  ])("has the endpoint deleted that was on its way: it is known %s", async (_, service) => {
-    await using world = new SmallWorld([place.branchID], 1, service);
-    duringPost(world, vanish(world, replica));
-    world.declare(0, replica);
-    await world.clock.advance(30_000);
-    expect(world.isGone(0)).toBe(true);
-    expect(world.endpoints).toEqual([]);
-    expect(world.writes).toEqual([create, expect.stringMatching(/^DELETE /)]);
-  });
-
-  it("has the endpoint deleted that a lost reply was about, as soon as a list shows it", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    world.host.service.setFaults([{ kind: "drop-after", method: "POST", route: "*", count: 1 }]);
-    duringPost(world, vanish(world, replica));
-    world.declare(0, replica);
-    await world.clock.advance(90_000);
-    expect(world.endpoints).toEqual([]);
-    expect(world.writes).toEqual([create, expect.stringMatching(/^DELETE /)]);
-  });
-
-  it("keeps the endpoint that a lost reply was about where no name tells whose it is, and says that it may stand", async () => {
-    await using world = new SmallWorld([place.branchID], 1, strict);
-    world.host.service.setFaults([{ kind: "drop-after", method: "POST", route: "*", count: 1 }]);
-    duringPost(world, vanish(world, replica));
-    world.declare(0, replica);
-    await world.clock.advance(120_000);
-    expect([world.isGone(0), world.endpoints.length, world.writes]).toEqual([true, 1, [create]]);
-    expect(world.events("Released")).toEqual([
-      expect.stringContaining(`the one that is not needed: ${world.endpoints[0]?.id}.`),
-    ]);
-  });
-
-  it("has the endpoint deleted that was made long before, also where the service is away for a while", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    world.declare(0, place);
-    await world.settle(1);
-    vanish(world, place)();
-    world.host.service.setFaults([{ kind: "503", method: "*", route: "*" }]);
-    await world.clock.advance(120_000);
-    expect(world.send("GET", connection).metadata.finalizers).toEqual(["compute-operator.dev/in-use"]);
-    world.host.service.setFaults([]);
-    await world.clock.advance(120_000);
-    expect(world.endpoints).toEqual([]);
-    expect(world.send("GET", connection).metadata.finalizers ?? []).toEqual([]);
-  });
-
-  it.each<[string, (world: SmallWorld) => void]>([
-    ["says Retain", (world) => vanish(world, { ...replica, deletionPolicy: "Retain" })()],
-    [
-      "was let go by a person, who took the finalizer alone",
-      (world) => {
-        world.dropFinalizers(0);
-        world.remove(0);
-      },
-    ],
-  ])("keeps the endpoint where it %s", async (_, execute) => {
-    await using world = new SmallWorld([place.branchID], 1);
-    duringPost(world, () => execute(world));
-    world.declare(0, replica);
-    await world.clock.advance(120_000);
-    expect(world.isGone(0)).toBe(true);
-    expect(world.writes).toEqual([create]);
-  });
-
-  it.each<[string, (world: SmallWorld) => void]>([
-    ["replaced", (world) => world.replace(0, replica)],
-    ["stripped of its finalizer by hand", (world) => world.dropFinalizers(0)],
-  ])("and whose deletion waited already when it was %s, tells that its endpoint may stand", async (_, execute) => {
+  it("leaves its endpoint, with a Warning that names it", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     world.declare(0, replica);
     await world.settle(1);
     const { endpointID } = world.compute(0).status;
-    world.host.service.setFaults([{ kind: "503", method: "DELETE", route: "*" }]);
-    world.remove(0);
-    await world.clock.advance(10_000);
-    execute(world);
+    vanish(world, replica)();
     await world.clock.advance(120_000);
-    expect(world.isGone(0)).toBe(true);
-    expect(world.events("Released")).toEqual([expect.stringContaining(`Endpoint ${endpointID} may still exist`)]);
-    expect(world.endpoints.map(({ id }) => id)).toEqual([endpointID]);
-  });
-
-  it("keeps what was taken over, and says so", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    world.console("POST", "/projects/shop/endpoints", { endpoint: { branch_id: place.branchID, type: "read_write" } });
-    const adopting = { ...place, adopt: { branchPrimary: true } };
-    world.declare(0, adopting);
-    await world.settle(1);
-    vanish(world, adopting)();
-    await world.clock.advance(60_000);
-    expect(world.endpoints).toHaveLength(1);
-    expect(world.events("Released")).toEqual([expect.stringContaining("this Compute had taken it over")]);
-  });
-
-  it("leaves the endpoint to another Compute that takes it over meanwhile", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    duringPost(world, () => {
-      vanish(world, place)();
-      world.declare(1, { ...place, adopt: { branchPrimary: true } });
-    });
-    world.declare(0, place);
-    await world.clock.advance(60_000);
-    expect(world.compute(1).status.endpointID).toBe(world.endpoints[0]?.id);
+    expect([world.isGone(0), world.endpoints.map(({ id }) => id)]).toEqual([true, [endpointID]]);
+    expect(world.events("Released")).toEqual([expect.stringContaining(`: ${endpointID}.`)]);
     expect(world.writes).toEqual([create]);
+  });
+
+  it.each([
+    ["was on its way", undefined],
+    ["a lost reply was about", "drop-after"],
+  ] as const)("leaves the endpoint that %s, with a Warning that names what it bears", async (_, kind) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    if (kind !== undefined) world.host.service.setFaults([{ kind, method: "POST", route: "*", count: 1 }]);
+    duringPost(world, vanish(world, replica));
+    world.declare(0, replica);
+    await world.clock.advance(120_000);
+    expect([world.isGone(0), world.endpoints.length, world.writes]).toEqual([true, 1, [create]]);
+    expect(world.events("Released")).toEqual([expect.stringContaining(`: ${world.endpoints[0]?.name}.`)]);
+  });
+
+  it("says nothing where the manifest says Retain", async () => {
+    await using world = new SmallWorld([place.branchID], 1);
+    duringPost(world, () => vanish(world, { ...replica, deletionPolicy: "Retain" })());
+    world.declare(0, replica);
+    await world.clock.advance(120_000);
+    expect([world.isGone(0), world.writes, world.events("Released")]).toEqual([true, [create], []]);
   });
 });
 

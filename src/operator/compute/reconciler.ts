@@ -221,6 +221,7 @@ export class ComputeReconciler {
     const newest = this.#options.cache.computeByUID(metadata.uid);
     if (newest === undefined) return true;
     if (newest.metadata.generation !== metadata.generation || isPaused(newest)) return true;
+    if (!this.#options.selects(newest)) return true;
     return !this.#options.connections.isGranted(newest);
   }
 

@@ -91,7 +91,14 @@ export function afterSight(
   if (!isFirst || !hasFinalizer(compute) || (compute.status.conditions ?? []).length > 0) return write;
   // Where it was sent is not known: any list counts.
   const place = { branchID: branchIDOf(compute), through: "" };
-  const record: WriteRecord = { uid: compute.metadata.uid, n: 1, by: "unknown", operation: "create", since: "", ...place };
+  const record: WriteRecord = {
+    uid: compute.metadata.uid,
+    n: 1,
+    by: "unknown",
+    operation: "create",
+    since: "",
+    ...place,
+  };
   return { record, phase: "open", openedAt: now, firstShown: none };
 }
 
@@ -232,8 +239,10 @@ function isRestartOver(write: RememberedWrite, o: Observation): boolean {
   return !isRestartAsked(write.record, o) && settlesInMs(o, write) === 0;
 }
 
-function hasMoved({ made, record: { to } }: RememberedWrite, { links: { link } }: Observation): boolean {
-  return link !== undefined && made === link.endpoint.id && link.endpoint.branch_id === to;
+/** A list that lags may show the branch before: only one from 10 s after the answer closes the record. */
+function hasMoved({ made, openedAt, record: { to } }: RememberedWrite, { links, startedAt }: Observation): boolean {
+  const { endpoint } = links.link ?? {};
+  return made !== undefined && made === endpoint?.id && endpoint.branch_id === to && startedAt >= openedAt + mostLagMs;
 }
 
 /** Our own endpoint as the list shows it, if that closes the record. */

@@ -3,10 +3,12 @@ import { type GuardedPatch, guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
 import { sameJSON } from "../../resources/record.ts";
+import { annotationsOf } from "../observe/annotations.ts";
 import type { Proof } from "../observe/ownership.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
 import { carriedBy, isOpen } from "../record.ts";
+import type { ReconcileState } from "../state.ts";
 import { adopted, created, tookOverFormer } from "../status/messages/events.ts";
 import type { ComputePatcher, ExecuteContext } from "./context.ts";
 import { withoutFormerNotes } from "./former-notes.ts";
@@ -51,8 +53,7 @@ export async function writeLink(
   const isNoted = proof === "created" || proof === "adopted";
   const before = compute.status;
   const status = {
-    ...before,
-    pendingWrite: carriedBy(state.known.write, compute),
+    ...statusCarrying(compute, state),
     ...(isNoted ? { proof: { uid: compute.metadata.uid, endpointID, by: proof } } : {}),
     ...(news === "none" ? {} : { appliedGeneration: -1 }),
     // The status must not say that this operator disabled an endpoint that it did not create.
@@ -104,13 +105,21 @@ export async function noted(
   return answer.value;
 }
 
+/** The status with the record, and with the restart that is carried out: no status patch drops what one still owes. */
+export function statusCarrying(compute: Compute, { known }: ReconcileState): Compute["status"] {
+  const { restartedAt } = known.handled;
+  const isOwed = restartedAt !== undefined && restartedAt === annotationsOf(compute).restartedAt;
+  const pendingWrite = carriedBy(known.write, compute);
+  return { ...compute.status, pendingWrite, ...(isOwed ? { restartedAt } : {}) };
+}
+
 /** Notes, before a request that disables the endpoint is sent, that this operator disabled it. */
 export function noteDisabling(
   { disabled }: { disabled?: boolean | undefined },
   { compute, cluster, state }: ExecuteContext,
 ): Promise<Compute> {
   if (disabled !== true || compute.status.disabledByUs === true) return Promise.resolve(compute);
-  const status = { ...compute.status, pendingWrite: carriedBy(state.known.write, compute), disabledByUs: true };
+  const status = { ...statusCarrying(compute, state), disabledByUs: true };
   return noted(cluster, patchOf(compute).setStatus(status), compute, { subresource: "status" });
 }
 

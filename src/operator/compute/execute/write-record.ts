@@ -10,7 +10,7 @@ import { conditionsOf } from "../status/conditions.ts";
 import { outdatedCRD } from "../status/messages/conditions.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { withoutFormerNotes } from "./former-notes.ts";
-import { noted, patchOf } from "./patch-metadata.ts";
+import { noted, patchOf, statusCarrying } from "./patch-metadata.ts";
 
 /** An API server that drops the record is asked again after this long, in milliseconds. */
 const outdatedAgainMs = 3_600_000;
@@ -50,7 +50,7 @@ export async function writeRecord(
   const isNoted = disables !== true || compute.status.disabledByUs === true;
   if (!isSameRecord(compute.status.pendingWrite, record) || !isNoted) {
     const status = {
-      ...compute.status,
+      ...statusCarrying(compute, state),
       pendingWrite: record,
       ...(disables === true ? { disabledByUs: true } : {}),
       ...(creating === undefined ? {} : creatingStatus(creating, context, client.through)),

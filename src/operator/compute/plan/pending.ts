@@ -60,7 +60,8 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
   const { write } = s;
   if (write === undefined || !isOpen(write)) return undefined;
   if (write.record.operation === "move") {
-    return { kind: "wait", reason: "Moving", message: moving.earlierMove, requeueAfterMs: settlesInMs(o, write) };
+    const requeueAfterMs = write.made === undefined ? settlesInMs(o, write) : closesInMs(o, write);
+    return { kind: "wait", reason: "Moving", message: moving.earlierMove, requeueAfterMs };
   }
   // What this term's request was answered with closes the record as soon as a list shows it.
   const isAnswered = write.made !== undefined && write.record.operation === "create";
