@@ -289,7 +289,8 @@ describe("a list and an open move", () => {
   const linked = compute({ linked: "ep-one" });
 
   test.each<[string, string, number, string | undefined, RememberedWrite["phase"]]>([
-    ["the new branch, after an answer", "br-main", 1, "ep-one", "closed"],
+    ["the new branch, 10 s after an answer", "br-main", lag, "ep-one", "closed"],
+    ["the new branch, sooner: the next list may lag", "br-main", lag - 1, "ep-one", "open"],
     ["the new branch, without an answer: the move may be an earlier one", "br-main", settled - 1, undefined, "open"],
     ["the old branch, after an answer", "br-old", settled - 1, "ep-one", "open"],
     ["the old branch, after the settle time and 10 s", "br-old", settled, undefined, "closed"],

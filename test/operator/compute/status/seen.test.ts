@@ -56,7 +56,7 @@ describe("the state", () => {
   const lost = (fields: ComputeFields = {}) => compute({ ...fields, status: { state: "Lost", ...fields.status } });
   const stateOf = (of: Compute, reason: Reason, effect: Effect = { kind: "none" }, fields: object = gone) =>
     statusAfter(shown(of, reason, "", { effect }), fields).state;
-  const sent = (operation: string) => ({ sent: operation });
+  const sent = (what: string) => ({ sent: what });
 
   test.each([blind, gone])(
     "is Creating and Updating while what was sent may have made or signed an endpoint",
