@@ -81,6 +81,10 @@ export class Beside implements Disposable {
     const link = { op: "add", path: "/metadata/annotations", value: { [annotations.endpointID]: endpointID } };
     const contentType = "application/json-patch+json";
     this.send({ method: "PATCH", path, contentType, body: [finalizer, link] });
+    const lastTransitionTime = "2026-01-01T00:00:00Z";
+    const value = [{ type: "Ready", status: "True", reason: "Active", message: "", lastTransitionTime }];
+    const conditions = { op: "add", path: "/status/conditions", value };
+    this.send({ method: "PATCH", path: `${path}/status`, contentType, body: [conditions] });
   }
 
   /** As the operator makes it for the Compute with this metadata; answers its id. */

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { carryOut, dryRun } from "../../src/cli/plan/carry-out.ts";
 import { prepare } from "../../src/cli/plan/prepare.ts";
-import { pendingCreateOf, pendingRestartOf } from "../../src/operator/compute/observe/annotations.ts";
 import type { Compute } from "../../src/operator/resources/compute.ts";
 import { main, preview, primary, project } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
@@ -44,21 +43,30 @@ async function afterRounds(stage: Stage, text: string, rounds: number): Promise<
   return one.compute;
 }
 
-test("the mark of a restart says when the endpoint's operations were last over", async () => {
+test("a restart is recorded with the endpoint's last start, which shows later whether it was carried out", async () => {
   using stage = new Stage();
   stage.shop.active();
   stage.fate = ({ path }) => (path.endsWith("/restart") ? "lost before" : "answered");
-  const mark = pendingRestartOf(await afterRounds(stage, restartOfPrimary, 1));
-  expect(mark?.restedSince).toMatch(/^\d{4}-/);
-  expect(mark?.newestOperation).toMatch(/^\d{4}-/);
+  const { pendingWrite } = (await afterRounds(stage, restartOfPrimary, 1)).status;
+  expect(pendingWrite).toMatchObject({ operation: "restart", by: "apply", value: "now" });
+  expect(pendingWrite?.startedAt).toMatch(/^\d{4}-/);
 });
 
-test("the mark of a primary's create says when another was sent while the outcome of the first was not known", async () => {
-  using stage = new Stage();
-  stage.fate = ({ method }) => (method === "POST" ? "lost before" : "answered");
-  expect(pendingCreateOf(await afterRounds(stage, compute("a", "", preview), 1))).not.toHaveProperty("resent");
-  expect(pendingCreateOf(await afterRounds(stage, compute("a", "", preview), 2))).toMatchObject({ resent: true });
-});
+test.each(["read_write", "read_only"])(
+  "a create of a %s without an answer is not sent again while it may take effect",
+  async (type) => {
+    using stage = new Stage();
+    let sent = 0;
+    stage.fate = ({ method }) => {
+      if (method !== "POST") return "answered";
+      sent += 1;
+      return "lost before";
+    };
+    const { pendingWrite } = (await afterRounds(stage, compute("a", `type: ${type}`, preview), 3)).status;
+    expect(pendingWrite).toMatchObject({ operation: "create", n: 1 });
+    expect(sent).toBe(1);
+  },
+);
 
 test("an answer with an endpoint that stood before is not taken for what the create made", async () => {
   using stage = new Stage();
@@ -85,18 +93,4 @@ test("a compute that a list showed idle, and that runs by now, is not taken for 
   const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, restartOfPrimary)), "--yes"]);
   expect(run.status).toBe(1);
   expect(run.out).toContain("! shop/shop-primary: Rejected: ");
-});
-
-test("operations of other endpoints alone do not tell what the endpoint itself did before a restart", async () => {
-  using stage = new Stage();
-  stage.shop.active();
-  stage.fate = ({ path }) => (path.endsWith("/restart") ? "lost before" : "answered");
-  const another = { action: "start_compute", status: "finished", endpoint_id: "ep-other", project_id: project };
-  const operations = Array.from({ length: 100 }, (_, index) => ({ id: `op-${index}`, ...another }));
-  stage.rewrite = ({ method, path }, response) =>
-    method === "GET" && path.endsWith("/operations") ? { ...response, body: { operations } } : response;
-  const mark = pendingRestartOf(await afterRounds(stage, restartOfPrimary, 1));
-  expect(mark?.value).toBe("now");
-  expect(mark).not.toHaveProperty("newestOperation");
-  expect(mark).not.toHaveProperty("restedSince");
 });

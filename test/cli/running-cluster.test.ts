@@ -31,6 +31,15 @@ describe("plan --kubeconfig", () => {
     expect(run.out).toMatch(/= shop\/shop-readers-0 +none/);
   });
 
+  test("says that a change waits where the status was wiped, so that an earlier create may still complete", async () => {
+    using beside = new Beside(held);
+    const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/shop-preview/status";
+    const body = [{ op: "remove", path: "/status/conditions" }];
+    beside.send({ method: "PATCH", path, contentType: "application/json-patch+json", body });
+    const run = await beside.run("plan", documents(compute("shop-preview", "computeUnits: {min: 2, max: 2}")));
+    expect(run.out).toMatch(/… shop\/shop-preview +wait +Creating: An earlier request .* may still complete/);
+  });
+
   test("says whose the primary is that a Compute of the cluster holds and no manifest declares", async () => {
     using beside = new Beside(held);
     const run = await beside.run("plan", compute("another"));

@@ -108,7 +108,7 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
       return { step: "none", fields: [], message: action.message };
     case "confirmDeletion":
     case "noop":
-      return { step: "wait", fields: [], ...absence(compute) };
+      return { step: "wait", ...(linked === undefined ? absence(compute) : opening(compute, linked)) };
   }
 }
 
@@ -123,8 +123,18 @@ function deletion({ why }: Extract<Action, { kind: "delete" }>): string {
     : "The Compute is being deleted in its cluster.";
 }
 
-function absence(compute: Compute): { reason: string; message: string } {
+/** Changes wait while a create or a takeover that this Compute records is open. */
+function opening(compute: Compute, linked: Endpoint): Pick<PlanEntry, "fields" | "reason" | "message"> {
   return {
+    fields: compared(compute, linked),
+    reason: shownReason(compute) ?? "Creating",
+    message: "An earlier request for this Compute may still complete. Changes follow.",
+  };
+}
+
+function absence(compute: Compute): Pick<PlanEntry, "fields" | "reason" | "message"> {
+  return {
+    fields: [],
     reason: shownReason(compute) ?? "EndpointLost",
     message: "The linked endpoint is not listed. The operator makes sure that it is gone before it creates another.",
   };

@@ -66,6 +66,7 @@ describe("a Compute's create", () => {
     const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/{namespace}/computes/{name}";
     expect(create?.children.map(({ name }) => name)).toEqual([
       "wait in queue",
+      `PATCH ${computes}/status`,
       `PATCH ${computes}`,
       "POST /projects/{p}/endpoints",
       `PATCH ${computes}`,
@@ -78,7 +79,7 @@ describe("a Compute's create", () => {
     expect(new Set(later.map(({ root }) => root.attributes["compute_operator.uid"]))).toEqual(
       new Set([world.compute(0).metadata.uid]),
     );
-    expect(create?.children[2]?.attributes).toEqual({
+    expect(create?.children[3]?.attributes).toEqual({
       "peer.service": "service",
       "http.request.method": "POST",
       "http.route": "/projects/{p}/endpoints",

@@ -81,9 +81,11 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
   const operations = withTimesOf(before.operations, after.operations);
-  // That the record closed is no reason for a write while something is on its way.
+  // That the record closed is no reason for a write while something is on its way, and one of what was never sent is
+  // none either: a definition that drops the record would be sent it for ever.
   const isUnderWay = isProgress(conditionOf(after, "Ready")?.reason);
-  const pendingWrite = isUnderWay && seen.record === undefined ? before.pendingWrite : seen.record;
+  const isUnsent = seen.record !== undefined && seen.sent === undefined;
+  const pendingWrite = isUnsent || (isUnderWay && seen.record === undefined) ? before.pendingWrite : seen.record;
   const isSame = sameJSON({ ...after, lastActive: before.lastActive, operations, pendingWrite }, before);
   return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
 }

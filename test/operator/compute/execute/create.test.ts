@@ -3,6 +3,7 @@ import type { ComputePatcher } from "../../../../src/operator/compute/execute/co
 import { carriedBy } from "../../../../src/operator/compute/record.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { formerAnnotations } from "../../../../src/operator/resources/names.ts";
+import { asRecord } from "../../../../src/operator/resources/record.ts";
 import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, operation, recordOf } from "../../../support/builders.ts";
@@ -154,9 +155,8 @@ describe("a create that is answered", () => {
   ])("notes %s", async (_, name, by) => {
     const { acting, self, created } = creating();
     acting.answer = () => {
-      const { body } = created();
-      const answer: { endpoint: object } = body as never;
-      return json(201, { ...answer, endpoint: { ...answer.endpoint, name: name(self.metadata.uid) } });
+      const answer = asRecord(created().body);
+      return json(201, { ...answer, endpoint: { ...asRecord(answer.endpoint), name: name(self.metadata.uid) } });
     };
     await acting.reconcile(self);
     const { proof } = acting.compute().status;
@@ -327,8 +327,8 @@ describe("an API server whose CRD is older than the operator", () => {
     const { cluster } = acting.tools;
     return {
       patch: async (...args) => {
-        const answer = structuredClone(await cluster.patch(...args)) as { status?: object; metadata: object };
-        Reflect.deleteProperty(what === "finalizers" ? answer.metadata : (answer.status ?? {}), what);
+        const answer = asRecord(structuredClone(await cluster.patch(...args)));
+        Reflect.deleteProperty(asRecord(what === "finalizers" ? answer.metadata : answer.status), what);
         return answer;
       },
     };

@@ -42,6 +42,17 @@ describe("a link", () => {
     expect(acting.compute().status.pendingWrite).toEqual(known.write?.record);
   });
 
+  test.each([
+    ["carries the restart that is carried out, which no status says yet", "now", "now"],
+    ["carries no restart that the annotation no longer asks for", "before", undefined],
+  ])("%s", async (_, restartedAt, expected) => {
+    const acting = new Acting();
+    acting.stored({ metadata: { annotations: { "compute-operator.dev/restartedAt": "now" } }, status: {} });
+    acting.remember({ handled: { restartedAt } });
+    await write(acting, link);
+    expect(acting.compute().status.restartedAt).toBe(expected);
+  });
+
   test("removes what 0.1.0 noted once nothing is open", async () => {
     const acting = new Acting();
     const noted = { annotations: { a: "b", [formerAnnotations.createdEndpoint]: "old" } };

@@ -114,12 +114,12 @@ describe("a project that is not found", () => {
 
   test.each(["create", "takeover"])(
     "with a recorded %s counts where that was sent to the same base URL",
-    async (operation) => {
+    async (recorded) => {
       const { session } = await observing();
       const pending = (through: string) => ({
         deleting: true,
         unlinked: true,
-        status: { ...status, pendingWrite: recordOf({ operation, through }) },
+        status: { ...status, pendingWrite: recordOf({ operation: recorded, through }) },
       });
       expect((await gone(pending(session.baseURL), false)).gone).toBe(true);
       expect((await gone(pending("https://another/api/v2"), false)).gone).toBe(false);

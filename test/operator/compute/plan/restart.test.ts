@@ -41,9 +41,9 @@ describe("the annotation restartedAt", () => {
   test("is not carried out again where the status that said so is lost, and the service shows nothing of restarts", () => {
     const self = restarting();
     const endpoints = [madeBy(self, { started_at: before })];
-    const after = (restartedAt: string) => ({ compute: self, endpoints, state: { handled: { restartedAt } } });
-    expect(plan(...input(after("second")))).toEqual(done);
-    expect(plan(...input(after("first")))).toEqual(send);
+    const handled = (restartedAt: string) => ({ compute: self, endpoints, state: { handled: { restartedAt } } });
+    expect(plan(...input(handled("second")))).toEqual(done);
+    expect(plan(...input(handled("first")))).toEqual(send);
   });
 
   test("means nothing when it is removed", () => {

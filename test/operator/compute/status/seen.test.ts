@@ -56,7 +56,7 @@ describe("the state", () => {
   const lost = (fields: ComputeFields = {}) => compute({ ...fields, status: { state: "Lost", ...fields.status } });
   const stateOf = (of: Compute, reason: Reason, effect: Effect = { kind: "none" }, fields: object = gone) =>
     statusAfter(shown(of, reason, "", { effect }), fields).state;
-  const sent = (operation: string) => ({ sent: operation });
+  const sent = (what: string) => ({ sent: what });
 
   test.each([blind, gone])(
     "is Creating and Updating while what was sent may have made or signed an endpoint",
@@ -97,6 +97,13 @@ describe("the record and the proof", () => {
     const recorded = after(shown(linked, "Creating", ""), { record });
     expect(nextStatus(shown(recorded, "Creating", ""), seen({}, recorded))).toBeUndefined();
     expect(statusAfter(active(recorded))).not.toHaveProperty("pendingWrite");
+  });
+
+  test("of what was never sent is no reason for a write", () => {
+    const creating = after(shown(linked, "Creating", ""));
+    expect(nextStatus(shown(creating, "Creating", ""), seen({ record }, creating))).toBeUndefined();
+    const sent = { record, sent: record.operation };
+    expect(statusAfter(shown(creating, "Creating", ""), sent).pendingWrite).toEqual(record);
   });
 
   test("that closed leaves the status of a Compute at rest", () => {
