@@ -14,9 +14,9 @@ export interface Mutant {
 /** The mutants that seeds must catch, the promise that each breaks, and a seed from which on it soon does. */
 export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: number }>> = {
   "a create sent again from a list that began before `--create-settle` was over": {
-    file: "compute/plan/pending.ts",
-    line: "before < startedAt && startedAt >= settlesAt",
-    as: "before < startedAt && now >= settlesAt",
+    file: "compute/record.ts",
+    line: "return startedAt >= settlesAt ? 0",
+    as: "return now >= settlesAt ? 0",
     breaks: /never twice|finalizers|all is well/,
     from: 100,
   },

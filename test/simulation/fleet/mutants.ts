@@ -4,7 +4,7 @@ import type { Mutant } from "../mutants.ts";
 export const fleetMutants: Readonly<Record<string, Mutant & { breaks: RegExp }>> = {
   "`former` takes over although the Compute was linked before": {
     file: "compute/plan/former.ts",
-    line: "return annotations.recordedID !== undefined || compute.status.observedThrough !== undefined;",
+    line: "return [annotations.recordedID, endpointID, gone, proof].some((one) => one !== undefined);",
     as: "return false;",
     breaks: /signs .*: it was linked before/,
   },
