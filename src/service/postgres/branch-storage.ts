@@ -61,12 +61,13 @@ export class BranchStorage {
 
   /**
    * Makes the data of a branch: a copy of the source's as it is now, or without one a new cluster. Nothing is recorded:
-   * the caller records what this answers and then calls `release`, or it is removed.
+   * the caller records what this answers and then calls `release`, or it is removed. Rejects where the source has no
+   * data.
    */
   async make(branch: Branch, pgVersion: number, source: string | undefined): Promise<BranchData> {
-    const { store, home, templates, turns, newGeneration } = this.#ports;
+    const { home, templates, turns, newGeneration } = this.#ports;
     const edition = await templates.edition(pgVersion);
-    const from = source === undefined ? undefined : store.branchData.get(source);
+    const from = source === undefined ? undefined : this.of(source);
     const generation = newGeneration();
     const making = home.making(`${branch.id}.${generation}`);
     try {

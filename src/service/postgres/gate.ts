@@ -145,8 +145,7 @@ export class Gate {
     if (endpoint.currentState === "active" && running) return { kind: "up", running };
     const [last] = store.operations.ofEndpoint(endpoint.projectId, endpointId, 1);
     if (last?.status !== "failed" && last?.status !== "cancelled") return { kind: "asleep" };
-    const reason = store.operations.ofEndpoint(endpoint.projectId, endpointId, 5).find(({ error }) => error)?.error;
-    const message = `compute ${endpointId} could not be started: ${reason ?? "see its operations"}`;
+    const message = `compute ${endpointId} could not be started: ${store.operations.reasonOf(last) ?? "see its operations"}`;
     return { kind: "rejected", rejection: new Rejection("57P03", message) };
   }
 }

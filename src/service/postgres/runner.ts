@@ -1,6 +1,6 @@
 import { schedule } from "../computes/chain.ts";
 import { meter } from "../computes/meter.ts";
-import { finish } from "../computes/settle.ts";
+import { becomeReady, finish } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
@@ -53,6 +53,7 @@ export class OperationRunner {
     });
     this.#stopFollowing = this.#service.onChange(() => this.#follow());
     this.#follow();
+    this.#retryCopies();
   }
 
   /** Begins nothing any more. */
@@ -126,11 +127,22 @@ export class OperationRunner {
     });
   }
 
-  /** Makes the data of a branch that a seed, or a service without servers, has left without. */
+  /** Tries the copies again that failed under an earlier process. The others belong to operations. */
+  #retryCopies(): void {
+    const { operations, branchData } = this.#service.context.store;
+    const inHand = new Set(operations.openEnded().map(({ branchId }) => branchId));
+    for (const { branchId } of branchData.sources()) if (!inHand.has(branchId)) this.#begin(this.#prepare(branchId));
+  }
+
+  /**
+   * Makes the data of a branch without an operation: of one that a seed, or a service without servers, has left
+   * without, or whose copy failed.
+   */
   async #prepare(branchId: string): Promise<void> {
     try {
       await this.#copies.ensure(branchId);
       this.#preparing.delete(branchId);
+      if (!this.#closed) this.#service.change((context, at) => becomeReady(context, branchId, at));
     } catch (error) {
       // It stays in hand: the start of a compute on it tries again, and says why it fails.
       if (!this.#closed && !(error instanceof ServerFailed)) this.#onError(error);
