@@ -23,7 +23,8 @@ export interface PoolersPorts {
 /** The poolers of computes: each starts with the first client of the pooled host, and ends with its server. */
 export class Poolers {
   readonly #ports: PoolersPorts;
-  readonly #poolers = new Map<PostgresServer, Pooler>();
+  /** By the compute's id. */
+  readonly #poolers = new Map<string, { server: PostgresServer; pooler: Pooler }>();
   readonly #turns = new Turns();
 
   constructor(ports: PoolersPorts) {
@@ -36,11 +37,13 @@ export class Poolers {
     { server, config }: { server: PostgresServer; config: ServerConfig },
   ): Promise<string> {
     return this.#turns.take(endpointId, async () => {
-      const known = this.#poolers.get(server);
-      if (known?.running) return known.socket;
+      const known = this.#poolers.get(endpointId);
+      if (known?.server === server && known.pooler.running) return known.pooler.socket;
+      // PgBouncer removes its socket's path when it ends, although the path is another's by then.
+      await known?.pooler.stop();
       const pooler = await this.#start(endpointId, config);
-      this.#poolers.set(server, pooler);
-      void this.#watch(server, pooler);
+      this.#poolers.set(endpointId, { server, pooler });
+      void this.#watch(endpointId, server, pooler);
       return pooler.socket;
     });
   }
@@ -48,7 +51,7 @@ export class Poolers {
   /** Resolves when all are gone. To be called when their servers have ended. */
   async idle(): Promise<void> {
     await this.#turns.idle();
-    await Promise.all([...this.#poolers.values()].map((pooler) => pooler.stop()));
+    await Promise.all([...this.#poolers.values()].map(({ pooler }) => pooler.stop()));
   }
 
   #start(endpointId: string, config: ServerConfig): Promise<Pooler> {
@@ -71,9 +74,9 @@ export class Poolers {
     );
   }
 
-  async #watch(server: PostgresServer, pooler: Pooler): Promise<void> {
+  async #watch(endpointId: string, server: PostgresServer, pooler: Pooler): Promise<void> {
     await Promise.race([server.ended, pooler.ended]);
     await pooler.stop();
-    if (this.#poolers.get(server) === pooler) this.#poolers.delete(server);
+    if (this.#poolers.get(endpointId)?.pooler === pooler) this.#poolers.delete(endpointId);
   }
 }
