@@ -45,13 +45,15 @@ export function snapshotFor(
 function besidesLists(
   { link }: Ownership,
   lister: EndpointLister,
-): Pick<EndpointSnapshot, "operations" | "operationsEndedAt" | "laidOver"> {
+): Pick<EndpointSnapshot, "operations" | "operationsEndedAt" | "busySince" | "laidOver"> {
   if (link === undefined) return { operations: [] };
   const { id } = link.endpoint;
   const operationsEndedAt = lister.operations.followed.endedAt(id);
+  const busySince = lister.busySince(id);
   return {
     operations: lister.operations.followed.of(id),
     ...(operationsEndedAt === undefined ? {} : { operationsEndedAt }),
+    ...(busySince === undefined ? {} : { busySince }),
     ...(lister.answers.has(id) ? { laidOver: true } : {}),
   };
 }

@@ -50,6 +50,8 @@ export interface EndpointSnapshot {
   operations: readonly Operation[];
   /** When those were over, in monotonic milliseconds. */
   operationsEndedAt?: number;
+  /** Since when a change of the linked endpoint is in progress, in monotonic milliseconds. */
+  busySince?: number;
   /** The linked endpoint is as the answer to a write shows it: no list has confirmed that yet. */
   laidOver?: true;
   /** All recent operations of the linked endpoint, including those of other writers, if the plan needs them. */
