@@ -12,6 +12,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
+import { StoredSpecs } from "../pool/stored-specs.ts";
 import { type Compute, computeKind, connectionKeyOf } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import { fleetOf } from "../resources/signature.ts";
@@ -59,6 +60,7 @@ export class Manager {
   readonly #computes: ComputeReconciler;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #pools: PoolReconciler;
+  readonly #storedSpecs = new StoredSpecs();
   readonly #handlers: EventHandlers;
 
   constructor(options: ManagerOptions) {
@@ -210,7 +212,9 @@ export class Manager {
       isStopping: () => this.#isStopping,
       awaitsPool: (compute) => {
         const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
-        return pool !== undefined && awaitsTemplate(pool, compute);
+        return (
+          pool !== undefined && awaitsTemplate(pool, compute, (wanted) => this.#storedSpecs.isKept(wanted, compute))
+        );
       },
       event: (compute, record) => event(computeKind, compute, record),
       brake,
@@ -233,6 +237,7 @@ export class Manager {
       clock,
       selects: (pool) => settings.selects(pool.metadata.labels),
       event,
+      storedSpecs: this.#storedSpecs,
       cache: {
         poolByUID: (uid) => informers.pools.byUid(uid),
         computesOf: (namespace) => informers.computes.within(namespace),
