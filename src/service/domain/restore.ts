@@ -48,10 +48,34 @@ export function restoreBranch(
   };
   const parentId = source.id === branch.id ? backup?.branch.id : source.id;
   branches.update({ ...branch, parentId, details }, at);
+  const restarts = restarted(context, branch, at);
   return {
     branch: stored(context, branch),
-    operations: [...(backup?.operations ?? []), ...restarted(context, branch, at)],
+    operations: [...(backup?.operations ?? []), ...(restarts.length > 0 ? restarts : replaced(context, branch, at))],
   };
+}
+
+/**
+ * Replaces the data of a branch that no running compute serves: where real servers hold it, the copy begins now, and
+ * not when a compute next wakes. The model has no data, and no operation for it.
+ */
+function replaced(context: ServiceContext, { id: branchId, projectId }: Branch, at: number): StoredOperation[] {
+  const { backend, ids, store } = context;
+  if (!backend.address) return [];
+  const replacing = store.operations.insert({
+    id: ids.uuid(),
+    projectId,
+    branchId,
+    endpointId: undefined,
+    chain: undefined,
+    action: "create_branch",
+    effect: "branch-ready",
+    status: "running",
+    durationMs: 0,
+    due: backend.endOf(at, 0),
+    createdAt: at,
+  });
+  return [replacing];
 }
 
 function refuseIncomplete(wanted: BranchRestore, branch: Branch, children: readonly Branch[]): void {
