@@ -4,6 +4,7 @@ import { copyTree, sync } from "./copy-tree.ts";
 import { ServerFailed } from "./failure.ts";
 import { writePrivate } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
+import type { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
 
 /** Files of a running server that are no data, or are written again for the copy. */
@@ -13,20 +14,24 @@ const volatile =
 /** Directories whose content a copy of a running server does without: Postgres makes it again. */
 const emptied = /^pg_(wal|replslot|notify|serial|snapshots|stat_tmp|subtrans|dynshmem)\/[^/]+$/;
 
+/** Whom a copy belongs to, where not to this process, and what several copies share. */
+export interface CopyMeans {
+  owner: ProcessUser | undefined;
+  slots: Slots;
+}
+
 /** Copies the data of a server that does not run. */
-export async function copyStopped(from: string, to: string, owner: ProcessUser | undefined): Promise<void> {
-  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) });
+export async function copyStopped(from: string, to: string, means: CopyMeans): Promise<void> {
+  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) });
 }
 
 /** Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. */
-export async function copyRunning(
-  from: string,
-  to: string,
-  client: SqlClient,
-  owner: ProcessUser | undefined,
-): Promise<void> {
+export async function copyRunning(from: string, to: string, client: SqlClient, means: CopyMeans): Promise<void> {
+  const { owner } = means;
+  // Without a slot to be had, the log that is kept anyway must do.
+  await client.query(keepLog).catch(() => {});
   const [start] = await client.query("SELECT pg_walfile_name(pg_backup_start('copy', true))");
-  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) || isEmptied(path) });
+  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || isEmptied(path) });
   const [stop] = await client.query(
     "SELECT labelfile, pg_walfile_name(lsn) FROM pg_backup_stop(wait_for_archive => false)",
   );
@@ -36,11 +41,14 @@ export async function copyRunning(
     throw new ServerFailed("the branch was written to faster than it could be copied: try again");
   }
   const needed = (name: string) => /^[0-9A-F]{24}$/.test(name) && name >= first && name <= last;
-  await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { owner, skip: (path) => !needed(path) });
+  await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { ...means, skip: (path) => !needed(path) });
   await writePrivate(join(to, "backup_label"), label, owner);
   await sync(join(to, "backup_label"));
   await sync(to);
 }
+
+/** Has the server keep its write-ahead log from now on, until the session ends. */
+const keepLog = `SELECT pg_create_physical_replication_slot('copy_' || pg_backend_pid(), true, true)`;
 
 function isEmptied(path: string): boolean {
   return emptied.test(path) && !/^pg_wal\/(archive_status|summaries)$/.test(path);

@@ -4,12 +4,13 @@ import { basename, dirname, join } from "node:path";
 import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Store } from "../store/store.ts";
-import { copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
+import { type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { BranchCatalog, emptyCatalog } from "./catalog-sync.ts";
 import { type Limits, limitsOf } from "./config.ts";
-import { sync } from "./copy-tree.ts";
-import { ServerFailed } from "./failure.ts";
+import { copySlots, sync } from "./copy-tree.ts";
+import { messageOf, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
+import { Slots } from "./slots.ts";
 import { identifier, type SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
@@ -45,6 +46,10 @@ export class BranchStorage {
   readonly #ports: StoragePorts;
   /** Made, and not recorded yet. */
   readonly #fresh = new Set<string>();
+  /** Being copied: their branch may be deleted meanwhile. */
+  readonly #read = new Set<string>();
+  /** For the files of all copies. */
+  readonly #slots = new Slots(copySlots);
 
   constructor(ports: StoragePorts) {
     this.#ports = ports;
@@ -67,12 +72,12 @@ export class BranchStorage {
   async make(branch: Branch, pgVersion: number, source: string | undefined): Promise<BranchData> {
     const { home, templates, turns, newGeneration } = this.#ports;
     const edition = await templates.edition(pgVersion);
-    const from = source === undefined ? undefined : this.of(source);
     const generation = newGeneration();
     const making = home.making(`${branch.id}.${generation}`);
+    let from: BranchData | undefined;
     try {
-      if (from) await turns.take(from.branchId, () => this.copy(this.of(from.branchId).directory, making, edition));
-      else await this.#copyStopped(edition.template, making);
+      if (source === undefined) await this.#copyStopped(edition.template, making);
+      else from = await turns.take(source, () => this.#copyOf(source, making, edition));
       if (branch.details.init_source === "schema-only") await this.#emptyTables(making, edition);
       const directory = home.branch(branch.id, generation);
       this.#fresh.add(directory);
@@ -80,7 +85,7 @@ export class BranchStorage {
       await sync(dirname(directory));
     } catch (error) {
       await rm(making, { recursive: true, force: true });
-      throw error;
+      throw isFullDisk(error) ? new ServerFailed(`the disk became full: free some (${messageOf(error)})`) : error;
     }
     return {
       branchId: branch.id,
@@ -98,18 +103,11 @@ export class BranchStorage {
 
   /** Copies the data of a branch, whether its server runs or not. To be called in the branch's turn. */
   async copy(from: string, to: string, edition: Edition): Promise<void> {
-    const connecting = this.#ports.connectTo(from);
-    if (connecting === undefined) {
-      if (!(await isCleanlyStopped(from))) await (await this.#ports.serve(from, edition)).stop();
-      await this.#copyStopped(from, to);
-      return;
-    }
-    const client = await connecting;
+    this.#read.add(from);
     try {
-      await this.#refuseFullDisk(from);
-      await copyRunning(from, to, client, this.#ports.home.user);
+      await this.#copy(from, to, edition);
     } finally {
-      client.close();
+      this.#read.delete(from);
     }
   }
 
@@ -121,7 +119,8 @@ export class BranchStorage {
     const recorded = new Set(store.branchData.all().map((row) => home.branch(row.branchId, row.generation)));
     const unneeded = names
       .map((name) => join(home.root, "branches", name))
-      .filter((directory) => !recorded.has(directory) && !used.has(directory) && !this.#fresh.has(directory));
+      .filter((directory) => !recorded.has(directory) && !used.has(directory))
+      .filter((directory) => !this.#fresh.has(directory) && !this.#read.has(directory));
     for (const directory of unneeded) await rm(directory, { recursive: true, force: true });
     for (const name of await readdir(join(home.root, "replicas"))) {
       const directory = join(home.root, "replicas", name);
@@ -130,9 +129,35 @@ export class BranchStorage {
     }
   }
 
+  async #copyOf(branchId: string, to: string, edition: Edition): Promise<BranchData> {
+    const source = this.of(branchId);
+    await this.copy(source.directory, to, edition);
+    return source;
+  }
+
+  async #copy(from: string, to: string, edition: Edition): Promise<void> {
+    const connecting = this.#ports.connectTo(from);
+    if (connecting === undefined) {
+      if (!(await isCleanlyStopped(from))) await (await this.#ports.serve(from, edition)).stop();
+      await this.#copyStopped(from, to);
+      return;
+    }
+    const client = await connecting;
+    try {
+      await this.#refuseFullDisk(from);
+      await copyRunning(from, to, client, this.#means);
+    } finally {
+      client.close();
+    }
+  }
+
+  get #means(): CopyMeans {
+    return { owner: this.#ports.home.user, slots: this.#slots };
+  }
+
   async #copyStopped(from: string, to: string): Promise<void> {
     await this.#refuseFullDisk(from);
-    await copyStopped(from, to, this.#ports.home.user);
+    await copyStopped(from, to, this.#means);
   }
 
   async #refuseFullDisk(from: string): Promise<void> {
@@ -168,6 +193,10 @@ const userTables = `SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespac
 function inherited(catalog: string): BranchCatalog {
   const { roles, databases } = BranchCatalog.parse(JSON.parse(catalog));
   return { roles, databases: databases.map((database) => ({ ...database, id: 0 })) };
+}
+
+function isFullDisk(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOSPC";
 }
 
 async function sizeOf(directory: string): Promise<number> {
