@@ -59,8 +59,8 @@ function besidesLists(
 }
 
 /**
- * How many of the endpoints that the project's Computes are linked to a list lacks. An endpoint that no list has shown
- * yet is not missed.
+ * How many of the endpoints that the project's Computes are linked to a list lacks. One that no list has shown is not
+ * missed: an annotation may be typed, and only the status, which no tenant writes, says what was seen.
  */
 export function notListedIn(
   endpoints: EndpointIndex,
@@ -70,7 +70,8 @@ export function notListedIn(
   const known = claimants
     .inProject()
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .flatMap((compute) => recordedID(compute) ?? [])
+    .filter((compute) => recordedID(compute) === compute.status.endpointID)
+    .flatMap(({ status }) => status.endpointID ?? [])
     .filter((id) => !isUnlisted(id));
   return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
 }
