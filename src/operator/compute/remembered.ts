@@ -22,8 +22,8 @@ export interface Remembered {
   proved?: { endpointID: string; proof: Exclude<Proof, "none"> } | undefined;
   /** The endpoint that this process created and no list has shown yet, and when the service answered with it. */
   created?: { endpointID: string; at: number } | undefined;
-  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
-  missing?: { endpointID: string; firstListWithout: number; proved: boolean } | undefined;
+  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too, or how often it showed it. */
+  missing?: { endpointID: string; firstListWithout: number; proved: boolean; shown?: number } | undefined;
   /** By endpoint: when the service last answered a DELETE with success or 404, and how often before. */
   answeredDeletes: ReadonlyMap<string, { at: number; before: number }>;
   /** The endpoint whose DELETE the service accepted, and how often its own GET has still shown it. */

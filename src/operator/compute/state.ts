@@ -11,6 +11,7 @@ import type { FailedWrite, ReadonlyState, Remembered, Signed } from "./remembere
 import { answersCountAfter, rememberedSince, signedBefore } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import { heldUntil } from "./status/held.ts";
+import { requeueDelay } from "./status/reasons.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
@@ -223,13 +224,16 @@ export class ReconcileState {
     if (known.proved?.endpointID === endpointID) known.proved = undefined;
   }
 
-  /** The endpoint's own GET shows it although lists lack it; returns how often that was so after a DELETE of ours. */
+  /** The endpoint's own GET shows it although lists lack it; returns when it is asked for again at the earliest. */
   stillThere(endpointID: string, after: "lost" | "deleted", now: number): number {
-    this.#known.missing = undefined;
-    this.#known.listsCountAfter = now;
-    const before = this.#known.deleted?.shown ?? 0;
-    if (after === "deleted") this.#known.deleted = { endpointID, proved: false, shown: before + 1 };
-    return before;
+    const known = this.#known;
+    const before = (after === "deleted" ? known.deleted : known.missing)?.shown ?? 0;
+    const delayMs = requeueDelay(after === "deleted" ? "backoff" : "patient", before);
+    const shown = { endpointID, proved: false, shown: before + 1 };
+    if (after === "deleted") known.deleted = shown;
+    known.missing = after === "deleted" ? undefined : { ...shown, firstListWithout: now + delayMs };
+    known.listsCountAfter = now;
+    return delayMs;
   }
 
   /** When the service is asked again whether the connection Secret is still valid; `undefined`: nothing can change. */
@@ -289,9 +293,8 @@ export class ReconcileState {
     known.requeue = nextRequeue(outcome, known, now);
     // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
     const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
-    const writeAt = known.held === undefined ? [] : [known.held.dueAt];
     const fallback = outcome.requeue.kind === "enqueued" ? now + enqueuedFallbackMs : Number.POSITIVE_INFINITY;
-    const next = Math.min(known.requeue.dueAt ?? fallback, ...readAt, ...writeAt);
+    const next = Math.min(known.requeue.dueAt ?? fallback, ...readAt, known.held?.dueAt ?? Number.POSITIVE_INFINITY);
     return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
   }
 }

@@ -6,7 +6,6 @@ import type { Action, WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";
 import { deleting } from "../status/messages/deletion.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
-import { requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { createEndpoint } from "./create.ts";
 import { paused, waiting } from "./deferred.ts";
@@ -137,9 +136,11 @@ async function confirmDeletion(
   }
   if (answer.kind === "ok") {
     // The lists lag behind: nothing is concluded, and the next plan needs a newer one.
-    const before = state.stillThere(endpointID, reason, clock.monotonic());
-    if (reason === "lost" && isBeingDeleted(compute)) return shown(compute, "Deleting", deleting.notListed(endpointID));
-    return unchanged(compute, { requeue: after(requeueDelay("backoff", before)) });
+    const requeue = after(state.stillThere(endpointID, reason, clock.monotonic()));
+    const isShown = reason === "lost" && isBeingDeleted(compute);
+    return isShown
+      ? shown(compute, "Deleting", deleting.notListed(endpointID), { requeue })
+      : unchanged(compute, { requeue });
   }
   if (answer.kind === "superseded") return unchanged(compute, { requeue: after(1) });
   const meaning = meaningOf(answer, requests.show(endpointID));
