@@ -45,8 +45,8 @@ export interface Remembered {
   signed?: Signed;
   /** The endpoints of a former Compute that a warning has named. */
   warnedOf?: readonly string[];
-  /** How often in a row the Compute was reconciled for one reason, and when it is due again. */
-  requeue: { reason: string; count: number; dueAt: number | undefined };
+  /** How often in a row the Compute was reconciled for one reason, since when, and when it is due again. */
+  requeue: { reason: string; count: number; since?: number; dueAt: number | undefined };
   /** The value of `restartedAt` last carried out: not to be sent again if the status is lost. */
   restarted?: string;
   /** The last message about fields that cannot be read: an event reports it once. */

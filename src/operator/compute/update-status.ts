@@ -10,7 +10,9 @@ import { annotationsOf } from "./observe/annotations.ts";
 import { generationOf, isBeingDeleted, type Observed, shownReason } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
+import type { Remembered } from "./remembered.ts";
 import type { ReconcileState } from "./state.ts";
+import { holdsForLong } from "./status/conditions.ts";
 import { mayWait, withHeld } from "./status/held.ts";
 import { isAtRest, isProgress, type Reason, reasons } from "./status/reasons.ts";
 import { nextStatus } from "./status/status.ts";
@@ -48,7 +50,8 @@ export async function updateStatus(
   const endpoint = endpointAfter(outcome, o);
   const comparison = endpoint && compare(desiredSpec(compute), endpoint);
   const { restarted } = state?.known ?? {};
-  const status = statusAfter(outcome, o, { endpoint, comparison, secret, restarted, now: clock.now() });
+  const stalls = isStalling(outcome, state?.known.requeue, now);
+  const status = statusAfter(outcome, o, { endpoint, comparison, secret, restarted, stalls, now: clock.now() });
   const isHidden = comparison === undefined || comparison.notReturned.length > 0;
   const isNew = latest.effect.kind === "accepted";
   const waits =
@@ -77,10 +80,11 @@ function statusAfter(
     comparison: Comparison | undefined;
     secret: { binding: string | undefined; unchecked: boolean };
     restarted: string | undefined;
+    stalls: boolean;
     now: number;
   },
 ): Compute["status"] | undefined {
-  const { endpoint, comparison, secret, restarted, now } = seen;
+  const { endpoint, comparison, secret, restarted, stalls, now } = seen;
   const annotations = annotationsOf(outcome.compute);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
@@ -100,8 +104,15 @@ function statusAfter(
     restarted,
     fingerprint: list?.fingerprint,
     binding: secret.binding,
+    stalls,
     now,
   });
+}
+
+/** `before`: the reason of the last reconciles, and since when they had it. */
+function isStalling({ compute, condition }: Outcome, before: Remembered["requeue"] | undefined, now: number): boolean {
+  if (condition.kind !== "shown") return false;
+  return holdsForLong(condition.reason, compute, before?.reason === condition.reason ? before.since : undefined, now);
 }
 
 /** The endpoint as newest known after a reconcile. */
@@ -147,5 +158,5 @@ function isTrouble(reason: Reason): boolean {
   const { stalled, look, synced, ready } = reasons[reason];
   const drifted = ready === "True" && synced === "False";
   const waits = look === "backoff" || look === "patient" || look === "slow";
-  return stalled || waits || drifted || reason === "EndpointLost";
+  return stalled !== false || waits || drifted || reason === "EndpointLost";
 }

@@ -49,6 +49,8 @@ export interface Seen {
   fingerprint: string | undefined;
   /** Name of the connection Secret, where it stands. */
   binding: string | undefined;
+  /** Whether the reason has held for so long that it stalls, if it does so later. */
+  stalls?: boolean;
   /** Wall time, milliseconds since the epoch. */
   now: number;
 }
