@@ -1,6 +1,7 @@
 import { isRefusal } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
 import { type Failure, steadyMessage } from "../../service-client/answer.ts";
 import { pauseMessage } from "../../service-client/request-reservation.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
@@ -22,30 +23,41 @@ const progressOf = {
 
 const createUnknown = { reason: "CreateUnknown", message: noAnswer } as const;
 
+/** A deletion that waits for no longer than about this says nothing, in milliseconds: most go at once, or soon. */
+const briefWaitMs = 2000;
+
 /** A longer wait for the budget or for the end of a pause, in milliseconds, is reported. */
 const longWaitMs = 5000;
 
 /**
  * A write that does not pass the gate. What it waits for is reported once: a status that reports this write stays, or
- * Computes that wait for each other would keep writing theirs.
+ * Computes that wait for each other would keep writing theirs. Only the brake is reported after another wait, too.
  */
 export function waiting(
   wait: Wait,
   write: WriteAction,
   compute: Compute,
   reservation: ServiceAccess["reservation"],
+  wallNow: number,
 ): Outcome {
   const closed = wait === "budget" ? paused(compute, reservation) : undefined;
   if (closed !== undefined) return closed;
   const progress = progressOf[write.kind];
   const isBrief = wait === "budget" && reservation.waitMs <= longWaitMs;
   const reason = shownReason(compute);
+  const message = messageOf(wait, write, compute.spec.projectID);
   // A project that is reported busy is so until a write is accepted.
   const isReported = reason === progress || (wait === "project" && reason === "ProjectBusy");
-  if (isBrief || isReported) return unchanged(compute, { requeue: { kind: "enqueued" } });
-  const message = messageOf(wait, write, compute.spec.projectID);
+  const isNews = wait === "brake" && conditionOf(compute.status, "Ready")?.message !== message;
+  if (isBrief || (isReported && !isNews)) return unchanged(compute, { requeue: { kind: "enqueued" } });
+  if (isDeletedJustNow(compute, wallNow)) return unchanged(compute, { requeue: after(briefWaitMs) });
   const events: EventInput[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
   return shown(compute, progress, message, { requeue: { kind: "enqueued" }, events });
+}
+
+function isDeletedJustNow({ metadata: { deletionTimestamp } }: Compute, wallNow: number): boolean {
+  // Times of the API server have whole seconds, and its clock may be another.
+  return deletionTimestamp !== undefined && Math.abs(wallNow - Date.parse(deletionTimestamp)) < briefWaitMs + 1000;
 }
 
 /** The service asked for a long pause. */
@@ -57,7 +69,10 @@ export function paused(compute: Compute, { closedForMs }: ServiceAccess["reserva
 
 function messageOf(wait: Wait, write: WriteAction, projectID: string): string {
   if (wait === "budget") return messages.forBudget;
-  if (write.kind === "delete") return messages.toDelete(write.endpointID);
+  if (write.kind === "delete")
+    return wait === "brake"
+      ? messages.toDelete.brake(write.endpointID)
+      : messages.toDelete.project(projectID, write.endpointID);
   return messages.forProject(projectID, write.kind === "sign" ? "patch" : write.kind);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
-import { after, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
+import { after, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import type { Action, WriteAction } from "../../../../src/operator/compute/plan/action.ts";
 import { compute, endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
@@ -62,6 +62,11 @@ describe("a write that waits", () => {
   test.each<[string, Action, string]>([
     ["patch", patch, "Waiting: another operation runs in project shiny-wind-028834. The change follows."],
     ["restart", restart, "Waiting: another operation runs in project shiny-wind-028834. The restart follows."],
+    [
+      "deletion",
+      remove,
+      "Waiting: another operation or deletion runs in project shiny-wind-028834. The deletion follows: ep-one.",
+    ],
   ])("says for its project what follows: a %s", async (_, action, message) => {
     expect((await waiting("project").send(action)).condition).toMatchObject({ message });
   });
@@ -77,9 +82,39 @@ describe("a write that waits", () => {
   test("for the brake is an event too", async () => {
     const { send } = waiting("brake");
     expect(await send(remove)).toMatchObject({
-      condition: { reason: "Deleting" },
+      condition: { reason: "Deleting", message: expect.stringMatching(/^Waiting: --max-deletes-per-minute/) },
       requeue: { kind: "enqueued" },
       events: [{ type: "Warning", reason: "Deleting" }],
+    });
+  });
+
+  test("for the brake says so after it waited for its project, once, and for its project nothing after the brake", async () => {
+    const reported = ({ condition }: Outcome) => {
+      if (condition.kind !== "shown") throw new Error("nothing is reported");
+      const { reason, message } = condition;
+      const ready = { type: "Ready", status: "False", reason, message, lastTransitionTime: "2026-01-01T00:00:00Z" };
+      return compute({ linked: "ep-one", status: { conditions: [ready] } });
+    };
+    const behindProject = reported(await waiting("project").send(remove));
+    const behindBrake = reported(await waiting("brake").send(remove, behindProject));
+    expect((await waiting("brake").send(remove, behindBrake)).condition).toEqual({ kind: "unchanged" });
+    expect((await waiting("project").send(remove, behindBrake)).condition).toEqual({ kind: "unchanged" });
+  });
+
+  test.each(["brake", "project"] as const)("for its %s says nothing in the first two seconds", async (wait) => {
+    const { acting, send } = waiting(wait);
+    const deletionTimestamp = new Date(acting.cluster.clock.now()).toISOString();
+    const self = compute({ linked: "ep-one" });
+    const going = { ...self, metadata: { ...self.metadata, deletionTimestamp } };
+    expect(await send(remove, going)).toMatchObject({
+      condition: { kind: "unchanged" },
+      requeue: { ms: 2000 },
+      events: [],
+    });
+    await acting.cluster.clock.advance(3000);
+    expect(await send(remove, going)).toMatchObject({
+      condition: { reason: "Deleting" },
+      requeue: { kind: "enqueued" },
     });
   });
 
