@@ -94,13 +94,16 @@ export class Gate {
   }
 
   #leave(session: Session): void {
-    if (!this.#sessions.close(session) || this.#closed) return;
+    if (!this.#sessions.close(session, this.#service.context.clock.now()) || this.#closed) return;
     this.#service.change((context, at) => {
       const endpoint = context.store.endpoints.byId(session.endpointId);
       if (!endpoint) return;
       meter(context, endpoint, at);
-      endpoint.lastActive = at;
-      endpoint.suspendDue = suspendDue(context, endpoint, at);
+      // Clients that a suspension sends away have not been active then.
+      if (endpoint.currentState === "active" && endpoint.pendingState !== "idle") {
+        endpoint.lastActive = at;
+        endpoint.suspendDue = suspendDue(context, endpoint, at);
+      }
       context.store.endpoints.update(endpoint);
     });
   }

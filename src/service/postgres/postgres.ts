@@ -4,6 +4,7 @@ import type { ServiceClock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { refusals } from "../refusal.ts";
 import type { Store } from "../store/store.ts";
+import { ActivityWatch } from "./activity.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branch-copies.ts";
 import { PostgresCatalog } from "./catalog.ts";
@@ -72,6 +73,7 @@ export class Postgres {
   #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
   #runner: OperationRunner | undefined;
+  #activity: ActivityWatch | undefined;
 
   /** Listens, but lets nobody in before `begin`. Rejects with `PostgresUnusable`. */
   static async open(settings: PostgresSettings, ports: PostgresPorts): Promise<Postgres> {
@@ -171,7 +173,15 @@ export class Postgres {
     this.#poolers = poolers;
     const verifiers = new Verifiers({ sockets, password: this.#password });
     this.#gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
+    this.#activity = new ActivityWatch(service, {
+      sessions: this.#sessions,
+      ask: async (endpointId, sql) => {
+        const running = fleet.serverOf(endpointId);
+        return running && verifiers.ask(running, sql);
+      },
+    });
     this.#runner.begin();
+    this.#activity.begin();
   }
 
   async #findPoolers(sockets: Sockets): Promise<Poolers | undefined> {
@@ -187,6 +197,7 @@ export class Postgres {
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
   async close(): Promise<void> {
     this.#runner?.close();
+    this.#activity?.close();
     this.#gate?.close();
     await this.#fleet?.close();
     await this.#poolers?.idle();

@@ -7,6 +7,7 @@ export interface Session {
 /** The clients at all computes. One counts until its server process has ended, also after the client has left. */
 export class Sessions {
   readonly #open = new Map<string, Set<Session>>();
+  readonly #lastLeft = new Map<string, number>();
 
   open(session: Session): void {
     const { endpointId } = session;
@@ -14,11 +15,24 @@ export class Sessions {
   }
 
   /** Answers whether it was the last of its compute. */
-  close(session: Session): boolean {
+  close(session: Session, at: number): boolean {
     const here = this.#open.get(session.endpointId);
-    if (!here?.delete(session) || here.size > 0) return false;
+    if (!here?.delete(session)) return false;
+    this.#lastLeft.set(session.endpointId, at);
+    if (here.size > 0) return false;
     this.#open.delete(session.endpointId);
+    this.#lastLeft.delete(session.endpointId);
     return true;
+  }
+
+  /** When a client last left a compute that has others, in milliseconds since the epoch; 0 if none did. */
+  lastLeft(endpointId: string): number {
+    return this.#lastLeft.get(endpointId) ?? 0;
+  }
+
+  /** The computes that have clients. */
+  endpoints(): string[] {
+    return [...this.#open.keys()];
   }
 
   count(endpointId: string, pooled: boolean): number {

@@ -3,12 +3,12 @@ import type { Running } from "./fleet-ports.ts";
 import { parseVerifier, type ScramVerifier, unfitVerifier } from "./scram.ts";
 import type { PostgresServer } from "./server.ts";
 import type { Sockets } from "./sockets.ts";
-import { SqlClient } from "./sql-client.ts";
+import { SqlClient, type TextRow } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
 
 /**
- * What the servers know of their roles' passwords: also of those set with SQL, so it is asked for each login. One
- * session of each server serves all its logins; it takes one of the places that Postgres reserves for superusers.
+ * What the servers know: of their roles' passwords, also of those set with SQL, so it is asked for each login. One
+ * session of each server serves all questions; it takes one of the places that Postgres reserves for superusers.
  */
 export class Verifiers {
   readonly #ports: { sockets: Sockets; password: string };
@@ -29,6 +29,14 @@ export class Verifiers {
         [role],
       );
       return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.password, role);
+    });
+  }
+
+  /** The rows of a query, which must not change anything. Rejects with `ServerFailed`. */
+  ask({ endpoint, server, config }: Running, sql: string): Promise<readonly TextRow[]> {
+    return this.#turns.take(endpoint.id, async () => {
+      const session = this.#sessions.get(server) ?? (await this.#open(server, config.port));
+      return session.query(sql);
     });
   }
 
