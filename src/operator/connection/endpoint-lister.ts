@@ -89,12 +89,11 @@ export class EndpointLister {
       times: options.times ?? new OperationTimes(),
       onPolled: (endpointIDs) => this.#polled(endpointIDs),
     });
-    const { window = new WriteWindow(clock), showsNames = () => true } = options;
+    const { window = new WriteWindow(clock), showsNames = () => true, mayStart } = options;
     const { followed: operations } = this.operations;
-    this.writeLimiter = new ProjectWriteLimiter({ clock, window, showsNames, enqueue, operations });
+    this.writeLimiter = new ProjectWriteLimiter({ clock, window, showsNames, enqueue, mayStart, operations });
   }
 
-  /** For the requests of a reconcile. */
   get client(): ServiceClient {
     return this.#options.reconcileClient ?? this.#options.client;
   }
@@ -127,7 +126,13 @@ export class EndpointLister {
 
   /** What a reconcile of this Compute may send; the Compute is enqueued when its turn comes. */
   reservation(uid: string, namespace: string): RequestReservation {
-    return this.client.reservation(uid, () => this.enqueue(uid), namespace);
+    const { mayStart } = this.#options;
+    return this.client.reservation(
+      uid,
+      () => this.enqueue(uid),
+      namespace,
+      () => mayStart?.(uid) !== false,
+    );
   }
 
   enqueue(uid: string): void {

@@ -19,6 +19,8 @@ export interface EndpointListerOptions {
   refreshes?: Pick<RefreshInterval, "due" | "begun" | "leave" | "inForceMs">;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
+  /** Whether a Compute that is enqueued now gets a worker soon; others are not called. */
+  mayStart?: ((uid: string) => boolean) | undefined;
   signal: AbortSignal;
   /** How long operations take; shared by the projects of a service. */
   times?: OperationTimes;

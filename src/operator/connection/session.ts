@@ -28,6 +28,8 @@ export interface SessionOptions {
   beforeWrite: () => void;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
+  /** Whether a Compute that is enqueued now gets a worker soon. */
+  mayStart?: (uid: string) => boolean;
   /** Something changed that the connections of this session report in their status. */
   onChange: () => void;
   signal: AbortSignal;
@@ -140,7 +142,7 @@ export class Session {
   project(projectID: string): EndpointLister {
     const known = this.#listers.get(projectID);
     if (known !== undefined) return known;
-    const { account, windows, clock, enqueue, onListed, onOperationEnded } = this.#options;
+    const { account, windows, clock, enqueue, mayStart, onListed, onOperationEnded } = this.#options;
     const lister = new EndpointLister({
       client: this.#background,
       reconcileClient: this.client,
@@ -152,6 +154,7 @@ export class Session {
       window: windows.of(account.baseURL, projectID),
       showsNames: () => this.showsNames,
       enqueue,
+      mayStart,
       signal: this.signal,
       onListed: (id, listing) => {
         this.probe.listed();

@@ -152,6 +152,7 @@ export class Manager {
       beforeWrite: options.beforeWrite,
       signal: this.#stop.signal,
       enqueue: (uids) => this.#enqueue("compute", uids),
+      mayStart: (uid) => this.#queues.compute.queue.mayStart(uid),
       enqueueConnections: (uids) => this.#enqueue("connection", uids),
       observe: ({ method, route, code, seconds }) => {
         metrics.serviceRequests.add({ method, route, code });

@@ -58,10 +58,11 @@ export class Rotation<V> {
     return this.#tenantOf.delete(key);
   }
 
-  /** Removes and returns the next. */
-  next(): { key: unknown; value: V } | undefined {
+  /** Removes and returns the next; tenants whose first may not go are left out. */
+  next(mayGo: (value: V) => boolean = () => true): { key: unknown; value: V } | undefined {
     for (const [name, tenant] of this.#tenants) {
       for (const [key, { value, ticket }] of tenant.waiting) {
+        if (!mayGo(value)) break;
         tenant.served = ticket + 1;
         this.delete(key);
         // It waits for the other tenants now.

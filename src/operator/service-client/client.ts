@@ -56,9 +56,9 @@ export class ServiceClient {
     return accountFingerprint(this.#options.account);
   }
 
-  /** What `who` may send; `ready` is called when it is their turn, if they had to wait. */
-  reservation(who: unknown, ready: () => void, tenant = ""): RequestReservation {
-    return new RequestReservation(this.#options.budget, who, ready, tenant);
+  /** What `who` may send; `ready` is called when it is their turn, if they had to wait and `mayCome` then. */
+  reservation(who: unknown, ready: () => void, tenant = "", mayCome?: () => boolean): RequestReservation {
+    return new RequestReservation(this.#options.budget, who, ready, tenant, mayCome);
   }
 
   /** `who` no longer wants to send anything. */
