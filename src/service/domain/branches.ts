@@ -1,4 +1,5 @@
 import { timestamp } from "../clock.ts";
+import { refuseWhileLocked } from "../computes/lock.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
@@ -17,7 +18,7 @@ export function createBranch(
   wanted: NewBranchBody,
   at: number,
 ): CreatedBranch {
-  const { branches, operations } = context.store;
+  const { branches } = context.store;
   const { name, parent_id, parent_lsn, parent_timestamp, init_source = "parent-data" } = wanted.branch ?? {};
   const source = required(
     "parent branch",
@@ -35,7 +36,7 @@ export function createBranch(
   refuseExpiry({ isDefault: false, isProtected }, expiresAt, at);
   const endpoints = wanted.endpoints ?? [];
   if (endpoints.filter(({ type }) => type === "read_write").length > 1) throw refusals.secondPrimary();
-  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  refuseWhileLocked(context, project.id);
   const details = {
     init_source,
     annotations: wanted.annotation_value ?? {},

@@ -1,6 +1,5 @@
 import { timestamp } from "../clock.ts";
-import { schedule } from "../computes/chain.ts";
-import { meter } from "../computes/meter.ts";
+import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
@@ -48,7 +47,7 @@ export function restoreBranch(
   };
   const parentId = source.id === branch.id ? backup?.branch.id : source.id;
   branches.update({ ...branch, parentId, details }, at);
-  const restarts = restarted(context, branch, at);
+  const restarts = restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
   return {
     branch: stored(context, branch),
     operations: [...(backup?.operations ?? []), ...(restarts.length > 0 ? restarts : replaced(context, branch, at))],
@@ -100,17 +99,4 @@ function keep(context: ServiceContext, project: Project, branch: Branch, name: s
   const made = insertBranch(context, project, kept, [], at);
   context.catalog.copy(branch.id, made.branch.id, at);
   return made;
-}
-
-/** Restarts the running computes of a branch. */
-function restarted(context: ServiceContext, branch: Branch, at: number): StoredOperation[] {
-  return context.store.endpoints
-    .ofBranch(branch.id)
-    .filter(({ currentState }) => currentState === "active")
-    .flatMap((endpoint) => {
-      meter(context, endpoint, at);
-      if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
-      endpoint.updatedAt = at;
-      return schedule(context, { endpoint, at, pendingState: "active" }, [{ action: "apply_config", effect: "start" }]);
-    });
 }

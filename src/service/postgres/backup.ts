@@ -1,5 +1,6 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { superuser } from "./config.ts";
 import { copyTree, sync } from "./copy-tree.ts";
 import { ServerFailed } from "./failure.ts";
 import { writePrivate } from "./private-file.ts";
@@ -20,9 +21,9 @@ export interface CopyMeans {
   slots: Slots;
 }
 
-/** Copies the data of a server that does not run. */
+/** Copies the data of a server that does not run. A replication slot belongs to the original alone. */
 export async function copyStopped(from: string, to: string, means: CopyMeans): Promise<void> {
-  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) });
+  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || path.startsWith("pg_replslot/") });
 }
 
 /** Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. */
@@ -102,4 +103,11 @@ export async function makeStandby(data: string, origin: string, owner: ProcessUs
     await writePrivate(file, text, owner);
     await sync(file);
   }
+}
+
+/** Writes the file from which standbys take the password of our own role; answers its path. */
+export async function standbyPassword(root: string, password: string, owner: ProcessUser | undefined): Promise<string> {
+  const file = join(root, "standby.pgpass");
+  await writePrivate(file, `*:*:*:${superuser}:${password}\n`, owner);
+  return file;
 }

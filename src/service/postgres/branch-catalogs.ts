@@ -1,6 +1,6 @@
 import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
-import { BranchCatalog, syncCatalog } from "./catalog-sync.ts";
+import { BranchCatalog, currentRights, syncCatalog } from "./catalog-sync.ts";
 import type { SqlClient } from "./sql-client.ts";
 
 export interface CatalogPorts {
@@ -42,6 +42,7 @@ export class BranchCatalogs {
   #wanted(branchId: string): BranchCatalog {
     const { catalogs } = this.#ports.store;
     return {
+      rights: currentRights,
       roles: catalogs.roles(branchId).map(({ name, login, passwordSource }) => ({ name, login, passwordSource })),
       databases: catalogs.databases(branchId).map(({ id, name, ownerName }) => ({ id, name, ownerName })),
     };

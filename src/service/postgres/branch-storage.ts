@@ -191,8 +191,8 @@ const userTables = `SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespac
 
 /** What a copy brings along. Its databases have other ids in the store. */
 function inherited(catalog: string): BranchCatalog {
-  const { roles, databases } = BranchCatalog.parse(JSON.parse(catalog));
-  return { roles, databases: databases.map((database) => ({ ...database, id: 0 })) };
+  const parsed = BranchCatalog.parse(JSON.parse(catalog));
+  return { ...parsed, databases: parsed.databases.map((database) => ({ ...database, id: 0 })) };
 }
 
 function isFullDisk(error: unknown): boolean {

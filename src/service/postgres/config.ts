@@ -35,12 +35,15 @@ export interface ServerConfig {
   temporaryDiskKiB: number | undefined;
   /** From the compute; of the allowed ones. */
   settings: Readonly<Record<string, string>>;
-  /** Of a standby: how it reaches its primary. */
-  primary: { port: number; password: string } | undefined;
+  /** Whether clients may replicate logically. */
+  logical: boolean;
+  /** Of a standby: how it reaches its primary. The password lies in a file, as clients may see settings. */
+  primary: { port: number; passwordFile: string } | undefined;
 }
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
-export function configText({ limits, port, sockets, temporaryDiskKiB, settings, primary }: ServerConfig): string {
+export function configText(config: ServerConfig): string {
+  const { limits, port, sockets, temporaryDiskKiB, settings, logical, primary } = config;
   const fixed: Readonly<Record<string, string>> = {
     listen_addresses: "",
     port: String(port),
@@ -52,9 +55,12 @@ export function configText({ limits, port, sockets, temporaryDiskKiB, settings, 
     max_worker_processes: String(limits.maxWorkerProcesses),
     shared_buffers: `${sharedBuffersMB(limits)}MB`,
     huge_pages: "off",
-    wal_level: "replica",
+    wal_level: logical ? "logical" : "replica",
     max_wal_senders: "10",
+    max_replication_slots: "10",
     wal_keep_size: "32MB",
+    // A slot that nobody reads is given up before the log fills the disk.
+    max_slot_wal_keep_size: "1GB",
     hot_standby: "on",
     wal_retrieve_retry_interval: "500ms",
     temp_file_limit: temporaryDiskKiB === undefined ? "-1" : `${temporaryDiskKiB}kB`,
@@ -71,8 +77,9 @@ export function configText({ limits, port, sockets, temporaryDiskKiB, settings, 
   return `${lines.join("\n")}\n`;
 }
 
-function conninfo(sockets: string, { port, password }: { port: number; password: string }): string {
-  return `host=${sockets} port=${port} user=${superuser} password=${password} application_name=standby connect_timeout=5`;
+function conninfo(sockets: string, { port, passwordFile }: { port: number; passwordFile: string }): string {
+  const file = passwordFile.replaceAll(/['\\]/g, "\\$&");
+  return `host=${sockets} port=${port} user=${superuser} passfile='${file}' application_name=standby connect_timeout=5`;
 }
 
 /** Who may connect: only through the socket, and only with a password. */

@@ -1,7 +1,8 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { replicatesLogically } from "../projects/replication.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
+import { checkpointOf, makeStandby, originOf, segmentsOf, standbyPassword } from "./backup.ts";
 import { BranchCatalogs } from "./branch-catalogs.ts";
 import { BranchStorage, type OwnServer } from "./branch-storage.ts";
 import { type Limits, largerOf, limitsOf, type ServerConfig, superuser } from "./config.ts";
@@ -161,7 +162,8 @@ export class Fleet {
       await rename(making, data);
     }
     const limits = largerOf(limitsOf({ min: endpoint.minCu, max: endpoint.maxCu }), branch);
-    const primary = { port: this.#ports.sockets.number(`branch ${endpoint.branchId}`), password };
+    const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
+    const primary = { port, passwordFile: await standbyPassword(home.root, password, home.user) };
     await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, limits, primary));
   }
 
@@ -245,6 +247,8 @@ export class Fleet {
       sockets,
       temporaryDiskKiB: undefined,
       settings: {},
+      // Data with logical slots starts only so.
+      logical: true,
       primary: undefined,
     });
     return { connect: (database) => this.#connect(port, database), stop: () => server.stop() };
@@ -253,6 +257,7 @@ export class Fleet {
   #configOf(endpoint: StoredEndpoint, limits: Limits, primary: ServerConfig["primary"]): ServerConfig {
     const key = primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`;
     const sockets = this.#ports.sockets.directory;
+    const project = this.#ports.store.projects.get(endpoint.projectId);
     const temporaryDisk = temporaryDiskKiB(
       { min: endpoint.minCu, max: endpoint.maxCu },
       this.#ports.temporaryDiskScale,
@@ -263,6 +268,7 @@ export class Fleet {
       port: this.#ports.sockets.number(key),
       sockets,
       settings: endpoint.settings.pg_settings ?? {},
+      logical: project !== undefined && replicatesLogically(project),
       primary,
     };
   }

@@ -3,7 +3,7 @@ import { maxPooledConnections } from "../../api/compute-units.ts";
 import type { ServiceClock } from "../clock.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Home } from "./home.ts";
-import { Pooler } from "./pooler.ts";
+import { Pooler, type PoolerProgram } from "./pooler.ts";
 import type { Processes } from "./processes.ts";
 import type { PostgresServer } from "./server.ts";
 import type { Sockets } from "./sockets.ts";
@@ -16,8 +16,7 @@ export interface PoolersPorts {
   sockets: Sockets;
   /** Of our own role. */
   password: string;
-  /** The path of PgBouncer. */
-  pgbouncer: string;
+  program: PoolerProgram;
 }
 
 /** The poolers of computes: each starts with the first client of the pooled host, and ends with its server. */
@@ -55,12 +54,12 @@ export class Poolers {
   }
 
   #start(endpointId: string, config: ServerConfig): Promise<Pooler> {
-    const { home, sockets, password, pgbouncer, processes, clock } = this.#ports;
+    const { home, sockets, password, program, processes, clock } = this.#ports;
     const number = sockets.number(`pooler ${endpointId}`);
     return Pooler.start(
       { processes, clock, user: home.user },
       {
-        pgbouncer,
+        program,
         files: join(home.root, "poolers", endpointId),
         logFile: home.log(`${endpointId}-pooler`),
         sockets: sockets.directory,

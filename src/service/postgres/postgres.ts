@@ -186,12 +186,15 @@ export class Postgres {
 
   async #findPoolers(sockets: Sockets): Promise<Poolers | undefined> {
     const { processes, clock, env, stderr } = this.#ports;
-    const pgbouncer = await findPooler(env.PATH ?? "");
-    if (pgbouncer === undefined) {
+    const program = await findPooler(env.PATH ?? "", processes);
+    if (program === undefined) {
       stderr("pgbouncer is not on the path: clients of pooled hosts reach their servers directly.");
       return undefined;
     }
-    return new Poolers({ processes, clock, home: this.#home, sockets, password: this.#password, pgbouncer });
+    if (!program.preparesStatements) {
+      stderr(`${program.path} is older than 1.21: clients of pooled hosts cannot use prepared statements.`);
+    }
+    return new Poolers({ processes, clock, home: this.#home, sockets, password: this.#password, program });
   }
 
   /** Lets nobody in any more, stops every server, and removes what is temporary. */

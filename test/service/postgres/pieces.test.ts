@@ -61,7 +61,15 @@ describe("the settings of a compute", () => {
   it("cannot undo what the service sets, nor add a line", () => {
     const settings = { work_mem: "1MB'\nfsync = 'off", search_path: "a\\b" };
     const limits = limitsOf({ min: 1, max: 1 });
-    const text = configText({ limits, port: 5, sockets: "/s", temporaryDiskKiB: 64, settings, primary: undefined });
+    const text = configText({
+      limits,
+      port: 5,
+      sockets: "/s",
+      temporaryDiskKiB: 64,
+      settings,
+      logical: false,
+      primary: undefined,
+    });
     expect(text.split("\n").slice(0, 2)).toEqual(["work_mem = '1MB''\\nfsync = ''off'", "search_path = 'a\\\\b'"]);
     expect(text).toContain("listen_addresses = ''\n");
     expect(text).toContain("temp_file_limit = '64kB'\n");

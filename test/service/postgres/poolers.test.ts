@@ -70,10 +70,19 @@ beforeEach(async () => {
   };
   const sockets = new Sockets(home.sockets);
   const processes = { ...system, guard };
-  poolers = new Poolers({ processes, clock: realClock, home, sockets, password: "secret", pgbouncer: "pgbouncer" });
+  const program = { path: "pgbouncer", preparesStatements: false };
+  poolers = new Poolers({ processes, clock: realClock, home, sockets, password: "secret", program });
   const limits = limitsOf({ min: 0.25, max: 1 });
   const port = sockets.number("branch br-main");
-  config = { limits, port, sockets: home.sockets, temporaryDiskKiB: undefined, settings: {}, primary: undefined };
+  config = {
+    limits,
+    port,
+    sockets: home.sockets,
+    temporaryDiskKiB: undefined,
+    settings: {},
+    logical: false,
+    primary: undefined,
+  };
 });
 afterEach(async () => {
   for (const pooler of started) pooler.end();
