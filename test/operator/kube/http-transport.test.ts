@@ -1,4 +1,3 @@
-import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClusterError, ClusterUnreachable, isGone } from "../../../src/operator/kube/errors.ts";
 import { HttpTransport, type HttpTransportOptions } from "../../../src/operator/kube/http-transport.ts";
@@ -78,20 +77,6 @@ describe("a request", () => {
       "user-agent": "compute-operator/test",
     });
     expect(server.requests[1]).toMatchObject({ method: "GET", url: "/api/v1/secrets?limit=5", body: "" });
-  });
-
-  test("leaves nothing at the signal of its caller, which lives as long as the process", async () => {
-    const { signal } = new AbortController();
-    await get({ signal });
-    server.behaviour = (_, response) => json(response, 500, statusBody(500, "InternalError"));
-    await get({ signal });
-    server.behaviour = (_, response) => response.destroy();
-    await failureOf(get({ signal }));
-    server.behaviour = () => {};
-    await failureOf(get({ signal, timeoutMs: 20 }));
-    server.behaviour = (_, response) => response.writeHead(200).end(added);
-    expect((await watch({ signal })).lines).toHaveLength(1);
-    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   test("three hundred at once share as many connections as there are workers", async () => {
