@@ -46,7 +46,8 @@ test.each<[string, Behaviour]>([
   const { signal } = new AbortController();
   server.behaviour = behaviour;
   const lines = transport.watch({ path, query: { watch: "true" } }, { signal, idleTimeoutMs: 30_000 });
-  await Array.fromAsync(lines).catch(() => {});
+  const end = async (): Promise<void> => ((await lines.next()).done === true ? undefined : end());
+  await end().catch(() => {});
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
