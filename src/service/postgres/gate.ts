@@ -47,10 +47,10 @@ export class Gate {
     this.#closed = true;
   }
 
-  /** Rejects with `Rejection`. The client counts from now until `leave` is called. */
+  /** Rejects with `Rejection`. The compute stays awake for the client from now until `leave` is called. */
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
-    const session: Session = { ...target };
+    const session: Session = { ...target, counts: false };
     this.#enter(session);
     try {
       for (let tries = 0; tries < mostTries; tries += 1) {
@@ -67,20 +67,31 @@ export class Gate {
 
   #enter(session: Session): void {
     const { store, clock } = this.#service.context;
-    const { endpointId, pooled } = session;
+    const { endpointId } = session;
     const endpoint = store.endpoints.byId(endpointId);
     if (!endpoint) throw unknown(endpointId);
     if (endpoint.disabled) throw disabled(endpointId);
-    const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
-    if (this.#sessions.count(endpointId, pooled) >= limit) {
-      throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
-    }
     const fresh = endpoint.lastActive !== undefined && clock.now() - endpoint.lastActive < activityMs;
     const settled = endpoint.currentState === "active" && endpoint.pendingState === undefined;
     if (!settled || !fresh || endpoint.suspendDue !== undefined) {
       this.#service.change((context, at) => this.#wake(context, session, at));
     }
     this.#sessions.open(session);
+  }
+
+  /**
+   * Gives a client that has logged in one of the compute's connections: a stranger must not be able to take them all.
+   * Throws `Rejection` where none is left.
+   */
+  #count(session: Session): void {
+    const { endpointId, pooled } = session;
+    const endpoint = this.#service.context.store.endpoints.byId(endpointId);
+    if (!endpoint) throw unknown(endpointId);
+    const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
+    if (this.#sessions.count(endpointId, pooled) >= limit) {
+      throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
+    }
+    session.counts = true;
   }
 
   #wake(context: ServiceContext, { endpointId }: Session, at: number): void {
@@ -117,6 +128,7 @@ export class Gate {
         ? await poolers.socketBefore(endpointId, running).catch(asRejection)
         : sockets.path(running.config.port),
       verifierOf: (role) => verifiers.of(running, role).catch(asRejection),
+      enter: () => this.#count(session),
       leave: () => this.#leave(session),
     };
   }

@@ -2,9 +2,11 @@
 export interface Session {
   endpointId: string;
   pooled: boolean;
+  /** Whether it takes one of the compute's connections: it has logged in. */
+  counts: boolean;
 }
 
-/** The clients at all computes. One counts until its server process has ended, also after the client has left. */
+/** The clients at all computes. One is here until its server process has ended, also after the client has left. */
 export class Sessions {
   readonly #open = new Map<string, Set<Session>>();
   readonly #lastLeft = new Map<string, number>();
@@ -35,8 +37,10 @@ export class Sessions {
     return [...this.#open.keys()];
   }
 
+  /** How many have logged in. */
   count(endpointId: string, pooled: boolean): number {
-    return [...(this.#open.get(endpointId) ?? [])].filter((session) => session.pooled === pooled).length;
+    const here = [...(this.#open.get(endpointId) ?? [])];
+    return here.filter((session) => session.counts && session.pooled === pooled).length;
   }
 
   any(endpointId: string): boolean {

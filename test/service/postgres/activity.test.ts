@@ -54,7 +54,7 @@ beforeEach(async () => {
       },
     },
   );
-  session = { endpointId: primary, pooled: false };
+  session = { endpointId: primary, pooled: false, counts: true };
   sessions.open(session);
   watch.begin();
   connected();
@@ -102,7 +102,7 @@ describe("a compute with clients", () => {
 
   it("stays awake for the inactivity time after the last one that did something has left", async () => {
     await clock.advance(4 * minute);
-    const other = { endpointId: primary, pooled: false };
+    const other = { endpointId: primary, pooled: false, counts: true };
     sessions.open(other);
     sessions.close(other, clock.now());
     await clock.advance(4 * minute);
