@@ -40,7 +40,7 @@ export interface SessionOptions {
   orphansAmong?: OrphansAmong | undefined;
   onListed?: (projectID: string, listing: Listing, baseURL: string) => void;
   /** No Compute uses the project any more. */
-  onUnused?: (projectID: string) => void;
+  onUnused?: (projectID: string, baseURL: string) => void;
   onOperationEnded?: (operation: Operation, baseURL: string) => void;
 }
 
@@ -86,8 +86,14 @@ export class Session {
       budget: this.budget,
       clock,
       beforeWrite,
-      onFailure: (failure: Failure) => this.probe.failed(failure),
-      onAccepted: () => this.probe.accepted(),
+      onFailure: (failure: Failure) => {
+        if (failure.kind !== "rateLimited" && failure.kind !== "superseded") this.pause.answered();
+        return this.probe.failed(failure);
+      },
+      onAccepted: () => {
+        this.pause.answered();
+        this.probe.accepted();
+      },
       onNameShown: () => options.namesShownBy.add(account.baseURL),
       observe,
     };
@@ -200,6 +206,6 @@ export class Session {
     this.orphans?.forget(projectID);
     if (this.#listers.get(projectID) === lister) this.#listers.delete(projectID);
     if (this.#listers.size === 0) this.refreshes.reset();
-    this.#options.onUnused?.(projectID);
+    this.#options.onUnused?.(projectID, this.#options.account.baseURL);
   }
 }

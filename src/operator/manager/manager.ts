@@ -165,7 +165,7 @@ export class Manager {
         all: () => informers.computes.list(),
       }),
       onListed: (project, listing, baseURL) => usage.listed(project, listing, baseURL),
-      onUnused: (project) => usage.forget(project),
+      onUnused: (project, baseURL) => usage.forget(project, baseURL),
       onOperationEnded: ({ action, status, project_id = "", endpoint_id = "" }, baseURL) => {
         const namespace = namespaceOf(baseURL, project_id, endpoint_id);
         metrics.operations.add({ namespace, action, outcome: operationOutcome(status) });
