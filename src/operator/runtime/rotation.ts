@@ -73,6 +73,23 @@ export class Rotation<V> {
     return undefined;
   }
 
+  /** How many tenants wait. */
+  get tenants(): number {
+    return this.#tenants.size;
+  }
+
+  /** How many keys of a tenant wait. */
+  sizeOf(tenant: string): number {
+    return this.#tenants.get(tenant)?.waiting.size ?? 0;
+  }
+
+  /** The key that has waited longest of the tenant with the most. Takes time for each tenant: for rare cases. */
+  oldestOfMost(): unknown {
+    let most: Tenant<V> | undefined;
+    for (const tenant of this.#tenants.values()) if (tenant.waiting.size > (most?.waiting.size ?? 0)) most = tenant;
+    return most?.waiting.keys().next().value;
+  }
+
   /** About how many are served before the key, including those who left in between. */
   before(key: unknown): number {
     const { waiting, served = 0 } = this.#tenants.get(this.#tenantOf.get(key) ?? "") ?? {};
