@@ -10,14 +10,16 @@ import { type Limits, limitsOf } from "./config.ts";
 import { copySlots, sync } from "./copy-tree.ts";
 import { messageOf, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
+import { keepSchemaOnly } from "./schema-only.ts";
 import { Slots } from "./slots.ts";
-import { identifier, type SqlClient } from "./sql-client.ts";
+import type { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
 
 /** A server that runs on some data only for us. */
 export interface OwnServer {
-  connect(database: string): Promise<SqlClient>;
+  /** Logs in as superuser, or as the role that is named. */
+  connect(database: string, login?: { user: string; password: string }): Promise<SqlClient>;
   stop(): Promise<void>;
 }
 
@@ -78,7 +80,7 @@ export class BranchStorage {
     try {
       if (source === undefined) await this.#copyStopped(edition.template, making);
       else from = await turns.take(source, () => this.#copyOf(source, making, edition));
-      if (branch.details.init_source === "schema-only") await this.#emptyTables(making, edition);
+      if (branch.details.init_source === "schema-only") await this.#keepSchemaOnly(making, edition);
       const directory = home.branch(branch.id, generation);
       this.#fresh.add(directory);
       await rename(making, directory);
@@ -166,28 +168,15 @@ export class BranchStorage {
     throw new ServerFailed(`the disk lacks room for a copy of ${Math.ceil(needed / 1024 ** 2)} MiB: free some`);
   }
 
-  /** Leaves every table without rows. */
-  async #emptyTables(data: string, edition: Edition): Promise<void> {
+  async #keepSchemaOnly(data: string, edition: Edition): Promise<void> {
     const server = await this.#ports.serve(data, edition);
     try {
-      const first = await server.connect("postgres");
-      const databases = await first.query("SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate");
-      first.close();
-      for (const [database] of databases) {
-        const client = await server.connect(database ?? "");
-        const tables = await client.query(userTables);
-        const names = tables.map(([schema, table]) => `${identifier(schema ?? "")}.${identifier(table ?? "")}`);
-        if (names.length > 0) await client.query(`TRUNCATE ${names.join(", ")} RESTART IDENTITY`);
-        client.close();
-      }
+      await keepSchemaOnly(server);
     } finally {
       await server.stop();
     }
   }
 }
-
-const userTables = `SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')`;
 
 /** What a copy brings along. Its databases have other ids in the store. */
 function inherited(catalog: string): BranchCatalog {

@@ -121,8 +121,11 @@ async function putDatabases(
   for (const { name, ownerName } of wanted.databases) {
     const [database, owner] = [identifier(name), identifier(ownerName)];
     const exists = existing.has(name);
+    // Of template0, where no client can have a session that stands in the way.
     await client.query(
-      exists ? `ALTER DATABASE ${database} OWNER TO ${owner}` : `CREATE DATABASE ${database} OWNER ${owner}`,
+      exists
+        ? `ALTER DATABASE ${database} OWNER TO ${owner}`
+        : `CREATE DATABASE ${database} OWNER ${owner} TEMPLATE template0`,
     );
     if (!exists || outdated) await client.query(`GRANT ALL PRIVILEGES ON DATABASE ${database} TO ${privilegedRole}`);
   }
@@ -134,17 +137,22 @@ async function disconnectAll(client: Session, database: string): Promise<void> {
   );
 }
 
-/** What a role owns goes to the owner of the database that it is in. */
+/**
+ * What a role owns goes to the owner of the database that it is in, but never to our own role, as which its functions
+ * would run: what there is in a database of ours is temporary, and is dropped. A role with a database stays for that.
+ */
 async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
   const role = identifier(name);
-  const databases = await client.query(
-    "SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn AND NOT datistemplate",
-  );
+  const databases = await client.query("SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn");
+  if (databases.some(([, owner]) => owner === name)) {
+    await client.query(`ALTER ROLE ${role} NOLOGIN`);
+    return;
+  }
   for (const [database, owner] of databases) {
     const inside = await connect(database ?? "");
     try {
-      const successor = owner === name ? superuser : (owner ?? superuser);
-      await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(successor)}; DROP OWNED BY ${role}`);
+      if (owner !== superuser) await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(owner ?? "")}`);
+      await inside.query(`DROP OWNED BY ${role}`);
     } finally {
       inside.close();
     }

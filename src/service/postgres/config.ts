@@ -27,6 +27,8 @@ export function sharedBuffersMB(limits: Limits): number {
 }
 
 export interface ServerConfig {
+  /** Of Postgres. */
+  major: number;
   limits: Limits;
   /** Names the socket: nothing listens on a port. */
   port: number;

@@ -5,6 +5,7 @@ import type { ServerConfig } from "./config.ts";
 import type { Home } from "./home.ts";
 import type { Processes } from "./processes.ts";
 import type { PostgresServer } from "./server.ts";
+import type { ServiceSessions } from "./service-sessions.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Templates } from "./templates.ts";
 
@@ -15,6 +16,7 @@ export interface FleetPorts {
   home: Home;
   sockets: Sockets;
   templates: Templates;
+  sessions: ServiceSessions;
   /** Of our own role. */
   password: string;
   passwordOf: (passwordSource: string) => string;

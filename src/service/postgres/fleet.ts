@@ -5,12 +5,12 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf, standbyPassword } from "./backup.ts";
 import { BranchCatalogs } from "./branch-catalogs.ts";
 import { BranchStorage, type OwnServer } from "./branch-storage.ts";
-import { type Limits, largerOf, limitsOf, type ServerConfig, superuser } from "./config.ts";
+import { type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
-import { SqlClient } from "./sql-client.ts";
+import type { SqlClient } from "./sql-client.ts";
 import type { Edition } from "./templates.ts";
 import { temporaryDiskKiB } from "./temporary-disk.ts";
 import { Turns } from "./turns.ts";
@@ -39,7 +39,7 @@ export class Fleet {
       freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
       connectTo: (data) => {
         const running = [...this.#running.values()].find((one) => one.data === data);
-        return running && this.#connect(running.config.port, "postgres");
+        return running && ports.sessions.open(running.config, "postgres");
       },
       serve: (data, edition) => this.#serve(data, edition),
     });
@@ -85,14 +85,14 @@ export class Fleet {
       const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
       await writeConfig(before.data, config, this.#ports.home.user);
       Object.assign(before, { endpoint, config });
-      const client = await this.#connect(config.port, "postgres");
+      const client = await this.#ports.sessions.open(config, "postgres");
       try {
         await client.query("SELECT pg_reload_conf()");
       } finally {
         client.close();
       }
       if (endpoint.type === "read_write")
-        await this.#catalogs.sync(endpoint.branchId, (database) => this.#connect(config.port, database));
+        await this.#catalogs.sync(endpoint.branchId, (database) => this.#ports.sessions.open(config, database));
     });
   }
 
@@ -103,7 +103,7 @@ export class Fleet {
       const { directory } = this.storage.of(branchId);
       const running = [...this.#running.values()].find(({ data }) => data === directory);
       if (!running) return this.#serving(directory, edition, act);
-      return act((database) => this.#connect(running.config.port, database));
+      return act((database) => this.#ports.sessions.open(running.config, database));
     });
   }
 
@@ -129,10 +129,10 @@ export class Fleet {
     const outgrown = this.#standbysBelow(branchId, limits);
     this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
     for (const standby of outgrown) await this.#stop(standby.id);
-    const config = this.#configOf(endpoint, limits, undefined);
+    const config = this.#configOf(endpoint, edition, limits, undefined);
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);
     try {
-      await this.#catalogs.sync(branchId, (database) => this.#connect(config.port, database));
+      await this.#catalogs.sync(branchId, (database) => this.#ports.sessions.open(config, database));
     } catch (error) {
       await this.#stop(endpoint.id);
       throw error;
@@ -164,7 +164,7 @@ export class Fleet {
     const limits = largerOf(limitsOf({ min: endpoint.minCu, max: endpoint.maxCu }), branch);
     const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
     const primary = { port, passwordFile: await standbyPassword(home.root, password, home.user) };
-    await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, limits, primary));
+    await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, edition, limits, primary));
   }
 
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
@@ -237,13 +237,13 @@ export class Fleet {
   }
 
   async #serve(data: string, edition: Edition): Promise<OwnServer> {
-    const port = this.#ports.sockets.number(`data ${data}`);
+    const address = { port: this.#ports.sockets.number(`data ${data}`), major: edition.major };
     const limits = limitsOf({ min: 0.25, max: 0.25 });
     const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
     const sockets = this.#ports.sockets.directory;
     const server = await this.#launch(place, {
+      ...address,
       limits,
-      port,
       sockets,
       temporaryDiskKiB: undefined,
       settings: {},
@@ -251,10 +251,18 @@ export class Fleet {
       logical: true,
       primary: undefined,
     });
-    return { connect: (database) => this.#connect(port, database), stop: () => server.stop() };
+    return {
+      connect: (database, login) => this.#ports.sessions.open(address, database, login),
+      stop: () => server.stop(),
+    };
   }
 
-  #configOf(endpoint: StoredEndpoint, limits: Limits, primary: ServerConfig["primary"]): ServerConfig {
+  #configOf(
+    endpoint: StoredEndpoint,
+    { major }: Edition,
+    limits: Limits,
+    primary: ServerConfig["primary"],
+  ): ServerConfig {
     const key = primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`;
     const sockets = this.#ports.sockets.directory;
     const project = this.#ports.store.projects.get(endpoint.projectId);
@@ -263,6 +271,7 @@ export class Fleet {
       this.#ports.temporaryDiskScale,
     );
     return {
+      major,
       limits,
       temporaryDiskKiB: temporaryDisk,
       port: this.#ports.sockets.number(key),
@@ -277,14 +286,5 @@ export class Fleet {
     const project = this.#ports.store.projects.get(endpoint.projectId);
     if (!project) throw new ServerFailed(`project ${endpoint.projectId} is gone`);
     return this.#ports.templates.edition(project.pgVersion);
-  }
-
-  #connect(port: number, database: string): Promise<SqlClient> {
-    return SqlClient.connect({
-      socket: this.#ports.sockets.path(port),
-      user: superuser,
-      password: this.#ports.password,
-      database,
-    });
   }
 }

@@ -21,6 +21,7 @@ import { type Admission, Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { type DrivenService, OperationRunner } from "./runner.ts";
 import { SchemaReader } from "./schema/schema-reader.ts";
+import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { Sockets } from "./sockets.ts";
 import { serverUser, Templates } from "./templates.ts";
@@ -151,6 +152,7 @@ export class Postgres {
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets);
+    const sessions = new ServiceSessions({ sockets, password: this.#password });
     const fleet = new Fleet({
       store,
       clock,
@@ -158,6 +160,7 @@ export class Postgres {
       home: this.#home,
       sockets,
       templates: this.#templates,
+      sessions,
       password: this.#password,
       passwordOf: (passwordSource) => this.catalog.passwordOf({ passwordSource }),
       newGeneration: () => ids.uuid().slice(0, 8),
@@ -171,7 +174,7 @@ export class Postgres {
     this.#runner = new OperationRunner(service, fleet, copies, onError);
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
-    const verifiers = new Verifiers({ sockets, password: this.#password });
+    const verifiers = new Verifiers({ sessions, password: this.#password });
     this.#gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
     this.#activity = new ActivityWatch(service, {
       sessions: this.#sessions,

@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { Row } from "./row.ts";
 import { migrations } from "./schema.ts";
@@ -20,6 +21,7 @@ export class Database {
   /** `file` is a path or `:memory:`. Locks the file: two services on one file would miss each other's writes. */
   constructor(file: string) {
     try {
+      if (file !== ":memory:") keepPrivate(file);
       this.#sqlite = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
       if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
@@ -94,6 +96,12 @@ export class Database {
     this.#statements.set(sql, prepared);
     return prepared;
   }
+}
+
+/** Only its owner may read it: it holds secrets. SQLite gives the files beside it the same mode. */
+function keepPrivate(file: string): void {
+  closeSync(openSync(file, "a", 0o600));
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(one)) chmodSync(one, 0o600);
 }
 
 function bindable(value: Value): SQLInputValue {

@@ -1,5 +1,14 @@
 import { createHmac, createPrivateKey, pbkdf2Sync, X509Certificate } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -62,6 +71,7 @@ describe("the settings of a compute", () => {
     const settings = { work_mem: "1MB'\nfsync = 'off", search_path: "a\\b" };
     const limits = limitsOf({ min: 1, max: 1 });
     const text = configText({
+      major: 17,
       limits,
       port: 5,
       sockets: "/s",
@@ -215,4 +225,15 @@ it("gives turns one after another, whether they succeed or not", async () => {
   await expect(slow).rejects.toThrow("no");
   await Promise.all([next, other]);
   expect(seen.filter((one) => one !== "other")).toEqual(["first", "second"]);
+});
+
+it("opens sessions in servers in two places only: those of the service, and those of a client's own role", () => {
+  const root = join(import.meta.dirname, "..", "..", "..");
+  const opening = globSync("src/service/**/*.ts", { cwd: root }).filter((file) =>
+    readFileSync(join(root, file), "utf8").includes("SqlClient.connect("),
+  );
+  expect(opening.toSorted()).toEqual([
+    "src/service/postgres/driver/sql-over-http.ts",
+    "src/service/postgres/service-sessions.ts",
+  ]);
 });

@@ -75,6 +75,7 @@ beforeEach(async () => {
   const limits = limitsOf({ min: 0.25, max: 1 });
   const port = sockets.number("branch br-main");
   config = {
+    major: 17,
     limits,
     port,
     sockets: home.sockets,
