@@ -7,6 +7,7 @@ import { pauseMessage } from "../../service-client/request-reservation.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
+import type { FailedWrite } from "../remembered.ts";
 import { waiting as messages, noAnswer } from "../status/messages/conditions.ts";
 import { meaningOf, patchRefused } from "../status/messages/failures.ts";
 import { reasons, requeueDelay } from "../status/reasons.ts";
@@ -31,15 +32,12 @@ const longWaitMs = 5000;
 
 /**
  * A write that does not pass the gate. What it waits for is reported once: a status that reports this write stays, or
- * Computes that wait for each other would keep writing theirs. Only the brake is reported after another wait, too.
+ * Computes that wait for each other would keep writing theirs. Only the brake is reported after another wait, too. A
+ * write that has failed keeps the reason that it failed for until it is sent again.
  */
-export function waiting(
-  wait: Wait,
-  write: WriteAction,
-  compute: Compute,
-  reservation: ServiceAccess["reservation"],
-  wallNow: number,
-): Outcome {
+export function waiting(wait: Wait, write: WriteAction, context: ExecuteContext, access: ServiceAccess): Outcome {
+  const { compute, clock } = context;
+  const { reservation } = access;
   const closed = wait === "budget" ? paused(compute, reservation) : undefined;
   if (closed !== undefined) return closed;
   const progress = progressOf[write.kind];
@@ -48,11 +46,23 @@ export function waiting(
   const message = messageOf(wait, write, compute.spec.projectID);
   // A project that is reported busy is so until a write is accepted.
   const isReported = reason === progress || (wait === "project" && reason === "ProjectBusy");
+  const keepsFailure = reason !== undefined && earlierFailure(write, context, access)?.reason === reason;
   const isNews = wait === "brake" && conditionOf(compute.status, "Ready")?.message !== message;
-  if (isBrief || (isReported && !isNews)) return unchanged(compute, { requeue: { kind: "enqueued" } });
-  if (isDeletedJustNow(compute, wallNow)) return unchanged(compute, { requeue: after(briefWaitMs) });
+  if (isBrief || keepsFailure || (isReported && !isNews)) return unchanged(compute, { requeue: { kind: "enqueued" } });
+  if (isDeletedJustNow(compute, clock.now())) return unchanged(compute, { requeue: after(briefWaitMs) });
   const events: EventInput[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
   return shown(compute, progress, message, { requeue: { kind: "enqueued" }, events });
+}
+
+/** How this very write failed before, through the same address and key. */
+function earlierFailure(
+  write: WriteAction,
+  { compute, state }: Pick<ExecuteContext, "compute" | "state">,
+  { client }: Pick<ServiceAccess, "client">,
+): FailedWrite | undefined {
+  const { failedWrite } = state.known;
+  const isSame = failedWrite?.write === identityOf(write, generationOf(compute));
+  return isSame && failedWrite.through === client.through ? failedWrite : undefined;
 }
 
 function isDeletedJustNow({ metadata: { deletionTimestamp } }: Compute, wallNow: number): boolean {
@@ -97,8 +107,7 @@ export function recordFailedWrite(
   const said = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
   const identity = identityOf(write, generationOf(compute));
   const { through } = client;
-  const { failedWrite } = state.known;
-  const earlier = failedWrite?.write === identity && failedWrite.through === through ? failedWrite : undefined;
+  const earlier = earlierFailure(write, { compute, state }, { client });
   const message = steadyMessage(earlier?.message, said);
   const failures = earlier === undefined ? 0 : earlier.failures + 1;
   if (failure.kind === "busy" && failure.retryAfterMs === undefined && gate.enqueuesRefused) {
@@ -108,9 +117,23 @@ export function recordFailedWrite(
     return earlier === undefined ? unchanged(compute, { requeue }) : shown(compute, reason, message, { requeue });
   }
   const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
-  const wait = Math.max(asked, requeueDelay(reasons[reason].look, failures) ?? 1000);
+  const { look } = reasons[reason];
+  const backoff = requeueDelay(look, failures) ?? 1000;
+  const isSpread = look === "backoff" && failures >= spreadFrom;
+  const wait = Math.max(asked, isSpread ? jittered(backoff, compute.metadata.uid, failures) : backoff);
   state.failed({ write: identity, through, reason, message, failures }, wait, clock.monotonic());
   return shown(compute, reason, message, { requeue: after(wait) });
+}
+
+/** The share of a back-off that is left out at most, and the number of failures from which on it is. */
+const jitter = 0.3;
+const spreadFrom = 3;
+
+/** Writes that failed together are sent again apart: uids are random, and each failure draws anew. */
+function jittered(ms: number, uid: string, failures: number): number {
+  let drawn = failures;
+  for (const character of uid) drawn = (drawn * 31 + character.charCodeAt(0)) % 1009;
+  return Math.round(ms * (1 - (jitter * drawn) / 1009));
 }
 
 /** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */

@@ -95,7 +95,7 @@ async function write(action: WriteAction, context: ExecuteContext, access: Servi
   if (wait !== undefined && action.kind === "sign" && action.over === undefined) {
     return unchanged(compute, { requeue: { kind: "enqueued" } });
   }
-  if (wait !== undefined) return waiting(wait, action, compute, access.reservation, context.clock.now());
+  if (wait !== undefined) return waiting(wait, action, context, access);
   if (target === undefined) return send(action, context, access);
   underWay.add(target);
   try {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import { after, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
-import type { Action, WriteAction } from "../../../../src/operator/compute/plan/action.ts";
+import { type Action, identityOf, type WriteAction } from "../../../../src/operator/compute/plan/action.ts";
 import { compute, endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
@@ -10,7 +10,7 @@ import { Acting, linked, settled } from "./executing.ts";
 
 const attributes = { branch_id: "br-main", type: "read_write" };
 const create: Action = { kind: "create", attributes, mark: { branchID: "br-main", through: "here" }, lost: false };
-const patch: Action = {
+const patch: WriteAction = {
   kind: "patch",
   endpointID: "ep-one",
   attributes: { pooler_enabled: true },
@@ -18,8 +18,8 @@ const patch: Action = {
   progress: "Updating",
   corrects: [],
 };
-const restart: Action = { kind: "restart", endpointID: "ep-one", value: "now" };
-const remove: Action = { kind: "delete", endpointID: "ep-one", why: "duplicate" };
+const restart: WriteAction = { kind: "restart", endpointID: "ep-one", value: "now" };
+const remove: WriteAction = { kind: "delete", endpointID: "ep-one", why: "duplicate" };
 const confirm: Action = { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" };
 
 /** One whose writes wait for the brake, their project, or the budget, of which so much is left. */
@@ -58,6 +58,23 @@ describe("a write that waits", () => {
     const ofProject = { kind: "shown", message: expect.stringContaining("another operation runs") };
     expect(await waiting("project").send(patch)).toMatchObject({ condition: ofProject });
   });
+
+  test.each(["project", "budget", "brake"] as const)(
+    "for its %s keeps the reason that it failed for, until another is shown or another write waits",
+    async (wait) => {
+      const { acting, send } = waiting(wait);
+      const [action, other] = wait === "brake" ? [remove, { ...remove, endpointID: "ep-two" }] : [patch, restart];
+      const failed = compute({ linked: "ep-one", shows: "ServiceUnavailable" });
+      const { through } = acting.access.client;
+      const write = identityOf(action, failed.metadata.generation ?? 0);
+      const failure = { write, through, reason: "ServiceUnavailable", message: "HTTP 500", failures: 1 } as const;
+      acting.tools.state.failed(failure, 1000, 0);
+      const kept = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" }, events: [] };
+      expect(await send(action, failed)).toMatchObject(kept);
+      expect((await send(other, failed)).condition.kind).toBe("shown");
+      expect((await send(action, compute({ linked: "ep-one", shows: "Idle" }))).condition.kind).toBe("shown");
+    },
+  );
 
   test.each<[string, Action, string]>([
     ["patch", patch, "Waiting: another operation runs in project shiny-wind-028834. The change follows."],
