@@ -16,6 +16,16 @@ export class Refusal extends Error {
   }
 }
 
+/** The disk of the store is full: nothing was changed. */
+export class StoreFull extends Refusal {
+  override name = "StoreFull";
+
+  constructor(cause: unknown) {
+    super(507, "the disk of the service is full, so nothing can be changed: free some space");
+    this.cause = cause;
+  }
+}
+
 export const refusals = {
   unauthorized: () =>
     new Refusal(401, "supplied credentials do not pass authentication", "", { "www-authenticate": "Bearer" }),

@@ -2,6 +2,7 @@ import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import { schedule } from "../computes/chain.ts";
 import { scaled } from "../computes/durations.ts";
 import type { ServiceContext } from "../context.ts";
+import { StoreFull } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { superuser } from "./config.ts";
 import type { DrivenService } from "./runner.ts";
@@ -99,9 +100,14 @@ export class ActivityWatch {
       return at !== undefined && (at - (endpoint.lastActive ?? 0) >= restMs || this.#due(endpoint) <= now);
     });
     if (changed.length === 0) return this.#wait();
-    this.#service.change((context, at) => {
-      for (const endpoint of changed) this.#note(context, endpoint, active.get(endpoint.id) ?? 0, at);
-    });
+    try {
+      this.#service.change((context, at) => {
+        for (const endpoint of changed) this.#note(context, endpoint, active.get(endpoint.id) ?? 0, at);
+      });
+    } catch (error) {
+      if (!(error instanceof StoreFull)) throw error;
+      this.#wait();
+    }
   }
 
   /** When a client of a compute was last active, by the service's clock; `undefined` where its server does not say. */

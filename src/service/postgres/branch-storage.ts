@@ -8,7 +8,7 @@ import { type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./ba
 import { BranchCatalog, emptyCatalog } from "./catalog-sync.ts";
 import { type Limits, limitsOf } from "./config.ts";
 import { copySlots, sync } from "./copy-tree.ts";
-import { messageOf, ServerFailed } from "./failure.ts";
+import { isFullDisk, messageOf, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
 import { keepSchemaOnly } from "./schema-only.ts";
 import { Slots } from "./slots.ts";
@@ -182,10 +182,6 @@ export class BranchStorage {
 function inherited(catalog: string): BranchCatalog {
   const parsed = BranchCatalog.parse(JSON.parse(catalog));
   return { ...parsed, databases: parsed.databases.map((database) => ({ ...database, id: 0 })) };
-}
-
-function isFullDisk(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOSPC";
 }
 
 async function sizeOf(directory: string): Promise<number> {

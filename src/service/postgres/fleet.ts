@@ -127,7 +127,8 @@ export class Fleet {
     const limits = limitsOf({ min: endpoint.minCu, max: endpoint.maxCu });
     const least = largerOf(limits, branch);
     const outgrown = this.#standbysBelow(branchId, limits);
-    this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
+    const grows = least.maxConnections > branch.maxConnections || least.maxWorkerProcesses > branch.maxWorkerProcesses;
+    if (grows) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
     for (const standby of outgrown) await this.#stop(standby.id);
     const config = this.#configOf(endpoint, edition, limits, undefined);
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);

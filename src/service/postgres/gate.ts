@@ -3,6 +3,8 @@ import { wake } from "../computes/connect.ts";
 import { meter } from "../computes/meter.ts";
 import { suspendDue } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
+import { StoreFull } from "../refusal.ts";
+import { eventually } from "./eventually.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Running } from "./fleet-ports.ts";
@@ -51,12 +53,12 @@ export class Gate {
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
     const session: Session = { ...target, counts: false };
-    this.#enter(session);
     try {
+      this.#enter(session);
       for (let tries = 0; tries < mostTries; tries += 1) {
         const running = await this.#awake(session.endpointId);
         if (running) return await this.#admission(session, running);
-        this.#service.change((context, at) => this.#wake(context, session, at));
+        this.#note(session);
       }
       throw new Rejection("57P03", `compute ${target.endpointId} is suspended again and again: try later`);
     } catch (error) {
@@ -73,10 +75,9 @@ export class Gate {
     if (endpoint.disabled) throw disabled(endpointId);
     const fresh = endpoint.lastActive !== undefined && clock.now() - endpoint.lastActive < activityMs;
     const settled = endpoint.currentState === "active" && endpoint.pendingState === undefined;
-    if (!settled || !fresh || endpoint.suspendDue !== undefined) {
-      this.#service.change((context, at) => this.#wake(context, session, at));
-    }
+    // Before the change, at which those who watch activity look.
     this.#sessions.open(session);
+    if (!settled || !fresh || endpoint.suspendDue !== undefined) this.#note(session, settled);
   }
 
   /**
@@ -94,6 +95,16 @@ export class Gate {
     session.counts = true;
   }
 
+  /** On a full disk a compute that runs goes on, and no other one starts. */
+  #note(session: Session, runs = false): void {
+    try {
+      this.#service.change((context, at) => this.#wake(context, session, at));
+    } catch (error) {
+      if (!(error instanceof StoreFull)) throw error;
+      if (!runs) throw new Rejection("53100", error.message);
+    }
+  }
+
   #wake(context: ServiceContext, { endpointId }: Session, at: number): void {
     const endpoint = context.store.endpoints.byId(endpointId);
     if (!endpoint || endpoint.disabled) return;
@@ -105,8 +116,8 @@ export class Gate {
   }
 
   #leave(session: Session): void {
-    if (!this.#sessions.close(session, this.#service.context.clock.now()) || this.#closed) return;
-    this.#service.change((context, at) => {
+    if (!this.#sessions.close(session, this.#service.context.clock.now())) return;
+    const note = (context: ServiceContext, at: number) => {
       const endpoint = context.store.endpoints.byId(session.endpointId);
       if (!endpoint) return;
       meter(context, endpoint, at);
@@ -116,7 +127,8 @@ export class Gate {
         endpoint.suspendDue = suspendDue(context, endpoint, at);
       }
       context.store.endpoints.update(endpoint);
-    });
+    };
+    void eventually(this.#service, note, () => this.#closed);
   }
 
   async #admission(session: Session, running: Running): Promise<Admission> {
