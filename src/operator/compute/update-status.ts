@@ -92,6 +92,7 @@ function statusAfter(
     annotations,
     endpoint,
     absent: list !== undefined && endpoint === undefined,
+    branchGone: list?.missingFrom?.branch === "gone",
     answers: list !== undefined && !secret.unchecked && reconcileRequestedAt === o.annotations.reconcileRequestedAt,
     lossOver:
       list !== undefined &&

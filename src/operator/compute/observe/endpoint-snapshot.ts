@@ -66,11 +66,13 @@ export function notListedIn(
   endpoints: EndpointIndex,
   claimants: Claimants,
   isUnlisted: (endpointID: string) => boolean = () => false,
+  isBranchGone: (branchID: string) => boolean = () => false,
 ): EndpointSnapshot["notListed"] {
   const known = claimants
     .inProject()
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .filter((compute) => recordedID(compute) === compute.status.endpointID)
+    .filter(({ status }) => status.branchID === undefined || !isBranchGone(status.branchID))
     .flatMap(({ status }) => status.endpointID ?? [])
     .filter((id) => !isUnlisted(id));
   return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };

@@ -73,7 +73,12 @@ export interface Observation extends Subject, EndpointSnapshot {
   kind: "observed";
   /** What `spec.branchName` comes to; absent where the spec has none, and for a deletion. */
   named?: NamedBranch;
+  /** Whether the branch of an endpoint that is missing is still listed; absent where none is missing. */
+  missingFrom?: MissingFrom;
 }
+
+/** `awaited`: a list of branches is on its way. `unknown`: the service does not list them. */
+export type MissingFrom = { branchID: string; branch: "shown" | "gone" | "awaited" | "unknown" };
 
 export type Observed = Pending | Unavailable | Observation;
 

@@ -33,6 +33,7 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   const isOurs = outcome.effect.kind !== "ownedByOther";
   const isLinked = isOurs && seen.annotations.recordedID !== undefined;
   if (isBeingDeleted(compute)) return "Deleting";
+  if (isLinked && seen.branchGone === true && reasonAfter(outcome) === "BranchNotFound") return "NotCreated";
   // It stays lost also while the service cannot be asked, and a create is pending in its place.
   if (isLinked && (compute.status.state === "Lost" || (seen.absent && isLost(outcome, seen)))) return "Lost";
   const pending = isOurs ? statePending(outcome, seen) : undefined;

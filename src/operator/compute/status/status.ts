@@ -32,6 +32,8 @@ export interface Seen {
   endpoint: Endpoint | undefined;
   /** Whether a list says that there is no such endpoint. */
   absent: boolean;
+  /** Whether the branch of an endpoint that is missing has gone too. */
+  branchGone?: boolean;
   /** Whether there is no loss that a person could confirm. */
   lossOver: boolean;
   /** Whether a fresh look that a person asked for is answered by this reconcile. */
