@@ -1,12 +1,15 @@
 import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
 import { BranchCatalog, currentRights, syncCatalog } from "./catalog-sync.ts";
+import { messageOf } from "./failure.ts";
 import type { SqlClient } from "./sql-client.ts";
 
 export interface CatalogPorts {
   store: Store;
   storage: BranchStorage;
   passwordOf: (passwordSource: string) => string;
+  /** Tells the operator of the service what went wrong, in one line. */
+  report: (line: string) => void;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
 }
@@ -22,6 +25,21 @@ export class BranchCatalogs {
   /** Whether the data of a branch has them as the store has them. */
   isCurrent(branchId: string): boolean {
     return JSON.stringify(this.#wanted(branchId)) === this.#ports.storage.of(branchId).catalog;
+  }
+
+  /**
+   * As `sync`, for a server that starts: where that fails, data that has roles from before is served with what it has,
+   * and the next start or change tries again. New data has none, so nobody could log in.
+   */
+  async syncAtStart(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    try {
+      await this.sync(branchId, connect);
+    } catch (error) {
+      const { roles } = BranchCatalog.parse(JSON.parse(this.#ports.storage.of(branchId).catalog));
+      if (roles.length === 0) throw error;
+      const what = `roles and databases of branch ${branchId} are not all as the API shows them`;
+      this.#ports.report(`${what}: ${messageOf(error)}. The next change or start tries again.`);
+    }
   }
 
   /** Brings them into the server that runs on the branch's data. */

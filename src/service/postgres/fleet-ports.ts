@@ -25,6 +25,8 @@ export interface FleetPorts {
   temporaryDiskScale: number;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
+  /** Tells the operator of the service what went wrong, in one line. */
+  report: (line: string) => void;
   /** A server ended that nobody stopped. */
   onCrash: (endpointId: string) => void;
 }

@@ -133,7 +133,7 @@ export class Fleet {
     const config = this.#configOf(endpoint, edition, limits, undefined);
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);
     try {
-      await this.#catalogs.sync(branchId, (database) => this.#ports.sessions.open(config, database));
+      await this.#catalogs.syncAtStart(branchId, (database) => this.#ports.sessions.open(config, database));
     } catch (error) {
       await this.#stop(endpoint.id);
       throw error;
@@ -171,7 +171,7 @@ export class Fleet {
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
   async #settleAlone(branchId: string, directory: string, edition: Edition): Promise<void> {
     if (this.#catalogs.isCurrent(branchId)) return;
-    await this.#serving(directory, edition, (connect) => this.#catalogs.sync(branchId, connect));
+    await this.#serving(directory, edition, (connect) => this.#catalogs.syncAtStart(branchId, connect));
   }
 
   /** Runs a server on data that no compute uses, until `act` has ended. */

@@ -148,7 +148,7 @@ export class Postgres {
 
   /** Makes what the service's projects need, and from then on carries its operations out. */
   async begin(service: DrivenService): Promise<void> {
-    const { store, processes, clock, ids, onError } = this.#ports;
+    const { store, processes, clock, ids, stderr, onError } = this.#ports;
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets);
@@ -166,6 +166,7 @@ export class Postgres {
       newGeneration: () => ids.uuid().slice(0, 8),
       temporaryDiskScale: this.#settings.temporaryDiskScale,
       change,
+      report: stderr,
       onCrash: (endpointId) => this.#runner?.crashed(endpointId),
     });
     const copies = new BranchCopies({ store, storage: fleet.storage, change });
