@@ -66,6 +66,8 @@ export interface SqlAccess {
   longestBody: number;
   /** Answers `POST /sql`. `gone` aborts when the client has left. */
   answer(call: ServiceCall, gone: AbortSignal): Promise<ServiceReply>;
+  /** Called before a call is answered: what clients have changed with SQL is then in the store. */
+  refresh(path: string): Promise<void>;
   /** Takes a connection over for the WebSocket at `/v2`. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void;
 }
@@ -127,6 +129,7 @@ async function answer(
   }
   const call = callOf(incoming, url, body);
   if (sql) return send(outgoing, forAnySite(await sql.answer(call, goneSignal(outgoing))));
+  await sqlAccess?.refresh(call.path);
   const exchange = service.exchange(call);
   if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
   carryOut(

@@ -1,11 +1,15 @@
+import type { ServiceClock } from "../clock.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
+import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
 import { BranchCatalog, currentRights, syncCatalog } from "./catalog-sync.ts";
 import { messageOf } from "./failure.ts";
 import type { SqlClient } from "./sql-client.ts";
+import { Turns } from "./turns.ts";
 
 export interface CatalogPorts {
   store: Store;
+  clock: ServiceClock;
   storage: BranchStorage;
   passwordOf: (passwordSource: string) => string;
   /** Tells the operator of the service what went wrong, in one line. */
@@ -17,6 +21,8 @@ export interface CatalogPorts {
 /** The roles and databases of branches, as the store has them and as they were brought into the data. */
 export class BranchCatalogs {
   readonly #ports: CatalogPorts;
+  /** By branch: a sync and a refresh would take each other's changes for those of clients. */
+  readonly #turns = new Turns();
 
   constructor(ports: CatalogPorts) {
     this.#ports = ports;
@@ -43,8 +49,18 @@ export class BranchCatalogs {
   }
 
   /** Brings them into the server that runs on the branch's data. */
-  async sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+  sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    return this.#turns.take(branchId, () => this.#sync(branchId, connect));
+  }
+
+  /** Takes over into the store what clients have changed with SQL in the server that runs on the branch's data. */
+  refresh(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    return this.#turns.take(branchId, () => this.#takeOver(branchId, connect));
+  }
+
+  async #sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
     const { store, storage, passwordOf, change } = this.#ports;
+    await this.#takeOver(branchId, connect);
     const row = storage.of(branchId);
     const wanted = this.#wanted(branchId);
     const catalog = JSON.stringify(wanted);
@@ -54,6 +70,27 @@ export class BranchCatalogs {
     change(() => {
       const latest = store.branchData.get(branchId);
       if (latest?.generation === row.generation) store.branchData.put({ ...latest, catalog });
+    });
+  }
+
+  async #takeOver(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    const { store, clock, change } = this.#ports;
+    const before = store.branchData.get(branchId);
+    const client = await connect("postgres");
+    const present = await client
+      .query(presentQuery)
+      .then(presentIn)
+      .finally(() => client.close());
+    const row = store.branchData.get(branchId);
+    if (row?.generation !== before?.generation || row === undefined) return;
+    const applied = BranchCatalog.parse(JSON.parse(row.catalog));
+    const changes = changesOfClients(applied, this.#wanted(branchId), present);
+    const catalogAfter = () => JSON.stringify(afterChanges(applied, this.#wanted(branchId), present));
+    const unchanged = Object.values(changes).every(({ length }) => length === 0);
+    if (unchanged && catalogAfter() === JSON.stringify(applied)) return;
+    change(() => {
+      store.catalogs.takeOver(branchId, changes, clock.now());
+      store.branchData.put({ ...row, catalog: catalogAfter() });
     });
   }
 

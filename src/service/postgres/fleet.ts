@@ -1,6 +1,5 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { replicatesLogically } from "../projects/replication.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf, standbyPassword } from "./backup.ts";
 import { BranchCatalogs } from "./branch-catalogs.ts";
@@ -10,13 +9,16 @@ import { ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
+import { computeConfig, ownConfig } from "./server-configs.ts";
 import type { SqlClient } from "./sql-client.ts";
 import type { Edition } from "./templates.ts";
-import { temporaryDiskKiB } from "./temporary-disk.ts";
 import { Turns } from "./turns.ts";
 
 /** Uses the data of a branch through sessions of the service. */
 type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
+
+/** How long a server may take to name its roles and databases, in milliseconds. */
+const refreshLimitMs = 1000;
 
 /** The servers that run behind computes. */
 export class Fleet {
@@ -96,6 +98,24 @@ export class Fleet {
     });
   }
 
+  /** Takes over into the store what clients have changed with SQL in a branch's catalog, where its primary runs. */
+  async refresh(branchId: string): Promise<void> {
+    const primary = this.running().find(({ endpoint }) => endpoint.branchId === branchId && isPrimary(endpoint));
+    if (primary?.server.running) await this.#refresh(primary);
+  }
+
+  /** Gives up on a server that does not answer: the store then shows what was known before. */
+  async #refresh({ endpoint: { branchId }, config }: Running): Promise<void> {
+    const { sessions, clock } = this.#ports;
+    const done = this.#catalogs.refresh(branchId, (database) => sessions.open(config, database)).catch(() => {});
+    let stopTimer = () => {};
+    const limit = new Promise<void>((resolve) => {
+      stopTimer = clock.after(refreshLimitMs, resolve);
+    });
+    await Promise.race([done, limit]);
+    stopTimer();
+  }
+
   /** Lets `act` connect to the data of a branch, whether its primary runs or not, and keeps it as it is meanwhile. */
   async reading<Result>(branchId: string, pgVersion: number, act: Act<Result>): Promise<Result> {
     const edition = await this.#ports.templates.edition(pgVersion);
@@ -130,7 +150,7 @@ export class Fleet {
     const grows = least.maxConnections > branch.maxConnections || least.maxWorkerProcesses > branch.maxWorkerProcesses;
     if (grows) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
     for (const standby of outgrown) await this.#stop(standby.id);
-    const config = this.#configOf(endpoint, edition, limits, undefined);
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: undefined });
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);
     try {
       await this.#catalogs.syncAtStart(branchId, (database) => this.#ports.sessions.open(config, database));
@@ -165,7 +185,8 @@ export class Fleet {
     const limits = largerOf(limitsOf({ min: endpoint.minCu, max: endpoint.maxCu }), branch);
     const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
     const primary = { port, passwordFile: await standbyPassword(home.root, password, home.user) };
-    await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, edition, limits, primary));
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
+    await this.#run(endpoint, branch.generation, data, edition, config);
   }
 
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
@@ -234,52 +255,18 @@ export class Fleet {
   async #stop(endpointId: string): Promise<void> {
     const running = this.#running.get(endpointId);
     this.#running.delete(endpointId);
+    // What clients have changed is shown also while the compute is idle.
+    if (running?.server.running && isPrimary(running.endpoint)) await this.#refresh(running);
     await running?.server.stop();
   }
 
   async #serve(data: string, edition: Edition): Promise<OwnServer> {
-    const address = { port: this.#ports.sockets.number(`data ${data}`), major: edition.major };
-    const limits = limitsOf({ min: 0.25, max: 0.25 });
+    const config = ownConfig(this.#ports, data, edition.major);
     const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
-    const sockets = this.#ports.sockets.directory;
-    const server = await this.#launch(place, {
-      ...address,
-      limits,
-      sockets,
-      temporaryDiskKiB: undefined,
-      settings: {},
-      // Data with logical slots starts only so.
-      logical: true,
-      primary: undefined,
-    });
+    const server = await this.#launch(place, config);
     return {
-      connect: (database, login) => this.#ports.sessions.open(address, database, login),
+      connect: (database, login) => this.#ports.sessions.open(config, database, login),
       stop: () => server.stop(),
-    };
-  }
-
-  #configOf(
-    endpoint: StoredEndpoint,
-    { major }: Edition,
-    limits: Limits,
-    primary: ServerConfig["primary"],
-  ): ServerConfig {
-    const key = primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`;
-    const sockets = this.#ports.sockets.directory;
-    const project = this.#ports.store.projects.get(endpoint.projectId);
-    const temporaryDisk = temporaryDiskKiB(
-      { min: endpoint.minCu, max: endpoint.maxCu },
-      this.#ports.temporaryDiskScale,
-    );
-    return {
-      major,
-      limits,
-      temporaryDiskKiB: temporaryDisk,
-      port: this.#ports.sockets.number(key),
-      sockets,
-      settings: endpoint.settings.pg_settings ?? {},
-      logical: project !== undefined && replicatesLogically(project),
-      primary,
     };
   }
 
@@ -288,4 +275,8 @@ export class Fleet {
     if (!project) throw new ServerFailed(`project ${endpoint.projectId} is gone`);
     return this.#ports.templates.edition(project.pgVersion);
   }
+}
+
+function isPrimary({ type }: StoredEndpoint): boolean {
+  return type === "read_write";
 }

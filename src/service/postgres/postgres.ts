@@ -8,6 +8,7 @@ import { ActivityWatch } from "./activity.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branch-copies.ts";
 import { PostgresCatalog } from "./catalog.ts";
+import { refreshBefore } from "./catalog-refresh.ts";
 import { authorityPath, certificateBy, servedNames } from "./certificates.ts";
 import { DriverAccess } from "./driver/driver-access.ts";
 import { messageOf, PostgresUnusable } from "./failure.ts";
@@ -139,7 +140,11 @@ export class Postgres {
         ? schemas.read(branchId, database)
         : Promise.reject(refusals.unavailable("the service is starting up"));
     });
-    this.driverAccess = new DriverAccess(proxy, (target) => admit(this, target));
+    this.driverAccess = new DriverAccess(
+      proxy,
+      (target) => admit(this, target),
+      async (path) => this.#fleet && refreshBefore(path, this.#fleet),
+    );
   }
 
   get gate(): Gate | undefined {

@@ -23,6 +23,13 @@ export interface BranchDatabase {
   updatedAt: number;
 }
 
+/** The databases that clients of a branch's Postgres have changed with SQL. */
+export interface ChangedWithSql {
+  dropped: readonly { name: string }[];
+  given: readonly { name: string; ownerName: string }[];
+  created: readonly { name: string; ownerName: string }[];
+}
+
 /** The roles and databases of branches. */
 export class Catalogs {
   readonly #db: Database;
@@ -82,6 +89,16 @@ export class Catalogs {
 
   deleteDatabase(branchId: string, name: string): void {
     this.#db.run("DELETE FROM databases WHERE branch_id = ? AND name = ?", branchId, name);
+  }
+
+  /** Changes the databases of a branch as clients of its Postgres have. */
+  takeOver(branchId: string, { dropped, given, created }: ChangedWithSql, at: number): void {
+    for (const { name } of dropped) this.deleteDatabase(branchId, name);
+    for (const { name, ownerName } of given) {
+      const database = this.database(branchId, name);
+      if (database) this.updateDatabase({ ...database, ownerName, updatedAt: at });
+    }
+    for (const one of created) this.insertDatabase({ branchId, ...one, createdAt: at, updatedAt: at });
   }
 
   /** Replaces the roles and databases of a branch by those of another one. Passwords are not copied. */

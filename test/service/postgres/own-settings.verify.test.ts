@@ -48,6 +48,9 @@ describe("a role that cannot be dropped, for what it owns in a database that is 
     await rig.query(uri, "CREATE DATABASE closed", "GRANT CREATE ON DATABASE closed TO PUBLIC");
     await rig.query((await rig.uri({ role: "leaver" })).replace("/stock?", "/closed?"), "CREATE SCHEMA hers");
     await rig.query(uri, "ALTER DATABASE closed ALLOW_CONNECTIONS false");
+  });
+
+  it("fails the operation, in the words of Postgres", async () => {
     const [operation] = await rig.change("DELETE", `${branch}/roles/leaver`);
     expect(operation).toMatchObject({ status: "failed", error: expect.stringMatching(/"leaver" cannot be dropped/) });
   });
