@@ -7,7 +7,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { refuseTaken, stored } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
-import { checkPast, refuseHistory } from "./history.ts";
+import { checkPast, pointOf } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
@@ -29,15 +29,16 @@ export function restoreBranch(
   const source = required("source branch", branches.get(project.id, source_branch_id));
   const children = branches.childrenOf(branch);
   refuseIncomplete(wanted, branch, children);
-  refuseHistory(context, { source_lsn, source_timestamp });
-  checkPast(context, project, { name: "source_timestamp", time: source_timestamp }, at);
+  const point = pointOf({ time: source_timestamp, lsn: source_lsn });
+  checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "source_lsn" : "source_timestamp", point, at);
   refuseTaken(context, project, preserve_under_name);
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
 
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
   if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
-  if (source.id !== branch.id) context.catalog.copy(source.id, branch.id, at);
+  if (source.id !== branch.id) context.catalog.copy(source.id, branch.id, at, point);
+  else if (backup && point) context.catalog.rewind(backup.branch.id, branch.id, point);
   const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;
   const details = {
     ...others,

@@ -26,15 +26,22 @@ export async function copyStopped(from: string, to: string, means: CopyMeans): P
   await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || path.startsWith("pg_replslot/") });
 }
 
+/** The log that a copy of a running server recovers with: its first and last segment, and where it is consistent. */
+export interface CopiedLog {
+  first: string;
+  last: string;
+  consistentAt: string;
+}
+
 /** Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. */
-export async function copyRunning(from: string, to: string, client: SqlClient, means: CopyMeans): Promise<void> {
+export async function copyRunning(from: string, to: string, client: SqlClient, means: CopyMeans): Promise<CopiedLog> {
   const { owner } = means;
   // Without a slot to be had, the log that is kept anyway must do.
   await client.query(keepLog).catch(() => {});
   const [start] = await client.query("SELECT pg_walfile_name(pg_backup_start('copy', true))");
   await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || isEmptied(path) });
   const [stop] = await client.query(
-    "SELECT labelfile, pg_walfile_name(lsn) FROM pg_backup_stop(wait_for_archive => false)",
+    "SELECT labelfile, pg_walfile_name(lsn), lsn FROM pg_backup_stop(wait_for_archive => false)",
   );
   const [first, label, last] = [start?.[0] ?? "", stop?.[0] ?? "", stop?.[1] ?? ""];
   const segments = await readdir(join(from, "pg_wal"));
@@ -46,6 +53,7 @@ export async function copyRunning(from: string, to: string, client: SqlClient, m
   await writePrivate(join(to, "backup_label"), label, owner);
   await sync(join(to, "backup_label"));
   await sync(to);
+  return { first, last, consistentAt: stop?.[2] ?? "" };
 }
 
 /** Has the server keep its write-ahead log from now on, until the session ends. */

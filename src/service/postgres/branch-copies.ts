@@ -1,7 +1,8 @@
-import type { BranchData, CopyWanted } from "../store/branch-data.ts";
+import type { CopyWanted } from "../store/branch-data.ts";
 import type { Store } from "../store/store.ts";
-import type { BranchStorage } from "./branch-storage.ts";
+import type { BranchStorage, MadeData } from "./branch-storage.ts";
 import { messageOf, ServerFailed } from "./failure.ts";
+import { pointFrom } from "./history/point.ts";
 
 export interface CopyPorts {
   store: Store;
@@ -67,7 +68,8 @@ export class BranchCopies {
     const branch = store.branches.byId(branchId);
     const project = branch && store.projects.get(branch.projectId);
     if (!project) return;
-    const made = await storage.make(branch, project.pgVersion, wanted?.sourceId);
+    const point = wanted?.point === undefined ? undefined : pointFrom(wanted.point);
+    const made = await storage.make(branch, project.pgVersion, wanted?.sourceId, point);
     try {
       this.#record(made, wanted);
     } finally {
@@ -91,12 +93,13 @@ export class BranchCopies {
   }
 
   /** Records what was made, unless the branch is gone or another copy is wanted by now: then it is removed. */
-  #record(made: BranchData, wanted: CopyWanted | undefined): void {
+  #record({ present, ...made }: MadeData, wanted: CopyWanted | undefined): void {
     const { store, change } = this.#ports;
     change(() => {
       if (!store.branches.exists(made.branchId)) return;
       if (store.branchData.sourceOf(made.branchId)?.seq !== wanted?.seq) return;
       store.branchData.put(made);
+      if (present) store.catalogs.retain(made.branchId, present);
       store.branchData.clearSource(made.branchId);
     });
   }

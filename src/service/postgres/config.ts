@@ -1,4 +1,6 @@
 import { type ComputeUnitRange, maxConnections } from "../../api/compute-units.ts";
+import type { HistoryPoint } from "../domain/history.ts";
+import { recoverySettings } from "./history/point.ts";
 
 /** Our role in every server: its only superuser. No client can have the name. */
 export const superuser = "cloud_admin";
@@ -39,13 +41,15 @@ export interface ServerConfig {
   settings: Readonly<Record<string, string>>;
   /** Whether clients may replicate logically. */
   logical: boolean;
+  /** The point to which the server recovers first. */
+  recovery?: HistoryPoint | undefined;
   /** Of a standby: how it reaches its primary. The password lies in a file, as clients may see settings. */
   primary: { port: number; passwordFile: string } | undefined;
 }
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
 export function configText(config: ServerConfig): string {
-  const { limits, port, sockets, temporaryDiskKiB, settings, logical, primary } = config;
+  const { limits, port, sockets, temporaryDiskKiB, settings, logical, primary, recovery } = config;
   const fixed: Readonly<Record<string, string>> = {
     listen_addresses: "",
     port: String(port),
@@ -68,11 +72,14 @@ export function configText(config: ServerConfig): string {
     temp_file_limit: temporaryDiskKiB === undefined ? "-1" : `${temporaryDiskKiB}kB`,
     password_encryption: "scram-sha-256",
     ssl: "off",
-    archive_mode: "off",
+    // The service itself takes the segments that are marked as ready: no command runs.
+    archive_mode: "on",
+    archive_command: "",
     shared_preload_libraries: "",
     logging_collector: "off",
     log_destination: "stderr",
     log_line_prefix: "%m [%p] ",
+    ...(recovery && recoverySettings(recovery)),
     ...(primary && { primary_conninfo: conninfo(sockets, primary) }),
   };
   const lines = Object.entries({ ...settings, ...fixed }).map(([name, value]) => `${name} = ${quoted(value)}`);

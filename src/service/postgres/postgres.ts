@@ -1,12 +1,14 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
+import { scaled } from "../computes/durations.ts";
 import type { Ids } from "../ids.ts";
 import { refusals } from "../refusal.ts";
 import type { Store } from "../store/store.ts";
 import { ActivityWatch } from "./activity.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branch-copies.ts";
+import { sizeOf } from "./branch-storage.ts";
 import { PostgresCatalog } from "./catalog.ts";
 import { refreshBefore } from "./catalog-refresh.ts";
 import { authorityPath, certificateBy, servedNames } from "./certificates.ts";
@@ -14,6 +16,7 @@ import { DriverAccess } from "./driver/driver-access.ts";
 import { messageOf, PostgresUnusable } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate } from "./gate.ts";
+import { HistoryKeeper } from "./history/keeper.ts";
 import { Home } from "./home.ts";
 import { findPooler } from "./pooler.ts";
 import { Poolers } from "./poolers.ts";
@@ -72,6 +75,7 @@ export class Postgres {
   readonly #proxy: Proxy;
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
+  #keeper: HistoryKeeper | undefined;
   #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
   #runner: OperationRunner | undefined;
@@ -133,7 +137,9 @@ export class Postgres {
     this.#password = parts.password;
     this.#proxy = proxy;
     this.#sessions = new Sessions();
-    this.backend = new PostgresBackend(address, this.#sessions, parts.templates);
+    this.backend = new PostgresBackend(address, this.#sessions, parts.templates, (branchId) =>
+      this.#fleet?.storage.history(branchId),
+    );
     this.catalog = new PostgresCatalog(ports, (branchId, database) => {
       const schemas = this.#schemas;
       return schemas
@@ -189,8 +195,26 @@ export class Postgres {
         return running && verifiers.ask(running, sql);
       },
     });
+    this.#keeper = this.#newKeeper(service, fleet);
     this.#runner.begin();
     this.#activity.begin();
+    this.#keeper.begin();
+  }
+
+  #newKeeper({ context }: DrivenService, fleet: Fleet): HistoryKeeper {
+    const { clock, stderr } = this.#ports;
+    return new HistoryKeeper({
+      clock,
+      running: () => fleet.running(),
+      histories: fleet.storage.histories,
+      addBase: (branchId) => fleet.storage.addBase(branchId),
+      sizeOf,
+      keptSince: (projectId) => {
+        const { history_retention_seconds = 0 } = context.store.projects.get(projectId)?.details ?? {};
+        return clock.now() - scaled(context, history_retention_seconds * 1000);
+      },
+      onProblem: stderr,
+    });
   }
 
   async #findPoolers(sockets: Sockets): Promise<Poolers | undefined> {
@@ -211,6 +235,7 @@ export class Postgres {
     this.#runner?.close();
     this.#activity?.close();
     this.#gate?.close();
+    await this.#keeper?.close();
     await this.#fleet?.close();
     await this.#poolers?.idle();
     await this.#runner?.idle();

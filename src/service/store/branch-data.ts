@@ -1,5 +1,5 @@
 import type { Database } from "./database.ts";
-import { number, type Row, text } from "./row.ts";
+import { number, optionalText, type Row, text } from "./row.ts";
 
 /** The Postgres data of a branch, where real servers run behind the computes. */
 export interface BranchData {
@@ -19,6 +19,8 @@ export interface CopyWanted {
   seq: number;
   branchId: string;
   sourceId: string;
+  /** As JSON: the point in the source's past that the copy shows; `undefined` for its present. */
+  point: string | undefined;
 }
 
 export class BranchDataRows {
@@ -61,13 +63,14 @@ export class BranchDataRows {
    * Notes that the data of a branch is to become a copy of another one's. An earlier copy of it that was never made is
    * not made any more: what was to be a copy of the branch is then a copy of its source.
    */
-  setSource({ branchId, sourceId }: { branchId: string; sourceId: string }): void {
+  setSource({ branchId, sourceId, point }: { branchId: string; sourceId: string; point?: string }): void {
     const before = this.sourceOf(branchId);
     if (before && !this.get(branchId)) {
       this.#db.run("UPDATE branch_sources SET source_id = ? WHERE source_id = ?", before.sourceId, branchId);
     }
     this.clearSource(branchId);
-    this.#db.run("INSERT INTO branch_sources (branch_id, source_id) VALUES (?, ?)", branchId, sourceId);
+    const sql = "INSERT INTO branch_sources (branch_id, source_id, point) VALUES (?, ?, ?)";
+    this.#db.run(sql, branchId, sourceId, point);
   }
 
   /** The copy that a branch is to be. */
@@ -87,7 +90,12 @@ export class BranchDataRows {
 }
 
 function wantedOf(row: Row): CopyWanted {
-  return { seq: number(row, "seq"), branchId: text(row, "branch_id"), sourceId: text(row, "source_id") };
+  return {
+    seq: number(row, "seq"),
+    branchId: text(row, "branch_id"),
+    sourceId: text(row, "source_id"),
+    point: optionalText(row, "point"),
+  };
 }
 
 function branchDataOf(row: Row): BranchData {

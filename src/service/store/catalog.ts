@@ -30,6 +30,11 @@ export interface ChangedWithSql {
   created: readonly { name: string; ownerName: string }[];
 }
 
+export interface DatabaseOwner {
+  name: string;
+  owner: string;
+}
+
 /** The roles and databases of branches. */
 export class Catalogs {
   readonly #db: Database;
@@ -112,6 +117,17 @@ export class Catalogs {
       this.putRole({ ...role, branchId: to, passwordSource, createdAt: at, updatedAt: at });
     }
     for (const database of databases) this.insertDatabase({ ...database, branchId: to, createdAt: at, updatedAt: at });
+  }
+
+  /** Leaves of a branch the roles and databases that are there, with the owners that they have there. */
+  retain(branchId: string, present: { roles: readonly string[]; databases: readonly DatabaseOwner[] }): void {
+    const owners = new Map(present.databases.map(({ name, owner }) => [name, owner]));
+    for (const database of this.databases(branchId)) {
+      const ownerName = owners.get(database.name);
+      if (ownerName === undefined) this.deleteDatabase(branchId, database.name);
+      else this.updateDatabase({ ...database, ownerName });
+    }
+    for (const { name } of this.roles(branchId)) if (!present.roles.includes(name)) this.deleteRole(branchId, name);
   }
 }
 

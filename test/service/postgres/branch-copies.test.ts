@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { BranchCopies } from "../../../src/service/postgres/branch-copies.ts";
+import type { MadeData } from "../../../src/service/postgres/branch-storage.ts";
 import { ServerFailed } from "../../../src/service/postgres/failure.ts";
 import type { BranchData } from "../../../src/service/store/branch-data.ts";
 import type { Branch } from "../../../src/service/store/branches.ts";
@@ -20,14 +21,21 @@ class Disk {
     this.#store = store;
   }
 
-  async make(branch: Branch, _: number, source: string | undefined): Promise<BranchData> {
+  async make(branch: Branch, _: number, source: string | undefined): Promise<MadeData> {
     const generation = String(this.made.length);
     this.made.push(source === undefined ? branch.id : `${branch.id} of ${source}`);
     await this.held.get(branch.id)?.promise;
     const failure = this.failing.get(branch.id);
     if (failure !== undefined) throw new ServerFailed(failure);
     this.#texts.set(`${branch.id}.${generation}`, source === undefined ? `new ${branch.id}` : this.textOf(source));
-    return { branchId: branch.id, generation, catalog: "{}", maxConnections: 1, maxWorkerProcesses: 1 };
+    return {
+      branchId: branch.id,
+      generation,
+      catalog: "{}",
+      maxConnections: 1,
+      maxWorkerProcesses: 1,
+      present: undefined,
+    };
   }
 
   release({ branchId }: BranchData): void {

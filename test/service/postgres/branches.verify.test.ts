@@ -96,11 +96,6 @@ it("gives an idle branch its parent's data as it is at the call, and not when a 
   await rig.query(uri, "DELETE FROM item WHERE name = 'later'");
 });
 
-it("answers 501 where the history of a branch is asked for, which servers do not keep", async () => {
-  const { status, body } = await rig.call("POST", branches, { branch: { parent_lsn: "0/1" } });
-  expect([status, body["message"]]).toEqual([501, expect.stringContaining("parent_lsn needs the history")]);
-});
-
 it("moves a compute to the data of another branch", async () => {
   const { branch, endpoint } = await branchOf(main);
   await rig.query(await rig.uri({ endpoint }), "INSERT INTO item VALUES ('washer')");

@@ -50,6 +50,7 @@ function storage(freeBytes: number | Promise<number>): BranchStorage {
     freeBytes: async () => freeBytes,
     connectTo: () => undefined,
     serve: unused,
+    now: () => 0,
   });
 }
 
