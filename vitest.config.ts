@@ -4,8 +4,12 @@ import { CountReporter } from "./test/support/count-reporter.ts";
 
 const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
 
+/** On a busy machine what a poll waits for takes its time. */
+const patient = { expect: { poll: { timeout: 20_000 } } };
+
 /** Files share one control plane, each in namespaces of its own, and mostly wait. */
 const onControlPlane = {
+  ...patient,
   globalSetup: ["test/control-plane/global-setup.ts"],
   testTimeout: 180_000,
   hookTimeout: 120_000,
@@ -25,6 +29,7 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...patient,
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/**/*.cluster.test.ts", "test/**/*.verify.test.ts"],
@@ -38,6 +43,7 @@ export default defineConfig({
       { test: { ...onControlPlane, name: "cluster", include: ["test/**/*.cluster.test.ts"] } },
       {
         test: {
+          ...patient,
           name: "verify-unit",
           include: ["test/**/*.verify.test.ts"],
           exclude: ["test/**/*.cluster.verify.test.ts"],

@@ -49,7 +49,7 @@ export async function referenceDocument(): Promise<string> {
     "|---|---|---|---|---|---|",
     ...Object.entries(reasons).map(([reason, row]) => {
       const present = (on: boolean) => (on ? "True" : "");
-      return `| \`${reason}\` | ${row.ready} | ${row.synced} | ${present(row.reconciling)} | ${present(row.stalled)} | ${looks[row.look]} |`;
+      return `| \`${reason}\` | ${row.ready} | ${row.synced} | ${present(row.reconciling)} | ${row.stalled === "later" ? "after 5 minutes, in place of Reconciling" : present(row.stalled)} | ${looks[row.look]} |`;
     }),
     "",
     ...(await referenceOfRun()),

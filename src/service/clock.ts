@@ -4,19 +4,26 @@ export interface ServiceClock {
   now(): number;
   /** Runs `task` once after `ms` milliseconds, unless the returned function is called first. */
   after(ms: number, task: () => void): () => void;
+  /** The service's time at a time that another program's clock showed; the same where this is left out. */
+  ofWall?(ms: number): number;
 }
 
 /** A clock that can be advanced, and otherwise runs with the given one. */
 export class AdvanceableClock implements ServiceClock {
   readonly #clock: ServiceClock;
-  #aheadMs = 0;
+  /** By how much it was advanced, and when by the given clock. */
+  readonly #advances: { at: number; ms: number }[] = [];
 
   constructor(clock: ServiceClock) {
     this.#clock = clock;
   }
 
   now(): number {
-    return this.#clock.now() + this.#aheadMs;
+    return this.ofWall(this.#clock.now());
+  }
+
+  ofWall(wall: number): number {
+    return this.#advances.reduce((time, { at, ms }) => (at <= wall ? time + ms : time), wall);
   }
 
   after(ms: number, task: () => void): () => void {
@@ -24,7 +31,7 @@ export class AdvanceableClock implements ServiceClock {
   }
 
   advance(ms: number): void {
-    this.#aheadMs += ms;
+    this.#advances.push({ at: this.#clock.now(), ms });
   }
 }
 

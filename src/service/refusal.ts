@@ -16,6 +16,16 @@ export class Refusal extends Error {
   }
 }
 
+/** The disk of the store is full: nothing was changed. */
+export class StoreFull extends Refusal {
+  override name = "StoreFull";
+
+  constructor(cause: unknown) {
+    super(507, "the disk of the service is full, so nothing can be changed: free some space");
+    this.cause = cause;
+  }
+}
+
 export const refusals = {
   unauthorized: () =>
     new Refusal(401, "supplied credentials do not pass authentication", "", { "www-authenticate": "Bearer" }),
@@ -49,11 +59,8 @@ export const refusals = {
       409,
       `real Postgres servers run behind the computes: connect to ${host}, port ${port}, with the URI of connection_uri`,
     ),
-  noHistory: (field: string) =>
-    new Refusal(
-      501,
-      `${field} needs the history of a branch, which servers behind --postgres do not keep: leave it out`,
-    ),
+  noPastSchema: () =>
+    new Refusal(501, "schemas are read of the present alone: make a branch of the past and read that"),
   unavailable: (message: string) => new Refusal(503, message),
   notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
   tooManyRequests: (message: string, retryAfterSeconds: number) =>

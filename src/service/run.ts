@@ -1,6 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { AdvanceableClock, type Random, type ServiceClock } from "./clock.ts";
 import type { ServiceContext } from "./context.ts";
+import { ErrorLog } from "./error-log.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
@@ -8,7 +9,7 @@ import { PostgresUnusable } from "./postgres/failure.ts";
 import { Postgres } from "./postgres/postgres.ts";
 import type { Processes } from "./postgres/processes.ts";
 import { defaultPort } from "./projects/roles.ts";
-import { refusals } from "./refusal.ts";
+import { refusals, StoreFull } from "./refusal.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
 import { firstSeed } from "./seed/first.ts";
@@ -64,8 +65,9 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
   try {
     const beginning = new Beginning(options.seed);
     const store = Store.open(options.data);
-    postgres = options.postgres ? await openPostgres(options, ports, store) : undefined;
-    service = make(options, ports, beginning, store, postgres);
+    const log = new ErrorLog(ports);
+    postgres = options.postgres ? await openPostgres(options, ports, store, log) : undefined;
+    service = make(options, { ...ports, log }, beginning, store, postgres);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
     listening = await listen(service, options, postgres?.driverAccess).catch((error: unknown) => {
       throw new CannotListen(options, error);
@@ -100,7 +102,7 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
   }
 }
 
-function openPostgres(options: RunOptions, ports: RunPorts, store: Store): Promise<Postgres> {
+function openPostgres(options: RunOptions, ports: RunPorts, store: Store, log: ErrorLog): Promise<Postgres> {
   const settings = {
     host: options.host,
     port: options.postgresPort,
@@ -111,20 +113,16 @@ function openPostgres(options: RunOptions, ports: RunPorts, store: Store): Promi
     data: options.data,
     temporaryDiskScale: options.temporaryDiskScale,
   };
-  return Postgres.open(settings, { ...ports, store, onError: (error) => reportTo(ports, error) });
+  return Postgres.open(settings, { ...ports, store, onError: (error) => log.report(error) });
 }
 
 function portWarning(port: number): string {
   return `The vendor's tools build addresses from a compute's host and port ${defaultPort}, but clients of Postgres connect to port ${port}: they need it beside the host, or the service needs --postgres-port ${defaultPort}.`;
 }
 
-function reportTo(ports: RunPorts, error: unknown): void {
-  ports.stderr(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
-}
-
 function make(
   options: RunOptions,
-  ports: RunPorts,
+  ports: RunPorts & { log: ErrorLog },
   beginning: Beginning,
   store: Store,
   postgres: Postgres | undefined,
@@ -144,7 +142,7 @@ function make(
         advance: (ms: number) => clock.advance(ms),
       },
     }),
-    onError: (error) => reportTo(ports, error),
+    onError: (error) => ports.log.report(error),
   });
 }
 
@@ -213,7 +211,7 @@ function keepTime(service: Service): () => void {
         service.settle();
         wait();
       } catch (error) {
-        service.internalError(error);
+        if (!(error instanceof StoreFull)) service.internalError(error);
         cancel = clock.after(retryMs, wait);
       }
     });

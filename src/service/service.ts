@@ -21,7 +21,7 @@ import { apiRoutes, unservedRoutes } from "./http/routes.ts";
 import { ClockAdvance, type TestControls } from "./http/test-controls.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
-import { Refusal, refusals } from "./refusal.ts";
+import { Refusal, refusals, StoreFull } from "./refusal.ts";
 import type { Store } from "./store/store.ts";
 
 /** The path of the API; routes are below it. */
@@ -37,7 +37,7 @@ export interface ServicePorts {
   behind?: Pick<ServiceContext, "backend" | "catalog">;
   /** Present with `--test-controls`. */
   testControls?: TestControls;
-  /** Called with every internal error: the answer is 500, and nothing was changed. */
+  /** Called with every internal error, whose answer is 500, and with every `StoreFull`: nothing was changed. */
   onError?: (error: unknown) => void;
 }
 
@@ -83,7 +83,7 @@ export class Service {
   call(call: ServiceCall): ServiceReply {
     const at = this.context.clock.now();
     try {
-      this.settle();
+      this.#settleFirst();
       return this.#dispatch(call, at);
     } catch (error) {
       return this.#refuse(call, error);
@@ -117,6 +117,15 @@ export class Service {
     this.change((context) => settle(context, now));
   }
 
+  /** A full disk delays what is due, and leaves reads possible. */
+  #settleFirst(): void {
+    try {
+      this.settle();
+    } catch (error) {
+      if (!(error instanceof StoreFull)) throw error;
+    }
+  }
+
   /** When the next timer is due, in milliseconds since the epoch; `undefined` if there is none. */
   nextDue(): number | undefined {
     if (this.#due === "stale") this.#due = nextDue(this.context);
@@ -126,9 +135,18 @@ export class Service {
   /** Changes the store in one transaction. For seeds and the console; calls do it themselves. */
   change<Result>(act: (context: ServiceContext, at: number) => Result): Result {
     this.#due = "stale";
-    const result = this.context.store.transaction(() => act(this.context, this.context.clock.now()));
+    const result = this.#stored(act);
     this.#changes.report();
     return result;
+  }
+
+  #stored<Result>(act: (context: ServiceContext, at: number) => Result): Result {
+    try {
+      return this.context.store.transaction(() => act(this.context, this.context.clock.now()));
+    } catch (error) {
+      if (error instanceof StoreFull) this.#onError(error);
+      throw error;
+    }
   }
 
   /** Calls `follower` after every change, until the returned function is called. */

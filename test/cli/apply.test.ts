@@ -232,6 +232,15 @@ describe("before anything is sent", () => {
     expect(stage.writes).toEqual([]);
   });
 
+  test("what changes while a person thinks is noticed: the plan is made again after the answer", async () => {
+    using stage = new Stage();
+    stage.terminal = true;
+    stage.whenAsked = () => void stage.shop.create({ branch_id: preview, type: "read_write" });
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", change)], "yes\n");
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("the service has changed since") });
+    expect(stage.writes).toEqual([]);
+  });
+
   test("a Compute that is being deleted in its cluster is left to the operator", async () => {
     using stage = new Stage();
     const text = documents(connection, compute("a", "", main, "uid: 0b0b, deletionTimestamp: '2026-01-01T00:00:00Z'"));

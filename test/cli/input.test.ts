@@ -122,6 +122,7 @@ describe("files", () => {
     stage.file("all/seed.yaml", "accounts: []\n");
     stage.file("all/notes.txt", "{ not yaml");
     stage.file("all/.hidden.yaml", "{ not yaml");
+    for (const left of ["a.yaml.bak", "a.yml~", "b.json.orig", "yaml"]) stage.file(`all/deep/${left}`, "{ not yaml");
     const run = await stage.run("plan", ["-f", `${stage.directory}/all`]);
     expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to create.") });
   });

@@ -66,6 +66,15 @@ describe("plan --kubeconfig", () => {
     expect(run.err).toContain("the key in the cluster is sent only to the service that this connection names there");
   });
 
+  test("takes the key of the manifests where the cluster has one too", async () => {
+    const other = connection.replace(/api-key: \S+(?=\})/, "api-key: a-key-that-was-revoked");
+    expect(other).not.toBe(connection);
+    using revoked = new Beside(documents(other, fleet));
+    expect((await revoked.run("plan", documents(connection, fleet))).out).toContain("Plan: 3 unchanged.");
+    using beside = new Beside(held);
+    expect((await beside.run("plan", documents(other, fleet))).out).toContain("Unauthorized");
+  });
+
   test("takes the key from the environment where the Secret may not be read, and reads namespaces one by one", async () => {
     using beside = new Beside(held);
     beside.refused.add("/secrets/").add("/v1alpha1/computes").add("/api/v1/namespaces?").add("/clusterservice");

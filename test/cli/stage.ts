@@ -57,6 +57,8 @@ export class Stage implements Disposable {
   terminal = false;
   /** Changes what the service answered. */
   rewrite: (request: ServiceRequest, response: ServiceResponse) => ServiceResponse = (_, response) => response;
+  /** Happens before standard input is read for the first time. */
+  whenAsked: () => void = () => {};
   /** Decides what becomes of a request. */
   fate: (request: ServiceRequest) => Fate = () => "answered";
   /** For how long lists show the computes as they stood when this was set. */
@@ -104,12 +106,18 @@ export class Stage implements Disposable {
       stderr,
       terminal: this.terminal,
       stdoutTerminal: this.terminal,
-      stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: this.terminal }),
+      stdin: Object.assign(Readable.from(this.#answers(stdin)), { isTTY: this.terminal }),
       env: this.env,
       signal: this.stopping.signal,
       serviceTransport: this.transport(),
       ...(this.cluster === undefined ? {} : { clusterTransport: this.cluster }),
     };
+  }
+
+  /** What a person types, when somebody reads it. */
+  *#answers(text: string): Generator<Buffer> {
+    this.whenAsked();
+    yield Buffer.from(text);
   }
 
   transport(): ServiceTransport {

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { asRoot } from "../service/postgres/rig.ts";
@@ -14,6 +14,8 @@ const starts = (text: string) => text.startsWith("compute-operator service") && 
 /** The service as a page starts it, on a free port, in a directory that has what the page speaks of. */
 async function serve<T>(line: string, use: (address: string) => Promise<T>): Promise<T> {
   const directory = temporaryDirectory("documents");
+  // Servers of Postgres run as another user where this one is root, and have to enter it.
+  chmodSync(directory.path, 0o755);
   const [seed = ""] = blocksOf("docs/service.md", "yaml");
   writeFileSync(join(directory.path, "seed.yaml"), seed);
   using shell = new Shell({}, {}, line.includes("deploy/") ? process.cwd() : directory.path);
@@ -21,7 +23,7 @@ async function serve<T>(line: string, use: (address: string) => Promise<T>): Pro
   const postgres = line.includes("--postgres") ? ["--postgres-port", "0", ...asRoot] : [];
   const service = await shell.start([line, "--port", String(port), ...postgres].join(" "));
   try {
-    await service.waitForLine(/^Listening on http/);
+    await service.waitForLine(/^Listening on http/, 120_000);
     return await use(`127.0.0.1:${port}`);
   } finally {
     await service.kill();
@@ -31,7 +33,10 @@ async function serve<T>(line: string, use: (address: string) => Promise<T>): Pro
 
 describe("of what the documents type", () => {
   it.each(commands.filter(({ text }) => starts(text)))("$text ($page) serves", async ({ text }) => {
-    const status = await serve(text, async (address) => (await fetch(`http://${address}/api/v2/projects`)).status);
+    const status = await serve(
+      filledIn(text),
+      async (address) => (await fetch(`http://${address}/api/v2/projects`)).status,
+    );
     expect(status).toBe(401);
   });
 

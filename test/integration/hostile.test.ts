@@ -99,10 +99,16 @@ describe("a service that shows an operation as running for ever", () => {
     world.declare(1, { ...branch, branchID: "br-1-a" });
     await world.settle(2);
     const [first, second] = [0, 1].map((index) => world.compute(index).status.endpointID ?? "");
-    const running = { id: "op-x", endpoint_id: first, action: "apply_config", status: "running" };
+    const running = () => ({
+      id: "op-x",
+      endpoint_id: first,
+      action: "apply_config",
+      status: "running",
+      updated_at: new Date(world.clock.now()).toISOString(),
+    });
     world.host.instead = ({ method, path }) =>
-      method === "GET" && path.endsWith("/operations") ? reply(200, { operations: [running] }) : undefined;
-    const answer = { endpoint: world.endpoint(first), operations: [running] };
+      method === "GET" && path.endsWith("/operations") ? reply(200, { operations: [running()] }) : undefined;
+    const answer = { endpoint: world.endpoint(first), operations: [running()] };
     const { instead } = world.host;
     world.host.instead = (call) =>
       call.method === "PATCH" && call.path.endsWith(first ?? "") ? reply(200, answer) : instead(call);

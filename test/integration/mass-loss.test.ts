@@ -85,3 +85,20 @@ it("a confirmed loss is one: the same value confirms no later one, nor does one 
   for (const index of notListed) world.annotate(index, "confirmLoss", "again");
   await world.settle(branches.length);
 });
+
+it("ids that somebody typed, of endpoints that no list has shown, turn nobody's loss into a mass loss", async () => {
+  await using world = new SmallWorld(["br-0-a", "br-1-a"], 1);
+  world.declare(0, { projectID: "shop", branchID: "br-0-a" });
+  await world.settle(1);
+  for (let index = 1; index <= 8; index += 1) {
+    world.declare(index, { projectID: "shop", branchID: "br-1-a", type: "read_only" });
+    world.annotate(index, "endpoint-id", `ep-typed-${index}`);
+  }
+  await world.clock.advance(60_000);
+  const lost = world.compute(0).status.endpointID;
+  world.console("DELETE", `/projects/shop/endpoints/${lost}`);
+  await world.clock.advance(120_000);
+  await world.settle(1);
+  expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+  expect(world.compute(0).status.endpointID).not.toBe(lost);
+});

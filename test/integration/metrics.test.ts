@@ -35,3 +35,44 @@ it("namespaces that are not named are other", async () => {
   await world.settle(1);
   expect(await seriesOf(world, "computes")).toEqual(['computes{namespace="other",state="Active",ready="True"} 1']);
 });
+
+/** The values of a gauge by its labels. */
+async function valuesOf(world: SmallWorld, name: string): Promise<Record<string, number>> {
+  const lines = (await world.metrics()).split("\n").filter((line) => line.startsWith(`compute_operator_${name}`));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [series = "", value] = line.slice(17).split(" ");
+      return [series.slice(name.length), Number(value)];
+    }),
+  );
+}
+
+it("gauges of time are in seconds, and count up from what they are about", async () => {
+  await using world = new SmallWorld([], 1);
+  world.declare(0, spec);
+  await world.settle(1);
+  await world.clock.advance(10_000);
+  const before = await valuesOf(world, "watch_last_event_age_seconds");
+  await world.clock.advance(7000);
+  const after = await valuesOf(world, "watch_last_event_age_seconds");
+  expect(Object.keys(after).length).toBeGreaterThan(3);
+  // A watch that heard something meanwhile began again.
+  const passed = Object.entries(after).map(([kind, age]) => age - (before[kind] ?? 0));
+  expect(passed.filter((seconds) => seconds === 7).length).toBeGreaterThan(0);
+  expect(passed.every((seconds) => seconds <= 7)).toBe(true);
+  expect(Object.values(await valuesOf(world, "refresh_interval_seconds"))).toEqual([30]);
+  const [age = -1] = Object.values(await valuesOf(world, "endpoint_list_age_seconds"));
+  expect(age).toBeGreaterThan(0);
+  expect(age).toBeLessThanOrEqual(30);
+});
+
+it("says who leads, what waits and what is held as numbers", async () => {
+  await using world = new SmallWorld([], 1);
+  world.declare(0, spec);
+  await world.settle(1);
+  expect(await valuesOf(world, "leader")).toEqual({ "": 1 });
+  expect(await valuesOf(world, "deletes_held")).toEqual({ "": 0 });
+  expect(Object.values(await valuesOf(world, "queue_depth"))).toEqual([0, 0, 0]);
+  expect(Object.values(await valuesOf(world, "request_budget_available"))).toEqual([1000]);
+  expect(await valuesOf(world, "orphaned_endpoints")).toEqual({ "": 0 });
+});

@@ -1,4 +1,7 @@
 import { describe, expect, it, test } from "vitest";
+import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
+import { conditionOf } from "../../src/operator/resources/conditions-of.ts";
+import { asRecord } from "../../src/operator/resources/record.ts";
 import { said } from "./conditions/conditions.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
@@ -135,4 +138,69 @@ it("a replica of a pool adopts what a person says its create made, where no name
   world.send("PUT", `${pools}/db`, { ...world.send("GET", `${pools}/db`), spec: { ...pool.spec, replicas: 0 } });
   await world.clock.advance(120_000);
   expect([world.isGone(0), world.endpoints]).toEqual([true, []]);
+});
+
+describe("a mutating admission policy", () => {
+  const isWrite = ({ method, path }: ClusterRequest) => method !== "GET" && /\/computes(\/[^/]+)?$/.test(path);
+
+  /** Sets `deletionPolicy` of every Compute that is created or changed; returns the writes to members. */
+  function retaining(world: SmallWorld): string[] {
+    const writes: string[] = [];
+    const handle = world.server.handle.bind(world.server);
+    const retained = (spec: unknown) => ({ ...asRecord(spec), deletionPolicy: "Retain" });
+    world.server.handle = (request, asOf) => {
+      if (!isWrite(request)) return handle(request, asOf);
+      writes.push(request.method);
+      const body = Array.isArray(request.body)
+        ? request.body.map((one) => (one.path === "/spec" ? { ...one, value: retained(one.value) } : one))
+        : { ...asRecord(request.body), spec: retained(asRecord(request.body).spec) };
+      return handle({ ...request, body }, asOf);
+    };
+    return writes;
+  }
+
+  test("that changes the members of a pool is accepted, named in its condition and not fought", async () => {
+    await using world = new SmallWorld(["br-0-a"], 1);
+    const writes = retaining(world);
+    declare(world, 3, { computeUnits: { min: 1, max: 1 } });
+    await world.clock.advance(1000);
+    await world.settle(3);
+    await world.clock.advance(60_000);
+    expect(conditionOf(world.send("GET", `${pools}/db`).status, "Ready")).toMatchObject({
+      status: "True",
+      message: expect.stringContaining("The API server changes deletionPolicy of their spec"),
+    });
+    writes.length = 0;
+    await world.clock.advance(600_000);
+    expect([writes, world.timesEmitted("DriftCorrected")]).toEqual([[], 0]);
+    expect(world.compute(0).spec.deletionPolicy).toBe("Retain");
+  });
+
+  test("does not keep an edit of a member from being put back, nor a changed template from its members", async () => {
+    await using world = new SmallWorld(["br-0-a"], 1);
+    retaining(world);
+    declare(world, 1, { computeUnits: { min: 1, max: 1 } });
+    await world.clock.advance(1000);
+    await world.settle(1);
+    const before = world.writes.length;
+    world.edit(0, { computeUnits: { min: 4, max: 4 } });
+    await world.clock.advance(60_000);
+    expect([world.writes.length, world.timesEmitted("DriftCorrected")]).toEqual([before, 1]);
+    declare(world, 1, { computeUnits: { min: 2, max: 2 } });
+    await world.clock.advance(60_000);
+    expect(world.compute(0).spec).toMatchObject({ computeUnits: { min: 2, max: 2 }, deletionPolicy: "Retain" });
+  });
+
+  test("costs one write for each member and no event after a restart", async () => {
+    await using world = new SmallWorld(["br-0-a"], 1);
+    const writes = retaining(world);
+    declare(world, 2);
+    await world.clock.advance(1000);
+    await world.settle(2);
+    await world.clock.advance(60_000);
+    writes.length = 0;
+    await world.restart();
+    await world.clock.advance(600_000);
+    expect([writes, world.timesEmitted("DriftCorrected")]).toEqual([["PATCH", "PATCH"], 0]);
+  });
 });

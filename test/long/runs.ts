@@ -58,7 +58,8 @@ export const longRuns: readonly LongRun[] = [
     name: "mutants",
     script: "mutants",
     flags: [],
-    shows: "small mistakes in the operator's code, one at a time, are caught by a test: [mutants.md](mutants.md)",
+    shows:
+      "small mistakes in `src/operator` and `src/cli`, one at a time, are caught by a test: [mutants.md](mutants.md)",
     summary: /^mutants: (.*)$/,
   },
   {

@@ -1,5 +1,5 @@
-// `npm run mutants` changes the operator's code in every small way that may be a mistake, one at a time, and runs the
-// tests that reach the change: one of them has to fail.
+// `npm run mutants` changes the code of the operator and of the CLI in every small way that may be a mistake, one at a
+// time, and runs the tests that reach the change: one of them has to fail.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { refusedByTypes } from "./types.ts";
 
 const usage = `Usage: npm run mutants -- [flags]
 
-Changes the operator's code in every small way and runs the tests that reach the change. Without --only, --since and
+Changes the code of src/operator and src/cli in every small way and runs the tests that reach the change. Without --only, --since and
 --shard it is a full run, and writes docs/proof/mutants.md.
 
   --only PATH       mutants of the files whose path has this

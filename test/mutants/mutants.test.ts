@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { runInThisContext } from "node:vm";
 import { transformSync } from "rolldown/utils";
 import { describe, expect, it } from "vitest";
@@ -70,6 +70,13 @@ describe("a mutant", () => {
       [9, "A.d", 1],
     ]);
   });
+});
+
+it("all of the operator and of the CLI is mutated", () => {
+  const covered = new Set(sourceFiles());
+  const others = globSync("src/**/*.ts").filter((file) => !covered.has(file));
+  expect(others.filter((file) => !/^src\/(service|api)\/|^src\/(main|command-line)\.ts$/.test(file))).toEqual([]);
+  expect(covered.size).toBeGreaterThan(150);
 });
 
 it("every source that is mutated still parses with all its mutants", () => {

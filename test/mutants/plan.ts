@@ -5,9 +5,9 @@ import type { Measured, TestId } from "./messages.ts";
 /** The runs of the simulation, which are in no file. */
 export const seedsFile = "seeds";
 
-/** What is mutated: the code that keeps the promises. */
+/** The operator and the commands beside it, whole. */
 export function sourceFiles(): string[] {
-  const parts = ["src/operator/{compute,connection,service-client,runtime}/**/*.ts", "src/operator/kube/lease*.ts"];
+  const parts = ["src/{operator,cli}/**/*.ts"];
   return globSync(parts).toSorted();
 }
 

@@ -32,6 +32,33 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     as: "if (before !== undefined) return undefined;",
     breaks: /all is well/,
   },
+  "a replica that is in conflict for the primary of its branch": {
+    file: "compute/plan/create.ts",
+    line: 'const blocked = type === "read_write" ? occupied(o) : undefined;',
+    as: 'const found = occupied(o); const blocked = type === "read_write" || (found?.kind === "blocked" && found.reason === "Conflict") ? found : undefined;',
+    breaks: /all is well/,
+    from: 13,
+  },
+  "an endpoint that is said to be lost, and stands": {
+    file: "compute/plan/settle.ts",
+    line: "const reason = restingState(endpoint);",
+    as: 'if (compute.spec.driftPolicy === "Report" && compute.spec.adopt === undefined) return { kind: "wait", reason: "EndpointLost", message: "Lost.", requeueAfterMs: 60_000 };\nconst reason = restingState(endpoint);',
+    breaks: /all is well/,
+    from: 22,
+  },
+  "a single loss that is taken for a mass loss": {
+    file: "compute/plan/lost.ts",
+    line: "(missing > mostLost && missing * 2 > known)",
+    as: "missing > 0",
+    breaks: /all is well/,
+    from: 24,
+  },
+  "a create that waits ten minutes for nothing": {
+    file: "compute/plan/create.ts",
+    line: 'const blocked = type === "read_write" ? occupied(o) : undefined;',
+    as: 'if (o.now - s.seenSince < 600_000) return { kind: "noop", requeueAfterMs: 60_000 };\nconst blocked = type === "read_write" ? occupied(o) : undefined;',
+    breaks: /all is well/,
+  },
 };
 
 /** From now on this thread loads the operator with the mistake in it: nothing of the operator may be loaded before. */

@@ -9,7 +9,7 @@ import {
   type ServiceTransport,
 } from "../../src/operator/service-client/transport.ts";
 import type { Service } from "../../src/service/service.ts";
-import { goodKey, newService } from "../integration/support/seeded-service.ts";
+import { goodKey, newService, type SeededService } from "../integration/support/seeded-service.ts";
 import { installCRDs } from "../support/shipped-crd.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { calm } from "./api-server/faults.ts";
@@ -25,6 +25,8 @@ export interface TenantsOptions {
   allowedBaseURLs?: readonly string[];
 }
 
+/** Namespace of the operator. */
+const ownNamespace = "compute-operator-system";
 const group = "/apis/compute-operator.dev/v1alpha1";
 /** How long a service that means well takes to answer, and the API server too. */
 const answersAfterMs = 20;
@@ -51,7 +53,7 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     const { clock } = this;
     const random = seededRandom(7);
     this.server = new ApiServer({ clock, random });
-    installCRDs(this.server, ["computes", "serviceconnections", "computepools"]);
+    installCRDs(this.server, ["computes", "serviceconnections", "clusterserviceconnections", "computepools"]);
     const destination = {
       write: () => {
         this.lines += 1;
@@ -79,6 +81,7 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
       },
       {
         namespaces: [],
+        clusterResourceNamespace: ownNamespace,
         selects: () => true,
         workers: 16,
         allowedBaseURLs,
@@ -115,13 +118,36 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     }
   }
 
+  /** A ClusterServiceConnection of this name for all namespaces, which leads to this host. */
+  share(name: string, host: string, requestBudget: { perMinute: number; burst: number }): void {
+    this.ask("POST", "/api/v1/namespaces", { metadata: { name: ownNamespace } });
+    this.ask("POST", `/api/v1/namespaces/${ownNamespace}/secrets`, {
+      metadata: { name },
+      type: "compute-operator.dev/api-key",
+      data: { "api-key": Buffer.from(goodKey).toString("base64") },
+    });
+    this.ask("POST", `${group}/clusterserviceconnections`, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ClusterServiceConnection",
+      metadata: { name },
+      spec: {
+        baseURL: `http://${host}/api/v2`,
+        apiKeySecretRef: { name },
+        namespaceSelector: {},
+        allowedProjects: ["*"],
+        requestBudget,
+      },
+    });
+  }
+
   /** The real service under this name, with these branches, as quick as services are; `refuses` keys in projects. */
   healthy(
     host: string,
     branches: readonly string[],
     refuses: (key: string) => ServiceResponse | undefined = () => undefined,
+    projects: SeededService["projects"] = [],
   ): Service {
-    const service = newService({ branches, clock: this.clock, service: { timeScale: 1000 } });
+    const service = newService({ branches, projects, clock: this.clock, service: { timeScale: 1000 } });
     this.#hosts.set(host, ({ method, path, query, body, key }) => {
       const answersTo = key.authorization().replace("Bearer ", "");
       const refused = refuses(answersTo);
@@ -157,6 +183,13 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     });
   }
 
+  /** Changes fields of a spec. */
+  edit(namespace: string, name: string, spec: JsonObject): void {
+    const path = `${group}/namespaces/${namespace}/computes/${name}`;
+    const found = this.ask("GET", path);
+    this.ask("PUT", path, { ...found, spec: { ...found.spec, ...spec } });
+  }
+
   computes(namespace: string): Compute[] {
     const { items } = this.ask("GET", `${group}/namespaces/${namespace}/computes`);
     return items.map((item: unknown) => {
@@ -166,7 +199,7 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     });
   }
 
-  ask(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown) {
+  ask(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown) {
     const answer = this.server.handle({ method, path, ...(body === undefined ? {} : { body }) });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body).slice(0, 500)}`);
     return JSON.parse(JSON.stringify(answer.body));

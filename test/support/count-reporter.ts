@@ -1,5 +1,6 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /**
@@ -14,7 +15,7 @@ export class CountReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
-    const failures = unhandledErrors.map((error) => `outside of a test: ${firstLine(error)}`);
+    const failures = unhandledErrors.map((error) => `outside of a test: ${inOneLine(error)}`);
     let passed = 0;
     for (const module of modules) {
       const file = relative(process.cwd(), module.moduleId);
@@ -23,7 +24,7 @@ export class CountReporter implements Reporter {
       passed += tests.length - failed.length;
       failures.push(...failed.map((test) => `${file} > ${test.fullName}: ${whyOf(test)}`));
       // A file that breaks before its first test would otherwise count for nothing.
-      if (tests.length === 0 && !module.ok()) failures.push(`${file}: ${firstLine(module.errors()[0])}`);
+      if (tests.length === 0 && !module.ok()) failures.push(`${file}: ${inOneLine(module.errors()[0])}`);
     }
     writeFileSync(this.#file, `${passed} ${failures.length}\n`);
     for (const failure of failures) appendFileSync(this.#file, `${failure}\n`);
@@ -32,10 +33,10 @@ export class CountReporter implements Reporter {
 
 function whyOf(test: TestCase): string {
   const { state, errors = [] } = test.result();
-  return state === "failed" ? firstLine(errors[0]) : state;
+  return state === "failed" ? inOneLine(errors[0]) : state;
 }
 
-function firstLine(error: unknown): string {
+function inOneLine(error: unknown): string {
   const message = error instanceof Object && "message" in error ? String(error.message) : String(error);
-  return message.split("\n")[0]?.slice(0, 300) ?? "";
+  return stripVTControlCharacters(message).replaceAll(/\s+/g, " ").slice(0, 600);
 }

@@ -148,7 +148,11 @@ export class OperatorProcess implements AsyncDisposable {
     }).catch((error: unknown) => {
       throw new Error(`the operator is not ready. It wrote:\n${child.tail()}`, { cause: error });
     });
-    if (answer === "ended") throw new Error(`the operator ended while it was starting. It wrote:\n${child.tail()}`);
+    if (answer === "ended") {
+      const { status, signal } = await child.end;
+      const how = signal === null ? `exit code ${status}` : signal;
+      throw new Error(`the operator ended while it was starting (${how}). It wrote:\n${child.tail()}`);
+    }
   }
 
   /** Starts it, and does not wait for anything. */

@@ -20,8 +20,8 @@ export interface Remembered {
   };
   /** The record of a write: as the status has it, or is to have it. */
   write?: RememberedWrite | undefined;
-  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too. */
-  missing?: { endpointID: string; firstListWithout: number; proved: boolean } | undefined;
+  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too, or how often it showed it. */
+  missing?: { endpointID: string; firstListWithout: number; proved: boolean; shown?: number } | undefined;
   /** The service's answers to our DELETEs, by endpoint. */
   deletes: ReadonlyMap<string, AnsweredDelete>;
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
@@ -35,10 +35,11 @@ export interface Remembered {
   /** A write that failed, not to be repeated before `until` with the same base URL and key. */
   failedWrite?: FailedWrite | undefined;
   signed?: Signed;
-  /** How often in a row the Compute was reconciled for one reason, and when it is due again. */
+  /** How often in a row the Compute was reconciled for one reason, since when, and when it is due again. */
   requeue: {
     reason: string;
     count: number;
+    since?: number;
     dueAt: number | undefined;
     /** When the result of the write under way is expected to be seen. */
     resultAt?: number | undefined;

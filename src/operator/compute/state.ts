@@ -11,6 +11,7 @@ import type { AnsweredDelete, FailedWrite, ReadonlyState, Remembered, Signed } f
 import { answersCountAfter, rememberedSince, signedBefore } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import { heldUntil } from "./status/held.ts";
+import { requeueDelay } from "./status/reasons.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
@@ -226,13 +227,15 @@ export class ReconcileState {
     } else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
   }
 
-  /** The endpoint's own GET shows it although lists lack it; returns how often that was so after a DELETE of ours. */
+  /** The endpoint's own GET shows it although lists lack it; returns when it is asked for again at the earliest. */
   stillThere(endpointID: string, after: "lost" | "deleted", now: number): number {
-    this.#known.missing = undefined;
+    const before = (after === "deleted" ? this.#known.deletes.get(endpointID) : this.#known.missing)?.shown ?? 0;
+    const delayMs = requeueDelay(after === "deleted" ? "backoff" : "patient", before);
+    const shown = { proved: false, shown: before + 1 };
+    if (after === "deleted") this.#delete(endpointID, shown);
+    this.#known.missing = after === "deleted" ? undefined : { ...shown, endpointID, firstListWithout: now + delayMs };
     this.needListAfter(now);
-    const before = this.#known.deletes.get(endpointID)?.shown ?? 0;
-    if (after === "deleted") this.#delete(endpointID, { proved: false, shown: before + 1 });
-    return before;
+    return delayMs;
   }
 
   #delete(endpointID: string, change: Partial<AnsweredDelete>): void {
@@ -302,9 +305,8 @@ export class ReconcileState {
     known.requeue = { ...known.requeue, ...nextRequeue(outcome, known, now) };
     // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
     const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
-    const writeAt = known.held === undefined ? [] : [known.held.dueAt];
     const fallback = outcome.requeue.kind === "enqueued" ? now + enqueuedFallbackMs : Number.POSITIVE_INFINITY;
-    const next = Math.min(known.requeue.dueAt ?? fallback, ...readAt, ...writeAt);
+    const next = Math.min(known.requeue.dueAt ?? fallback, ...readAt, known.held?.dueAt ?? Number.POSITIVE_INFINITY);
     return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
   }
 }

@@ -11,8 +11,9 @@ import { proofOf } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
 import { carriedBy, isOpen } from "./record.ts";
-import type { ReadonlyState } from "./remembered.ts";
+import type { ReadonlyState, Remembered } from "./remembered.ts";
 import type { ReconcileState } from "./state.ts";
+import { holdsForLong } from "./status/conditions.ts";
 import { mayWait, withHeld } from "./status/held.ts";
 import { isAtRest, isProgress, type Reason, reasons } from "./status/reasons.ts";
 import { noteClearsAt } from "./status/state.ts";
@@ -52,7 +53,8 @@ export async function updateStatus(
   const outcome = withHeld(latest, state && known.held, o.kind === "observed");
   const endpoint = endpointAfter(outcome, o);
   const comparison = endpoint && compare(desiredSpec(compute), endpoint);
-  const status = statusAfter(outcome, o, { endpoint, comparison, secret, known, now: clock.now() });
+  const stalls = isStalling(outcome, state && known.requeue, now);
+  const status = statusAfter(outcome, o, { endpoint, comparison, secret, known, stalls, now: clock.now() });
   const isHidden = comparison === undefined || comparison.notReturned.length > 0;
   const isNew = latest.effect.kind === "accepted";
   const waits =
@@ -80,10 +82,11 @@ function statusAfter(
     comparison: Comparison | undefined;
     secret: { binding: string | undefined; unchecked: boolean };
     known: ReadonlyState;
+    stalls: boolean;
     now: number;
   },
 ): Compute["status"] | undefined {
-  const { endpoint, comparison, secret, known, now } = seen;
+  const { endpoint, comparison, secret, known, stalls, now } = seen;
   const annotations = annotationsOf(outcome.compute);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
@@ -92,6 +95,7 @@ function statusAfter(
     annotations,
     endpoint,
     absent: list !== undefined && endpoint === undefined,
+    branchGone: list?.missingFrom?.branch === "gone",
     answers: list !== undefined && !secret.unchecked && reconcileRequestedAt === o.annotations.reconcileRequestedAt,
     lossOver:
       list !== undefined &&
@@ -107,6 +111,7 @@ function statusAfter(
     restarted: known.handled.restartedAt,
     fingerprint: list?.fingerprint,
     binding: secret.binding,
+    stalls,
     now,
   });
 }
@@ -116,6 +121,12 @@ function clearsDisabling(
   { disableNotedAt }: ReadonlyState,
 ): boolean {
   return laidOver !== true && disableNotedAt !== undefined && startedAt >= noteClearsAt(disableNotedAt, createSettleMs);
+}
+
+/** `before`: the reason of the last reconciles, and since when they had it. */
+function isStalling({ compute, condition }: Outcome, before: Remembered["requeue"] | undefined, now: number): boolean {
+  if (condition.kind !== "shown") return false;
+  return holdsForLong(condition.reason, compute, before?.reason === condition.reason ? before.since : undefined, now);
 }
 
 /** The endpoint as newest known after a reconcile. */
@@ -161,5 +172,5 @@ function isTrouble(reason: Reason): boolean {
   const { stalled, look, synced, ready } = reasons[reason];
   const drifted = ready === "True" && synced === "False";
   const waits = look === "backoff" || look === "patient" || look === "slow";
-  return stalled || waits || drifted || reason === "EndpointLost";
+  return stalled !== false || waits || drifted || reason === "EndpointLost";
 }

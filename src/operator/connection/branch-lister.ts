@@ -27,17 +27,20 @@ interface Entry {
 }
 
 /**
- * One list of branches per project and refresh, shared by all Computes that name their branch, and made only while
- * there are any. A Compute that has asked for a name is enqueued by the next list unless its name is as it wants it.
- * Renaming and lagging reads can show a name twice, not at all, or on its former branch: callers that have followed it
- * once wait until lists some time apart agree.
+ * One list of branches per project and refresh, shared by all Computes that name their branch or miss their endpoint,
+ * and made only while there are any. A Compute that has asked for a name is enqueued by the next list unless its name
+ * is as it wants it. Renaming and lagging reads can show a name twice, not at all, or on its former branch: callers
+ * that have followed it once wait until lists some time apart agree.
  */
 export class BranchLister {
   readonly #options: BranchListerOptions;
   readonly #schedule: ListSchedule;
   /** The name that each Compute uses. */
   readonly #users = new Map<string, string>();
+  /** The branch on which each Compute had the endpoint that it misses. */
+  readonly #missed = new Map<string, string>();
   readonly #waiting = new Set<string>();
+  #ids: ReadonlySet<string> | undefined;
   #names: ReadonlyMap<string, Entry> | undefined;
   #startedAt = Number.NEGATIVE_INFINITY;
   #failure: Failure | undefined;
@@ -48,7 +51,7 @@ export class BranchLister {
       ...options,
       refreshes: undefined,
       lostAt: () => Number.POSITIVE_INFINITY,
-      isUsed: () => this.#users.size > 0,
+      isUsed: () => this.#isUsed,
       list: (reserved) => void this.#list(reserved),
       onCalled: () => {},
     });
@@ -57,7 +60,7 @@ export class BranchLister {
   /** A Compute names its branch so; `undefined`: it gives an id. */
   use(uid: string, name: string | undefined): void {
     if (name === undefined) {
-      this.leave(uid);
+      this.#users.delete(uid);
       return;
     }
     const isFirst = this.#users.size === 0;
@@ -72,7 +75,34 @@ export class BranchLister {
 
   leave(uid: string): void {
     this.#waiting.delete(uid);
-    if (this.#users.delete(uid) && this.#users.size === 0) this.#schedule.plan();
+    const wasUsed = this.#isUsed;
+    this.#users.delete(uid);
+    this.#missed.delete(uid);
+    if (wasUsed && !this.#isUsed) this.#schedule.plan();
+  }
+
+  /**
+   * Whether a list that begins after `after` shows the branch on which a Compute had the endpoint that it misses.
+   * `undefined`: it is enqueued with such a list.
+   */
+  shows(uid: string, branchID: string, after: number): "shown" | "gone" | "failed" | undefined {
+    this.#missed.set(uid, branchID);
+    if (this.#isFailing(this.#ids)) return "failed";
+    if (this.#ids !== undefined && this.#startedAt > after) return this.#ids.has(branchID) ? "shown" : "gone";
+    this.#waiting.add(uid);
+    this.#schedule.want(after, "plan");
+    this.#schedule.start();
+    return undefined;
+  }
+
+  /** Whether the latest list lacks this branch. */
+  lacks(branchID: string): boolean {
+    return this.#ids?.has(branchID) === false;
+  }
+
+  /** A Compute misses no endpoint any more. */
+  found(uid: string): void {
+    this.#missed.delete(uid);
   }
 
   /** What is known of a name, for a Compute that wants it to be this branch; `undefined`: nothing yet. */
@@ -92,10 +122,17 @@ export class BranchLister {
     this.#schedule.stop();
   }
 
+  get #isUsed(): boolean {
+    return this.#users.size + this.#missed.size > 0;
+  }
+
+  /** As with endpoints, a single failure after a good list does not count. */
+  #isFailing(known: object | undefined): boolean {
+    return this.#failure !== undefined && (known === undefined || this.#schedule.demand.failures > 1);
+  }
+
   #lookup(name: string): NamedBranch | undefined {
-    // As with endpoints, a single failure after a good list does not count.
-    const isFailing = this.#names === undefined || this.#schedule.demand.failures > 1;
-    if (this.#failure !== undefined && isFailing) return { kind: "failed", failure: this.#failure };
+    if (this.#failure !== undefined && this.#isFailing(this.#names)) return { kind: "failed", failure: this.#failure };
     if (this.#names === undefined) return undefined;
     const { ids, since } = this.#names.get(name) ?? { ids: [], since: this.#startedAt };
     return { kind: "listed", ids, forMs: this.#startedAt - since };
@@ -129,6 +166,9 @@ export class BranchLister {
       const old = before?.get(name);
       return old !== undefined && sameIDs(old.ids, ids) ? old : { ids, since: startedAt };
     };
+    const ids = new Set(branches.map(({ id }) => id));
+    for (const [uid, id] of this.#missed) if (this.#ids?.has(id) !== ids.has(id)) this.#waiting.add(uid);
+    this.#ids = ids;
     this.#failure = undefined;
     this.#startedAt = startedAt;
     this.#names = new Map([...names].map((name) => [name, entryOf(name)]));

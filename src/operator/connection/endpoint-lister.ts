@@ -1,6 +1,4 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import type { Operation } from "../../api/operation.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority-queue.ts";
@@ -8,40 +6,16 @@ import { longPauseMs, type RequestReservation } from "../service-client/request-
 import { BranchLister } from "./branch-lister.ts";
 import { changesBetween, type ListChanges, type Listing } from "./list-changes.ts";
 import { ListSchedule } from "./list-schedule.ts";
+import type { EndpointListerOptions } from "./lister-options.ts";
 import { unseen } from "./messages.ts";
 import { OperationTimes } from "./operation-times.ts";
 import { Operations } from "./operations.ts";
 import { Overlay } from "./overlay.ts";
+import { PendingEndpoints } from "./pending-endpoints.ts";
 import { type Interests, ProjectUsers } from "./project-users.ts";
 import { ProjectVisibility } from "./project-visibility.ts";
-import type { RefreshInterval } from "./refresh-interval.ts";
 import { ProjectWriteLimiter } from "./write-limiter.ts";
 import { WriteWindow } from "./write-window.ts";
-
-export interface EndpointListerOptions {
-  /** For lists and polls, which no reconcile waits for. */
-  client: ServiceClient;
-  /** For the requests of a reconcile; defaults to `client`. */
-  reconcileClient?: ServiceClient;
-  projectID: string;
-  clock: Clock;
-  refreshIntervalMs: () => number;
-  /** Learns how late lists are, and knows the interval in force. */
-  refreshes?: Pick<RefreshInterval, "due" | "begun" | "leave" | "inForceMs">;
-  /** Enqueues these Computes. */
-  enqueue: (uids: Iterable<string>) => void;
-  signal: AbortSignal;
-  /** How long operations take; shared by the projects of a service. */
-  times?: OperationTimes;
-  /** How many writes may be under way. */
-  window?: WriteWindow;
-  /** Whether the service is known to show the names of endpoints. */
-  showsNames?: () => boolean;
-  onListed?: ((projectID: string, listing: Listing) => void) | undefined;
-  onOperationEnded?: ((operation: Operation) => void) | undefined;
-  /** The last Compute has left. */
-  onUnused?: () => void;
-}
 
 /**
  * One endpoint list per project, shared by all its Computes.
@@ -60,6 +34,7 @@ export class EndpointLister {
   readonly writeLimiter: ProjectWriteLimiter;
   /** Endpoints that a write has been sent to, until it ends. */
   readonly underWay = new Set<string>();
+  readonly #pending = new PendingEndpoints();
   readonly #users = new ProjectUsers();
   readonly #schedule: ListSchedule;
   readonly #visibility: ProjectVisibility;
@@ -108,16 +83,17 @@ export class EndpointLister {
       signal,
       tenant,
       priority: () => (this.#schedule.demand.need === "resolve" ? "resolve" : "follow"),
+      refreshIntervalMs,
+      isAtRestAfter: (endpointID, after) => this.#isAtRestAfter(endpointID, after),
       onEnded: options.onOperationEnded,
       times: options.times ?? new OperationTimes(),
       onPolled: (endpointIDs) => this.#polled(endpointIDs),
     });
-    const { window = new WriteWindow(clock), showsNames = () => true } = options;
+    const { window = new WriteWindow(clock), showsNames = () => true, mayStart } = options;
     const { followed: operations } = this.operations;
-    this.writeLimiter = new ProjectWriteLimiter({ clock, window, showsNames, enqueue, operations });
+    this.writeLimiter = new ProjectWriteLimiter({ clock, window, showsNames, enqueue, mayStart, operations });
   }
 
-  /** For the requests of a reconcile. */
   get client(): ServiceClient {
     return this.#options.reconcileClient ?? this.#options.client;
   }
@@ -150,7 +126,13 @@ export class EndpointLister {
 
   /** What a reconcile of this Compute may send; the Compute is enqueued when its turn comes. */
   reservation(uid: string, namespace: string): RequestReservation {
-    return this.client.reservation(uid, () => this.enqueue(uid), namespace);
+    const { mayStart } = this.#options;
+    return this.client.reservation(
+      uid,
+      () => this.enqueue(uid),
+      namespace,
+      () => mayStart?.(uid) !== false,
+    );
   }
 
   enqueue(uid: string): void {
@@ -195,6 +177,13 @@ export class EndpointLister {
   /** Whether a Compute waits for the next list, or one of its endpoint's operations brings one when it ends. */
   isExpected(uid: string, endpointID: string | undefined): boolean {
     return this.#users.waiting.has(uid) || this.operations.followed.isBusyWith(endpointID ?? "");
+  }
+
+  /** Since when a change of this endpoint is in progress, by lists and by the operations that are followed. */
+  busySince(endpointID: string): number | undefined {
+    const begun = [this.#pending.since(endpointID), this.operations.followed.busySince(endpointID)];
+    const known = begun.filter((at) => at !== undefined);
+    return known.length > 0 ? Math.min(...known) : undefined;
   }
 
   /** A write to this endpoint has just ended: lists that began before do not count for it any more. */
@@ -242,6 +231,13 @@ export class EndpointLister {
     this.writeLimiter.offer();
   }
 
+  /** A list that is needed for this is planned. */
+  #isAtRestAfter(endpointID: string, after: number): boolean {
+    const isAtRest = this.#pending.isAtRestAfter(endpointID, after);
+    if (isAtRest === undefined) this.#schedule.want(after, "follow");
+    return isAtRest === true;
+  }
+
   #enqueueAll(): void {
     this.#schedule.demand.met();
     this.#options.enqueue(this.#users.takeAll());
@@ -269,6 +265,7 @@ export class EndpointLister {
     const concernsAll = this.#visibility.listed() || this.#listing === undefined;
     this.#failure = undefined;
     this.#listing = listing;
+    this.#pending.listed(listing);
     for (const [id, at] of this.#written) if (at < listing.startedAt) this.#written.delete(id);
     if (this.#unlisted.size > 0) for (const { id } of listing.endpoints) this.#unlisted.delete(id);
     const isUndecided = this.#overlay.listed(listing, (id) => this.operations.followed.endedAt(id));

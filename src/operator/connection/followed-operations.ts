@@ -17,6 +17,8 @@ export interface Followed {
   since: number;
   /** When a list last showed it. */
   updatedAt: number;
+  /** When a list last showed another status, number of failures or `updated_at` than before. */
+  changedAt: number;
   /** `undefined`: unknown, or it lasts longer than expected. */
   expectedEndAt: number | undefined;
 }
@@ -52,6 +54,12 @@ export class FollowedOperations {
   isBusyWith(endpointID: string): boolean {
     for (const id of this.#byEndpoint.get(endpointID)) if (this.#inProgress.has(id)) return true;
     return false;
+  }
+
+  /** Since when the oldest of the operations in progress of this endpoint is followed; `undefined`: none is. */
+  busySince(endpointID: string): number | undefined {
+    const since = [...this.#byEndpoint.get(endpointID)].flatMap((id) => this.#inProgress.get(id)?.since ?? []);
+    return since.length > 0 ? Math.min(...since) : undefined;
   }
 
   /** When the operations of this endpoint in progress are expected to have ended; `undefined`: unknown, or none is. */
@@ -98,7 +106,7 @@ export class FollowedOperations {
     this.#forgetOldest();
   }
 
-  /** Nothing is heard of the operation. */
+  /** Nothing is heard of the operation, or nothing new. */
   giveUp(operation: Operation, now: number): void {
     this.#forget(operation);
     this.#ended(operation, now);

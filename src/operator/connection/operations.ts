@@ -19,6 +19,8 @@ export type Latest =
  * for those of further writes. `many`: with so many in progress, all of a known duration, it waits until no write has
  * come for `gapMs`, `mostOfManyMs` at most.
  * `mostMs`: the longest delay between polls while operations last longer than expected; each is `factor` times longer.
+ * Once `share` of the time that the newest operation has taken is more, that is the longest delay, but no longer than
+ * the refresh interval.
  */
 const polling = {
   everyMs: 1000,
@@ -30,6 +32,7 @@ const polling = {
   mostOfManyMs: 4500,
   factor: 1.5,
   mostMs: 5000,
+  share: 0.1,
 } as const;
 
 /** A poll follows the expected end of an operation by so much, in milliseconds. */
@@ -52,6 +55,9 @@ export interface OperationsOptions {
   clock: Clock;
   signal: AbortSignal;
   times: OperationTimes;
+  refreshIntervalMs: () => number;
+  /** True if a list begun after that time shows no change of the endpoint in progress. */
+  isAtRestAfter: (endpointID: string, after: number) => boolean;
   /** After a poll: the endpoints whose operations changed. */
   onPolled: (endpointIDs: ReadonlySet<string>) => void;
   /** A followed operation has ended. */
@@ -91,7 +97,7 @@ export class Operations {
       if (this.followed.has(operation.id)) continue;
       const expected = this.#options.times.expectedOf(operation.action);
       const expectedEndAt = expected === undefined ? undefined : now + expected;
-      this.followed.set({ operation, since: now, updatedAt: now, expectedEndAt });
+      this.followed.set({ operation, since: now, updatedAt: now, changedAt: now, expectedEndAt });
       if (!this.followed.inProgress.has(operation.id)) continue;
       begun = true;
       this.#expect(expectedEndAt ?? now + polling.firstMs - slackMs, expectedEndAt !== undefined);
@@ -182,7 +188,7 @@ export class Operations {
     const { projectID, signal, onPolled, clock } = this.#options;
     this.#polling = true;
     const startedAt = clock.monotonic();
-    if (this.#due === undefined) this.#delayMs = Math.min(polling.mostMs, this.#delayMs * polling.factor);
+    if (this.#due === undefined) this.#delayMs = Math.min(this.#mostDelayMs(startedAt), this.#delayMs * polling.factor);
     this.#polledAt = startedAt;
     this.#due = undefined;
     try {
@@ -208,21 +214,31 @@ export class Operations {
     this.#schedule();
   }
 
+  /** The longest delay between polls, by the age of the newest operation in progress. */
+  #mostDelayMs(now: number): number {
+    const since = [...this.followed.inProgress.values()].map((followed) => followed.since);
+    const share = polling.share * (now - Math.max(...since));
+    return Math.max(polling.mostMs, Math.min(share, this.#options.refreshIntervalMs()));
+  }
+
   /** Takes over the operations listed by a poll; returns the affected endpoints. */
   #update(listed: ReadonlyMap<string, Operation>, polledAt: number): Set<string> {
     const { clock, times, onEnded } = this.#options;
     const now = clock.monotonic();
     const changed = new Set<string>();
     for (const followed of this.followed.inProgress.values()) {
-      const { operation, since, updatedAt, expectedEndAt } = followed;
+      const { operation, since, updatedAt, changedAt, expectedEndAt } = followed;
       const news = listed.get(operation.id);
       if (news === undefined) {
         // Not in the list: too old, or not there yet. It is dropped when there is no news for long.
         if (now - updatedAt < staleAfterMs) this.#expectAgain(followed, polledAt);
-        else {
-          this.followed.giveUp(operation, now);
-          if (operation.endpoint_id !== undefined) changed.add(operation.endpoint_id);
-        }
+        else this.#giveUp(operation, now, changed);
+        continue;
+      }
+      const isSame = news.status === operation.status && news.failures_count === operation.failures_count;
+      const standsStill = isSame && news.updated_at === operation.updated_at;
+      if (standsStill && this.#isOver(followed, now)) {
+        this.#giveUp(operation, now, changed);
         continue;
       }
       const isLate = expectedEndAt !== undefined && polledAt >= expectedEndAt;
@@ -231,6 +247,7 @@ export class Operations {
         operation: after,
         since,
         updatedAt: now,
+        changedAt: standsStill ? changedAt : now,
         expectedEndAt: isLate ? undefined : expectedEndAt,
       });
       if (this.followed.inProgress.has(operation.id)) this.#expectAgain(followed, polledAt);
@@ -238,10 +255,23 @@ export class Operations {
         times.ended(after);
         onEnded?.(news);
       }
-      const isSame = news.status === operation.status && news.failures_count === operation.failures_count;
       if (!isSame && operation.endpoint_id !== undefined) changed.add(operation.endpoint_id);
     }
     return changed;
+  }
+
+  /**
+   * An operation counts as over, whatever its status says, once it has stood still for long and its endpoint shows no
+   * change in progress: the status may be a word that this version does not know.
+   */
+  #isOver({ operation: { endpoint_id }, changedAt }: Followed, now: number): boolean {
+    if (now - changedAt < staleAfterMs) return false;
+    return endpoint_id === undefined || this.#options.isAtRestAfter(endpoint_id, changedAt);
+  }
+
+  #giveUp(operation: Operation, now: number, changed: Set<string>): void {
+    this.followed.giveUp(operation, now);
+    if (operation.endpoint_id !== undefined) changed.add(operation.endpoint_id);
   }
 
   #expectAgain({ expectedEndAt }: Followed, polledAt: number): void {

@@ -28,6 +28,8 @@ export interface SessionOptions {
   beforeWrite: () => void;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
+  /** Whether a Compute that is enqueued now gets a worker soon. */
+  mayStart?: (uid: string) => boolean;
   /** Something changed that the connections of this session report in their status. */
   onChange: () => void;
   signal: AbortSignal;
@@ -38,7 +40,7 @@ export interface SessionOptions {
   orphansAmong?: OrphansAmong | undefined;
   onListed?: (projectID: string, listing: Listing, baseURL: string) => void;
   /** No Compute uses the project any more. */
-  onUnused?: (projectID: string) => void;
+  onUnused?: (projectID: string, baseURL: string) => void;
   onOperationEnded?: (operation: Operation, baseURL: string) => void;
 }
 
@@ -84,8 +86,14 @@ export class Session {
       budget: this.budget,
       clock,
       beforeWrite,
-      onFailure: (failure: Failure) => this.probe.failed(failure),
-      onAccepted: () => this.probe.accepted(),
+      onFailure: (failure: Failure) => {
+        if (failure.kind !== "rateLimited" && failure.kind !== "superseded") this.pause.answered();
+        return this.probe.failed(failure);
+      },
+      onAccepted: () => {
+        this.pause.answered();
+        this.probe.accepted();
+      },
       onNameShown: () => options.namesShownBy.add(account.baseURL),
       observe,
     };
@@ -145,7 +153,7 @@ export class Session {
   project(projectID: string): EndpointLister {
     const known = this.#listers.get(projectID);
     if (known !== undefined) return known;
-    const { account, windows, clock, enqueue, onListed, onOperationEnded } = this.#options;
+    const { account, windows, clock, enqueue, mayStart, onListed, onOperationEnded } = this.#options;
     const lister = new EndpointLister({
       client: this.#background,
       reconcileClient: this.client,
@@ -157,6 +165,7 @@ export class Session {
       window: windows.of(account.baseURL, projectID),
       showsNames: () => this.showsNames,
       enqueue,
+      mayStart,
       signal: this.signal,
       onListed: (id, listing) => {
         this.probe.listed();
@@ -202,6 +211,6 @@ export class Session {
     this.orphans?.forget(projectID);
     if (this.#listers.get(projectID) === lister) this.#listers.delete(projectID);
     if (this.#listers.size === 0) this.refreshes.reset();
-    this.#options.onUnused?.(projectID);
+    this.#options.onUnused?.(projectID, this.#options.account.baseURL);
   }
 }

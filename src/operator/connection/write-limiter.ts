@@ -11,6 +11,9 @@ const pause = { firstMs: 100, mostMs: 10_000 } as const;
 /** How soon a project is tried again in which another connection writes, in milliseconds. */
 const othersMs = 200;
 
+/** Callers that could not get a worker are asked again after this time, in milliseconds. */
+const againMs = 1000;
+
 /** The weight of the newest sample in the estimate of how long a called Compute takes to send its write. */
 const newest = 0.2;
 
@@ -24,6 +27,8 @@ export interface WriteLimiterOptions {
   showsNames: () => boolean;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
+  /** Whether a Compute that is enqueued now gets a worker soon: others are not called, and keep no place. */
+  mayStart?: ((uid: string) => boolean) | undefined;
   /**
    * Operations of earlier writes: how many writes still run at that time, and when the next of them is expected to
    * end.
@@ -47,7 +52,7 @@ interface Holder {
 /**
  * How many writes to one project are under way: as many as its window lets. A write counts from the moment that its
  * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here: tenants are
- * called in turn, and the Computes of one in order of arrival.
+ * called in turn, and the Computes of one in order of arrival. Those that could not get a worker are passed over.
  */
 export class ProjectWriteLimiter {
   readonly #options: WriteLimiterOptions;
@@ -86,7 +91,7 @@ export class ProjectWriteLimiter {
     return true;
   }
 
-  /** The Compute keeps its place while it waits for the request budget; meanwhile nobody else gets one. */
+  /** The Compute keeps its place while it waits for the request budget and could start; nobody else gets one. */
   waitsForBudget(uid: string): void {
     const holder = this.#holders.get(uid);
     this.#isBudgetShort = true;
@@ -137,10 +142,16 @@ export class ProjectWriteLimiter {
     // Where the budget is short, only one Compute of the project can wait there.
     const most = this.#isBudgetShort ? 1 - this.#called.size : this.#waiting.size;
     const room = Math.min(this.#free(now), this.#waiting.size, most);
-    const next = Array.from({ length: Math.max(0, room) }, () => this.#waiting.next()?.value ?? "");
+    const next: string[] = [];
+    let isPassedOver = false;
+    while (next.length < room && !isPassedOver) {
+      const called = this.#waiting.next((uid) => this.#mayStart(uid));
+      if (called === undefined) isPassedOver = true;
+      else next.push(called.value);
+    }
     for (const uid of next) this.#called.set(uid, now);
     if (next.length > 0) this.#options.enqueue(next);
-    this.#schedule(now);
+    this.#schedule(now, isPassedOver);
   }
 
   leave(uid: string): void {
@@ -159,6 +170,10 @@ export class ProjectWriteLimiter {
     return this.#leadMs * calledEarly;
   }
 
+  #mayStart(uid: string): boolean {
+    return this.#options.mayStart?.(uid) !== false;
+  }
+
   #release(uid: string): void {
     if (this.#holders.delete(uid)) this.#options.window.leave();
   }
@@ -166,7 +181,11 @@ export class ProjectWriteLimiter {
   /** How many more writes may be under way. */
   #free(now: number): number {
     if (now < this.#pausedUntil) return 0;
-    for (const { waitsForBudget } of this.#holders.values()) if (waitsForBudget) return 0;
+    for (const [uid, { waitsForBudget }] of this.#holders) {
+      if (!waitsForBudget) continue;
+      if (this.#mayStart(uid)) return 0;
+      this.#release(uid);
+    }
     const { window, showsNames, operations } = this.#options;
     const size = showsNames() ? window.size : 1;
     return size - window.underWay - this.#called.size - operations.writesRunningAt(now + this.#earlyMs);
@@ -175,12 +194,13 @@ export class ProjectWriteLimiter {
   /**
    * Places become free when a pause is over, when operations are expected to end, and when a called Compute is late.
    */
-  #schedule(now: number): void {
+  #schedule(now: number, isPassedOver = false): void {
     this.#timer?.();
     this.#timer = undefined;
     if (this.#waiting.size === 0) return;
     const times = [
       ...(this.#options.window.underWay > this.#holders.size ? [now + othersMs] : []),
+      ...(isPassedOver ? [now + againMs] : []),
       this.#pausedUntil,
       (this.#options.operations.nextEndAfter(now + this.#earlyMs) ?? Number.NEGATIVE_INFINITY) - this.#earlyMs,
       ...[...this.#called.values()].slice(0, 1).map((at) => at + calledForMs),

@@ -2,6 +2,7 @@ import { clippedMessage } from "../resources/conditions-of.ts";
 import { setNewest } from "../runtime/caches.ts";
 import { type Backoff, delayOf, type Random, sleep } from "../runtime/clock.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
+import { Rotation } from "../runtime/rotation.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";
 import {
@@ -42,16 +43,17 @@ const retryBackoff: Backoff = { baseMs: 500, factor: 3, maxMs: 10_000, jitter: 0
 /**
  * Writes Events without delaying a reconcile.
  *
- * Expected flow: `record` returns at once; events are written one at a time. Guarantees: `record` never throws. The
- * same event of the same object raises a count. An object that reports more than its share loses the excess. What the
- * API server refuses is logged and dropped.
+ * Expected flow: `record` returns at once; events are written one at a time, and namespaces take turns. Guarantees:
+ * `record` never throws. The same event of the same object raises a count. An object that reports more than its share
+ * loses the excess; when too many events wait, so does the namespace that has most of them. What the API server refuses
+ * is logged and dropped.
  *
  * Core v1 instead of events.k8s.io: its count is what `kubectl describe` and `kubectl get events` show, and both need
  * the same rights.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Rotation<Pending>();
   /** Events already written, by content; least recently used first. */
   readonly #written = new Map<string, WrittenEvent>();
   readonly #spent = new Map<string, { tokens: number; at: number }>();
@@ -76,11 +78,14 @@ export class EventRecorder {
       waiting.at = at;
       return;
     }
+    const { namespace = "" } = subject.metadata;
     if (this.#pending.size >= mostPending) {
       this.#options.log.warn({ reason: input.reason }, "Dropped an event: too many are waiting to be written");
-      return;
+      // Nobody loses an event to those of a namespace that has more than its share.
+      if (this.#pending.sizeOf(namespace) >= mostPending / (this.#pending.tenants + 1)) return;
+      this.#pending.delete(this.#pending.oldestOfMost());
     }
-    this.#pending.set(key, { key, subject: aloneOf(subject), input: { ...input, message }, count: 1, at });
+    this.#pending.add(key, namespace, { key, subject: aloneOf(subject), input: { ...input, message }, count: 1, at });
     this.#writing ??= this.#writeAll();
   }
 
@@ -97,9 +102,8 @@ export class EventRecorder {
     // One tick later, so that events recorded together are counted together.
     await Promise.resolve();
     // Also those that are recorded meanwhile.
-    for (const next of this.#pending.values()) {
-      this.#pending.delete(next.key);
-      if (!this.#stop.signal.aborted) await this.#write(next);
+    for (let next = this.#pending.next(); next !== undefined; next = this.#pending.next()) {
+      if (!this.#stop.signal.aborted) await this.#write(next.value);
     }
     this.#writing = undefined;
   }

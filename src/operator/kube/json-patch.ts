@@ -99,6 +99,12 @@ export class GuardedPatch {
     return this;
   }
 
+  /** Removes any other member, which must exist. */
+  remove(path: readonly string[]): this {
+    this.#changes.push({ op: "remove", path: pointer(...path) });
+    return this;
+  }
+
   /** Whether the patch would change nothing, so that it need not be sent. */
   get isEmpty(): boolean {
     return this.#changes.length === 0;

@@ -6,7 +6,7 @@ import { listAll } from "./list-all.ts";
 import { type KubeObject, type ResourceKind, readObject, uidIn, versionIn } from "./objects.ts";
 import type { ReflectorOptions, RelistCause } from "./reflector-options.ts";
 import { delayAfter, isPersistent, needsList } from "./retry.ts";
-import { type Change, ObjectStore } from "./store.ts";
+import { type Change, isNewer, ObjectStore } from "./store.ts";
 import type { WatchLine } from "./transport.ts";
 
 export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflector-options.ts";
@@ -14,8 +14,10 @@ export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflect
 const shortestWatchMs = 1000;
 /** A watch without a line for this long is dead: even of a quiet kind, bookmarks come every two minutes. */
 const idleTimeoutMs = 150_000;
-/** After this long the list is read again at the next end of a watch, even if nothing seems wrong. In milliseconds. */
+/** After this long the list is read again when the next watch ends, for any reason. In milliseconds. */
 const relistAfterMs = 3_600_000;
+/** After this many idle time-outs without a line the version of the watch may be one that is still to come. */
+const mostSilences = 2;
 /** How many objects of a list are read before others may have their turn: a few milliseconds after a start. */
 const readAtOnce = 20;
 
@@ -29,9 +31,10 @@ function whyNoList(error: unknown, { group, plural }: ResourceKind): string {
  * Keeps a copy of all objects of a kind by LIST and WATCH.
  *
  * Expected flow: list, watch from its version, watch again when the watch closes, list again when the version has
- * expired. Guarantees: it runs until its signal aborts, whatever the API server does; the copy may lag behind the
- * server but not behind this process's own writes, whose answers enter it. Assumptions: event handlers enqueue a key
- * and return.
+ * expired. A restore of etcd takes the server back to an older version: it waits in silence until the version of the
+ * watch comes again, so silence, a line of an older version and each hour are followed by a list too.
+ * Guarantees: it runs until its signal aborts, whatever the API server does; the copy may lag behind the server but not
+ * behind this process's own writes, whose answers enter it. Assumptions: event handlers enqueue a key and return.
  */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -46,6 +49,8 @@ export class Reflector<T extends KubeObject> {
   #listedAt = 0;
   /** Failures in a row, without a line of a watch in between. */
   #failures = 0;
+  /** Idle time-outs in a row, without a line of a watch in between. */
+  #silences = 0;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -90,6 +95,7 @@ export class Reflector<T extends KubeObject> {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
+        if (this.#isListOld()) this.#askForList("periodic");
         if (this.#resourceVersion === undefined) await this.#list(signal);
         else await this.#watch(this.#resourceVersion, signal);
       } catch (error) {
@@ -115,7 +121,12 @@ export class Reflector<T extends KubeObject> {
       const isMissing = this.isReady() && !this.#isServed && this.#failures > 1;
       log[isMissing ? "debug" : isPersistent(this.#failures) ? "warn" : "info"](fields, message);
     }
-    if (watching && needsList(error, this.#failures, this.lastEventAgeMs())) this.#askForList("expired");
+    const needed = this.#silences >= mostSilences || needsList(error, this.#failures, this.lastEventAgeMs());
+    if (watching && needed) this.#askForList("expired");
+  }
+
+  #isListOld(): boolean {
+    return this.#resourceVersion !== undefined && this.#options.clock.monotonic() - this.#listedAt >= relistAfterMs;
   }
 
   #askForList(cause: RelistCause): void {
@@ -154,6 +165,7 @@ export class Reflector<T extends KubeObject> {
     const selection = { ...this.#selection(), limit: pageSize };
     const { resourceVersion } = await listAll(client, kind, selection, read, signal);
     this.#resourceVersion = resourceVersion;
+    this.#silences = 0;
     this.#listedAt = startedAt;
     this.#lastHeardAt = clock.monotonic();
     this.#isServed = true;
@@ -182,22 +194,28 @@ export class Reflector<T extends KubeObject> {
     const { client, kind, clock, random, observer } = this.#options;
     const timeoutSeconds = 300 + Math.floor(300 * random());
     const openedAt = clock.monotonic();
-    let lines = 0;
+    let heardAt: number | undefined;
+    const silentMs = () => clock.monotonic() - (heardAt ?? openedAt);
     const parameters = { ...this.#selection(), resourceVersion: from, timeoutSeconds };
-    for await (const line of client.watch(kind, parameters, { signal, idleTimeoutMs })) {
-      signal.throwIfAborted();
-      this.#take(line);
-      lines += 1;
-      this.#failures = 0;
-      this.#lastHeardAt = clock.monotonic();
+    try {
+      for await (const line of client.watch(kind, parameters, { signal, idleTimeoutMs })) {
+        signal.throwIfAborted();
+        this.#take(line);
+        this.#failures = 0;
+        this.#silences = 0;
+        heardAt = this.#lastHeardAt = clock.monotonic();
+        if (this.#resourceVersion === undefined) return;
+      }
+    } catch (error) {
+      if (silentMs() >= idleTimeoutMs) this.#silences += 1;
+      throw error;
     }
     signal.throwIfAborted();
-    if (lines === 0 && clock.monotonic() - openedAt < shortestWatchMs) {
+    if (heardAt === undefined && silentMs() < shortestWatchMs) {
       throw new ClusterUnreachable(`the watch of ${kind.plural} was closed as soon as it was opened`);
     }
     this.#failures = 0;
     observer?.watchRestarted?.(kind.kind, "closed");
-    if (clock.monotonic() - this.#listedAt >= relistAfterMs) this.#askForList("periodic");
   }
 
   #take(line: WatchLine): void {
@@ -223,7 +241,10 @@ export class Reflector<T extends KubeObject> {
         this.#options.log.warn({ kind: kind.kind, type: line.type }, "The watch sent a line of an unknown type");
         return;
     }
-    this.#resourceVersion = versionIn(line.object) ?? this.#resourceVersion;
+    const version = versionIn(line.object);
+    if (version === undefined) return;
+    if (isNewer(this.#resourceVersion ?? "", version) === true) this.#askForList("expired");
+    else this.#resourceVersion = version;
   }
 
   /**

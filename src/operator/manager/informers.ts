@@ -1,5 +1,8 @@
+import { type KeptSecret, keptConnectionSecret } from "../compute/secret/kept-secret.ts";
+import { keptApiKey } from "../connection/kept-api-key.ts";
 import { type Secret, secretKind } from "../connection/resolve.ts";
 import type { ClusterClient } from "../kube/client.ts";
+import { isObjectOf } from "../kube/objects.ts";
 import type { ReflectorOptions } from "../kube/reflector.ts";
 import { Reflectors } from "../kube/reflectors.ts";
 import type { Change } from "../kube/store.ts";
@@ -73,7 +76,7 @@ export class Informers {
   readonly #cluster: ClusterInformers | undefined;
   readonly pools: Reflectors<ComputePool>;
   readonly apiKeys: Reflectors<Secret>;
-  readonly connectionSecrets: Reflectors<Secret>;
+  readonly connectionSecrets: Reflectors<KeptSecret>;
   readonly #handlers = new Set<ChangeHandlers>();
 
   constructor(options: InformersOptions) {
@@ -108,15 +111,10 @@ export class Informers {
     this.pools = reflect(computePoolKind, (change) => each((handlers) => handlers.pool(change)), {
       parse: (raw) => readable(parseComputePool(raw)),
     });
-    const ofKeys: Partial<ReflectorOptions<Secret>> = {
-      fieldSelector: `type=${API_KEY_SECRET_TYPE}`,
-      selects: ({ type }) => type === API_KEY_SECRET_TYPE,
-      optional: isClusterWide,
-    };
+    const ofKeys = { ...apiKeysOnly, optional: isClusterWide };
     this.apiKeys = reflect(secretKind, (change) => each((handlers) => handlers.apiKey(change)), ofKeys);
     this.connectionSecrets = reflect(secretKind, (change) => each((handlers) => handlers.connectionSecret(change)), {
-      labelSelector: labels.compute,
-      selects: ({ metadata }) => metadata.labels?.[labels.compute] !== undefined,
+      ...connectionSecretsOnly,
       optional: isClusterWide,
     });
     if (!isClusterWide) return;
@@ -241,6 +239,18 @@ export class Informers {
     return Object.fromEntries(ages);
   }
 }
+
+const apiKeysOnly: Partial<ReflectorOptions<Secret>> = {
+  fieldSelector: `type=${API_KEY_SECRET_TYPE}`,
+  selects: ({ type }) => type === API_KEY_SECRET_TYPE,
+  parse: (raw) => (isObjectOf(secretKind, raw) ? keptApiKey(raw) : undefined),
+};
+
+const connectionSecretsOnly: Partial<ReflectorOptions<KeptSecret>> = {
+  labelSelector: labels.compute,
+  selects: ({ metadata }) => metadata.labels?.[labels.compute] !== undefined,
+  parse: (raw) => (isObjectOf(secretKind, raw) ? keptConnectionSecret(raw) : undefined),
+};
 
 /** Throws for an object that only CRDs of another version allow: the reflector logs and skips it. */
 function readable<T>(parsed: Parsed<T>): T {

@@ -12,6 +12,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
+import { StoredSpecs } from "../pool/stored-specs.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import { fleetOf } from "../resources/signature.ts";
@@ -68,6 +69,7 @@ export class Manager {
   readonly #computes: ComputeReconciler;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #pools: PoolReconciler;
+  readonly #storedSpecs = new StoredSpecs();
   readonly #handlers: EventHandlers;
 
   constructor(options: ManagerOptions) {
@@ -159,6 +161,7 @@ export class Manager {
       beforeWrite: options.beforeWrite,
       signal: this.#stop.signal,
       enqueue: (uids) => this.#enqueue("compute", uids),
+      mayStart: (uid) => this.#queues.compute.queue.mayStart(uid),
       enqueueConnections: (uids) => this.#enqueue("connection", uids),
       observe: ({ method, route, code, seconds }) => {
         metrics.serviceRequests.add({ method, route, code });
@@ -171,7 +174,7 @@ export class Manager {
         all: () => informers.computes.list(),
       }),
       onListed: (project, listing, baseURL) => usage.listed(project, listing, baseURL),
-      onUnused: (project) => usage.forget(project),
+      onUnused: (project, baseURL) => usage.forget(project, baseURL),
       onOperationEnded: ({ action, status, project_id = "", endpoint_id = "" }, baseURL) => {
         const namespace = namespaceOf(baseURL, project_id, endpoint_id);
         metrics.operations.add({ namespace, action, outcome: operationOutcome(status) });
@@ -217,7 +220,9 @@ export class Manager {
       isStopping: () => this.#isStopping,
       awaitsPool: (compute) => {
         const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
-        return pool !== undefined && awaitsTemplate(pool, compute);
+        return (
+          pool !== undefined && awaitsTemplate(pool, compute, (wanted) => this.#storedSpecs.isKept(wanted, compute))
+        );
       },
       event: (compute, record) => event(computeKind, compute, record),
       brake,
@@ -246,6 +251,7 @@ export class Manager {
       clock,
       selects: (pool) => settings.selects(pool.metadata.labels),
       event,
+      storedSpecs: this.#storedSpecs,
       cache: {
         poolByUID: (uid) => informers.pools.byUid(uid),
         computesOf: (namespace) => informers.computes.within(namespace),

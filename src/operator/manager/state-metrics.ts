@@ -65,7 +65,8 @@ export type NamespaceOf = (baseURL: string, projectID: string, endpointID: strin
 export class UsageMeter {
   readonly #metrics: Metrics;
   readonly #namespaceOf: NamespaceOf;
-  readonly #before = new Map<string, Listing>();
+  /** The latest list of each project, by base URL and id. */
+  readonly #before = new Map<string, { project: string; listing: Listing }>();
 
   constructor(metrics: Metrics, namespaceOf: NamespaceOf) {
     this.#metrics = metrics;
@@ -73,15 +74,17 @@ export class UsageMeter {
   }
 
   /** The project is not listed any more. */
-  forget(project: string): void {
-    this.#before.delete(project);
+  forget(project: string, baseURL: string): void {
+    this.#before.delete(keyOf(project, baseURL));
+    const isListed = [...this.#before.values()].some((known) => known.project === project);
+    if (!isListed) this.#metrics.computeUnitHours.retire("project", project);
   }
 
   listed(project: string, listing: Listing, baseURL: string): void {
-    const before = this.#before.get(project);
+    const before = this.#before.get(keyOf(project, baseURL))?.listing;
     // If several connections list a project, a list may arrive after one that began later.
     if (before !== undefined && listing.startedAt < before.startedAt) return;
-    this.#before.set(project, listing);
+    this.#before.set(keyOf(project, baseURL), { project, listing });
     if (before === undefined) return;
     const hours = (listing.startedAt - before.startedAt) / 3_600_000;
     const wasActive = new Set(before.endpoints.filter(isActive).map(({ id }) => id));
@@ -93,6 +96,10 @@ export class UsageMeter {
     }
     for (const [namespace, size] of sizes) this.#metrics.computeUnitHours.add({ namespace, project }, size * hours);
   }
+}
+
+function keyOf(project: string, baseURL: string): string {
+  return `${baseURL} ${project}`;
 }
 
 function isActive({ current_state }: Listing["endpoints"][number]): boolean {

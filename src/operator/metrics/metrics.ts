@@ -123,9 +123,24 @@ function makers(registry: Registry) {
   return {
     counter: <const N extends string>(name: string, help: string, labelNames: readonly N[]) => {
       const metric = new Counter({ name: prefix + name, help, labelNames, registers });
-      const bounded = bound(labelNames);
+      const series = new Map<string, Partial<Record<N, string>>>();
+      const bounded = bound(labelNames, (label, value) => {
+        for (const [key, labels] of series) {
+          if (labels[label] !== value) continue;
+          metric.remove(labels);
+          series.delete(key);
+        }
+      });
       if (labelNames.length === 0) metric.inc(0);
-      return { add: (labels: Labels<N>, by = 1) => metric.inc(bounded(labels), by) };
+      return {
+        add(labels: Labels<N>, by = 1): void {
+          const shown = bounded.of(labels);
+          series.set(JSON.stringify(shown), shown);
+          metric.inc(shown, by);
+        },
+        /** This value of a label is no longer counted: its series stay until another value needs the room. */
+        retire: (label: N, value: string): void => bounded.retire(label, value),
+      };
     },
     gauge: <const N extends string>(
       name: string,
@@ -138,14 +153,15 @@ function makers(registry: Registry) {
       const worstOf = new Map<string, number>();
       return {
         set(labels: Labels<N>, value: number): void {
-          const shown = bounded(labels);
+          const shown = bounded.of(labels);
           const series = JSON.stringify(shown);
           if (worst !== undefined) worstOf.set(series, worst(worstOf.get(series) ?? value, value));
           metric.set(shown, worstOf.get(series) ?? value);
         },
-        add: (labels: Labels<N>, by: number): void => metric.inc(bounded(labels), by),
+        add: (labels: Labels<N>, by: number): void => metric.inc(bounded.of(labels), by),
         /** Drops every series, for gauges that are recounted each time. */
         reset(): void {
+          bounded.reset();
           worstOf.clear();
           metric.reset();
         },
@@ -156,22 +172,42 @@ function makers(registry: Registry) {
       const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
       const metric = new Histogram({ name: prefix + name, help, labelNames, buckets, registers });
       const bounded = bound(labelNames);
-      return { observe: (labels: Labels<N>, value: number) => metric.observe(bounded(labels), value) };
+      return { observe: (labels: Labels<N>, value: number) => metric.observe(bounded.of(labels), value) };
     },
   };
 }
 
-/** Bounds each label to `mostValues` values of bounded length. */
-function bound<N extends string>(labelNames: readonly N[]): (labels: Labels<N>) => Partial<Record<N, string>> {
-  const seen = new Map<N, Set<string>>(labelNames.map((name) => [name, new Set()]));
-  return (labels) => {
-    const bounded: Partial<Record<N, string>> = {};
-    for (const [name, values] of seen) {
-      const value = labels[name].slice(0, longestValue);
-      if (values.size < (name === "namespace" ? mostNamespaces : mostValues)) values.add(value);
-      bounded[name] = values.has(value) ? value : "other";
+/**
+ * Bounds each label to `mostValues` values of bounded length. A value that was retired makes room for a new one: `drop`
+ * removes its series.
+ */
+function bound<N extends string>(labelNames: readonly N[], drop: (label: N, value: string) => void = () => {}) {
+  /** By label, each value and whether it is in use. */
+  const seen = new Map<N, Map<string, boolean>>(labelNames.map((name) => [name, new Map()]));
+  const shownAs = (name: N, values: Map<string, boolean>, value: string): string => {
+    const most = name === "namespace" ? mostNamespaces : mostValues;
+    if (values.size >= most && !values.has(value)) {
+      const retired = [...values].find(([, isUsed]) => !isUsed)?.[0];
+      if (retired === undefined) return "other";
+      values.delete(retired);
+      drop(name, retired);
     }
-    return bounded;
+    values.set(value, true);
+    return value;
+  };
+  return {
+    of(labels: Labels<N>): Partial<Record<N, string>> {
+      const bounded: Partial<Record<N, string>> = {};
+      for (const [name, values] of seen) bounded[name] = shownAs(name, values, labels[name].slice(0, longestValue));
+      return bounded;
+    },
+    reset(): void {
+      for (const values of seen.values()) values.clear();
+    },
+    retire(name: N, value: string): void {
+      const shown = value.slice(0, longestValue);
+      if (seen.get(name)?.has(shown) === true) seen.get(name)?.set(shown, false);
+    },
   };
 }
 

@@ -6,7 +6,11 @@ import type { PoolPlan } from "./plan.ts";
 
 // What the conditions and events of a ComputePool say, and the event of a member that the pool puts back.
 
-export const ready = "All replicas are ready.";
+/** `fields`: those of the spec that the API server stores otherwise than they are sent. */
+export const ready = (fields: readonly string[]): string =>
+  fields.length === 0
+    ? "All replicas are ready."
+    : `All replicas are ready. The API server changes ${fields.join(", ")} of their spec, as a mutating admission policy has it do.`;
 
 export const scaling = {
   changing: (pool: string) => `Replicas are being created, changed or removed. ${seeEach(pool)}`,

@@ -9,6 +9,11 @@ export interface Member {
   compute: Compute;
 }
 
+/** Whether a member has the spec that it should have. */
+export type IsKept = (wanted: ComputeSpec, member: Compute) => boolean;
+
+const sameSpec: IsKept = (wanted, { spec }) => sameJSON(wanted, spec);
+
 export type PoolPlan = ReturnType<typeof planPool>;
 
 /** The Computes that this pool owns, by index. */
@@ -26,7 +31,12 @@ export function membersOf({ metadata }: ComputePool, computes: readonly Compute[
  * Replicas 0 to replicas - 1 exist with the template; higher ones are removed, the highest first. A replica that is
  * being deleted is created again when it is gone; one whose name another object has, never.
  */
-export function planPool(pool: ComputePool, members: readonly Member[], byName: (name: string) => Compute | undefined) {
+export function planPool(
+  pool: ComputePool,
+  members: readonly Member[],
+  byName: (name: string) => Compute | undefined,
+  isKept: IsKept = sameSpec,
+) {
   const { replicas } = pool.spec;
   const known = new Set(members.map(({ index }) => index));
   const missing = Array.from({ length: replicas }, (_, index) => index).filter((index) => !known.has(index));
@@ -34,7 +44,7 @@ export function planPool(pool: ComputePool, members: readonly Member[], byName: 
   const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   return {
     create: missing.filter((index) => !ownedByOther.includes(index)),
-    update: current.filter((member) => member.index < replicas && !sameJSON(specOf(pool, member), member.compute.spec)),
+    update: current.filter((member) => member.index < replicas && !isKept(specOf(pool, member), member.compute)),
     remove: current.filter(({ index }) => index >= replicas).toReversed(),
     /** Why a replica cannot be created without action by the user. */
     blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]}`),
@@ -62,11 +72,11 @@ export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSp
  * Whether the spec of a Compute differs from its pool's template, so the pool is about to restore or remove it.
  * Until then the spec is not executed: a manual edit would be sent to the service, then undone.
  */
-export function awaitsTemplate(pool: ComputePool, compute: Compute): boolean {
+export function awaitsTemplate(pool: ComputePool, compute: Compute, isKept: IsKept): boolean {
   // Once either is being deleted, the pool does not change the member.
   if (pool.metadata.deletionTimestamp !== undefined || compute.metadata.deletionTimestamp !== undefined) return false;
   const [member] = membersOf(pool, [compute]);
-  return member !== undefined && !sameJSON(specOf(pool, member), compute.spec);
+  return member !== undefined && !isKept(specOf(pool, member), compute);
 }
 
 function indexIn(pool: string, name: string): number | undefined {

@@ -2,7 +2,7 @@ import type { ClusterClient } from "../kube/client.ts";
 import { isAlreadyExists, isRefusal } from "../kube/errors.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
+import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
 import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../resources/conditions-of.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
@@ -13,6 +13,7 @@ import * as messages from "./messages.ts";
 import { poolEvent } from "./messages.ts";
 import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
 import { SlowStart } from "./slow-start.ts";
+import { fieldsChanged, type StoredSpecs } from "./stored-specs.ts";
 
 /** Why the pool cannot reach its spec without action by the user. */
 interface Blocked {
@@ -32,6 +33,7 @@ export interface PoolReconcilerOptions {
   /** Whether the selector of this process selects the pool. */
   selects: (pool: ComputePool) => boolean;
   event: RecordEvent;
+  storedSpecs: StoredSpecs;
   cache: {
     poolByUID(uid: string): ComputePool | undefined;
     computesOf(namespace: string): readonly Compute[];
@@ -52,7 +54,7 @@ export class PoolReconciler {
   }
 
   async reconcile(uid: string): Promise<Reconciled> {
-    const { cache, clock } = this.#options;
+    const { cache, clock, storedSpecs } = this.#options;
     const pool = cache.poolByUID(uid);
     if (pool === undefined) this.#slowStart.forget(uid);
     // The garbage collector deletes the members of a deleted pool.
@@ -60,7 +62,10 @@ export class PoolReconciler {
     if (!this.#options.selects(pool)) return {};
     const { namespace = "" } = pool.metadata;
     const members = membersOf(pool, cache.computesOf(namespace));
-    const plan = planPool(pool, members, (name) => cache.compute(namespace, name));
+    for (const { compute } of members)
+      if (compute.metadata.deletionTimestamp !== undefined) storedSpecs.forget(compute);
+    const byName = (name: string) => cache.compute(namespace, name);
+    const plan = planPool(pool, members, byName, (wanted, member) => storedSpecs.isKept(wanted, member));
     const { generation = 0 } = pool.metadata;
     const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
@@ -112,9 +117,10 @@ export class PoolReconciler {
 
   async #create(pool: ComputePool, index: number): Promise<void> {
     const { metadata } = pool;
+    const spec = memberSpec(pool, index);
     const owner = { apiVersion: API_VERSION, kind: computePoolKind.kind, name: metadata.name, uid: metadata.uid };
     try {
-      await this.#options.cluster.create(computeKind, {
+      const created = await this.#options.cluster.create(computeKind, {
         apiVersion: API_VERSION,
         kind: computeKind.kind,
         metadata: {
@@ -123,8 +129,9 @@ export class PoolReconciler {
           labels: { ...metadata.labels, [labels.pool]: metadata.name },
           ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
         },
-        spec: memberSpec(pool, index),
+        spec,
       });
+      this.#answered(spec, created);
     } catch (error) {
       // Not in the cache yet: the watch will deliver it.
       if (!isAlreadyExists(error)) throw error;
@@ -133,13 +140,22 @@ export class PoolReconciler {
 
   async #update(pool: ComputePool, member: Member): Promise<void> {
     const { compute } = member;
-    const patch = guardedPatch(compute, { resourceVersion: true }).set(["spec"], specOf(pool, member));
-    await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
+    const spec = specOf(pool, member);
+    const patch = guardedPatch(compute, { resourceVersion: true }).set(["spec"], spec);
+    const patched = await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
+    this.#answered(spec, patched);
+    // The API server stores the same again.
+    if (patched.metadata.generation === compute.metadata.generation) return;
     const rolledOut = pool.status.observedGeneration === pool.metadata.generation;
     if (!rolledOut || conditionOf(pool.status, "Ready")?.reason === "Rejected") return;
     // On the member, because the user edited it there.
     const message = messages.driftCorrected(pool.metadata.name);
     this.#options.event(computeKind, compute, { type: "Normal", reason: "DriftCorrected", message });
+  }
+
+  #answered(sent: ComputeSpec, answer: Compute): void {
+    const member = parseCompute(answer);
+    if (member.ok) this.#options.storedSpecs.answered(sent, member.value);
   }
 
   async #remove({ metadata }: Compute): Promise<void> {
@@ -163,13 +179,20 @@ export class PoolReconciler {
   }
 }
 
+/** The fields of the template that the API server stores otherwise in members that are in place. */
+function changedFields(pool: ComputePool, members: readonly Member[]): string[] {
+  const fields = members.flatMap((member) => fieldsChanged(specOf(pool, member), member.compute.spec));
+  return [...new Set(fields)].toSorted();
+}
+
 function poolStatus(
-  { metadata, spec, status }: ComputePool,
+  pool: ComputePool,
   members: readonly Member[],
   { update }: PoolPlan,
   blocked: Blocked | undefined,
   now: string,
 ): ComputePoolStatus {
+  const { metadata, spec, status } = pool;
   const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   // A member that was just updated is not ready for the template yet.
   const ready = current.filter((member) => isReady(member.compute) && !update.includes(member)).length;
@@ -180,7 +203,7 @@ function poolStatus(
     blocked !== undefined
       ? [blocked.reason, clippedMessage(blocked.message)]
       : whole
-        ? ["Ready", messages.ready]
+        ? ["Ready", messages.ready(changedFields(pool, members))]
         : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
   const shared = { reason, message, observedGeneration: generation };
   const drafts = [

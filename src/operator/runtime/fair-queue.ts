@@ -10,7 +10,8 @@ export interface FlowBounds {
  * of a flow's name before the slash is its tenant.
  *
  * Expected flow: `put` adds a key; `next` returns the next key to handle, with the function that releases its place.
- * Guarantees: tenants are served in turn, whatever their number of flows; so are the flows of a tenant; within a flow,
+ * Guarantees: tenants are served in turn, whatever their number of flows. Of the flows of a tenant, one with the fewest
+ * keys that are handled is next, so that dead flows leave room for the others; equal ones take turns. Within a flow,
  * keys are served in order of arrival. At most `perFlow` and `perTenant` keys are handled at a time.
  * Assumptions: the caller releases each key once.
  */
@@ -33,6 +34,12 @@ export class FairQueue {
     return this.#flowOfKey.has(key);
   }
 
+  /** Whether the tenant of this flow has room for another key. */
+  hasRoom(flowName: string): boolean {
+    const tenant = this.#tenants.get(tenantOf(flowName));
+    return tenant === undefined || tenant.running < this.#bounds.perTenant;
+  }
+
   /** Adds the key, or moves it if its flow has changed; a moved key keeps its waiting time. */
   put(key: string, flowName: string, since: number): void {
     const before = this.#flowOfKey.get(key);
@@ -48,15 +55,15 @@ export class FairQueue {
   /** The next key, and the function that releases its place in the flow; `undefined` if none may run. */
   next(): { key: string; since: number; release: () => void } | undefined {
     for (const tenant of this.#turns) {
-      for (const flow of tenant.turns) {
-        for (const [key, since] of flow.waiting) {
-          flow.running += 1;
-          tenant.running += 1;
-          tenant.turns.delete(flow);
-          this.#turns.delete(tenant);
-          this.#take(flow, key);
-          return { key, since, release: () => this.#release(flow) };
-        }
+      const flow = leastServed(tenant.turns);
+      for (const [key, since] of flow?.waiting ?? []) {
+        if (flow === undefined) break;
+        flow.running += 1;
+        tenant.running += 1;
+        tenant.turns.delete(flow);
+        this.#turns.delete(tenant);
+        this.#take(flow, key);
+        return { key, since, release: () => this.#release(flow) };
       }
     }
     return undefined;
@@ -94,7 +101,7 @@ export class FairQueue {
   }
 
   #flow(name: string): Flow {
-    const [tenantName = ""] = name.split("/", 1);
+    const tenantName = tenantOf(name);
     const tenant = this.#tenants.get(tenantName) ?? {
       name: tenantName,
       flows: new Map(),
@@ -117,6 +124,20 @@ export class FairQueue {
     else this.#turns.delete(tenant);
     if (tenant.flows.size === 0) this.#tenants.delete(tenant.name);
   }
+}
+
+function tenantOf(flowName: string): string {
+  const [tenant = ""] = flowName.split("/", 1);
+  return tenant;
+}
+
+function leastServed(flows: Iterable<Flow>): Flow | undefined {
+  let least: Flow | undefined;
+  for (const flow of flows) {
+    if (least === undefined || flow.running < least.running) least = flow;
+    if (least.running === 0) break;
+  }
+  return least;
 }
 
 interface Tenant {

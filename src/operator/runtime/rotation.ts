@@ -58,10 +58,11 @@ export class Rotation<V> {
     return this.#tenantOf.delete(key);
   }
 
-  /** Removes and returns the next. */
-  next(): { key: unknown; value: V } | undefined {
+  /** Removes and returns the next; tenants whose first may not go are left out. */
+  next(mayGo: (value: V) => boolean = () => true): { key: unknown; value: V } | undefined {
     for (const [name, tenant] of this.#tenants) {
       for (const [key, { value, ticket }] of tenant.waiting) {
+        if (!mayGo(value)) break;
         tenant.served = ticket + 1;
         this.delete(key);
         // It waits for the other tenants now.
@@ -70,6 +71,23 @@ export class Rotation<V> {
       }
     }
     return undefined;
+  }
+
+  /** How many tenants wait. */
+  get tenants(): number {
+    return this.#tenants.size;
+  }
+
+  /** How many keys of a tenant wait. */
+  sizeOf(tenant: string): number {
+    return this.#tenants.get(tenant)?.waiting.size ?? 0;
+  }
+
+  /** The key that has waited longest of the tenant with the most. Takes time for each tenant: for rare cases. */
+  oldestOfMost(): unknown {
+    let most: Tenant<V> | undefined;
+    for (const tenant of this.#tenants.values()) if (tenant.waiting.size > (most?.waiting.size ?? 0)) most = tenant;
+    return most?.waiting.keys().next().value;
   }
 
   /** About how many are served before the key, including those who left in between. */

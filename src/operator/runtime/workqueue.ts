@@ -78,6 +78,11 @@ export class WorkQueue {
     this.#pump();
   }
 
+  /** Whether the key is being handled, or its tenant has room for another: if it is enqueued, it soon starts. */
+  mayStart(key: string): boolean {
+    return this.#running.has(key) || this.#ready.hasRoom(this.#options.flowOf?.(key) ?? "");
+  }
+
   /** Enqueues the key in `ms` milliseconds; of several delays of one key the earliest counts. */
   addAfter(key: string, ms: number): void {
     if (ms <= 0) return this.add(key);

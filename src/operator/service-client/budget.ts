@@ -9,7 +9,10 @@ export interface BudgetLimits {
   burst: number;
 }
 
-/** A called reconcile first needs a worker, which may take long; at most this many are called at the same time. */
+/**
+ * A called reconcile first needs a worker, which may take long; at most this many of one priority are called at the
+ * same time, shared evenly by the tenants that wait, each with one at least.
+ */
 const mostCalled = 8;
 
 /**
@@ -18,6 +21,9 @@ const mostCalled = 8;
  */
 const calledForMs = 60_000;
 
+/** Callers that cannot come are asked again after this time, in milliseconds. */
+const againMs = 1000;
+
 /** A pause that grows by less is not reported again, in milliseconds: each request in flight is answered with one. */
 const samePauseMs = 1000;
 
@@ -25,7 +31,8 @@ const samePauseMs = 1000;
  * A token bucket that all requests of one key to one base URL share.
  *
  * Expected flow: `tryTake` takes a request or puts the caller on a list; the caller is called once a request is set
- * aside for it, then comes and takes it, or leaves. Lists and polls come at once; a reconcile first gets a worker.
+ * aside for it, then comes and takes it, or leaves. Lists and polls come at once; a reconcile first gets a worker, and
+ * is not called while it could not get one.
  *
  * Guarantees: nobody blocks inside. A `Retry-After` of the service closes the budget; then every caller on the list is
  * called once, to report it.
@@ -40,10 +47,12 @@ export class RequestBudget {
   #closedInAllMs = 0;
   readonly #line = new PriorityQueue();
   /** The callers that were called and have not come yet, and until when a request is set aside for them. */
-  readonly #called = new Map<unknown, { priority: Priority; since: number; until: number }>();
+  readonly #called = new Map<unknown, { priority: Priority; tenant: string; since: number; until: number }>();
   /** The caller that is asking right now; it is answered, not called. */
   #asking: unknown;
   #isCalling = false;
+  /** A caller was not called since it could not come. */
+  #passedOver = false;
   readonly #onTaken: (waitedSeconds: number) => void;
   readonly #onPause = new Set<() => void>();
   /** Listeners know of a pause whose end was not reported to them yet. */
@@ -111,14 +120,19 @@ export class RequestBudget {
   }
 
   /**
-   * Takes one request if one is free and nobody of the same or a higher priority waits. Otherwise `who` is put on the
-   * list, and `ready` is called when it is their turn: a request is then set aside until they ask again or leave.
-   * Tenants take turns.
+   * Takes one request if one is free and it is the turn of `who`. Otherwise `who` is put on the list, and `ready` is
+   * called when it is their turn, if they are able to come: a request is then set aside until they ask again or leave.
+   * Tenants take turns; within one, priorities decide.
    */
-  tryTake(priority: Priority, who: unknown, ready: () => void, tenant = ""): boolean {
+  tryTake(priority: Priority, who: unknown, ready: () => void, tenant = "", isAble = () => true): boolean {
+    const mayCome = () => {
+      const may = isAble();
+      this.#passedOver ||= !may;
+      return may;
+    };
     if (!this.#called.has(who)) {
       const asking = this.#asking;
-      this.#line.join(who, priority, this.#clock.monotonic(), ready, tenant);
+      this.#line.join(who, priority, { since: this.#clock.monotonic(), ready, mayCome }, tenant);
       this.#asking = who;
       this.#callNext();
       this.#asking = asking;
@@ -127,7 +141,7 @@ export class RequestBudget {
     if (called === undefined) return false;
     this.#called.delete(who);
     if (this.closedForMs > 0) {
-      this.#line.join(who, priority, called.since, ready, tenant);
+      this.#line.join(who, priority, { since: called.since, ready, mayCome }, tenant);
       this.#callNext();
       return false;
     }
@@ -216,19 +230,23 @@ export class RequestBudget {
     this.#fill();
     const now = this.#clock.monotonic();
     for (const [who, { until }] of this.#called) if (until <= now) this.#called.delete(who);
+    this.#passedOver = false;
+    const isFull = (tenant: string, priority: Priority) => this.#isFull(tenant, priority);
     while (this.closedForMs === 0 && this.#tokens - this.#called.size >= 1) {
-      const next = this.#line.next((priority) => this.#isFull(priority));
+      const next = this.#line.next(isFull, this.#asking);
       if (next === undefined) break;
-      const { who, priority, since } = next;
-      this.#called.set(who, { priority, since, until: now + calledForMs });
+      const { who, priority, tenant, since } = next;
+      this.#called.set(who, { priority, tenant, since, until: now + calledForMs });
       if (who !== this.#asking) next.ready();
     }
   }
 
-  #isFull(priority: Priority): boolean {
-    let called = 0;
-    for (const one of this.#called.values()) if (one.priority === priority) called += 1;
-    return called >= mostCalled;
+  #isFull(tenant: string, priority: Priority): boolean {
+    if (this.#called.size === 0) return false;
+    const called = [...this.#called.values()];
+    const tenants = new Set([...this.#line.tenants, ...called.map((one) => one.tenant)]);
+    const own = called.filter((one) => one.tenant === tenant && one.priority === priority).length;
+    return own >= Math.max(1, Math.floor(mostCalled / tenants.size));
   }
 
   #schedule(): void {
@@ -240,6 +258,7 @@ export class RequestBudget {
     } else if (this.#line.size > 0) {
       const missing = this.#called.size + 1 - this.#tokens;
       if (missing > 0) delays.push((missing * 60_000) / this.#limits.perMinute);
+      if (this.#passedOver) delays.push(againMs);
       for (const { until } of this.#called.values()) {
         delays.push(until - this.#clock.monotonic());
         break;

@@ -8,6 +8,7 @@ import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.t
 import { turnsOf } from "../runtime/turns.ts";
 import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
+import { allBranches } from "./branch-pages.ts";
 import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { operationsAmong, operationsListed } from "./operations-answer.ts";
@@ -32,9 +33,6 @@ export interface Written {
 /** The most pages of projects that are read, 400 projects each. */
 const mostProjectPages = 50;
 
-/** The most pages of branches that are read: of a service that pages without end nothing is concluded. */
-const mostBranchPages = 50;
-
 /** The service's calls, typed. Sends each write exactly once; takes every request from the budget. */
 export class ServiceClient {
   readonly #options: ServiceClientOptions;
@@ -56,9 +54,9 @@ export class ServiceClient {
     return accountFingerprint(this.#options.account);
   }
 
-  /** What `who` may send; `ready` is called when it is their turn, if they had to wait. */
-  reservation(who: unknown, ready: () => void, tenant = ""): RequestReservation {
-    return new RequestReservation(this.#options.budget, who, ready, tenant);
+  /** What `who` may send; `ready` is called when it is their turn, if they had to wait and `mayCome` then. */
+  reservation(who: unknown, ready: () => void, tenant = "", mayCome?: () => boolean): RequestReservation {
+    return new RequestReservation(this.#options.budget, who, ready, tenant, mayCome);
   }
 
   /** `who` no longer wants to send anything. */
@@ -178,20 +176,12 @@ export class ServiceClient {
     return { kind: "ok", status: 200, value: { projects: [...projects.values()], complete: false } };
   }
 
-  /** All branches of a project, page by page in an order that renaming does not change. */
+  /** All branches of a project, or a failure if some may be missing. */
   async listBranches(projectID: string, signal: AbortSignal): Promise<Answer<Branch[]>> {
     const route = "/projects/{p}/branches";
-    const branches = new Map<string, Branch>();
-    let next: string | undefined;
-    for (let page = 0; page < mostBranchPages; page += 1) {
-      const query = { sort_by: "created_at", sort_order: "asc", ...(next === undefined ? {} : { cursor: next }) };
-      const answer = await this.#read(route, [projectID], BranchesAnswer, signal, query);
-      if (answer.kind !== "ok") return answer;
-      for (const branch of answer.value.branches) branches.set(branch.id, branch);
-      next = answer.value.pagination?.next;
-      if (next === undefined || next === "") return { ...answer, value: [...branches.values()] };
-    }
-    return this.#invalidResponse(`GET ${route}`, ": more pages than any project has");
+    const read = (query: Record<string, string>) => this.#read(route, [projectID], BranchesAnswer, signal, query);
+    const listed = await allBranches(read);
+    return listed.kind === "incomplete" ? this.#invalidResponse(`GET ${route}`, listed.problem) : listed;
   }
 
   auth(signal: AbortSignal): Promise<Answer<AuthAnswer>> {

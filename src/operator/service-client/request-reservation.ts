@@ -11,22 +11,24 @@ export class RequestReservation {
   readonly #who: unknown;
   readonly #ready: () => void;
   readonly #tenant: string;
+  readonly #mayCome: (() => boolean) | undefined;
   #begun = false;
   #taken = false;
   #waits = false;
 
-  /** `ready` is called when it is the turn of `who`, who could not send before. */
-  constructor(budget: RequestBudget, who: unknown, ready: () => void, tenant = "") {
+  /** `ready` is called when it is the turn of `who`, who could not send before, if they `mayCome` then. */
+  constructor(budget: RequestBudget, who: unknown, ready: () => void, tenant = "", mayCome?: () => boolean) {
     this.#budget = budget;
     this.#who = who;
     this.#ready = ready;
     this.#tenant = tenant;
+    this.#mayCome = mayCome;
   }
 
   /** Takes the first request, or has the caller called for it. A caller that has started may continue. */
   tryTake(priority: Priority): boolean {
     if (this.#begun) return true;
-    this.#begun = this.#taken = this.#budget.tryTake(priority, this.#who, this.#ready, this.#tenant);
+    this.#begun = this.#taken = this.#budget.tryTake(priority, this.#who, this.#ready, this.#tenant, this.#mayCome);
     this.#waits = !this.#begun;
     return this.#begun;
   }

@@ -1,5 +1,5 @@
 import type { ServiceContext } from "../context.ts";
-import { refusals } from "../refusal.ts";
+import { refusals, StoreFull } from "../refusal.ts";
 import type { KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
@@ -25,10 +25,19 @@ export function authenticate(
   const key = secret === undefined ? undefined : context.store.keys.bySecret(secret);
   if (!key || !stillHolds(context.store, key.scope)) throw refusals.unauthorized();
   if (key.lastUsedAt === undefined || at - key.lastUsedAt >= usePrecision || key.lastUsedFrom !== remote) {
-    context.store.keys.used(key.id, at, remote);
+    noteUse(context, key.id, at, remote);
   }
   const { scope } = key;
   return { scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
+}
+
+/** Reads are answered also where the disk has no room for the note. */
+function noteUse({ store }: ServiceContext, id: number, at: number, remote: string): void {
+  try {
+    store.keys.used(id, at, remote);
+  } catch (error) {
+    if (!(error instanceof StoreFull)) throw error;
+  }
 }
 
 /** A project-scoped key ends when its project leaves the organization; other keys are valid until revoked. */

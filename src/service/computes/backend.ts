@@ -6,6 +6,15 @@ export interface Client {
   closesAt: number;
 }
 
+export interface HistoryState {
+  /** From when on earlier states can be had, in milliseconds since the epoch. */
+  since: number;
+  /** From which position of the log on. */
+  position: bigint;
+  /** What it takes on the disk, without what is shared with other branches. */
+  bytes: number;
+}
+
 /** Where clients connect to. */
 export interface BackendAddress {
   host: string;
@@ -23,6 +32,8 @@ export interface ComputeBackend {
   endOf(at: number, durationMs: number): number | undefined;
   /** Why a server would refuse a compute's settings; `undefined` where it would not. */
   settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined;
+  /** The history of a branch that is kept on a disk; `undefined` where there is none. */
+  history(branchId: string): HistoryState | undefined;
   /** Brings a branch into being. */
   createBranch(action: "create_branch" | "create_timeline"): number;
   /** Brings a compute up: for the first time, or again after it was suspended. */

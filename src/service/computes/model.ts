@@ -23,6 +23,10 @@ export class ModelBackend implements ComputeBackend {
     return undefined;
   }
 
+  history(): undefined {
+    return undefined;
+  }
+
   createBranch(action: "create_branch" | "create_timeline"): number {
     return durationOf(this.#context, action);
   }

@@ -50,42 +50,50 @@ function nextEvent(context: ServiceContext): DueEvent | undefined {
   );
 }
 
-/** Ends an operation, and begins what waits for it. One with an error fails; so does what waits. */
+/** Ends an operation, and begins what waits for it. One with an error fails; what waits for it is cancelled. */
 export function finish(context: ServiceContext, operation: StoredOperation, at: number): void {
-  const { operations, endpoints } = context.store;
-  const endpoint = operation.endpointId === undefined ? undefined : endpoints.byId(operation.endpointId);
+  const { operations } = context.store;
+  const ended = [operation];
   if (operation.error === undefined) {
     operations.setStatus(operation.seq, "finished", at, undefined);
-    takeEffect(context, operation, endpoint, at);
+    takeEffect(context, operation, at);
     const next = operations.nextInChain(operation);
     if (next) operations.setStatus(next.seq, "running", at, context.backend.endOf(at, next.durationMs));
   } else {
-    operations.fail(operation, at);
-    // A compute whose first start failed exists nevertheless and can be started again.
-    if (endpoint?.currentState === "init") endpoint.currentState = "idle";
+    ended.push(...operations.fail(operation, at));
   }
+  for (const endpointId of new Set(ended.map((one) => one.endpointId ?? ""))) leaveOperation(context, endpointId, at);
+}
+
+/** Brings a compute whose operation has ended out of its transition, unless others of it follow. */
+function leaveOperation(context: ServiceContext, endpointId: string, at: number): void {
+  const { endpoints, operations } = context.store;
+  const endpoint = endpoints.byId(endpointId);
   if (!endpoint) return;
-  if (operations.unfinishedOf(endpoint.projectId, endpoint.id).length === 0) endpoint.pendingState = undefined;
+  if (operations.unfinishedOf(endpoint.projectId, endpoint.id).length === 0) {
+    endpoint.pendingState = undefined;
+    // A compute whose first start failed exists nevertheless and can be started again.
+    if (endpoint.currentState === "init") endpoint.currentState = "idle";
+  }
   endpoint.updatedAt = at;
   endpoint.suspendDue = suspendDue(context, endpoint, at);
   endpoints.update(endpoint);
 }
 
-function takeEffect(
-  context: ServiceContext,
-  operation: StoredOperation,
-  endpoint: StoredEndpoint | undefined,
-  at: number,
-): void {
-  switch (operation.effect) {
+function takeEffect(context: ServiceContext, { effect, endpointId, branchId }: StoredOperation, at: number): void {
+  const endpoint = context.store.endpoints.byId(endpointId ?? "");
+  switch (effect) {
     case "start":
-      if (endpoint) become(context, endpoint, "active", { startedAt: at, lastActive: at }, at);
+      if (!endpoint) break;
+      become(context, endpoint, "active", { startedAt: at, lastActive: at }, at);
+      // Its creation may have failed before.
+      becomeReady(context, endpoint.branchId, at);
       break;
     case "suspend":
       if (endpoint) become(context, endpoint, "idle", { suspendedAt: at }, at);
       break;
     case "branch-ready":
-      if (operation.branchId !== undefined) context.store.branches.setState(operation.branchId, "ready", at);
+      becomeReady(context, branchId ?? "", at);
       break;
     case "none":
       break;
@@ -101,6 +109,12 @@ function become(
 ): void {
   Object.assign(endpoint, { currentState: state }, times);
   meter(context, endpoint, at);
+  context.store.endpoints.update(endpoint);
+}
+
+/** Ends the creation of a branch: it has data. */
+export function becomeReady({ store: { branches } }: ServiceContext, branchId: string, at: number): void {
+  if (branches.byId(branchId)?.currentState === "init") branches.setState(branchId, "ready", at);
 }
 
 function closeConnection(context: ServiceContext, id: number, endpointId: string, at: number): void {

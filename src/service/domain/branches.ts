@@ -1,4 +1,5 @@
 import { timestamp } from "../clock.ts";
+import { refuseWhileLocked } from "../computes/lock.ts";
 import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
@@ -6,7 +7,7 @@ import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
-import { checkPast, refuseHistory } from "./history.ts";
+import { checkPast, pointOf } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 
@@ -17,7 +18,7 @@ export function createBranch(
   wanted: NewBranchBody,
   at: number,
 ): CreatedBranch {
-  const { branches, operations } = context.store;
+  const { branches } = context.store;
   const { name, parent_id, parent_lsn, parent_timestamp, init_source = "parent-data" } = wanted.branch ?? {};
   const source = required(
     "parent branch",
@@ -27,15 +28,15 @@ export function createBranch(
   if (parent_lsn !== undefined && parent_timestamp !== undefined) {
     throw refusals.invalid("a branch begins at parent_lsn or at parent_timestamp, not at both");
   }
-  refuseHistory(context, { parent_lsn, parent_timestamp });
-  checkPast(context, project, { name: "parent_timestamp", time: parent_timestamp }, at);
+  const point = pointOf({ time: parent_timestamp, lsn: parent_lsn });
+  checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "parent_lsn" : "parent_timestamp", point, at);
   if (source.expiresAt !== undefined) throw refusals.unprocessable("a branch that expires cannot have child branches");
   const isProtected = wanted.branch?.protected ?? false;
   const expiresAt = wanted.branch?.expires_at;
   refuseExpiry({ isDefault: false, isProtected }, expiresAt, at);
   const endpoints = wanted.endpoints ?? [];
   if (endpoints.filter(({ type }) => type === "read_write").length > 1) throw refusals.secondPrimary();
-  if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
+  refuseWhileLocked(context, project.id);
   const details = {
     init_source,
     annotations: wanted.annotation_value ?? {},
@@ -47,7 +48,7 @@ export function createBranch(
   const parentId = init_source === "schema-only" ? undefined : source.id;
   const branch = { name, parentId, isDefault: false, isProtected, details, expiresAt };
   const created = insertBranch(context, project, branch, endpoints, at);
-  context.catalog.copy(source.id, created.branch.id, at);
+  context.catalog.copy(source.id, created.branch.id, at, point);
   return created;
 }
 

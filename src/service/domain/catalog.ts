@@ -1,4 +1,5 @@
 import type { BranchDatabase, Role } from "../store/catalog.ts";
+import type { HistoryPoint } from "./history.ts";
 
 /**
  * The roles and databases in the Postgres of each branch. For now a model of it in the store; a real server would stand
@@ -20,6 +21,11 @@ export interface Catalog {
   deleteDatabase(database: BranchDatabase): void;
   /** The schema of a database as SQL; it may have to be read from a server. Rejects with `Refusal`. */
   schema(branchId: string, database: string): string | Promise<string>;
-  /** Gives a branch the roles and databases of another one, in place of its own; passwords are each branch's own. */
-  copy(from: string, to: string, at: number): void;
+  /**
+   * Gives a branch the roles and databases of another one, as they are now or were at a point, in place of its own;
+   * passwords are each branch's own.
+   */
+  copy(from: string, to: string, at: number, point?: HistoryPoint): void;
+  /** Gives a branch an earlier state of its own, from the history of the branch that keeps what it was. */
+  rewind(from: string, to: string, point: HistoryPoint): void;
 }

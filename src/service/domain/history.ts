@@ -1,27 +1,57 @@
+import { timestamp } from "../clock.ts";
 import { scaled } from "../computes/durations.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
+import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 
-/** Refuses an earlier state of a branch where real servers hold the data: they keep only the present one. */
-export function refuseHistory({ backend }: ServiceContext, points: Readonly<Record<string, unknown>>): void {
-  const [name] = Object.entries(points).find(([, point]) => point !== undefined) ?? [];
-  if (name !== undefined && backend.address) throw refusals.noHistory(name);
+/** A state of a branch in its past: at a time in milliseconds since the epoch, or at a position of its log. */
+export type HistoryPoint = { kind: "time"; at: number } | { kind: "lsn"; lsn: string };
+
+/** The position in the log of an LSN such as `0/1E19478`. */
+export function positionOf(lsn: string): bigint {
+  const [high = "0", low = "0"] = lsn.split("/");
+  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
 }
 
-/** Refuses a point in time outside the history of a project's branches. */
+/** The point that a call asks for; `undefined` for the present. */
+export function pointOf({
+  time,
+  lsn,
+}: {
+  time: number | undefined;
+  lsn: string | undefined;
+}): HistoryPoint | undefined {
+  if (time !== undefined) return { kind: "time", at: time };
+  return lsn === undefined ? undefined : { kind: "lsn", lsn };
+}
+
+/**
+ * Refuses a point outside the history of a project's branches, and of the branch where servers keep it. `name` is that
+ * of the field. A point after the end of the log fails when the data is made.
+ */
 export function checkPast(
   context: ServiceContext,
-  project: Project,
-  { name, time }: { name: string; time: number | undefined },
+  { project, branch }: { project: Project; branch: Branch },
+  name: string,
+  point: HistoryPoint | undefined,
   at: number,
 ): void {
-  if (time === undefined) return;
-  if (time > at) throw refusals.invalid(`${name} must not lie in the future`);
+  if (point === undefined) return;
   const retention = project.details.history_retention_seconds;
-  if (time < Math.max(project.createdAt, at - scaled(context, retention * 1000))) {
-    throw refusals.unprocessable(
-      `${name} lies before the history of the project, which is kept for ${retention} seconds (history_retention_seconds)`,
-    );
+  if (point.kind === "time") {
+    if (point.at > at) throw refusals.invalid(`${name} must not lie in the future`);
+    if (point.at < Math.max(project.createdAt, at - scaled(context, retention * 1000))) {
+      throw refusals.unprocessable(
+        `${name} lies before the history of the project, which is kept for ${retention} seconds (history_retention_seconds)`,
+      );
+    }
   }
+  const history = context.backend.history(branch.id);
+  if (!history) return;
+  const early = point.kind === "time" ? point.at < history.since : positionOf(point.lsn) < history.position;
+  if (!early) return;
+  throw refusals.unprocessable(
+    `${name} lies before the history of the branch, which begins at ${timestamp(history.since)}`,
+  );
 }

@@ -3,6 +3,7 @@ import type { Ids } from "../ids.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { Store } from "../store/store.ts";
 import type { Catalog } from "./catalog.ts";
+import type { HistoryPoint } from "./history.ts";
 
 /** Roles and databases as rows of the store. Passwords are not stored: each is derived from a secret of the store. */
 export class ModelCatalog implements Catalog {
@@ -76,7 +77,10 @@ export class ModelCatalog implements Catalog {
     return "";
   }
 
-  copy(from: string, to: string, at: number): void {
+  copy(from: string, to: string, at: number, _point?: HistoryPoint): void {
     this.#context.store.catalogs.copy(from, to, at);
   }
+
+  /** The model keeps no history: an earlier state equals the present one. */
+  rewind(_from: string, _to: string, _point?: HistoryPoint): void {}
 }

@@ -1,8 +1,13 @@
 import { checkLimits, sizesOf } from "../computes/limits.ts";
+import { refuseWhileLocked } from "../computes/lock.ts";
+import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { planOf } from "../projects/owner.ts";
+import { replicatesLogically } from "../projects/replication.ts";
+import { refusals } from "../refusal.ts";
 import type { DefaultEndpointSettings } from "../store/details.ts";
 import { ProjectDetails } from "../store/details.ts";
+import type { StoredOperation } from "../store/operations.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import type { ChangedProject, NewProject } from "./requests.ts";
@@ -53,8 +58,13 @@ export function seedBranch(
   context.catalog.createDatabase(branchId, { name: database, ownerName: role }, at);
 }
 
-/** Changes a project; omitted settings keep their values. */
-export function changeProject(context: ServiceContext, project: Project, wanted: ChangedProject, at: number): Project {
+/** Changes a project; omitted settings keep their values. Logical replication restarts the computes that run. */
+export function changeProject(
+  context: ServiceContext,
+  project: Project,
+  wanted: ChangedProject,
+  at: number,
+): { project: Project; operations: StoredOperation[] } {
   const { default_endpoint_settings, settings, history_retention_seconds, name } = wanted;
   const { details: before } = project;
   const usual = default_endpoint_settings && { ...before.default_endpoint_settings, ...default_endpoint_settings };
@@ -68,9 +78,19 @@ export function changeProject(context: ServiceContext, project: Project, wanted:
       ...(history_retention_seconds !== undefined && { history_retention_seconds }),
     },
   };
-  if (JSON.stringify(after) === JSON.stringify({ name: project.name, details: before })) return project;
+  if (JSON.stringify(after) === JSON.stringify({ name: project.name, details: before })) {
+    return { project, operations: [] };
+  }
+  const begins = replicatesLogically(after) && !replicatesLogically(project);
+  if (!replicatesLogically(after) && replicatesLogically(project)) {
+    throw refusals.unprocessable(
+      "logical replication cannot be disabled once it is enabled (enable_logical_replication)",
+    );
+  }
+  if (begins) refuseWhileLocked(context, project.id);
   context.store.projects.change(project.id, after, at);
-  return stored(context, project.id);
+  const operations = begins ? restartRunning(context, context.store.endpoints.list(project.id), at) : [];
+  return { project: stored(context, project.id), operations };
 }
 
 /** Sizes beside `default_endpoint_settings` mean the same and take precedence. */

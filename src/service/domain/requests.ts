@@ -52,10 +52,16 @@ const PostgresName = z
     error: "must be a name of 1 to 63 bytes, not only white space and without U+0000",
   });
 
+const kept = { error: "must not be a name that Postgres or the service keeps for itself" };
+
 /** The name of a role; names reserved by Postgres and the service are refused. */
-const RoleName = PostgresName.refine((name) => !/^(pg_|neon_superuser$|cloud_admin$|zenith_admin$)/.test(name), {
-  error: "must not be a name that Postgres or the service keeps for itself",
-});
+export const RoleName = PostgresName.refine(
+  (name) => !/^(pg_|(neon_superuser|cloud_admin|zenith_admin|public|none)$)/.test(name),
+  kept,
+);
+
+/** The name of a database. The service's own sessions rely on these databases: no client may own one. */
+export const DatabaseName = PostgresName.refine((name) => !/^(postgres|template[01])$/.test(name), kept);
 
 const Annotations = z.record(z.string().min(1).max(256), z.string().max(4096)).meta(keptOnly);
 
@@ -77,7 +83,7 @@ export const ProjectCreateBody = z.object({
       .object({
         name: nameOf(256).optional(),
         role_name: RoleName.optional(),
-        database_name: PostgresName.optional(),
+        database_name: DatabaseName.optional(),
         annotations: Annotations.optional(),
       })
       .optional(),
@@ -149,9 +155,9 @@ export type BranchRestore = z.infer<typeof BranchRestoreBody>;
 export const RoleCreateBody = z.object({ role: z.object({ name: RoleName, no_login: z.boolean().optional() }) });
 
 /** The body of `POST …/databases`. */
-export const DatabaseCreateBody = z.object({ database: z.object({ name: PostgresName, owner_name: z.string() }) });
+export const DatabaseCreateBody = z.object({ database: z.object({ name: DatabaseName, owner_name: z.string() }) });
 
 /** The body of `PATCH …/databases/{name}`. */
 export const DatabasePatchBody = z.object({
-  database: z.object({ name: PostgresName.optional(), owner_name: z.string().optional() }),
+  database: z.object({ name: DatabaseName.optional(), owner_name: z.string().optional() }),
 });

@@ -1,6 +1,5 @@
 import { timestamp } from "../clock.ts";
-import { schedule } from "../computes/chain.ts";
-import { meter } from "../computes/meter.ts";
+import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
@@ -8,7 +7,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { refuseTaken, stored } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
-import { checkPast, refuseHistory } from "./history.ts";
+import { checkPast, pointOf } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
@@ -30,15 +29,16 @@ export function restoreBranch(
   const source = required("source branch", branches.get(project.id, source_branch_id));
   const children = branches.childrenOf(branch);
   refuseIncomplete(wanted, branch, children);
-  refuseHistory(context, { source_lsn, source_timestamp });
-  checkPast(context, project, { name: "source_timestamp", time: source_timestamp }, at);
+  const point = pointOf({ time: source_timestamp, lsn: source_lsn });
+  checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "source_lsn" : "source_timestamp", point, at);
   refuseTaken(context, project, preserve_under_name);
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
 
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
   if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
-  if (source.id !== branch.id) context.catalog.copy(source.id, branch.id, at);
+  if (source.id !== branch.id) context.catalog.copy(source.id, branch.id, at, point);
+  else if (backup && point) context.catalog.rewind(backup.branch.id, branch.id, point);
   const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;
   const details = {
     ...others,
@@ -48,10 +48,34 @@ export function restoreBranch(
   };
   const parentId = source.id === branch.id ? backup?.branch.id : source.id;
   branches.update({ ...branch, parentId, details }, at);
+  const restarts = restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
   return {
     branch: stored(context, branch),
-    operations: [...(backup?.operations ?? []), ...restarted(context, branch, at)],
+    operations: [...(backup?.operations ?? []), ...(restarts.length > 0 ? restarts : replaced(context, branch, at))],
   };
+}
+
+/**
+ * Replaces the data of a branch that no running compute serves: where real servers hold it, the copy begins now, and
+ * not when a compute next wakes. The model has no data, and no operation for it.
+ */
+function replaced(context: ServiceContext, { id: branchId, projectId }: Branch, at: number): StoredOperation[] {
+  const { backend, ids, store } = context;
+  if (!backend.address) return [];
+  const replacing = store.operations.insert({
+    id: ids.uuid(),
+    projectId,
+    branchId,
+    endpointId: undefined,
+    chain: undefined,
+    action: "create_branch",
+    effect: "branch-ready",
+    status: "running",
+    durationMs: 0,
+    due: backend.endOf(at, 0),
+    createdAt: at,
+  });
+  return [replacing];
 }
 
 function refuseIncomplete(wanted: BranchRestore, branch: Branch, children: readonly Branch[]): void {
@@ -76,17 +100,4 @@ function keep(context: ServiceContext, project: Project, branch: Branch, name: s
   const made = insertBranch(context, project, kept, [], at);
   context.catalog.copy(branch.id, made.branch.id, at);
   return made;
-}
-
-/** Restarts the running computes of a branch. */
-function restarted(context: ServiceContext, branch: Branch, at: number): StoredOperation[] {
-  return context.store.endpoints
-    .ofBranch(branch.id)
-    .filter(({ currentState }) => currentState === "active")
-    .flatMap((endpoint) => {
-      meter(context, endpoint, at);
-      if (context.backend.disconnect(endpoint)) endpoint.lastActive = at;
-      endpoint.updatedAt = at;
-      return schedule(context, { endpoint, at, pendingState: "active" }, [{ action: "apply_config", effect: "start" }]);
-    });
 }

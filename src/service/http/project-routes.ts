@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
 import { type Caller, rightIn, visibleOwners } from "../accounts/caller.ts";
+import { operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeProject, createProject } from "../domain/projects.ts";
 import { refuseProtected } from "../domain/protection.ts";
@@ -89,7 +90,8 @@ export const projectRoutes: readonly Route[] = [
     },
     ({ context, project, body, at }) => {
       const changed = changeProject(context, project, body.project, at);
-      return { status: 200, body: { project: projectView(context, changed, at), operations: [] } };
+      const operations = operationViews(context, changed.operations);
+      return { status: 200, body: { project: projectView(context, changed.project, at), operations } };
     },
   ),
   projectRoute(

@@ -1,7 +1,6 @@
 import { createTwoFilesPatch } from "diff";
 import { z } from "zod";
 import type { ServiceContext } from "../context.ts";
-import { refuseHistory } from "../domain/history.ts";
 import { Lsn, Time } from "../domain/requests.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
@@ -73,7 +72,7 @@ function schemas(
     if (lsn !== undefined && timestamp !== undefined) {
       throw refusals.invalid("a schema is read at an LSN or at a time, not at both");
     }
-    refuseHistory(context, { lsn, timestamp });
+    if (context.backend.address && (lsn ?? timestamp) !== undefined) throw refusals.noPastSchema();
     required("database", context.catalog.database(branch.id, name));
   }
   const read = wanted.map(({ branch, name }) => context.catalog.schema(branch.id, name));

@@ -35,12 +35,39 @@ export interface ListenOptions {
 /** The part of the service that answers requests. */
 export type Answering = Pick<Service, "context" | "exchange" | "internalError">;
 
+/** Lets pages of any site call `POST /sql`: nothing but the password in the request gives them a right. */
+const anySite = { "access-control-allow-origin": "*" };
+
+/** The answer to a browser that asks whether a page may call `POST /sql`, as the vendor gives it. */
+const preflight: ServiceReply = {
+  status: 200,
+  headers: {
+    ...anySite,
+    allow: "OPTIONS, POST",
+    "access-control-allow-methods": "OPTIONS, POST",
+    "access-control-allow-headers": [
+      "Authorization",
+      "Content-Type",
+      "Neon-Connection-String",
+      "Neon-Raw-Text-Output",
+      "Neon-Array-Mode",
+      "Neon-Pool-Opt-In",
+      "Neon-Batch-Read-Only",
+      "Neon-Batch-Isolation-Level",
+      "Neon-Batch-Deferrable",
+    ].join(", "),
+    "access-control-max-age": "86400",
+  },
+};
+
 /** SQL on the service's port; exists only with real servers behind the computes. */
 export interface SqlAccess {
   /** The largest body of a request, in bytes. */
   longestBody: number;
   /** Answers `POST /sql`. `gone` aborts when the client has left. */
   answer(call: ServiceCall, gone: AbortSignal): Promise<ServiceReply>;
+  /** Called before a call is answered: what clients have changed with SQL is then in the store. */
+  refresh(path: string): Promise<void>;
   /** Takes a connection over for the WebSocket at `/v2`. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void;
 }
@@ -88,23 +115,31 @@ async function answer(
 ): Promise<void> {
   const url = urlOf(incoming);
   if (url === null) return send(outgoing, badTarget);
-  const sql = incoming.method === "POST" && url.pathname === "/sql" ? sqlAccess : undefined;
+  const access = url.pathname === "/sql" ? sqlAccess : undefined;
+  if (access && incoming.method === "OPTIONS") return send(outgoing, preflight);
+  const sql = incoming.method === "POST" ? access : undefined;
   const longest = sql?.longestBody ?? maxBodyBytes;
   const body = await bodyOf(incoming, longest);
   if (body === undefined) {
-    send(outgoing, refusal(413, `the request body is larger than ${longest} bytes`));
+    const tooLarge = refusal(413, `the request body is larger than ${longest} bytes`);
+    send(outgoing, sql ? forAnySite(tooLarge) : tooLarge);
     await elapsed(service, lingerMs);
     if (!incoming.complete) incoming.destroy();
     return;
   }
   const call = callOf(incoming, url, body);
-  if (sql) return send(outgoing, await sql.answer(call, goneSignal(outgoing)));
+  if (sql) return send(outgoing, forAnySite(await sql.answer(call, goneSignal(outgoing))));
+  await sqlAccess?.refresh(call.path);
   const exchange = service.exchange(call);
   if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
   carryOut(
     "reply" in exchange && exchange.reply.later ? { ...exchange, reply: await exchange.reply.later } : exchange,
     outgoing,
   );
+}
+
+function forAnySite(reply: ServiceReply): ServiceReply {
+  return { ...reply, headers: { ...reply.headers, ...anySite } };
 }
 
 /** Aborts when the client leaves before it has its answer. */

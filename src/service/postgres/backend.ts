@@ -1,4 +1,4 @@
-import type { BackendAddress, ComputeBackend } from "../computes/backend.ts";
+import type { BackendAddress, ComputeBackend, HistoryState } from "../computes/backend.ts";
 import { refusals } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { forbiddenSetting } from "./allowed-settings.ts";
@@ -10,8 +10,16 @@ export class PostgresBackend implements ComputeBackend {
   readonly address: BackendAddress;
   readonly #sessions: Sessions;
   readonly #templates: Templates;
+  readonly #history: (branchId: string) => HistoryState | undefined;
 
-  constructor(address: BackendAddress, sessions: Sessions, templates: Templates) {
+  /** `history`: that of a branch's data. */
+  constructor(
+    address: BackendAddress,
+    sessions: Sessions,
+    templates: Templates,
+    history: (branchId: string) => HistoryState | undefined,
+  ) {
+    this.#history = history;
     this.address = address;
     this.#sessions = sessions;
     this.#templates = templates;
@@ -19,6 +27,10 @@ export class PostgresBackend implements ComputeBackend {
 
   endOf(): undefined {
     return undefined;
+  }
+
+  history(branchId: string): HistoryState | undefined {
+    return this.#history(branchId);
   }
 
   createBranch(): number {

@@ -1,9 +1,11 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { superuser } from "./config.ts";
 import { copyTree, sync } from "./copy-tree.ts";
 import { ServerFailed } from "./failure.ts";
 import { writePrivate } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
+import type { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
 
 /** Files of a running server that are no data, or are written again for the copy. */
@@ -13,22 +15,33 @@ const volatile =
 /** Directories whose content a copy of a running server does without: Postgres makes it again. */
 const emptied = /^pg_(wal|replslot|notify|serial|snapshots|stat_tmp|subtrans|dynshmem)\/[^/]+$/;
 
-/** Copies the data of a server that does not run. */
-export async function copyStopped(from: string, to: string, owner: ProcessUser | undefined): Promise<void> {
-  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) });
+/** Whom a copy belongs to, where not to this process, and what several copies share. */
+export interface CopyMeans {
+  owner: ProcessUser | undefined;
+  slots: Slots;
+}
+
+/** Copies the data of a server that does not run. A replication slot belongs to the original alone. */
+export async function copyStopped(from: string, to: string, means: CopyMeans): Promise<void> {
+  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || path.startsWith("pg_replslot/") });
+}
+
+/** The log that a copy of a running server recovers with: its first and last segment, and where it is consistent. */
+export interface CopiedLog {
+  first: string;
+  last: string;
+  consistentAt: string;
 }
 
 /** Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. */
-export async function copyRunning(
-  from: string,
-  to: string,
-  client: SqlClient,
-  owner: ProcessUser | undefined,
-): Promise<void> {
+export async function copyRunning(from: string, to: string, client: SqlClient, means: CopyMeans): Promise<CopiedLog> {
+  const { owner } = means;
+  // Without a slot to be had, the log that is kept anyway must do.
+  await client.query(keepLog).catch(() => {});
   const [start] = await client.query("SELECT pg_walfile_name(pg_backup_start('copy', true))");
-  await copyTree(from, to, { owner, skip: (path) => volatile.test(path) || isEmptied(path) });
+  await copyTree(from, to, { ...means, skip: (path) => volatile.test(path) || isEmptied(path) });
   const [stop] = await client.query(
-    "SELECT labelfile, pg_walfile_name(lsn) FROM pg_backup_stop(wait_for_archive => false)",
+    "SELECT labelfile, pg_walfile_name(lsn), lsn FROM pg_backup_stop(wait_for_archive => false)",
   );
   const [first, label, last] = [start?.[0] ?? "", stop?.[0] ?? "", stop?.[1] ?? ""];
   const segments = await readdir(join(from, "pg_wal"));
@@ -36,11 +49,15 @@ export async function copyRunning(
     throw new ServerFailed("the branch was written to faster than it could be copied: try again");
   }
   const needed = (name: string) => /^[0-9A-F]{24}$/.test(name) && name >= first && name <= last;
-  await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { owner, skip: (path) => !needed(path) });
+  await copyTree(join(from, "pg_wal"), join(to, "pg_wal"), { ...means, skip: (path) => !needed(path) });
   await writePrivate(join(to, "backup_label"), label, owner);
   await sync(join(to, "backup_label"));
   await sync(to);
+  return { first, last, consistentAt: stop?.[2] ?? "" };
 }
+
+/** Has the server keep its write-ahead log from now on, until the session ends. */
+const keepLog = `SELECT pg_create_physical_replication_slot('copy_' || pg_backend_pid(), true, true)`;
 
 function isEmptied(path: string): boolean {
   return emptied.test(path) && !/^pg_wal\/(archive_status|summaries)$/.test(path);
@@ -94,4 +111,11 @@ export async function makeStandby(data: string, origin: string, owner: ProcessUs
     await writePrivate(file, text, owner);
     await sync(file);
   }
+}
+
+/** Writes the file from which standbys take the password of our own role; answers its path. */
+export async function standbyPassword(root: string, password: string, owner: ProcessUser | undefined): Promise<string> {
+  const file = join(root, "standby.pgpass");
+  await writePrivate(file, `*:*:*:${superuser}:${password}\n`, owner);
+  return file;
 }

@@ -1,12 +1,19 @@
+import type { ServiceClock } from "../clock.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
-import { BranchCatalog, syncCatalog } from "./catalog-sync.ts";
+import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
+import { BranchCatalog, currentRights, syncCatalog } from "./catalog-sync.ts";
+import { messageOf } from "./failure.ts";
 import type { SqlClient } from "./sql-client.ts";
+import { Turns } from "./turns.ts";
 
 export interface CatalogPorts {
   store: Store;
+  clock: ServiceClock;
   storage: BranchStorage;
   passwordOf: (passwordSource: string) => string;
+  /** Tells the operator of the service what went wrong, in one line. */
+  report: (line: string) => void;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
 }
@@ -14,6 +21,8 @@ export interface CatalogPorts {
 /** The roles and databases of branches, as the store has them and as they were brought into the data. */
 export class BranchCatalogs {
   readonly #ports: CatalogPorts;
+  /** By branch: a sync and a refresh would take each other's changes for those of clients. */
+  readonly #turns = new Turns();
 
   constructor(ports: CatalogPorts) {
     this.#ports = ports;
@@ -24,9 +33,34 @@ export class BranchCatalogs {
     return JSON.stringify(this.#wanted(branchId)) === this.#ports.storage.of(branchId).catalog;
   }
 
+  /**
+   * As `sync`, for a server that starts: where that fails, data that has roles from before is served with what it has,
+   * and the next start or change tries again. New data has none, so nobody could log in.
+   */
+  async syncAtStart(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    try {
+      await this.sync(branchId, connect);
+    } catch (error) {
+      const { roles } = BranchCatalog.parse(JSON.parse(this.#ports.storage.of(branchId).catalog));
+      if (roles.length === 0) throw error;
+      const what = `roles and databases of branch ${branchId} are not all as the API shows them`;
+      this.#ports.report(`${what}: ${messageOf(error)}. The next change or start tries again.`);
+    }
+  }
+
   /** Brings them into the server that runs on the branch's data. */
-  async sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+  sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    return this.#turns.take(branchId, () => this.#sync(branchId, connect));
+  }
+
+  /** Takes over into the store what clients have changed with SQL in the server that runs on the branch's data. */
+  refresh(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    return this.#turns.take(branchId, () => this.#takeOver(branchId, connect));
+  }
+
+  async #sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
     const { store, storage, passwordOf, change } = this.#ports;
+    await this.#takeOver(branchId, connect);
     const row = storage.of(branchId);
     const wanted = this.#wanted(branchId);
     const catalog = JSON.stringify(wanted);
@@ -39,9 +73,31 @@ export class BranchCatalogs {
     });
   }
 
+  async #takeOver(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    const { store, clock, change } = this.#ports;
+    const before = store.branchData.get(branchId);
+    const client = await connect("postgres");
+    const present = await client
+      .query(presentQuery)
+      .then(presentIn)
+      .finally(() => client.close());
+    const row = store.branchData.get(branchId);
+    if (row?.generation !== before?.generation || row === undefined) return;
+    const applied = BranchCatalog.parse(JSON.parse(row.catalog));
+    const changes = changesOfClients(applied, this.#wanted(branchId), present);
+    const catalogAfter = () => JSON.stringify(afterChanges(applied, this.#wanted(branchId), present));
+    const unchanged = Object.values(changes).every(({ length }) => length === 0);
+    if (unchanged && catalogAfter() === JSON.stringify(applied)) return;
+    change(() => {
+      store.catalogs.takeOver(branchId, changes, clock.now());
+      store.branchData.put({ ...row, catalog: catalogAfter() });
+    });
+  }
+
   #wanted(branchId: string): BranchCatalog {
     const { catalogs } = this.#ports.store;
     return {
+      rights: currentRights,
       roles: catalogs.roles(branchId).map(({ name, login, passwordSource }) => ({ name, login, passwordSource })),
       databases: catalogs.databases(branchId).map(({ id, name, ownerName }) => ({ id, name, ownerName })),
     };

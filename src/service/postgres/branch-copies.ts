@@ -1,24 +1,30 @@
-import type { BranchData } from "../store/branch-data.ts";
+import type { CopyWanted } from "../store/branch-data.ts";
 import type { Store } from "../store/store.ts";
-import type { BranchStorage } from "./branch-storage.ts";
+import type { BranchStorage, MadeData } from "./branch-storage.ts";
 import { messageOf, ServerFailed } from "./failure.ts";
-import { Turns } from "./turns.ts";
+import { pointFrom } from "./history/point.ts";
 
 export interface CopyPorts {
   store: Store;
-  storage: BranchStorage;
+  storage: Pick<BranchStorage, "make" | "release">;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
 }
 
 /**
- * Gives branches their data, one at a time and in the order in which it was asked for: what a restore keeps under
- * another name is copied before it is replaced.
+ * Gives branches their data. A wanted copy stays recorded until it is made: a failed one is tried again by the next
+ * caller, and never becomes an empty database.
+ *
+ * A copy waits for earlier ones that concern the same data, and for no other:
+ *
+ *   wanted earlier                     | why
+ *   -----------------------------------|---------------------------------------------------
+ *   the copy that its source is to be  | it shows what the source was to become by then
+ *   copies of the branch itself        | they get its data before this one replaces it
  */
 export class BranchCopies {
   readonly #ports: CopyPorts;
-  readonly #turns = new Turns();
-  readonly #failures = new Map<string, string>();
+  readonly #underWay = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(ports: CopyPorts) {
@@ -30,51 +36,71 @@ export class BranchCopies {
     this.#closed = true;
   }
 
-  /** Resolves when the branch has the data that it should have. Rejects with `ServerFailed`. */
-  async ensure(branchId: string): Promise<void> {
-    await this.#turns.take("", async () => {
-      if (this.#closed) throw new ServerFailed("the service ends");
-      const { branchData } = this.#ports.store;
-      for (const wanted of branchData.sources()) {
-        const own = wanted.branchId === branchId;
-        if (!own && !branchData.sources().some((one) => one.branchId === branchId)) break;
-        await this.#make(wanted.branchId, wanted.sourceId);
-        if (own) break;
-      }
-      if (!branchData.get(branchId) && !this.#failures.has(branchId)) await this.#make(branchId, undefined);
-    });
-    const failure = this.#failures.get(branchId);
-    this.#failures.delete(branchId);
-    if (failure !== undefined) throw new ServerFailed(failure);
+  /** Resolves when the branch has the data that it should have, at once where it has. Rejects with `ServerFailed`. */
+  ensure(branchId: string): Promise<void> {
+    if (!this.#lacks(branchId)) return Promise.resolve();
+    const known = this.#underWay.get(branchId);
+    if (known) return known;
+    const making = this.#make(branchId).finally(() => this.#underWay.delete(branchId));
+    this.#underWay.set(branchId, making);
+    return making;
   }
 
-  /** Makes one branch's data and records it; a failure is kept for the next caller that needs the branch. */
-  async #make(branchId: string, sourceId: string | undefined): Promise<void> {
-    const { store, storage, change } = this.#ports;
+  #lacks(branchId: string): boolean {
+    const { branches, branchData } = this.#ports.store;
+    if (!branches.exists(branchId)) return false;
+    return !branchData.get(branchId) || branchData.sourceOf(branchId) !== undefined;
+  }
+
+  /** Repeats where another copy is wanted meanwhile. */
+  async #make(branchId: string): Promise<void> {
+    try {
+      while (this.#lacks(branchId)) await this.#makeWanted(branchId, this.#ports.store.branchData.sourceOf(branchId));
+    } catch (error) {
+      throw error instanceof ServerFailed ? error : new ServerFailed(messageOf(error), { cause: error });
+    }
+  }
+
+  async #makeWanted(branchId: string, wanted: CopyWanted | undefined): Promise<void> {
+    const { store, storage } = this.#ports;
+    if (this.#closed) throw new ServerFailed("the service ends");
+    if (wanted) await this.#waitForEarlier(wanted);
     const branch = store.branches.byId(branchId);
     const project = branch && store.projects.get(branch.projectId);
     if (!project) return;
+    const point = wanted?.point === undefined ? undefined : pointFrom(wanted.point);
+    const made = await storage.make(branch, project.pgVersion, wanted?.sourceId, point);
     try {
-      if (sourceId !== undefined && !store.branchData.get(sourceId)) await this.#make(sourceId, undefined);
-      this.#record(await storage.make(branch, project.pgVersion, sourceId));
-    } catch (error) {
-      this.#failures.set(branchId, messageOf(error));
-      change(() => {
-        store.branchData.clearSource(branchId);
-        // What was to be kept is not: then it is not replaced either.
-        store.branchData.clearSource(sourceId ?? "");
+      this.#record(made, wanted);
+    } finally {
+      storage.release(made);
+    }
+  }
+
+  async #waitForEarlier({ branchId, sourceId, seq }: CopyWanted): Promise<void> {
+    const { branches, branchData } = this.#ports.store;
+    if (!branches.exists(sourceId)) {
+      throw new ServerFailed(`branch ${sourceId}, whose data it was to have, was deleted: restore another branch's`);
+    }
+    const earlier = branchData.sources().filter((one) => one.seq < seq);
+    const concerned = earlier.filter((one) => one.branchId === sourceId || one.sourceId === branchId);
+    const sourceLacks = branchData.get(sourceId) ? [] : [sourceId];
+    for (const id of new Set([...sourceLacks, ...concerned.map((one) => one.branchId)])) {
+      await this.ensure(id).catch((error: unknown) => {
+        throw new ServerFailed(`it waits for the data of branch ${id}: ${messageOf(error)}`, { cause: error });
       });
     }
   }
 
-  #record(made: BranchData): void {
+  /** Records what was made, unless the branch is gone or another copy is wanted by now: then it is removed. */
+  #record({ present, ...made }: MadeData, wanted: CopyWanted | undefined): void {
     const { store, change } = this.#ports;
     change(() => {
-      // It may have been deleted meanwhile; what was made is then removed as unrecorded.
       if (!store.branches.exists(made.branchId)) return;
+      if (store.branchData.sourceOf(made.branchId)?.seq !== wanted?.seq) return;
       store.branchData.put(made);
+      if (present) store.catalogs.retain(made.branchId, present);
       store.branchData.clearSource(made.branchId);
     });
-    this.#ports.storage.release(made);
   }
 }

@@ -1,22 +1,31 @@
 import { existsSync } from "node:fs";
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { HistoryState } from "../computes/backend.ts";
+import { type HistoryPoint, positionOf } from "../domain/history.ts";
 import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Store } from "../store/store.ts";
-import { copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
+import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { BranchCatalog, emptyCatalog } from "./catalog-sync.ts";
 import { type Limits, limitsOf } from "./config.ts";
-import { sync } from "./copy-tree.ts";
-import { ServerFailed } from "./failure.ts";
+import { copySlots, sync } from "./copy-tree.ts";
+import { isFullDisk, messageOf, ServerFailed } from "./failure.ts";
+import { linked, stoppedBase } from "./history/branch-history.ts";
+import { Histories } from "./history/histories.ts";
+import { type Present, type RecoveryPorts, recover } from "./history/recovery.ts";
+import { placeOf } from "./history/segments.ts";
 import type { Home } from "./home.ts";
-import { identifier, type SqlClient } from "./sql-client.ts";
+import { keepSchemaOnly } from "./schema-only.ts";
+import { Slots } from "./slots.ts";
+import type { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
 
 /** A server that runs on some data only for us. */
 export interface OwnServer {
-  connect(database: string): Promise<SqlClient>;
+  /** Logs in as superuser, or as the role that is named. */
+  connect(database: string, login?: { user: string; password: string }): Promise<SqlClient>;
   stop(): Promise<void>;
 }
 
@@ -32,7 +41,14 @@ export interface StoragePorts {
   /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
   connectTo(data: string): Promise<SqlClient> | undefined;
   /** Runs a server on data that no compute uses. */
-  serve(data: string, edition: Edition): Promise<OwnServer>;
+  serve(data: string, edition: Edition, recovery?: HistoryPoint): Promise<OwnServer>;
+  now: () => number;
+}
+
+/** Data that was made, and what else there is to record of it. */
+export interface MadeData extends BranchData {
+  /** Of data that was recovered: it may lack what the branch has by now. */
+  present: Present | undefined;
 }
 
 /** What is left free on the disk whatever is copied, in bytes. */
@@ -45,9 +61,15 @@ export class BranchStorage {
   readonly #ports: StoragePorts;
   /** Made, and not recorded yet. */
   readonly #fresh = new Set<string>();
+  /** Being copied: their branch may be deleted meanwhile. */
+  readonly #read = new Set<string>();
+  /** For the files of all copies. */
+  readonly #slots = new Slots(copySlots);
+  readonly histories: Histories;
 
   constructor(ports: StoragePorts) {
     this.#ports = ports;
+    this.histories = new Histories(join(ports.home.root, "history"), ports.home.user);
   }
 
   /** The data of a branch. Throws `ServerFailed` where it is not there. */
@@ -60,34 +82,44 @@ export class BranchStorage {
   }
 
   /**
-   * Makes the data of a branch: a copy of the source's as it is now, or without one a new cluster. Nothing is recorded:
-   * the caller records what this answers and then calls `release`, or it is removed.
+   * Makes the data of a branch: a copy of the source's as it is now or was at a point, or without one a new cluster.
+   * Nothing is recorded: the caller records what this answers and then calls `release`, or it is removed. Rejects where
+   * the source has no data.
    */
-  async make(branch: Branch, pgVersion: number, source: string | undefined): Promise<BranchData> {
-    const { store, home, templates, turns, newGeneration } = this.#ports;
+  async make(branch: Branch, pgVersion: number, source: string | undefined, point?: HistoryPoint): Promise<MadeData> {
+    const { home, templates, turns, newGeneration } = this.#ports;
     const edition = await templates.edition(pgVersion);
-    const from = source === undefined ? undefined : store.branchData.get(source);
     const generation = newGeneration();
     const making = home.making(`${branch.id}.${generation}`);
+    const directory = home.branch(branch.id, generation);
+    this.#fresh.add(directory);
+    let from: { data: BranchData; present: Present | undefined } | undefined;
     try {
-      if (from) await turns.take(from.branchId, () => this.copy(this.of(from.branchId).directory, making, edition));
-      else await this.#copyStopped(edition.template, making);
-      if (branch.details.init_source === "schema-only") await this.#emptyTables(making, edition);
-      const directory = home.branch(branch.id, generation);
-      this.#fresh.add(directory);
+      if (source === undefined) await this.#newCluster(edition.template, making, directory);
+      else from = await turns.take(source, () => this.#takeFrom(branch, source, point, { making, directory, edition }));
       await rename(making, directory);
       await sync(dirname(directory));
     } catch (error) {
+      this.#fresh.delete(directory);
       await rm(making, { recursive: true, force: true });
-      throw error;
+      await this.histories.remove(directory);
+      throw isFullDisk(error) ? new ServerFailed(`the disk became full: free some (${messageOf(error)})`) : error;
     }
     return {
       branchId: branch.id,
       generation,
-      catalog: JSON.stringify(from ? inherited(from.catalog) : emptyCatalog),
-      maxConnections: from?.maxConnections ?? smallest.maxConnections,
-      maxWorkerProcesses: from?.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
+      // What was recovered is brought up to date as a whole: its roles may have other passwords.
+      catalog: JSON.stringify(from && !from.present ? inherited(from.data.catalog) : emptyCatalog),
+      maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
+      maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
+      present: from?.present,
     };
+  }
+
+  /** The history of a branch's data. */
+  history(branchId: string): HistoryState | undefined {
+    const row = this.#ports.store.branchData.get(branchId);
+    return row && this.histories.state(this.#ports.home.branch(branchId, row.generation));
   }
 
   /** The data that was made is recorded, or is not needed. */
@@ -95,33 +127,33 @@ export class BranchStorage {
     this.#fresh.delete(this.#ports.home.branch(branchId, generation));
   }
 
-  /** Copies the data of a branch, whether its server runs or not. To be called in the branch's turn. */
-  async copy(from: string, to: string, edition: Edition): Promise<void> {
-    const connecting = this.#ports.connectTo(from);
-    if (connecting === undefined) {
-      if (!(await isCleanlyStopped(from))) await (await this.#ports.serve(from, edition)).stop();
-      await this.#copyStopped(from, to);
-      return;
-    }
-    const client = await connecting;
+  /**
+   * Copies the data of a branch, whether its server runs or not. Answers the log that the copy of a running one has. To
+   * be called in the branch's turn.
+   */
+  async copy(from: string, to: string, edition: Edition): Promise<CopiedLog | undefined> {
+    this.#read.add(from);
     try {
-      await this.#refuseFullDisk(from);
-      await copyRunning(from, to, client, this.#ports.home.user);
+      return await this.#copy(from, to, edition);
     } finally {
-      client.close();
+      this.#read.delete(from);
     }
   }
 
   /** Removes what no branch has any more; `used` are the directories that servers run on. */
   async removeUnrecorded(used: ReadonlySet<string>): Promise<void> {
     const { store, home } = this.#ports;
-    const names = await readdir(join(home.root, "branches"));
+    const [names, histories] = [await readdir(join(home.root, "branches")), await this.histories.names()];
     // Asked at once, after the names: what is made meanwhile is fresh, or recorded, but never neither.
     const recorded = new Set(store.branchData.all().map((row) => home.branch(row.branchId, row.generation)));
     const unneeded = names
       .map((name) => join(home.root, "branches", name))
-      .filter((directory) => !recorded.has(directory) && !used.has(directory) && !this.#fresh.has(directory));
+      .filter((directory) => !recorded.has(directory) && !used.has(directory))
+      .filter((directory) => !this.#fresh.has(directory) && !this.#read.has(directory));
+    const kept = new Set([...recorded, ...this.#fresh].map((directory) => basename(directory)));
+    const lost = histories.filter((name) => !kept.has(name));
     for (const directory of unneeded) await rm(directory, { recursive: true, force: true });
+    for (const name of lost) await this.histories.remove(name);
     for (const name of await readdir(join(home.root, "replicas"))) {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));
@@ -129,9 +161,101 @@ export class BranchStorage {
     }
   }
 
+  /** Adds a base to the history of a branch whose server runs. */
+  async addBase(branchId: string): Promise<void> {
+    await this.#ports.turns.take(branchId, async () => {
+      const { directory } = this.of(branchId);
+      const connecting = this.#ports.connectTo(directory);
+      if (connecting === undefined) return;
+      const client = await connecting;
+      try {
+        await this.#refuseFullDisk(directory);
+        await this.histories.of(directory).addBase(async (to) => {
+          const { first, consistentAt } = await copyRunning(directory, to, client, this.#means);
+          const [position, bytes] = [positionOf(consistentAt), await sizeOf(to)];
+          return { at: this.#ports.now(), position, place: placeOf(first), bytes };
+        });
+      } finally {
+        client.close();
+      }
+    });
+  }
+
+  async #newCluster(template: string, making: string, directory: string): Promise<void> {
+    await this.#copyStopped(template, making);
+    const base = stoppedBase(template, this.#ports.now(), (to) => linked(template, to, this.#ports.home.user));
+    await this.histories.of(directory).addBase(base);
+  }
+
+  async #takeFrom(
+    branch: Branch,
+    sourceId: string,
+    point: HistoryPoint | undefined,
+    { making, directory, edition }: { making: string; directory: string; edition: Edition },
+  ): Promise<{ data: BranchData; present: Present | undefined }> {
+    const data = this.of(sourceId);
+    const [before, history] = [this.histories.of(data.directory), this.histories.of(directory)];
+    const recovered =
+      point && (await recover(data, before, point, making, this.#recoveryPorts(data.directory, edition)));
+    const log = recovered ? undefined : await this.copy(data.directory, making, edition);
+    if (branch.details.init_source === "schema-only") {
+      await this.#keepSchemaOnly(making, edition);
+      // The history of the source has its rows.
+      const own = async (to: string) => {
+        await this.#copyStopped(making, to);
+        return sizeOf(to);
+      };
+      await history.addBase(stoppedBase(making, this.#ports.now(), own));
+    } else {
+      await before.archive(data.directory);
+      const place = recovered?.place ?? (log && placeOf(log.last));
+      await history.inherit(before, { at: recovered?.baseAt ?? Number.POSITIVE_INFINITY, place });
+    }
+    return { data, present: recovered?.present };
+  }
+
+  #recoveryPorts(directory: string, edition: Edition): RecoveryPorts {
+    return {
+      now: this.#ports.now,
+      means: this.#means,
+      session: async (act) => {
+        const running = this.#ports.connectTo(directory);
+        const server = running ? undefined : await this.#ports.serve(directory, edition);
+        try {
+          const client = await (running ?? server?.connect("postgres"));
+          if (!client) throw new ServerFailed("the server of the source has ended");
+          return await act(client).finally(() => client.close());
+        } finally {
+          await server?.stop();
+        }
+      },
+      serve: (data, point) => this.#ports.serve(data, edition, point),
+    };
+  }
+
+  async #copy(from: string, to: string, edition: Edition): Promise<CopiedLog | undefined> {
+    const connecting = this.#ports.connectTo(from);
+    if (connecting === undefined) {
+      if (!(await isCleanlyStopped(from))) await (await this.#ports.serve(from, edition)).stop();
+      await this.#copyStopped(from, to);
+      return undefined;
+    }
+    const client = await connecting;
+    try {
+      await this.#refuseFullDisk(from);
+      return await copyRunning(from, to, client, this.#means);
+    } finally {
+      client.close();
+    }
+  }
+
+  get #means(): CopyMeans {
+    return { owner: this.#ports.home.user, slots: this.#slots };
+  }
+
   async #copyStopped(from: string, to: string): Promise<void> {
     await this.#refuseFullDisk(from);
-    await copyStopped(from, to, this.#ports.home.user);
+    await copyStopped(from, to, this.#means);
   }
 
   async #refuseFullDisk(from: string): Promise<void> {
@@ -140,36 +264,23 @@ export class BranchStorage {
     throw new ServerFailed(`the disk lacks room for a copy of ${Math.ceil(needed / 1024 ** 2)} MiB: free some`);
   }
 
-  /** Leaves every table without rows. */
-  async #emptyTables(data: string, edition: Edition): Promise<void> {
+  async #keepSchemaOnly(data: string, edition: Edition): Promise<void> {
     const server = await this.#ports.serve(data, edition);
     try {
-      const first = await server.connect("postgres");
-      const databases = await first.query("SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate");
-      first.close();
-      for (const [database] of databases) {
-        const client = await server.connect(database ?? "");
-        const tables = await client.query(userTables);
-        const names = tables.map(([schema, table]) => `${identifier(schema ?? "")}.${identifier(table ?? "")}`);
-        if (names.length > 0) await client.query(`TRUNCATE ${names.join(", ")} RESTART IDENTITY`);
-        client.close();
-      }
+      await keepSchemaOnly(server);
     } finally {
       await server.stop();
     }
   }
 }
 
-const userTables = `SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')`;
-
 /** What a copy brings along. Its databases have other ids in the store. */
 function inherited(catalog: string): BranchCatalog {
-  const { roles, databases } = BranchCatalog.parse(JSON.parse(catalog));
-  return { roles, databases: databases.map((database) => ({ ...database, id: 0 })) };
+  const parsed = BranchCatalog.parse(JSON.parse(catalog));
+  return { ...parsed, databases: parsed.databases.map((database) => ({ ...database, id: 0 })) };
 }
 
-async function sizeOf(directory: string): Promise<number> {
+export async function sizeOf(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const sizes = entries
     .filter((entry) => entry.isFile())

@@ -1,8 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { superuser } from "./config.ts";
+import {
+  privilegedAttributes,
+  privilegedRole,
+  putPrivilegedRole,
+  type Session,
+  serverVersion,
+} from "./privileged-role.ts";
 import { scramVerifier } from "./scram.ts";
-import { identifier, literal, type SqlClient } from "./sql-client.ts";
+import { identifier, literal } from "./sql-client.ts";
 
 const CatalogRole = z.object({
   name: z.string(),
@@ -13,18 +20,25 @@ const CatalogRole = z.object({
 
 const CatalogDatabase = z.object({ id: z.number(), name: z.string(), ownerName: z.string() });
 
+/** The rights that roles are given; data whose roles have others is brought up to date. */
+export const currentRights = 2;
+
 /** The roles and databases that the API knows of a branch. */
-export const BranchCatalog = z.object({ roles: z.array(CatalogRole), databases: z.array(CatalogDatabase) });
+export const BranchCatalog = z.object({
+  rights: z.number().default(1),
+  roles: z.array(CatalogRole),
+  databases: z.array(CatalogDatabase),
+});
 export type BranchCatalog = z.infer<typeof BranchCatalog>;
 
-export const emptyCatalog: BranchCatalog = { roles: [], databases: [] };
+export const emptyCatalog: BranchCatalog = { rights: 0, roles: [], databases: [] };
 
 export interface SyncPlan {
   /** The roles and databases that were brought into the branch's server before, by us or by its parent's. */
   applied: BranchCatalog;
   wanted: BranchCatalog;
   passwordOf: (passwordSource: string) => string;
-  connect: (database: string) => Promise<SqlClient>;
+  connect: (database: string) => Promise<Session>;
 }
 
 /**
@@ -37,15 +51,22 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     const existing = await namesIn(client);
     const keptRoles = new Set(plan.wanted.roles.map(({ name }) => name));
     const gone = plan.applied.roles.filter(({ name }) => !keptRoles.has(name) && existing.roles.has(name));
-    for (const role of plan.wanted.roles) await putRole(client, role, existing.roles.has(role.name), plan);
-    await putDatabases(client, plan, existing.databases);
+    const version = await serverVersion(client);
+    const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
+    if (outdated) await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
+    for (const role of plan.wanted.roles) {
+      const exists = existing.roles.has(role.name);
+      if (!exists || outdated) await putRights(client, role.name, version, exists);
+      await putPassword(client, role, exists, plan);
+    }
+    await putDatabases(client, plan, existing.databases, outdated);
     for (const { name } of gone) await dropRole(client, name, plan);
   } finally {
     client.close();
   }
 }
 
-async function namesIn(client: SqlClient): Promise<{ roles: Set<string>; databases: Set<string> }> {
+async function namesIn(client: Session): Promise<{ roles: Set<string>; databases: Set<string> }> {
   const names = async (sql: string) => new Set((await client.query(sql)).map(([name]) => name ?? ""));
   return {
     roles: await names("SELECT rolname FROM pg_roles"),
@@ -53,27 +74,32 @@ async function namesIn(client: SqlClient): Promise<{ roles: Set<string>; databas
   };
 }
 
-async function putRole(
-  client: SqlClient,
+/** Makes a role with the rights of the API's roles, or gives them to one of an earlier version of the service. */
+async function putRights(client: Session, name: string, version: number, exists: boolean): Promise<void> {
+  const role = identifier(name);
+  await client.query(`${exists ? "ALTER" : "CREATE"} ROLE ${role} NOSUPERUSER ${privilegedAttributes(version)}`);
+  await client.query(`GRANT ${privilegedRole} TO ${role}`);
+}
+
+async function putPassword(
+  client: Session,
   role: BranchCatalog["roles"][number],
   exists: boolean,
   { applied, passwordOf }: SyncPlan,
 ): Promise<void> {
   const name = identifier(role.name);
-  if (!exists) await client.query(`CREATE ROLE ${name} NOSUPERUSER NOREPLICATION CREATEDB ${await createRole(client)}`);
   const before = applied.roles.find((one) => one.name === role.name);
   if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
   const verifier = scramVerifier(passwordOf(role.passwordSource), randomBytes(16));
   await client.query(role.login ? `ALTER ROLE ${name} LOGIN PASSWORD '${verifier}'` : `ALTER ROLE ${name} NOLOGIN`);
 }
 
-/** Before Postgres 16 a role that may create roles may also give itself those that run programs and read files. */
-async function createRole(client: SqlClient): Promise<string> {
-  const [row] = await client.query("SHOW server_version_num");
-  return Number(row?.[0]) >= 160_000 ? "CREATEROLE" : "NOCREATEROLE";
-}
-
-async function putDatabases(client: SqlClient, { applied, wanted }: SyncPlan, existing: Set<string>): Promise<void> {
+async function putDatabases(
+  client: Session,
+  { applied, wanted }: SyncPlan,
+  existing: Set<string>,
+  outdated: boolean,
+): Promise<void> {
   const wantedNames = new Set(wanted.databases.map(({ name }) => name));
   const renames = wanted.databases.flatMap(({ id, name }) => {
     const before = applied.databases.find((one) => one.id === id);
@@ -94,28 +120,39 @@ async function putDatabases(client: SqlClient, { applied, wanted }: SyncPlan, ex
   }
   for (const { name, ownerName } of wanted.databases) {
     const [database, owner] = [identifier(name), identifier(ownerName)];
-    if (!existing.has(name)) await client.query(`CREATE DATABASE ${database} OWNER ${owner}`);
-    else await client.query(`ALTER DATABASE ${database} OWNER TO ${owner}`);
+    const exists = existing.has(name);
+    // Of template0, where no client can have a session that stands in the way.
+    await client.query(
+      exists
+        ? `ALTER DATABASE ${database} OWNER TO ${owner}`
+        : `CREATE DATABASE ${database} OWNER ${owner} TEMPLATE template0`,
+    );
+    if (!exists || outdated) await client.query(`GRANT ALL PRIVILEGES ON DATABASE ${database} TO ${privilegedRole}`);
   }
 }
 
-async function disconnectAll(client: SqlClient, database: string): Promise<void> {
+async function disconnectAll(client: Session, database: string): Promise<void> {
   await client.query(
     `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname =${literal(database)} AND pid <> pg_backend_pid()`,
   );
 }
 
-/** What a role owns goes to the owner of the database that it is in. */
-async function dropRole(client: SqlClient, name: string, { connect }: SyncPlan): Promise<void> {
+/**
+ * What a role owns goes to the owner of the database that it is in, but never to our own role, as which its functions
+ * would run: what there is in a database of ours is temporary, and is dropped. A role with a database stays for that.
+ */
+async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
   const role = identifier(name);
-  const databases = await client.query(
-    "SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn AND NOT datistemplate",
-  );
+  const databases = await client.query("SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn");
+  if (databases.some(([, owner]) => owner === name)) {
+    await client.query(`ALTER ROLE ${role} NOLOGIN`);
+    return;
+  }
   for (const [database, owner] of databases) {
     const inside = await connect(database ?? "");
     try {
-      const successor = owner === name ? superuser : (owner ?? superuser);
-      await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(successor)}; DROP OWNED BY ${role}`);
+      if (owner !== superuser) await inside.query(`REASSIGN OWNED BY ${role} TO ${identifier(owner ?? "")}`);
+      await inside.query(`DROP OWNED BY ${role}`);
     } finally {
       inside.close();
     }

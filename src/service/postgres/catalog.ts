@@ -1,3 +1,4 @@
+import type { HistoryPoint } from "../domain/history.ts";
 import { ModelCatalog } from "../domain/model-catalog.ts";
 import type { Ids } from "../ids.ts";
 import type { Store } from "../store/store.ts";
@@ -20,8 +21,12 @@ export class PostgresCatalog extends ModelCatalog {
     return this.#readSchema(branchId, database);
   }
 
-  override copy(from: string, to: string, at: number): void {
+  override copy(from: string, to: string, at: number, point?: HistoryPoint): void {
     super.copy(from, to, at);
-    this.#store.branchData.setSource({ branchId: to, sourceId: from });
+    this.rewind(from, to, point);
+  }
+
+  override rewind(from: string, to: string, point?: HistoryPoint): void {
+    this.#store.branchData.setSource({ branchId: to, sourceId: from, ...(point && { point: JSON.stringify(point) }) });
   }
 }

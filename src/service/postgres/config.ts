@@ -1,4 +1,6 @@
 import { type ComputeUnitRange, maxConnections } from "../../api/compute-units.ts";
+import type { HistoryPoint } from "../domain/history.ts";
+import { recoverySettings } from "./history/point.ts";
 
 /** Our role in every server: its only superuser. No client can have the name. */
 export const superuser = "cloud_admin";
@@ -27,6 +29,8 @@ export function sharedBuffersMB(limits: Limits): number {
 }
 
 export interface ServerConfig {
+  /** Of Postgres. */
+  major: number;
   limits: Limits;
   /** Names the socket: nothing listens on a port. */
   port: number;
@@ -35,12 +39,17 @@ export interface ServerConfig {
   temporaryDiskKiB: number | undefined;
   /** From the compute; of the allowed ones. */
   settings: Readonly<Record<string, string>>;
-  /** Of a standby: how it reaches its primary. */
-  primary: { port: number; password: string } | undefined;
+  /** Whether clients may replicate logically. */
+  logical: boolean;
+  /** The point to which the server recovers first. */
+  recovery?: HistoryPoint | undefined;
+  /** Of a standby: how it reaches its primary. The password lies in a file, as clients may see settings. */
+  primary: { port: number; passwordFile: string } | undefined;
 }
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
-export function configText({ limits, port, sockets, temporaryDiskKiB, settings, primary }: ServerConfig): string {
+export function configText(config: ServerConfig): string {
+  const { limits, port, sockets, temporaryDiskKiB, settings, logical, primary, recovery } = config;
   const fixed: Readonly<Record<string, string>> = {
     listen_addresses: "",
     port: String(port),
@@ -52,27 +61,34 @@ export function configText({ limits, port, sockets, temporaryDiskKiB, settings, 
     max_worker_processes: String(limits.maxWorkerProcesses),
     shared_buffers: `${sharedBuffersMB(limits)}MB`,
     huge_pages: "off",
-    wal_level: "replica",
+    wal_level: logical ? "logical" : "replica",
     max_wal_senders: "10",
+    max_replication_slots: "10",
     wal_keep_size: "32MB",
+    // A slot that nobody reads is given up before the log fills the disk.
+    max_slot_wal_keep_size: "1GB",
     hot_standby: "on",
     wal_retrieve_retry_interval: "500ms",
     temp_file_limit: temporaryDiskKiB === undefined ? "-1" : `${temporaryDiskKiB}kB`,
     password_encryption: "scram-sha-256",
     ssl: "off",
-    archive_mode: "off",
+    // The service itself takes the segments that are marked as ready: no command runs.
+    archive_mode: "on",
+    archive_command: "",
     shared_preload_libraries: "",
     logging_collector: "off",
     log_destination: "stderr",
     log_line_prefix: "%m [%p] ",
+    ...(recovery && recoverySettings(recovery)),
     ...(primary && { primary_conninfo: conninfo(sockets, primary) }),
   };
   const lines = Object.entries({ ...settings, ...fixed }).map(([name, value]) => `${name} = ${quoted(value)}`);
   return `${lines.join("\n")}\n`;
 }
 
-function conninfo(sockets: string, { port, password }: { port: number; password: string }): string {
-  return `host=${sockets} port=${port} user=${superuser} password=${password} application_name=standby connect_timeout=5`;
+function conninfo(sockets: string, { port, passwordFile }: { port: number; passwordFile: string }): string {
+  const file = passwordFile.replaceAll(/['\\]/g, "\\$&");
+  return `host=${sockets} port=${port} user=${superuser} passfile='${file}' application_name=standby connect_timeout=5`;
 }
 
 /** Who may connect: only through the socket, and only with a password. */

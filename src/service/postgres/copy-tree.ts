@@ -2,6 +2,7 @@ import { constants, type Dirent } from "node:fs";
 import { chown, copyFile, link, mkdir, open, readdir, readlink, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProcessUser } from "./processes.ts";
+import { Slots } from "./slots.ts";
 
 export interface CopySettings {
   /** Whom the copy belongs to, where not to this process. */
@@ -12,25 +13,47 @@ export interface CopySettings {
   hardLinks?: boolean;
   /** Of directories; 0700 where it is left out. */
   mode?: number;
+  /** For files that are copied or synced at the same time, shared by several copies. */
+  slots?: Slots;
 }
 
-/** How many files are copied at once. */
-const width = 16;
+/**
+ * How many files are copied at once: Node has four threads for files, and the wakes of other computes need some while
+ * large files are copied.
+ */
+export const copySlots = 2;
 
 /**
- * Copies a directory, and resolves when the copy is on disk. What vanishes from the source meanwhile is left out: a
- * running server removes files, and its write-ahead log knows of it.
+ * Copies a directory, and resolves when the copy is on disk. Files share their content with the source where the file
+ * system can. What vanishes from the source meanwhile is left out: a running server removes files, and its write-ahead
+ * log knows of it. The disk is waited for once, at the end: a sync of each file right after its copy would wait for the
+ * journal of the file system thousands of times.
  */
 export async function copyTree(from: string, to: string, settings: CopySettings): Promise<void> {
   const files: string[] = [];
   const directories: string[] = [];
   await makeDirectories("", from, to, settings, { files, directories });
+  const { slots = new Slots(copySlots), hardLinks } = settings;
+  const copied = await eachIn(slots, files, (file) => copyOne(file, from, to, settings));
+  const written = hardLinks ? [] : files.filter((_, index) => copied[index]);
+  await eachIn(slots, [...written, ...directories], (path) => sync(join(to, path)));
+}
+
+/** Acts on all, and keeps no more of them waiting for a slot at once than there are likely to be. */
+async function eachIn<Result>(
+  slots: Slots,
+  paths: readonly string[],
+  act: (path: string) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
   let next = 0;
-  const worker = async () => {
-    for (let file = files[next++]; file !== undefined; file = files[next++]) await copyOne(file, from, to, settings);
+  const work = async () => {
+    for (let index = next++; index < paths.length; index = next++) {
+      results[index] = await slots.take(() => act(paths[index] ?? ""));
+    }
   };
-  await Promise.all(Array.from({ length: width }, worker));
-  for (const directory of directories) await sync(join(to, directory));
+  await Promise.all(Array.from({ length: copySlots }, work));
+  return results;
 }
 
 async function makeDirectories(
@@ -53,13 +76,14 @@ async function makeDirectories(
   }
 }
 
-async function copyOne(path: string, from: string, to: string, { owner, hardLinks }: CopySettings): Promise<void> {
+/** Answers whether the file was still there. */
+async function copyOne(path: string, from: string, to: string, settings: CopySettings): Promise<boolean> {
+  const { owner, hardLinks } = settings;
   const [source, copy] = [join(from, path), join(to, path)];
-  if (hardLinks && (await link(source, copy).then(...toBoolean))) return;
+  if (hardLinks && (await link(source, copy).then(...toBoolean))) return true;
   const copied = await copyFile(source, copy, constants.COPYFILE_FICLONE).then(() => true, unlessGone(false));
-  if (!copied) return;
-  if (owner) await chown(copy, owner.uid, owner.gid);
-  if (!hardLinks) await sync(copy);
+  if (copied && owner) await chown(copy, owner.uid, owner.gid);
+  return copied;
 }
 
 const toBoolean = [() => true, () => false] as const;

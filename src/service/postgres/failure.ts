@@ -8,6 +8,10 @@ export class ServerFailed extends Error {
   override name = "ServerFailed";
 }
 
+export function isFullDisk(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOSPC";
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

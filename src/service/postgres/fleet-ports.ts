@@ -5,6 +5,7 @@ import type { ServerConfig } from "./config.ts";
 import type { Home } from "./home.ts";
 import type { Processes } from "./processes.ts";
 import type { PostgresServer } from "./server.ts";
+import type { ServiceSessions } from "./service-sessions.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Templates } from "./templates.ts";
 
@@ -15,6 +16,7 @@ export interface FleetPorts {
   home: Home;
   sockets: Sockets;
   templates: Templates;
+  sessions: ServiceSessions;
   /** Of our own role. */
   password: string;
   passwordOf: (passwordSource: string) => string;
@@ -23,6 +25,8 @@ export interface FleetPorts {
   temporaryDiskScale: number;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
+  /** Tells the operator of the service what went wrong, in one line. */
+  report: (line: string) => void;
   /** A server ended that nobody stopped. */
   onCrash: (endpointId: string) => void;
 }

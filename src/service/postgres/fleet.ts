@@ -1,21 +1,25 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import type { HistoryPoint } from "../domain/history.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
+import { checkpointOf, makeStandby, originOf, segmentsOf, standbyPassword } from "./backup.ts";
 import { BranchCatalogs } from "./branch-catalogs.ts";
 import { BranchStorage, type OwnServer } from "./branch-storage.ts";
-import { type Limits, largerOf, limitsOf, type ServerConfig, superuser } from "./config.ts";
+import { type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
-import { SqlClient } from "./sql-client.ts";
+import { computeConfig, ownConfig } from "./server-configs.ts";
+import type { SqlClient } from "./sql-client.ts";
 import type { Edition } from "./templates.ts";
-import { temporaryDiskKiB } from "./temporary-disk.ts";
 import { Turns } from "./turns.ts";
 
 /** Uses the data of a branch through sessions of the service. */
 type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
+
+/** How long a server may take to name its roles and databases, in milliseconds. */
+const refreshLimitMs = 1000;
 
 /** The servers that run behind computes. */
 export class Fleet {
@@ -38,9 +42,10 @@ export class Fleet {
       freeBytes: (directory) => statfs(directory).then(({ bavail, bsize }) => bavail * bsize),
       connectTo: (data) => {
         const running = [...this.#running.values()].find((one) => one.data === data);
-        return running && this.#connect(running.config.port, "postgres");
+        return running && ports.sessions.open(running.config, "postgres");
       },
-      serve: (data, edition) => this.#serve(data, edition),
+      serve: (data, edition, recovery) => this.#serve(data, edition, recovery),
+      now: () => ports.clock.now(),
     });
     this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage });
   }
@@ -84,15 +89,33 @@ export class Fleet {
       const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
       await writeConfig(before.data, config, this.#ports.home.user);
       Object.assign(before, { endpoint, config });
-      const client = await this.#connect(config.port, "postgres");
+      const client = await this.#ports.sessions.open(config, "postgres");
       try {
         await client.query("SELECT pg_reload_conf()");
       } finally {
         client.close();
       }
       if (endpoint.type === "read_write")
-        await this.#catalogs.sync(endpoint.branchId, (database) => this.#connect(config.port, database));
+        await this.#catalogs.sync(endpoint.branchId, (database) => this.#ports.sessions.open(config, database));
     });
+  }
+
+  /** Takes over into the store what clients have changed with SQL in a branch's catalog, where its primary runs. */
+  async refresh(branchId: string): Promise<void> {
+    const primary = this.running().find(({ endpoint }) => endpoint.branchId === branchId && isPrimary(endpoint));
+    if (primary?.server.running) await this.#refresh(primary);
+  }
+
+  /** Gives up on a server that does not answer: the store then shows what was known before. */
+  async #refresh({ endpoint: { branchId }, config }: Running): Promise<void> {
+    const { sessions, clock } = this.#ports;
+    const done = this.#catalogs.refresh(branchId, (database) => sessions.open(config, database)).catch(() => {});
+    let stopTimer = () => {};
+    const limit = new Promise<void>((resolve) => {
+      stopTimer = clock.after(refreshLimitMs, resolve);
+    });
+    await Promise.race([done, limit]);
+    stopTimer();
   }
 
   /** Lets `act` connect to the data of a branch, whether its primary runs or not, and keeps it as it is meanwhile. */
@@ -102,7 +125,7 @@ export class Fleet {
       const { directory } = this.storage.of(branchId);
       const running = [...this.#running.values()].find(({ data }) => data === directory);
       if (!running) return this.#serving(directory, edition, act);
-      return act((database) => this.#connect(running.config.port, database));
+      return act((database) => this.#ports.sessions.open(running.config, database));
     });
   }
 
@@ -126,12 +149,13 @@ export class Fleet {
     const limits = limitsOf({ min: endpoint.minCu, max: endpoint.maxCu });
     const least = largerOf(limits, branch);
     const outgrown = this.#standbysBelow(branchId, limits);
-    this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
+    const grows = least.maxConnections > branch.maxConnections || least.maxWorkerProcesses > branch.maxWorkerProcesses;
+    if (grows) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
     for (const standby of outgrown) await this.#stop(standby.id);
-    const config = this.#configOf(endpoint, limits, undefined);
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: undefined });
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);
     try {
-      await this.#catalogs.sync(branchId, (database) => this.#connect(config.port, database));
+      await this.#catalogs.syncAtStart(branchId, (database) => this.#ports.sessions.open(config, database));
     } catch (error) {
       await this.#stop(endpoint.id);
       throw error;
@@ -161,14 +185,16 @@ export class Fleet {
       await rename(making, data);
     }
     const limits = largerOf(limitsOf({ min: endpoint.minCu, max: endpoint.maxCu }), branch);
-    const primary = { port: this.#ports.sockets.number(`branch ${endpoint.branchId}`), password };
-    await this.#run(endpoint, branch.generation, data, edition, this.#configOf(endpoint, limits, primary));
+    const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
+    const primary = { port, passwordFile: await standbyPassword(home.root, password, home.user) };
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
+    await this.#run(endpoint, branch.generation, data, edition, config);
   }
 
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
   async #settleAlone(branchId: string, directory: string, edition: Edition): Promise<void> {
     if (this.#catalogs.isCurrent(branchId)) return;
-    await this.#serving(directory, edition, (connect) => this.#catalogs.sync(branchId, connect));
+    await this.#serving(directory, edition, (connect) => this.#catalogs.syncAtStart(branchId, connect));
   }
 
   /** Runs a server on data that no compute uses, until `act` has ended. */
@@ -231,39 +257,18 @@ export class Fleet {
   async #stop(endpointId: string): Promise<void> {
     const running = this.#running.get(endpointId);
     this.#running.delete(endpointId);
+    // What clients have changed is shown also while the compute is idle.
+    if (running?.server.running && isPrimary(running.endpoint)) await this.#refresh(running);
     await running?.server.stop();
   }
 
-  async #serve(data: string, edition: Edition): Promise<OwnServer> {
-    const port = this.#ports.sockets.number(`data ${data}`);
-    const limits = limitsOf({ min: 0.25, max: 0.25 });
+  async #serve(data: string, edition: Edition, recovery?: HistoryPoint): Promise<OwnServer> {
+    const config = { ...ownConfig(this.#ports, data, edition.major), recovery };
     const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
-    const sockets = this.#ports.sockets.directory;
-    const server = await this.#launch(place, {
-      limits,
-      port,
-      sockets,
-      temporaryDiskKiB: undefined,
-      settings: {},
-      primary: undefined,
-    });
-    return { connect: (database) => this.#connect(port, database), stop: () => server.stop() };
-  }
-
-  #configOf(endpoint: StoredEndpoint, limits: Limits, primary: ServerConfig["primary"]): ServerConfig {
-    const key = primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`;
-    const sockets = this.#ports.sockets.directory;
-    const temporaryDisk = temporaryDiskKiB(
-      { min: endpoint.minCu, max: endpoint.maxCu },
-      this.#ports.temporaryDiskScale,
-    );
+    const server = await this.#launch(place, config);
     return {
-      limits,
-      temporaryDiskKiB: temporaryDisk,
-      port: this.#ports.sockets.number(key),
-      sockets,
-      settings: endpoint.settings.pg_settings ?? {},
-      primary,
+      connect: (database, login) => this.#ports.sessions.open(config, database, login),
+      stop: () => server.stop(),
     };
   }
 
@@ -272,13 +277,8 @@ export class Fleet {
     if (!project) throw new ServerFailed(`project ${endpoint.projectId} is gone`);
     return this.#ports.templates.edition(project.pgVersion);
   }
+}
 
-  #connect(port: number, database: string): Promise<SqlClient> {
-    return SqlClient.connect({
-      socket: this.#ports.sockets.path(port),
-      user: superuser,
-      password: this.#ports.password,
-      database,
-    });
-  }
+function isPrimary({ type }: StoredEndpoint): boolean {
+  return type === "read_write";
 }

@@ -3,6 +3,8 @@ import { wake } from "../computes/connect.ts";
 import { meter } from "../computes/meter.ts";
 import { suspendDue } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
+import { StoreFull } from "../refusal.ts";
+import { eventually } from "./eventually.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Running } from "./fleet-ports.ts";
@@ -47,16 +49,16 @@ export class Gate {
     this.#closed = true;
   }
 
-  /** Rejects with `Rejection`. The client counts from now until `leave` is called. */
+  /** Rejects with `Rejection`. The compute stays awake for the client from now until `leave` is called. */
   async admit(target: Target): Promise<Admission> {
     if (this.#closed) throw new Rejection("57P03", "the service is shutting down");
-    const session: Session = { ...target };
-    this.#enter(session);
+    const session: Session = { ...target, counts: false };
     try {
+      this.#enter(session);
       for (let tries = 0; tries < mostTries; tries += 1) {
         const running = await this.#awake(session.endpointId);
         if (running) return await this.#admission(session, running);
-        this.#service.change((context, at) => this.#wake(context, session, at));
+        this.#note(session);
       }
       throw new Rejection("57P03", `compute ${target.endpointId} is suspended again and again: try later`);
     } catch (error) {
@@ -67,20 +69,40 @@ export class Gate {
 
   #enter(session: Session): void {
     const { store, clock } = this.#service.context;
-    const { endpointId, pooled } = session;
+    const { endpointId } = session;
     const endpoint = store.endpoints.byId(endpointId);
     if (!endpoint) throw unknown(endpointId);
     if (endpoint.disabled) throw disabled(endpointId);
+    const fresh = endpoint.lastActive !== undefined && clock.now() - endpoint.lastActive < activityMs;
+    const settled = endpoint.currentState === "active" && endpoint.pendingState === undefined;
+    // Before the change, at which those who watch activity look.
+    this.#sessions.open(session);
+    if (!settled || !fresh || endpoint.suspendDue !== undefined) this.#note(session, settled);
+  }
+
+  /**
+   * Gives a client that has logged in one of the compute's connections: a stranger must not be able to take them all.
+   * Throws `Rejection` where none is left.
+   */
+  #count(session: Session): void {
+    const { endpointId, pooled } = session;
+    const endpoint = this.#service.context.store.endpoints.byId(endpointId);
+    if (!endpoint) throw unknown(endpointId);
     const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }
-    const fresh = endpoint.lastActive !== undefined && clock.now() - endpoint.lastActive < activityMs;
-    const settled = endpoint.currentState === "active" && endpoint.pendingState === undefined;
-    if (!settled || !fresh || endpoint.suspendDue !== undefined) {
+    session.counts = true;
+  }
+
+  /** On a full disk a compute that runs goes on, and no other one starts. */
+  #note(session: Session, runs = false): void {
+    try {
       this.#service.change((context, at) => this.#wake(context, session, at));
+    } catch (error) {
+      if (!(error instanceof StoreFull)) throw error;
+      if (!runs) throw new Rejection("53100", error.message);
     }
-    this.#sessions.open(session);
   }
 
   #wake(context: ServiceContext, { endpointId }: Session, at: number): void {
@@ -94,15 +116,19 @@ export class Gate {
   }
 
   #leave(session: Session): void {
-    if (!this.#sessions.close(session) || this.#closed) return;
-    this.#service.change((context, at) => {
+    if (!this.#sessions.close(session, this.#service.context.clock.now())) return;
+    const note = (context: ServiceContext, at: number) => {
       const endpoint = context.store.endpoints.byId(session.endpointId);
       if (!endpoint) return;
       meter(context, endpoint, at);
-      endpoint.lastActive = at;
-      endpoint.suspendDue = suspendDue(context, endpoint, at);
+      // Clients that a suspension sends away have not been active then.
+      if (endpoint.currentState === "active" && endpoint.pendingState !== "idle") {
+        endpoint.lastActive = at;
+        endpoint.suspendDue = suspendDue(context, endpoint, at);
+      }
       context.store.endpoints.update(endpoint);
-    });
+    };
+    void eventually(this.#service, note, () => this.#closed);
   }
 
   async #admission(session: Session, running: Running): Promise<Admission> {
@@ -114,6 +140,7 @@ export class Gate {
         ? await poolers.socketBefore(endpointId, running).catch(asRejection)
         : sockets.path(running.config.port),
       verifierOf: (role) => verifiers.of(running, role).catch(asRejection),
+      enter: () => this.#count(session),
       leave: () => this.#leave(session),
     };
   }
@@ -145,8 +172,7 @@ export class Gate {
     if (endpoint.currentState === "active" && running) return { kind: "up", running };
     const [last] = store.operations.ofEndpoint(endpoint.projectId, endpointId, 1);
     if (last?.status !== "failed" && last?.status !== "cancelled") return { kind: "asleep" };
-    const reason = store.operations.ofEndpoint(endpoint.projectId, endpointId, 5).find(({ error }) => error)?.error;
-    const message = `compute ${endpointId} could not be started: ${reason ?? "see its operations"}`;
+    const message = `compute ${endpointId} could not be started: ${store.operations.reasonOf(last) ?? "see its operations"}`;
     return { kind: "rejected", rejection: new Rejection("57P03", message) };
   }
 }

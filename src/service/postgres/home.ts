@@ -46,7 +46,7 @@ export class Home {
     const { pid } = processes.self;
     const startedAt = (await processes.facts(pid))?.startedAt ?? 0;
     await writeFile(join(root, "owner"), `${pid} ${startedAt}\n`, { mode: 0o600 });
-    for (const name of ["", "branches", "replicas", "making", "logs", "poolers"])
+    for (const name of ["", "branches", "replicas", "making", "history", "logs", "poolers"])
       await ownDirectory(join(root, name), user);
     const inside = join(root, "s");
     const short = Buffer.byteLength(inside) <= longestSocketDirectory;

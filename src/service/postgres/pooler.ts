@@ -15,9 +15,15 @@ export interface PoolerPorts {
   user: ProcessUser | undefined;
 }
 
+/** PgBouncer as it is found. */
+export interface PoolerProgram {
+  path: string;
+  /** Whether clients may use prepared statements of the protocol, although each transaction has another server. */
+  preparesStatements: boolean;
+}
+
 export interface PoolerSettings {
-  /** The program. */
-  pgbouncer: string;
+  program: PoolerProgram;
   /** Where its files lie: the path of each begins with this. */
   files: string;
   logFile: string;
@@ -56,7 +62,7 @@ export class Pooler extends GuardedProgram {
     await writePrivate(ini, poolerText(settings), user);
     await writePrivate(`${settings.files}.users`, `"${superuser}" "${settings.password}"\n`, user);
     await rm(socket, { force: true });
-    const guarded = processes.guard(settings.pgbouncer, [ini], {
+    const guarded = processes.guard(settings.program.path, [ini], {
       logFile,
       user,
       env: serverEnvironment,
@@ -72,7 +78,8 @@ export class Pooler extends GuardedProgram {
  * The whole of pgbouncer.ini. Clients log in with SCRAM and the server's own verifiers, with which PgBouncer then logs
  * in for them. The query that looks these up runs as superuser in databases of clients: it names every object in full.
  */
-export function poolerText({ files, sockets, serverPort, port, maxConnections, maxClients }: PoolerSettings): string {
+export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile" | "password">): string {
+  const { program, files, sockets, serverPort, port, maxConnections, maxClients } = pooler;
   const settings: Readonly<Record<string, string | number>> = {
     listen_port: port,
     unix_socket_dir: sockets,
@@ -87,6 +94,7 @@ export function poolerText({ files, sockets, serverPort, port, maxConnections, m
     listen_backlog: 4096,
     query_wait_timeout: 120,
     ignore_startup_parameters: "extra_float_digits",
+    ...(program.preparesStatements && { max_prepared_statements: 1000 }),
     log_connections: 0,
     log_disconnections: 0,
     log_stats: 0,
@@ -97,11 +105,14 @@ export function poolerText({ files, sockets, serverPort, port, maxConnections, m
   return `[databases]\n* = host=${sockets} port=${serverPort}\n[pgbouncer]\n${lines.join("\n")}\n`;
 }
 
-/** The path of PgBouncer in the directories of `PATH`; `undefined` where none has it. */
-export async function findPooler(path: string): Promise<string | undefined> {
+/** PgBouncer in the directories of `PATH`; `undefined` where none has it. */
+export async function findPooler(path: string, processes: Processes): Promise<PoolerProgram | undefined> {
   for (const directory of path.split(delimiter).filter((one) => one !== "")) {
     const file = resolve(directory, "pgbouncer");
-    if (await isProgram(file)) return file;
+    if (!(await isProgram(file))) continue;
+    const { output } = await processes.run(file, ["--version"], { cwd: "/", env: serverEnvironment });
+    const [, major = 0, minor = 0] = (/PgBouncer (\d+)\.(\d+)/.exec(output) ?? []).map(Number);
+    return { path: file, preparesStatements: major > 1 || (major === 1 && minor >= 21) };
   }
   return undefined;
 }

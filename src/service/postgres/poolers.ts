@@ -3,7 +3,7 @@ import { maxPooledConnections } from "../../api/compute-units.ts";
 import type { ServiceClock } from "../clock.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Home } from "./home.ts";
-import { Pooler } from "./pooler.ts";
+import { Pooler, type PoolerProgram } from "./pooler.ts";
 import type { Processes } from "./processes.ts";
 import type { PostgresServer } from "./server.ts";
 import type { Sockets } from "./sockets.ts";
@@ -16,14 +16,14 @@ export interface PoolersPorts {
   sockets: Sockets;
   /** Of our own role. */
   password: string;
-  /** The path of PgBouncer. */
-  pgbouncer: string;
+  program: PoolerProgram;
 }
 
 /** The poolers of computes: each starts with the first client of the pooled host, and ends with its server. */
 export class Poolers {
   readonly #ports: PoolersPorts;
-  readonly #poolers = new Map<PostgresServer, Pooler>();
+  /** By the compute's id. */
+  readonly #poolers = new Map<string, { server: PostgresServer; pooler: Pooler }>();
   readonly #turns = new Turns();
 
   constructor(ports: PoolersPorts) {
@@ -36,11 +36,13 @@ export class Poolers {
     { server, config }: { server: PostgresServer; config: ServerConfig },
   ): Promise<string> {
     return this.#turns.take(endpointId, async () => {
-      const known = this.#poolers.get(server);
-      if (known?.running) return known.socket;
+      const known = this.#poolers.get(endpointId);
+      if (known?.server === server && known.pooler.running) return known.pooler.socket;
+      // PgBouncer removes its socket's path when it ends, although the path is another's by then.
+      await known?.pooler.stop();
       const pooler = await this.#start(endpointId, config);
-      this.#poolers.set(server, pooler);
-      void this.#watch(server, pooler);
+      this.#poolers.set(endpointId, { server, pooler });
+      void this.#watch(endpointId, server, pooler);
       return pooler.socket;
     });
   }
@@ -48,16 +50,16 @@ export class Poolers {
   /** Resolves when all are gone. To be called when their servers have ended. */
   async idle(): Promise<void> {
     await this.#turns.idle();
-    await Promise.all([...this.#poolers.values()].map((pooler) => pooler.stop()));
+    await Promise.all([...this.#poolers.values()].map(({ pooler }) => pooler.stop()));
   }
 
   #start(endpointId: string, config: ServerConfig): Promise<Pooler> {
-    const { home, sockets, password, pgbouncer, processes, clock } = this.#ports;
+    const { home, sockets, password, program, processes, clock } = this.#ports;
     const number = sockets.number(`pooler ${endpointId}`);
     return Pooler.start(
       { processes, clock, user: home.user },
       {
-        pgbouncer,
+        program,
         files: join(home.root, "poolers", endpointId),
         logFile: home.log(`${endpointId}-pooler`),
         sockets: sockets.directory,
@@ -71,9 +73,9 @@ export class Poolers {
     );
   }
 
-  async #watch(server: PostgresServer, pooler: Pooler): Promise<void> {
+  async #watch(endpointId: string, server: PostgresServer, pooler: Pooler): Promise<void> {
     await Promise.race([server.ended, pooler.ended]);
     await pooler.stop();
-    if (this.#poolers.get(server) === pooler) this.#poolers.delete(server);
+    if (this.#poolers.get(endpointId)?.pooler === pooler) this.#poolers.delete(endpointId);
   }
 }

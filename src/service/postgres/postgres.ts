@@ -1,17 +1,22 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
+import { scaled } from "../computes/durations.ts";
 import type { Ids } from "../ids.ts";
 import { refusals } from "../refusal.ts";
 import type { Store } from "../store/store.ts";
+import { ActivityWatch } from "./activity.ts";
 import { PostgresBackend } from "./backend.ts";
 import { BranchCopies } from "./branch-copies.ts";
+import { sizeOf } from "./branch-storage.ts";
 import { PostgresCatalog } from "./catalog.ts";
+import { refreshBefore } from "./catalog-refresh.ts";
 import { authorityPath, certificateBy, servedNames } from "./certificates.ts";
 import { DriverAccess } from "./driver/driver-access.ts";
 import { messageOf, PostgresUnusable } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate } from "./gate.ts";
+import { HistoryKeeper } from "./history/keeper.ts";
 import { Home } from "./home.ts";
 import { findPooler } from "./pooler.ts";
 import { Poolers } from "./poolers.ts";
@@ -20,6 +25,7 @@ import { type Admission, Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { type DrivenService, OperationRunner } from "./runner.ts";
 import { SchemaReader } from "./schema/schema-reader.ts";
+import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
 import { Sockets } from "./sockets.ts";
 import { serverUser, Templates } from "./templates.ts";
@@ -69,9 +75,11 @@ export class Postgres {
   readonly #proxy: Proxy;
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
+  #keeper: HistoryKeeper | undefined;
   #schemas: SchemaReader | undefined;
   #poolers: Poolers | undefined;
   #runner: OperationRunner | undefined;
+  #activity: ActivityWatch | undefined;
 
   /** Listens, but lets nobody in before `begin`. Rejects with `PostgresUnusable`. */
   static async open(settings: PostgresSettings, ports: PostgresPorts): Promise<Postgres> {
@@ -129,14 +137,20 @@ export class Postgres {
     this.#password = parts.password;
     this.#proxy = proxy;
     this.#sessions = new Sessions();
-    this.backend = new PostgresBackend(address, this.#sessions, parts.templates);
+    this.backend = new PostgresBackend(address, this.#sessions, parts.templates, (branchId) =>
+      this.#fleet?.storage.history(branchId),
+    );
     this.catalog = new PostgresCatalog(ports, (branchId, database) => {
       const schemas = this.#schemas;
       return schemas
         ? schemas.read(branchId, database)
         : Promise.reject(refusals.unavailable("the service is starting up"));
     });
-    this.driverAccess = new DriverAccess(proxy, (target) => admit(this, target));
+    this.driverAccess = new DriverAccess(
+      proxy,
+      (target) => admit(this, target),
+      async (path) => this.#fleet && refreshBefore(path, this.#fleet),
+    );
   }
 
   get gate(): Gate | undefined {
@@ -145,10 +159,11 @@ export class Postgres {
 
   /** Makes what the service's projects need, and from then on carries its operations out. */
   async begin(service: DrivenService): Promise<void> {
-    const { store, processes, clock, ids, onError } = this.#ports;
+    const { store, processes, clock, ids, stderr, onError } = this.#ports;
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets);
+    const sessions = new ServiceSessions({ sockets, password: this.#password });
     const fleet = new Fleet({
       store,
       clock,
@@ -156,11 +171,13 @@ export class Postgres {
       home: this.#home,
       sockets,
       templates: this.#templates,
+      sessions,
       password: this.#password,
       passwordOf: (passwordSource) => this.catalog.passwordOf({ passwordSource }),
       newGeneration: () => ids.uuid().slice(0, 8),
       temporaryDiskScale: this.#settings.temporaryDiskScale,
       change,
+      report: stderr,
       onCrash: (endpointId) => this.#runner?.crashed(endpointId),
     });
     const copies = new BranchCopies({ store, storage: fleet.storage, change });
@@ -169,25 +186,56 @@ export class Postgres {
     this.#runner = new OperationRunner(service, fleet, copies, onError);
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
-    const verifiers = new Verifiers({ sockets, password: this.#password });
+    const verifiers = new Verifiers({ sessions, password: this.#password });
     this.#gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
+    this.#activity = new ActivityWatch(service, {
+      sessions: this.#sessions,
+      ask: async (endpointId, sql) => {
+        const running = fleet.serverOf(endpointId);
+        return running && verifiers.ask(running, sql);
+      },
+    });
+    this.#keeper = this.#newKeeper(service, fleet);
     this.#runner.begin();
+    this.#activity.begin();
+    this.#keeper.begin();
+  }
+
+  #newKeeper({ context }: DrivenService, fleet: Fleet): HistoryKeeper {
+    const { clock, stderr } = this.#ports;
+    return new HistoryKeeper({
+      clock,
+      running: () => fleet.running(),
+      histories: fleet.storage.histories,
+      addBase: (branchId) => fleet.storage.addBase(branchId),
+      sizeOf,
+      keptSince: (projectId) => {
+        const { history_retention_seconds = 0 } = context.store.projects.get(projectId)?.details ?? {};
+        return clock.now() - scaled(context, history_retention_seconds * 1000);
+      },
+      onProblem: stderr,
+    });
   }
 
   async #findPoolers(sockets: Sockets): Promise<Poolers | undefined> {
     const { processes, clock, env, stderr } = this.#ports;
-    const pgbouncer = await findPooler(env.PATH ?? "");
-    if (pgbouncer === undefined) {
+    const program = await findPooler(env.PATH ?? "", processes);
+    if (program === undefined) {
       stderr("pgbouncer is not on the path: clients of pooled hosts reach their servers directly.");
       return undefined;
     }
-    return new Poolers({ processes, clock, home: this.#home, sockets, password: this.#password, pgbouncer });
+    if (!program.preparesStatements) {
+      stderr(`${program.path} is older than 1.21: clients of pooled hosts cannot use prepared statements.`);
+    }
+    return new Poolers({ processes, clock, home: this.#home, sockets, password: this.#password, program });
   }
 
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
   async close(): Promise<void> {
     this.#runner?.close();
+    this.#activity?.close();
     this.#gate?.close();
+    await this.#keeper?.close();
     await this.#fleet?.close();
     await this.#poolers?.idle();
     await this.#runner?.idle();

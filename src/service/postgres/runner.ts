@@ -1,11 +1,12 @@
 import { schedule } from "../computes/chain.ts";
 import { meter } from "../computes/meter.ts";
-import { finish } from "../computes/settle.ts";
+import { becomeReady, finish } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { BranchCopies } from "./branch-copies.ts";
-import { messageOf, PostgresUnusable, ServerFailed } from "./failure.ts";
+import { eventually } from "./eventually.ts";
+import { isFullDisk, messageOf, PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** The service as the runner drives it. */
@@ -53,6 +54,7 @@ export class OperationRunner {
     });
     this.#stopFollowing = this.#service.onChange(() => this.#follow());
     this.#follow();
+    this.#retryCopies();
   }
 
   /** Begins nothing any more. */
@@ -75,13 +77,14 @@ export class OperationRunner {
 
   /** A server ended that nobody stopped: it is started again, which shows as an operation. */
   crashed(endpointId: string): void {
-    if (this.#closed) return;
-    this.#service.change((context, at) => {
+    const crashedAt = this.#service.context.clock.now();
+    void this.#change((context, at) => {
       const endpoint = context.store.endpoints.byId(endpointId);
       // An operation that is under way sees for itself.
       if (endpoint?.currentState !== "active" || endpoint.pendingState !== undefined) return;
-      const recent = (this.#crashes.get(endpointId) ?? []).filter((crash) => crash > at - crashWindowMs);
-      this.#crashes.set(endpointId, [...recent, at]);
+      const before = this.#crashes.get(endpointId) ?? [];
+      const recent = before.filter((crash) => crash > crashedAt - crashWindowMs && crash !== crashedAt);
+      this.#crashes.set(endpointId, [...recent, crashedAt]);
       context.backend.disconnect(endpoint);
       const [operation] = schedule(context, { endpoint, at, pendingState: "active" }, [
         { action: "start_compute", effect: "start" },
@@ -113,27 +116,41 @@ export class OperationRunner {
       await this.#carryOut(operation);
     } catch (error) {
       failure = messageOf(error);
-      if (!(error instanceof ServerFailed) && !(error instanceof PostgresUnusable)) this.#onError(error);
+      if (!foreseen(error)) this.#onError(error);
     }
     // The next process repeats what this one has not noted.
-    if (this.#closed) return;
-    this.#running.delete(operation.seq);
-    this.#service.change((context, at) => {
+    await this.#change((context, at) => {
       const current = context.store.operations.openEnded().find(({ seq }) => seq === operation.seq);
       if (!current) return;
       if (failure === undefined && current.error === undefined) finish(context, current, at);
       else this.#fail(context, current, current.error ?? failure ?? "", at);
     });
+    this.#running.delete(operation.seq);
   }
 
-  /** Makes the data of a branch that a seed, or a service without servers, has left without. */
+  #change(act: (context: ServiceContext, at: number) => void): Promise<void> {
+    return eventually(this.#service, act, () => this.#closed);
+  }
+
+  /** Tries the copies again that failed under an earlier process. The others belong to operations. */
+  #retryCopies(): void {
+    const { operations, branchData } = this.#service.context.store;
+    const inHand = new Set(operations.openEnded().map(({ branchId }) => branchId));
+    for (const { branchId } of branchData.sources()) if (!inHand.has(branchId)) this.#begin(this.#prepare(branchId));
+  }
+
+  /**
+   * Makes the data of a branch without an operation: of one that a seed, or a service without servers, has left
+   * without, or whose copy failed.
+   */
   async #prepare(branchId: string): Promise<void> {
     try {
       await this.#copies.ensure(branchId);
       this.#preparing.delete(branchId);
+      await this.#change((context, at) => becomeReady(context, branchId, at));
     } catch (error) {
       // It stays in hand: the start of a compute on it tries again, and says why it fails.
-      if (!this.#closed && !(error instanceof ServerFailed)) this.#onError(error);
+      if (!this.#closed && !foreseen(error)) this.#onError(error);
     }
   }
 
@@ -208,4 +225,9 @@ export class OperationRunner {
     }
     this.#sweeping = false;
   }
+}
+
+/** Says enough as the reason of an operation. */
+function foreseen(error: unknown): boolean {
+  return error instanceof ServerFailed || error instanceof PostgresUnusable || isFullDisk(error);
 }

@@ -1,29 +1,29 @@
-import { superuser } from "./config.ts";
+import type { ServerConfig } from "./config.ts";
 import type { Running } from "./fleet-ports.ts";
 import { parseVerifier, type ScramVerifier, unfitVerifier } from "./scram.ts";
 import type { PostgresServer } from "./server.ts";
-import type { Sockets } from "./sockets.ts";
-import { SqlClient } from "./sql-client.ts";
+import type { ServiceSessions } from "./service-sessions.ts";
+import type { SqlClient, TextRow } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
 
 /**
- * What the servers know of their roles' passwords: also of those set with SQL, so it is asked for each login. One
- * session of each server serves all its logins; it takes one of the places that Postgres reserves for superusers.
+ * What the servers know: of their roles' passwords, also of those set with SQL, so it is asked for each login. One
+ * session of each server serves all questions; it takes one of the places that Postgres reserves for superusers.
  */
 export class Verifiers {
-  readonly #ports: { sockets: Sockets; password: string };
+  readonly #ports: { sessions: ServiceSessions; password: string };
   readonly #sessions = new Map<PostgresServer, SqlClient>();
   readonly #turns = new Turns();
 
   /** `password`: of our own role. */
-  constructor(ports: { sockets: Sockets; password: string }) {
+  constructor(ports: { sessions: ServiceSessions; password: string }) {
     this.#ports = ports;
   }
 
   /** A role's verifier; of one that is not there, or has no password, one that nothing fits. */
   of({ endpoint, server, config }: Running, role: string): Promise<ScramVerifier> {
     return this.#turns.take(endpoint.id, async () => {
-      const session = this.#sessions.get(server) ?? (await this.#open(server, config.port));
+      const session = this.#sessions.get(server) ?? (await this.#open(server, config));
       const { rows } = await session.execute(
         "SELECT rolpassword FROM pg_catalog.pg_authid WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
         [role],
@@ -32,10 +32,16 @@ export class Verifiers {
     });
   }
 
-  async #open(server: PostgresServer, port: number): Promise<SqlClient> {
-    const { sockets, password } = this.#ports;
-    const login = { socket: sockets.path(port), user: superuser, password, database: "postgres" };
-    const session = await SqlClient.connect(login);
+  /** The rows of a query, which must not change anything. Rejects with `ServerFailed`. */
+  ask({ endpoint, server, config }: Running, sql: string): Promise<readonly TextRow[]> {
+    return this.#turns.take(endpoint.id, async () => {
+      const session = this.#sessions.get(server) ?? (await this.#open(server, config));
+      return session.query(sql);
+    });
+  }
+
+  async #open(server: PostgresServer, config: ServerConfig): Promise<SqlClient> {
+    const session = await this.#ports.sessions.open(config, "postgres");
     this.#sessions.set(server, session);
     void session.closed.then(() => this.#sessions.delete(server));
     return session;

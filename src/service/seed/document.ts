@@ -2,6 +2,7 @@ import { z } from "zod";
 import { EndpointCreate } from "../../api/endpoint.ts";
 import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
+import { DatabaseName, RoleName } from "../domain/requests.ts";
 import { plans } from "../store/accounts.ts";
 
 /** An object with these fields; an unknown field is refused with the list of known ones. */
@@ -16,7 +17,6 @@ function record<T extends z.core.$ZodShape>(shape: T) {
 }
 
 const Name = nameOf(256);
-const PostgresName = nameOf(63);
 const Key = record({ name: nameOf(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
 const Plan = z.enum(plans).default("free");
 
@@ -43,8 +43,8 @@ const SeedProject = record({
         default: z.boolean().optional(),
         protected: z.boolean().default(false),
         /** Beside the role neondb_owner and its database neondb. */
-        roles: z.array(PostgresName).default([]),
-        databases: z.array(record({ name: PostgresName, owner: PostgresName.default("neondb_owner") })).default([]),
+        roles: z.array(RoleName).default([]),
+        databases: z.array(record({ name: DatabaseName, owner: RoleName.default("neondb_owner") })).default([]),
       }),
     )
     .min(1)

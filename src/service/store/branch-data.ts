@@ -1,5 +1,5 @@
 import type { Database } from "./database.ts";
-import { number, type Row, text } from "./row.ts";
+import { number, optionalText, type Row, text } from "./row.ts";
 
 /** The Postgres data of a branch, where real servers run behind the computes. */
 export interface BranchData {
@@ -15,8 +15,12 @@ export interface BranchData {
 
 /** A copy that is to be made. */
 export interface CopyWanted {
+  /** Larger than those of all that were wanted earlier. */
+  seq: number;
   branchId: string;
   sourceId: string;
+  /** As JSON: the point in the source's past that the copy shows; `undefined` for its present. */
+  point: string | undefined;
 }
 
 export class BranchDataRows {
@@ -55,21 +59,43 @@ export class BranchDataRows {
     return rows.map((row) => text(row, "id"));
   }
 
-  /** Notes that the data of a branch is to become a copy of another one's. */
-  setSource({ branchId, sourceId }: CopyWanted): void {
-    this.#db.run("DELETE FROM branch_sources WHERE branch_id = ?", branchId);
-    this.#db.run("INSERT INTO branch_sources (branch_id, source_id) VALUES (?, ?)", branchId, sourceId);
+  /**
+   * Notes that the data of a branch is to become a copy of another one's. An earlier copy of it that was never made is
+   * not made any more: what was to be a copy of the branch is then a copy of its source.
+   */
+  setSource({ branchId, sourceId, point }: { branchId: string; sourceId: string; point?: string }): void {
+    const before = this.sourceOf(branchId);
+    if (before && !this.get(branchId)) {
+      this.#db.run("UPDATE branch_sources SET source_id = ? WHERE source_id = ?", before.sourceId, branchId);
+    }
+    this.clearSource(branchId);
+    const sql = "INSERT INTO branch_sources (branch_id, source_id, point) VALUES (?, ?, ?)";
+    this.#db.run(sql, branchId, sourceId, point);
   }
 
-  /** What is to be copied, in the order in which it was asked for. */
+  /** The copy that a branch is to be. */
+  sourceOf(branchId: string): CopyWanted | undefined {
+    const row = this.#db.one("SELECT * FROM branch_sources WHERE branch_id = ?", branchId);
+    return row && wantedOf(row);
+  }
+
+  /** The copies that are to be made, in the order in which they were asked for. */
   sources(): CopyWanted[] {
-    const rows = this.#db.all("SELECT * FROM branch_sources ORDER BY seq");
-    return rows.map((row) => ({ branchId: text(row, "branch_id"), sourceId: text(row, "source_id") }));
+    return this.#db.all("SELECT * FROM branch_sources ORDER BY seq").map(wantedOf);
   }
 
   clearSource(branchId: string): void {
     this.#db.run("DELETE FROM branch_sources WHERE branch_id = ?", branchId);
   }
+}
+
+function wantedOf(row: Row): CopyWanted {
+  return {
+    seq: number(row, "seq"),
+    branchId: text(row, "branch_id"),
+    sourceId: text(row, "source_id"),
+    point: optionalText(row, "point"),
+  };
 }
 
 function branchDataOf(row: Row): BranchData {

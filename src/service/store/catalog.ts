@@ -23,6 +23,18 @@ export interface BranchDatabase {
   updatedAt: number;
 }
 
+/** The databases that clients of a branch's Postgres have changed with SQL. */
+export interface ChangedWithSql {
+  dropped: readonly { name: string }[];
+  given: readonly { name: string; ownerName: string }[];
+  created: readonly { name: string; ownerName: string }[];
+}
+
+export interface DatabaseOwner {
+  name: string;
+  owner: string;
+}
+
 /** The roles and databases of branches. */
 export class Catalogs {
   readonly #db: Database;
@@ -84,6 +96,16 @@ export class Catalogs {
     this.#db.run("DELETE FROM databases WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
+  /** Changes the databases of a branch as clients of its Postgres have. */
+  takeOver(branchId: string, { dropped, given, created }: ChangedWithSql, at: number): void {
+    for (const { name } of dropped) this.deleteDatabase(branchId, name);
+    for (const { name, ownerName } of given) {
+      const database = this.database(branchId, name);
+      if (database) this.updateDatabase({ ...database, ownerName, updatedAt: at });
+    }
+    for (const one of created) this.insertDatabase({ branchId, ...one, createdAt: at, updatedAt: at });
+  }
+
   /** Replaces the roles and databases of a branch by those of another one. Passwords are not copied. */
   copy(from: string, to: string, at: number): void {
     const [roles, databases] = [this.roles(from), this.databases(from)];
@@ -95,6 +117,17 @@ export class Catalogs {
       this.putRole({ ...role, branchId: to, passwordSource, createdAt: at, updatedAt: at });
     }
     for (const database of databases) this.insertDatabase({ ...database, branchId: to, createdAt: at, updatedAt: at });
+  }
+
+  /** Leaves of a branch the roles and databases that are there, with the owners that they have there. */
+  retain(branchId: string, present: { roles: readonly string[]; databases: readonly DatabaseOwner[] }): void {
+    const owners = new Map(present.databases.map(({ name, owner }) => [name, owner]));
+    for (const database of this.databases(branchId)) {
+      const ownerName = owners.get(database.name);
+      if (ownerName === undefined) this.deleteDatabase(branchId, database.name);
+      else this.updateDatabase({ ...database, ownerName });
+    }
+    for (const { name } of this.roles(branchId)) if (!present.roles.includes(name)) this.deleteRole(branchId, name);
   }
 }
 

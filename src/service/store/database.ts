@@ -1,4 +1,6 @@
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { StoreFull } from "../refusal.ts";
 import type { Row } from "./row.ts";
 import { migrations } from "./schema.ts";
 
@@ -20,6 +22,7 @@ export class Database {
   /** `file` is a path or `:memory:`. Locks the file: two services on one file would miss each other's writes. */
   constructor(file: string) {
     try {
+      if (file !== ":memory:") keepPrivate(file);
       this.#sqlite = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
       if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
@@ -46,7 +49,7 @@ export class Database {
     });
   }
 
-  /** Runs `change` in one transaction. */
+  /** Runs `change` in one transaction. Throws `StoreFull` where the disk has no room for it. */
   transaction<Result>(change: () => Result): Result {
     if (this.#inTransaction) throw new Error("transactions do not nest");
     this.#sqlite.exec("BEGIN IMMEDIATE");
@@ -59,7 +62,7 @@ export class Database {
       // SQLite has already rolled back in some cases, such as a full disk.
       if (this.#sqlite.isTransaction) this.#sqlite.exec("ROLLBACK");
       for (const forget of this.#onRollback) forget();
-      throw error;
+      throw named(error);
     } finally {
       this.#inTransaction = false;
     }
@@ -70,9 +73,13 @@ export class Database {
     this.#onRollback.push(forget);
   }
 
-  /** Runs a statement and returns the number of changed rows. */
+  /** Runs a statement and returns the number of changed rows. Throws `StoreFull` where the disk has no room for it. */
   run(sql: string, ...values: Value[]): number {
-    return Number(this.#statement(sql).run(...values.map(bindable)).changes);
+    try {
+      return Number(this.#statement(sql).run(...values.map(bindable)).changes);
+    } catch (error) {
+      throw named(error);
+    }
   }
 
   one(sql: string, ...values: Value[]): Row | undefined {
@@ -94,6 +101,19 @@ export class Database {
     this.#statements.set(sql, prepared);
     return prepared;
   }
+}
+
+/** Only its owner may read it: it holds secrets. SQLite gives the files beside it the same mode. */
+function keepPrivate(file: string): void {
+  closeSync(openSync(file, "a", 0o600));
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(one)) chmodSync(one, 0o600);
+}
+
+/** SQLite's code for a disk without room. */
+const full = 13;
+
+function named(error: unknown): unknown {
+  return error instanceof Error && "errcode" in error && error.errcode === full ? new StoreFull(error) : error;
 }
 
 function bindable(value: Value): SQLInputValue {

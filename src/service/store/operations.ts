@@ -91,12 +91,20 @@ export class Operations {
     this.#db.run(`UPDATE operations SET error = ? WHERE id = ? AND ${unfinished}`, error, id);
   }
 
-  /** Ends an operation that could not do its work, and cancels those that wait for it. */
-  fail({ seq, chain }: StoredOperation, at: number): void {
+  /** Ends an operation that could not do its work, and cancels those that wait for it; answers these. */
+  fail({ seq, chain }: StoredOperation, at: number): StoredOperation[] {
     const failed = "status = 'failed', failures_count = failures_count + 1, updated_at = ?, due = NULL";
     this.#db.run(`UPDATE operations SET ${failed} WHERE seq = ?`, at, seq);
     const cancelled = "status = 'cancelled', error = NULL, updated_at = ?";
-    this.#db.run(`UPDATE operations SET ${cancelled} WHERE chain = ? AND status = 'scheduling'`, at, chain);
+    const sql = `UPDATE operations SET ${cancelled} WHERE chain = ? AND status = 'scheduling' RETURNING *`;
+    return this.#db.all(sql, at, chain).map(operationOf);
+  }
+
+  /** Why an operation failed, or was cancelled because one before it failed. */
+  reasonOf({ chain }: StoredOperation): string | undefined {
+    const sql = "SELECT error FROM operations WHERE chain = ? AND error IS NOT NULL ORDER BY seq DESC LIMIT 1";
+    const row = this.#db.one(sql, chain);
+    return row && text(row, "error");
   }
 
   /** The running operation that finishes next. */

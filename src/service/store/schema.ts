@@ -192,4 +192,7 @@ export const migrations: readonly string[] = [
     source_id TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  ALTER TABLE branch_sources ADD COLUMN point TEXT;
+  `,
 ];

@@ -58,7 +58,7 @@ function meaningOf(object: KubeObject): Verdict {
     const row = rowOf(reason);
     if (row === undefined) throw new Error(`no reason of a Compute: ${reason}`);
     if (row.ready === "kept") return ready === "True" ? "Current" : "InProgress";
-    if (row.stalled) return "Failed";
+    if (row.stalled === true) return "Failed";
     return row.ready === "True" ? "Current" : "InProgress";
   }
   // Only a change of the spec makes a certificate readable.

@@ -153,6 +153,14 @@ export class ClusterWorld implements AsyncDisposable {
     this.send("PUT", path, { ...found, spec: { ...found.spec, ...spec } });
   }
 
+  /** Sets an annotation of ours. */
+  setAnnotation(namespace: string, name: string, annotation: string, value: string): void {
+    const path = `${group}/namespaces/${namespace}/computes/${name}`;
+    const found = this.send("GET", path);
+    const annotations = { ...found.metadata.annotations, [`compute-operator.dev/${annotation}`]: value };
+    this.send("PUT", path, { ...found, metadata: { ...found.metadata, annotations } });
+  }
+
   remove(namespace: string, name: string): void {
     this.send("DELETE", `${group}/namespaces/${namespace}/computes/${name}`);
   }

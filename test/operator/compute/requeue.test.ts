@@ -158,3 +158,22 @@ describe("while a write is under way whose result is expected at a known time", 
     expect(state.requeueAfter(shown(self, "Updating", "", { requeue: after(50) }), now)).toBe(50);
   });
 });
+
+describe("a reason that stalls after five minutes", () => {
+  const minute = 60_000;
+  /** When the Compute is reconciled for this reason, in the first ten minutes. */
+  const reconciledAt = (reason: "Unauthorized" | "OperationFailed") => {
+    const state = remembering();
+    const at = [0];
+    for (let last = 0; last < 10 * minute; last = at.at(-1) ?? 0) {
+      state.begin(annotationsOf(self), false, last);
+      at.push(last + (state.requeueAfter(shown(self, reason, ""), last) ?? 0));
+    }
+    return at;
+  };
+
+  test("is looked at then, and by its back-off before and after", () => {
+    expect(reconciledAt("Unauthorized")).toEqual([0, 1, 3, 5, 13].map((count) => count * minute));
+    expect(reconciledAt("OperationFailed")).toEqual([0, 1, 3, 7, 15].map((count) => count * minute));
+  });
+});

@@ -129,3 +129,60 @@ describe("a list that fails", () => {
     expect(other.news()).toEqual([]);
   });
 });
+
+describe("the branch of an endpoint that a Compute misses", () => {
+  const refresh = 30_000;
+
+  test("is judged by a list from after the time in question, one for however many Computes", async () => {
+    const { clock, lister, lists, news } = listing(branch("br-a", "main"));
+    const uids = ["one", "two", "three"];
+    for (const uid of uids) expect(lister.shows(uid, "br-a", 10_000)).toBeUndefined();
+    await clock.advance(10_000);
+    expect([lists(), news()]).toEqual([0, []]);
+    await clock.advance(100);
+    expect([lists(), news()]).toEqual([1, uids.toSorted()]);
+    expect(lister.shows("one", "br-a", 10_000)).toBe("shown");
+    expect(lister.shows("two", "br-b", 10_000)).toBe("gone");
+    expect([lister.lacks("br-a"), lister.lacks("br-b")]).toEqual([false, true]);
+    expect(lister.shows("one", "br-a", 20_000)).toBeUndefined();
+  });
+
+  test("is listed once per refresh while it is missed, and the Compute is enqueued when it comes or goes", async () => {
+    const { clock, lister, lists, news, become } = listing();
+    lister.shows("one", "br-a", 0);
+    await clock.advance(100);
+    expect(lister.shows("one", "br-a", 0)).toBe("gone");
+    news();
+    await clock.advance(2 * refresh);
+    expect([lists(), news()]).toEqual([3, []]);
+    become(branch("br-a", "main"));
+    await clock.advance(refresh);
+    expect([news(), lister.shows("one", "br-a", 0)]).toEqual([["one"], "shown"]);
+    lister.found("one");
+    await clock.advance(3 * refresh);
+    expect(lists()).toBeLessThanOrEqual(5);
+  });
+
+  test("is not known where the service does not list branches, and the Compute is told so at once", async () => {
+    const { clock, lister, news, fail } = listing();
+    fail();
+    expect([lister.shows("one", "br-a", 0), lister.lacks("br-a")]).toEqual([undefined, false]);
+    await clock.advance(100);
+    expect([news(), lister.shows("one", "br-a", 0), lister.lacks("br-a")]).toEqual([["one"], "failed", false]);
+  });
+
+  test("is no longer listed for a Compute that leaves, and still for its name where it only was found", async () => {
+    const { clock, lister, lists } = listing(branch("br-a", "main"));
+    lister.shows("one", "br-a", 0);
+    await clock.advance(100);
+    lister.leave("one");
+    await clock.advance(3 * refresh);
+    expect(lists()).toBe(1);
+    lister.use("two", "main");
+    lister.shows("two", "br-a", clock.monotonic());
+    lister.found("two");
+    const before = lists();
+    await clock.advance(4 * refresh);
+    expect(lists()).toBeGreaterThanOrEqual(before + 4);
+  });
+});

@@ -8,13 +8,19 @@ const minute = 60_000;
 function running(ends: Record<string, number | undefined>, at = 0): FollowedOperations {
   const followed = new FollowedOperations();
   for (const [id, expectedEndAt] of Object.entries(ends))
-    followed.set({ operation: operation({ id, endpoint_id: `ep-${id}` }), since: at, updatedAt: at, expectedEndAt });
+    followed.set({
+      operation: operation({ id, endpoint_id: `ep-${id}` }),
+      since: at,
+      updatedAt: at,
+      changedAt: at,
+      expectedEndAt,
+    });
   return followed;
 }
 
 function ended(followed: FollowedOperations, id: string, endpointID: string, at: number): void {
   const fields = { id, endpoint_id: endpointID };
-  const times = { since: at, updatedAt: at, expectedEndAt: undefined };
+  const times = { since: at, updatedAt: at, changedAt: at, expectedEndAt: undefined };
   followed.set({ operation: operation(fields), ...times });
   followed.set({ operation: operation({ ...fields, status: "finished" }), ...times });
 }
@@ -42,7 +48,13 @@ describe("an operation in progress", () => {
 
   test("does not count for more than ten minutes, however often lists show it", () => {
     const followed = new FollowedOperations();
-    followed.set({ operation: operation(), since: 0, updatedAt: 10 * minute - 1000, expectedEndAt: undefined });
+    followed.set({
+      operation: operation(),
+      since: 0,
+      updatedAt: 10 * minute - 1000,
+      changedAt: 0,
+      expectedEndAt: undefined,
+    });
     expect([followed.writesRunningAt(10 * minute - 1), followed.writesRunningAt(10 * minute)]).toEqual([1, 0]);
   });
 });

@@ -40,6 +40,8 @@ function polling(options: { perMinute?: number; burst?: number } = {}) {
     clock,
     signal: stop.signal,
     times,
+    refreshIntervalMs: () => 30_000,
+    isAtRestAfter: () => false,
     onPolled: (endpointIDs) => changes.push([...endpointIDs]),
     onEnded: ({ id, status }) => endedOperations.push(`${id} ${status}`),
   });
@@ -52,6 +54,19 @@ function polling(options: { perMinute?: number; burst?: number } = {}) {
 }
 
 describe("polls of operations that take an unknown time", () => {
+  test("of one that runs for hours become as rare as refreshes, and frequent again with the next write", async () => {
+    const { clock, follow, polledAt } = polling();
+    follow(operation());
+    await clock.advance(600_000);
+    polledAt.length = 0;
+    await clock.advance(3_600_000);
+    expect(polledAt.length).toBe(120);
+    follow(operation({ id: "op-2" }));
+    const next = clock.monotonic();
+    await clock.advance(20_000);
+    expect(polledAt.slice(120).map((at) => at - next)).toEqual([300, 1300, 2800, 5050, 8425, 13_425, 18_425]);
+  });
+
   test("begin 300 ms after the write, and then more and more slowly, until another write", async () => {
     const { clock, follow, polledAt } = polling();
     follow(operation());

@@ -8,7 +8,7 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 
 function following(listed: Operation[] = []) {
   const clock = new VirtualClock();
-  const state = { listed };
+  const state: { listed: Operation[]; isAtRest: boolean } = { listed, isAtRest: false };
   const service = new ScriptedService(() => json(200, { operations: state.listed }));
   const changes: string[] = [];
   const client = clientOf(service, clock);
@@ -19,6 +19,8 @@ function following(listed: Operation[] = []) {
     clock,
     signal: new AbortController().signal,
     times: new OperationTimes(),
+    refreshIntervalMs: () => 30_000,
+    isAtRestAfter: () => state.isAtRest,
     onPolled: (endpointIDs) => changes.push(...endpointIDs),
   });
   return { clock, state, service, client, operations, changes, polls: () => service.count("/operations") };
@@ -121,6 +123,49 @@ describe("an operation of which nothing is heard", () => {
       expect(await operations.latest("ep-one", client)).toEqual({ kind: "unsupported" });
     },
   );
+});
+
+describe("an operation that every list shows in progress", () => {
+  const completed = operation({ status: "completed", updated_at: "2026-01-01T00:00:00Z" });
+
+  test("counts as over once it has stood still for a minute and its endpoint is at rest, and is not asked for again", async () => {
+    const { clock, state, operations, changes, polls } = following([completed]);
+    state.isAtRest = true;
+    operations.follow([completed]);
+    await clock.advance(59_000);
+    expect(operations.followed.isBusyWith("ep-one")).toBe(true);
+    await clock.advance(10_000);
+    expect([operations.followed.isBusyWith("ep-one"), changes]).toEqual([false, ["ep-one"]]);
+    const asked = polls();
+    operations.follow([completed]);
+    await clock.advance(600_000);
+    expect([polls(), clock.pending]).toEqual([asked, 0]);
+  });
+
+  test("is followed on while its endpoint shows a change in progress", async () => {
+    const { clock, state, operations } = following([completed]);
+    operations.follow([completed]);
+    await clock.advance(600_000);
+    expect(operations.followed.isBusyWith("ep-one")).toBe(true);
+    state.isAtRest = true;
+    await clock.advance(60_000);
+    expect(operations.followed.isBusyWith("ep-one")).toBe(false);
+  });
+
+  test.each([
+    ["updated_at", (n: number) => ({ updated_at: `2026-01-01T00:${10 + n}:00Z` })],
+    ["the number of failures", (n: number) => ({ failures_count: n })],
+    ["the status", (n: number) => ({ status: n % 2 === 0 ? "running" : "scheduling" })],
+  ])("is followed on while %s changes", async (_, changed) => {
+    const { clock, state, operations } = following([completed]);
+    state.isAtRest = true;
+    operations.follow([completed]);
+    for (let minute = 0; minute < 20; minute += 1) {
+      state.listed = [{ ...completed, ...changed(minute) }];
+      await clock.advance(50_000);
+      expect(operations.followed.isBusyWith("ep-one")).toBe(true);
+    }
+  });
 });
 
 describe("a service that refuses the call", () => {

@@ -93,7 +93,9 @@ describe("a session", () => {
   test("reports a pause, and none once it is stopped, though others use its budget", async () => {
     session.budget.closeFor(10 * seconds);
     await clock.advance(10 * seconds);
-    expect(changes).toBe(2);
+    expect([changes, session.pause.isOn]).toEqual([1, true]);
+    await session.client.listEndpoints("shop", session.signal);
+    expect([changes, session.pause.isOn]).toEqual([2, false]);
     session.stop();
     session.budget.closeFor(60 * seconds);
     expect([changes, session.pause.isOn]).toEqual([2, false]);

@@ -6,13 +6,14 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 /** A limiter, and the ends of the operations that still run. */
 function limiterOf({ showsNames = true, clock = new VirtualClock(), window = new WriteWindow(clock) } = {}) {
   const running: number[] = [];
-  const state = { showsNames };
+  const state = { showsNames, stuck: "none" };
   const enqueued: string[] = [];
   const limiter = new ProjectWriteLimiter({
     clock,
     window,
     showsNames: () => state.showsNames,
     enqueue: (uids) => enqueued.push(...uids),
+    mayStart: (uid) => !uid.startsWith(state.stuck),
     operations: {
       writesRunningAt: (at) => running.filter((end) => end > at).length,
       nextEndAfter: (at) => running.filter((end) => end > at).toSorted((a, b) => a - b)[0],
@@ -29,6 +30,34 @@ function limiterOf({ showsNames = true, clock = new VirtualClock(), window = new
   };
   return { clock, limiter, running, state, write, news: () => enqueued.splice(0) };
 }
+
+describe("Computes that could not get a worker", () => {
+  test("are passed over, and called in the second after they could", async () => {
+    const { clock, limiter, state, news } = limiterOf();
+    state.stuck = "evil";
+    expect(limiter.take("first", "good")).toBe(true);
+    for (const uid of ["evil-1", "evil-2"]) expect(limiter.take(uid, "evil")).toBe(false);
+    expect(limiter.take("good-1", "good")).toBe(false);
+    limiter.give("first");
+    expect([news(), limiter.take("good-1", "good")]).toEqual([["good-1"], true]);
+    limiter.give("good-1");
+    await clock.advance(5000);
+    expect(news()).toEqual([]);
+    state.stuck = "none";
+    await clock.advance(1000);
+    expect([news(), limiter.take("evil-1", "evil")]).toEqual([["evil-1"], true]);
+  });
+
+  test("keep no place while they wait for the request budget", () => {
+    const { limiter, state } = limiterOf();
+    expect(limiter.take("evil-1", "evil")).toBe(true);
+    limiter.waitsForBudget("evil-1");
+    expect(limiter.take("good-1", "good")).toBe(false);
+    state.stuck = "evil";
+    expect(limiter.take("good-1", "good")).toBe(true);
+    expect(limiter.take("evil-1", "evil")).toBe(false);
+  });
+});
 
 describe("writes to one project", () => {
   test("go one at a time at first; the next Compute is called when the place is given back", () => {

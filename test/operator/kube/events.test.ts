@@ -100,6 +100,36 @@ describe("an event", () => {
   });
 });
 
+describe("events of many namespaces", () => {
+  const flooded = (flood: number) => {
+    const cluster = new MemoryCluster();
+    const written: (string | undefined)[] = [];
+    const { clock, recorder } = setUp({ cluster });
+    cluster.fate = ({ path }) => {
+      written.push(/namespaces\/([^/]+)/.exec(path)?.[1]);
+      return { kind: "answered", arriveMs: 5, replyMs: 5 };
+    };
+    for (const name of ["evil", "good"]) {
+      cluster.server.handle({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });
+    }
+    for (let n = 0; n < flood; n += 1) recorder.record(compute(`evil-${n}`, "evil"), created);
+    for (let n = 0; n < 3; n += 1) recorder.record(compute(`good-${n}`, "good"), created);
+    return { clock, written };
+  };
+
+  test("take turns: those of one do not wait for thousands of another", async () => {
+    const { clock, written } = flooded(2000);
+    await clock.advance(60);
+    expect(written.slice(0, 6)).toEqual(["evil", "good", "evil", "good", "evil", "good"]);
+  });
+
+  test("that are too many cost the namespace that has most of them its oldest, and no other any", async () => {
+    const { clock, written } = flooded(12_000);
+    await clock.advance(100);
+    expect(written.filter((namespace) => namespace === "good")).toHaveLength(3);
+  });
+});
+
 describe("an event that the API server does not take", () => {
   const refusedIn = async (namespace: string) => {
     const { cluster, clock } = setUp();

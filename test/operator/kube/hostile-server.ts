@@ -24,6 +24,8 @@ export class HostileServer {
         this.behaviour(request, response);
       });
     });
+    // A connection ends because a client closes it, and not because nothing was sent for some seconds.
+    this.#server.keepAliveTimeout = 60_000;
     this.#server.on("connection", (socket) => {
       this.connections += 1;
       this.#sockets.add(socket);

@@ -3,6 +3,7 @@ import { ClusterError, ClusterUnreachable, isGone } from "../../../src/operator/
 import { HttpTransport, type HttpTransportOptions } from "../../../src/operator/kube/http-transport.ts";
 import type { WatchLine } from "../../../src/operator/kube/transport.ts";
 import { realClock } from "../../support/real-clock.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { HostileServer, json, statusBody } from "./hostile-server.ts";
 
 let server: HostileServer;
@@ -33,7 +34,7 @@ afterEach(async () => {
 function get(options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
   return transport.request(
     { method: "GET", path: "/api/v1/secrets", query: { limit: "5" } },
-    { signal: forever, timeoutMs: 2000, ...options },
+    { signal: forever, timeoutMs: 30_000, ...options },
   );
 }
 
@@ -51,7 +52,7 @@ async function watch(options: { idleTimeoutMs?: number; signal?: AbortSignal } =
   let error: unknown;
   try {
     const request = { path: "/api/v1/secrets", query: { watch: "true" } };
-    for await (const line of transport.watch(request, { signal: forever, idleTimeoutMs: 2000, ...options })) {
+    for await (const line of transport.watch(request, { signal: forever, idleTimeoutMs: 30_000, ...options })) {
       lines.push(line);
     }
   } catch (caught) {
@@ -66,7 +67,7 @@ describe("a request", () => {
   test("carries credentials, query and body as the API server wants them", async () => {
     await transport.request(
       { method: "PATCH", path: "/api/v1/x", body: [{ op: "test" }], contentType: "application/json-patch+json" },
-      { signal: forever, timeoutMs: 2000 },
+      { signal: forever, timeoutMs: 30_000 },
     );
     await get();
     expect(server.requests[0]).toMatchObject({ method: "PATCH", url: "/api/v1/x", body: '[{"op":"test"}]' });
@@ -90,7 +91,7 @@ describe("a request", () => {
       else json(response, 200, { ok: true });
     };
     const stop = new AbortController();
-    const watches = Array.from({ length: 20 }, () => watch({ signal: stop.signal, idleTimeoutMs: 10_000 }));
+    const watches = Array.from({ length: 20 }, () => watch({ signal: stop.signal, idleTimeoutMs: 60_000 }));
     await expect.poll(() => server.requests.length).toBe(20);
     expect(await get()).toEqual({ status: 200, body: { ok: true } });
     stop.abort();
@@ -103,10 +104,10 @@ describe("a request", () => {
       if (request.url?.includes("leases")) json(response, 200, { ok: true });
     };
     const stop = new AbortController();
-    const hanging = Array.from({ length: 20 }, () => get({ timeoutMs: 10_000, signal: stop.signal }).catch(() => {}));
+    const hanging = Array.from({ length: 20 }, () => get({ timeoutMs: 60_000, signal: stop.signal }).catch(() => {}));
     await expect.poll(() => server.requests.length).toBe(16);
     const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/operator";
-    const renewal = transport.request({ method: "PATCH", path, body: [] }, { signal: forever, timeoutMs: 2000 });
+    const renewal = transport.request({ method: "PATCH", path, body: [] }, { signal: forever, timeoutMs: 30_000 });
     expect(await renewal).toEqual({ status: 200, body: { ok: true } });
     stop.abort();
     await Promise.all(hanging);
@@ -237,9 +238,16 @@ describe("a watch", () => {
 
   test("that says nothing is given up at its idle deadline", async () => {
     server.behaviour = (_request, response) => response.writeHead(200).write(added);
-    const { lines, error } = await watch({ idleTimeoutMs: 60 });
-    expect(lines).toHaveLength(1);
-    expect(error).toMatchObject({ message: "watch /api/v1/secrets: nothing came for 60 ms" });
+    const clock = new VirtualClock();
+    await transport.close();
+    transport = make({ clock });
+    const lines = transport.watch({ path: "/api/v1/secrets", query: {} }, { signal: forever, idleTimeoutMs: 60_000 });
+    expect((await lines.next()).value).toMatchObject({ type: "ADDED" });
+    const end = failureOf(lines.next());
+    await clock.advance(59_999);
+    expect(await Promise.race([end, Promise.resolve("still open")])).toBe("still open");
+    await clock.advance(1);
+    expect(await end).toMatchObject({ message: "watch /api/v1/secrets: nothing came for 60000 ms" });
   });
 
   test("that drips without ever finishing a line is given up at its idle deadline", async () => {
@@ -282,7 +290,7 @@ describe("a watch", () => {
   test("whose reader leaves closes its connection", async () => {
     server.behaviour = (_request, response) => response.writeHead(200).write(added);
     const request = { path: "/api/v1/secrets", query: {} };
-    for await (const line of transport.watch(request, { signal: forever, idleTimeoutMs: 10_000 })) {
+    for await (const line of transport.watch(request, { signal: forever, idleTimeoutMs: 60_000 })) {
       expect(line.type).toBe("ADDED");
       break;
     }

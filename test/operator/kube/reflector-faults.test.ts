@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ClusterClient } from "../../../src/operator/kube/client.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { isObjectOf } from "../../../src/operator/kube/objects.ts";
-import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import type { ClusterTransport, WatchLine } from "../../../src/operator/kube/transport.ts";
 import type { Logger } from "../../../src/operator/runtime/log.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { configMaps } from "./config-maps.ts";
@@ -112,6 +112,75 @@ describe("a watch that breaks off", () => {
     await cluster.clock.advance(10 * minute);
     expect(opened).toBeLessThan(40);
   });
+});
+
+describe("after etcd was restored from a backup", () => {
+  /** A cluster whose objects were changed often since the backup, restored, and its API server started again. */
+  async function restored() {
+    const world = setUp();
+    const { cluster, outside, started } = world;
+    outside.create("a");
+    const backup = cluster.server.store.revision;
+    outside.create("b");
+    await started();
+    for (let n = 0; n < 100; n += 1) outside.change("a", { x: `${n}` });
+    await world.clock.advance(10);
+    cluster.server.restore(backup);
+    cluster.cutWatches();
+    return world;
+  }
+
+  test("a watch that waits in silence for a version to come is given up after two idle time-outs", async () => {
+    const { cluster, clock, outside, reflector, relists, names } = await restored();
+    outside.change("a", { x: "edited" });
+    await clock.advance(4 * minute);
+    expect(relists).toEqual(["start"]);
+    await clock.advance(2 * minute);
+    expect(relists).toEqual(["start", "expired"]);
+    expect(names()).toEqual(["a"]);
+    expect(reflector.store.get("default", "a")?.data).toEqual({ x: "edited" });
+    outside.change("a", { x: "again" });
+    await clock.advance(10);
+    expect(reflector.store.get("default", "a")?.data).toEqual({ x: "again" });
+    await clock.advance(30 * minute);
+    expect(cluster.lists()).toHaveLength(2);
+  });
+
+  test("a line that is older than the place of the watch is followed by a list at once", async () => {
+    const cluster = new MemoryCluster();
+    const inner = cluster.transport();
+    const older: WatchLine[] = [];
+    const transport: ClusterTransport = {
+      request: (request, options) => inner.request(request, options),
+      async *watch(request, options) {
+        yield* older.splice(0);
+        yield* inner.watch(request, options);
+      },
+    };
+    const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
+    const { run, relists, names } = setUp({ client, clock: cluster.clock });
+    cluster.outside.create("a");
+    const backup = cluster.server.store.revision;
+    cluster.outside.create("b");
+    void run();
+    await cluster.clock.advance(10);
+    cluster.server.restore(backup);
+    older.push({ type: "BOOKMARK", object: { metadata: { resourceVersion: String(backup) } } });
+    cluster.cutWatches();
+    await cluster.clock.advance(1000);
+    expect(relists).toEqual(["start", "expired"]);
+    expect(names()).toEqual(["a"]);
+  });
+});
+
+test("a watch that breaks off time and again is followed by a list after an hour", async () => {
+  const { cluster, clock, relists, started } = setUp();
+  await started();
+  for (let n = 0; n < 10 * 60; n += 1) {
+    await clock.advance(10_000);
+    cluster.cutWatches();
+  }
+  expect(relists).toEqual(["start", "periodic"]);
 });
 
 describe("what others do wrong", () => {

@@ -21,7 +21,7 @@ function metered() {
       .split("\n")
       .filter((line) => line.startsWith("compute_operator_compute_unit_hours_bound_total{"));
   const hours = async () => Number((await series())[0]?.split(" ")[1]);
-  return { listed, series, hours };
+  return { meter, listed, series, hours };
 }
 
 describe("compute-unit hours", () => {
@@ -45,6 +45,33 @@ describe("compute-unit hours", () => {
       'compute_operator_compute_unit_hours_bound_total{namespace="none",project="stock"} 4',
       'compute_operator_compute_unit_hours_bound_total{namespace="shop",project="stock"} 2',
     ]);
+  });
+
+  test("of two services that have a project of the same id are counted apart", async () => {
+    const { meter, hours } = metered();
+    for (const at of [0, 30, 60]) {
+      meter.listed("stock", list(at), "https://service.test");
+      meter.listed("stock", { ...list(at), endpoints: [] }, "https://another.test");
+    }
+    expect(await hours()).toBe(2);
+  });
+
+  test("of a project that was forgotten make room for those of a new one, and of one that was not do not", async () => {
+    const { meter, series } = metered();
+    const use = (project: string, baseURL: string) => {
+      for (const at of [0, 60]) meter.listed(project, list(at), baseURL);
+    };
+    const projects = async () => (await series()).map((line) => line.replace(/.*project="(.*)".*/, "$1")).toSorted();
+    for (let n = 0; n < 64; n += 1) use(`preview-${n}`, "https://service.test");
+    use("preview-0", "https://another.test");
+    meter.forget("preview-0", "https://service.test");
+    use("new", "https://service.test");
+    expect(await projects()).toContain("other");
+    expect(await projects()).not.toContain("new");
+    meter.forget("preview-0", "https://another.test");
+    use("newest", "https://service.test");
+    expect(await projects()).toContain("newest");
+    expect(await projects()).not.toContain("preview-0");
   });
 
   test.each(["idle", "init", undefined])(

@@ -64,6 +64,17 @@ test("a service that makes up ever new values cannot flood the monitoring", asyn
   expect(series[0]?.length).toBeLessThan(200);
 });
 
+test("a gauge that is recounted shows the projects of now, however many there ever were", async () => {
+  const metrics = createMetrics();
+  for (let day = 0; day < 64; day += 1) {
+    metrics.endpointListAge.reset();
+    metrics.endpointListAge.set({ project: `preview-${day}` }, 1);
+  }
+  metrics.endpointListAge.reset();
+  metrics.endpointListAge.set({ project: "production" }, 7);
+  expect(await metrics.text()).toContain('endpoint_list_age_seconds{project="production"} 7');
+});
+
 test("of the projects that are shown together as other, and of two lists of one, shows the worst", async () => {
   const metrics = createMetrics();
   for (let n = 0; n < 100; n += 1) {

@@ -95,6 +95,12 @@ describe("a pool", () => {
     });
   });
 
+  test("names the Compute that is in its way, and not another that it lacks", () => {
+    const { create, blocked } = planned(pool(4), [member("readers-2", { owner: uidOf("q") })]);
+    expect(create).toEqual([0, 1, 3]);
+    expect(blocked).toContain("Compute readers-2 exists");
+  });
+
   test.each([
     "readers",
     "readers-",

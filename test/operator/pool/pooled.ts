@@ -1,6 +1,7 @@
 import { ClusterClient } from "../../../src/operator/kube/client.ts";
 import type { ClusterRequest, ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { PoolReconciler } from "../../../src/operator/pool/reconciler.ts";
+import { StoredSpecs } from "../../../src/operator/pool/stored-specs.ts";
 import { type Compute, computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
 import type { Parsed } from "../../../src/operator/resources/object.ts";
@@ -93,6 +94,7 @@ export function pooled(replicas: number) {
     cluster: new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 3000, signal: forever }),
     clock: cluster.clock,
     selects: () => world.selected,
+    storedSpecs: new StoredSpecs(),
     event: ({ kind }, { metadata }, { type, reason, message }) =>
       reported.push(`${type} ${kind} ${metadata.name} ${reason}: ${message}`),
     cache: {

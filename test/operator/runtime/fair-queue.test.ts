@@ -46,6 +46,22 @@ describe("flows", () => {
     expect(new Set(runs.map(({ key }) => key)).size).toBe(33);
   });
 
+  test("of one tenant that hang leave each place that falls free to the flow with the fewest running keys", () => {
+    const queue = new FairQueue({ perFlow: 3, perTenant: 4 });
+    for (let n = 0; n < 3; n += 1) for (const flow of ["dead", "slow"]) queue.put(`${flow}-${n}`, `a/${flow}`, 0);
+    const running = Array.from({ length: 4 }, () => queue.next());
+    expect(running.map((one) => one?.key)).toEqual(["dead-0", "slow-0", "dead-1", "slow-1"]);
+    expect([queue.hasRoom("a/live"), queue.hasRoom("b/live")]).toEqual([false, true]);
+    for (let n = 0; n < 3; n += 1) queue.put(`live-${n}`, "a/live", 0);
+    running[0]?.release();
+    expect(queue.hasRoom("a/live")).toBe(true);
+    for (const key of ["live-0", "live-1", "live-2", "dead-2"]) {
+      const next = queue.next();
+      expect([next?.key, queue.next()]).toEqual([key, undefined]);
+      next?.release();
+    }
+  });
+
   test("are determined at each add, so a key may change its flow while it waits", async () => {
     let flow = "dead";
     const { clock, queue, start, startsOf } = setUp({

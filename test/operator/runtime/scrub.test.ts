@@ -37,6 +37,8 @@ describe("a value", () => {
     ["a member that is only named so", { toJSON: "text", a: 1 }, { toJSON: "text", a: 1 }],
     ["a list", [1, { a: `Bearer ${secret}` }], [1, { a: "Bearer [redacted]" }]],
     ["a set", new Set(["a", `basic ${secret}`]), ["a", "basic [redacted]"]],
+    ["a URL with credentials", `redis://me:${secret}@cache:6379/0`, "redis://me:[redacted]@cache:6379/0"],
+    ["a URL with a password alone", `redis://:${secret}@cache:6379/0`, "redis://:[redacted]@cache:6379/0"],
     ["a map", new Map([["a", 1]]), { a: 1 }],
     ["members of one's own", Object.create({ inherited: secret }, { own: { value: 1, enumerable: true } }), { own: 1 }],
   ])("is written as it is: %s", (_, value, written) => {

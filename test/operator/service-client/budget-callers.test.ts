@@ -149,6 +149,62 @@ describe("a caller that does not wait", () => {
     expect(called.at(-1)).toEqual({ at: 60_100, who: "write-8" });
   });
 
+  test("holds no more than its tenant's share of the places of those who were called", async () => {
+    const { clock, budget } = budgetOf(600, 40);
+    const called: string[] = [];
+    const tryTake = (who: string, tenant: string) => budget.tryTake("write", who, () => called.push(who), tenant);
+    for (let n = 0; n < 40; n += 1) tryTake(`first-${n}`, "evil");
+    for (let n = 0; n < 20; n += 1) for (const tenant of ["evil", "good"]) tryTake(`${tenant}-${n}`, tenant);
+    await clock.advance(800);
+    expect(called.filter((who) => who.startsWith("evil"))).toHaveLength(4);
+    // Those of the one never come; each of the other does, and has the next called.
+    for (let n = 0; n < 16; n += 1) {
+      expect(tryTake(`good-${n}`, "good")).toBe(true);
+      await clock.advance(100);
+    }
+    expect(called.filter((who) => who.startsWith("evil"))).toHaveLength(4);
+  });
+
+  test("that cannot come is not called, takes nothing from others, and is asked again in a second", async () => {
+    const { clock, budget } = budgetOf(600, 2);
+    const called: string[] = [];
+    let hasRoom = false;
+    const tryTake = (who: string, tenant: string) =>
+      budget.tryTake(
+        "write",
+        who,
+        () => called.push(who),
+        tenant,
+        () => tenant !== "evil" || hasRoom,
+      );
+    for (const who of ["first", "second"]) expect(tryTake(who, "good")).toBe(true);
+    for (const who of ["evil-1", "evil-2"]) expect(tryTake(who, "evil")).toBe(false);
+    await clock.advance(200);
+    expect(called).toEqual([]);
+    expect(["good-1", "good-2"].map((who) => tryTake(who, "good"))).toEqual([true, true]);
+    await clock.advance(5000);
+    expect(called).toEqual([]);
+    hasRoom = true;
+    await clock.advance(1000);
+    expect(called).toEqual(["evil-1", "evil-2"]);
+    expect(tryTake("evil-1", "evil")).toBe(true);
+  });
+
+  test("that asks right now goes before those of its tenant that cannot come", async () => {
+    const { clock, budget } = budgetOf(60, 1);
+    const tryTake = (who: string) =>
+      budget.tryTake(
+        "write",
+        who,
+        () => {},
+        "evil",
+        () => false,
+      );
+    expect(["first", "a", "b"].map(tryTake)).toEqual([true, false, false]);
+    await clock.advance(1000);
+    expect(["b", "a"].map(tryTake)).toEqual([true, false]);
+  });
+
   test("leaves no timer behind where it is dismissed", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     for (const who of ["first", "a", "b"]) tryTake(who);

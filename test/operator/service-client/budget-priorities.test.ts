@@ -49,6 +49,26 @@ describe("priorities", () => {
     expect(sent).toEqual(["first", "a1", "b1", "c1", "a2", "a3"]);
   });
 
+  test("tenants take turns whatever their priorities: one's writes leave another's lists every second request", async () => {
+    const { clock, budget } = budgetOf(60, 1);
+    const sent: string[] = [];
+    const asks: [string, Priority][] = [
+      ["first", "write"],
+      ...["a1", "a2", "a3"].map((who): [string, Priority] => [who, "write"]),
+      ["b1", "refresh"],
+      ["b2", "plan"],
+      ["c1", "resolve"],
+    ];
+    for (const [who, priority] of asks) {
+      const ask = () => {
+        if (budget.tryTake(priority, who, ask, who.slice(0, 1))) sent.push(who);
+      };
+      ask();
+    }
+    await clock.advance(6000);
+    expect(sent).toEqual(["first", "a1", "b2", "c1", "a2", "b1", "a3"]);
+  });
+
   test("a caller that becomes more urgent moves up, and none moves down", async () => {
     const { clock, budget } = budgetOf(60, 1);
     const called: string[] = [];

@@ -25,9 +25,38 @@ describe("the branches of a project", () => {
     expect(queries).toEqual([order, { ...order, cursor: "more" }]);
   });
 
+  test("are complete with an empty page, whatever cursor it has", async () => {
+    const { answer, queries } = await listed(
+      json(200, { branches: [branch("br-a", "one")], pagination: { next: "more" } }),
+      json(200, { branches: [], pagination: { next: "more" } }),
+    );
+    expect(answer).toMatchObject({ kind: "ok", value: [branch("br-a", "one")] });
+    expect(queries).toHaveLength(2);
+  });
+
+  test.each<[string, (page: number) => string]>([
+    ["its cursor", () => "more"],
+    ["its branches", (page) => `more-${page}`],
+  ])("are asked for twice where a page repeats %s, and not known", async (_, cursor) => {
+    const pages = Array.from({ length: 60 }, (__, page) =>
+      json(200, { branches: [branch("br-a", "one")], pagination: { next: cursor(page) } }),
+    );
+    const { answer, queries } = await listed(...pages);
+    expect(answer).toMatchObject({ kind: "unavailable", message: expect.stringContaining("repeats the one before") });
+    expect(queries).toHaveLength(2);
+  });
+
   test.each([
-    ["a page fails", [json(200, { branches: [], pagination: { next: "more" } }), refusal(503, "not now")]],
-    ["a service pages without end", [json(200, { branches: [branch("br-a", "one")], pagination: { next: "more" } })]],
+    [
+      "a page fails",
+      [json(200, { branches: [branch("br-a", "one")], pagination: { next: "more" } }), refusal(503, "not now")],
+    ],
+    [
+      "a service pages without end",
+      Array.from({ length: 60 }, (_, n) =>
+        json(200, { branches: [branch(`br-${n}`, "one")], pagination: { next: `more-${n}` } }),
+      ),
+    ],
     ["there are none in the answer", [json(200, { endpoints: [] })]],
   ])("are not known where %s: absence would prove nothing", async (_, pages) => {
     const { answer } = await listed(...pages);

@@ -137,6 +137,19 @@ describe("the project's lock", () => {
     expect(own.map(({ status }) => status)).toEqual([423, 423]);
   });
 
+  it("lets only one of two branches be made at once, or both with --no-project-lock", () => {
+    for (const [projectLock, statuses] of [
+      [true, [201, 423]],
+      [false, [201, 201]],
+    ] as const) {
+      const shop = new Shop({ projectLock });
+      const made = ["pr-1", "pr-2"].map((name) =>
+        shop.ana(`POST /projects/${project}/branches`, { branch: { name }, endpoints: [{ type: "read_write" }] }),
+      );
+      expect([projectLock, made.map(({ status }) => status)]).toEqual([projectLock, statuses]);
+    }
+  });
+
   it("is each project's own", () => {
     const shop = new Shop();
     shop.create({ branch_id: preview, type: "read_write" });

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { inShort, main, preview, primary, project, Shop } from "../support/shop.ts";
+import { inShort, keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
 const minute = 60_000;
 
@@ -204,5 +204,28 @@ describe("time scale", () => {
     expect(shop.get(endpoint.id).current_state).toBe("active");
     shop.time.pass(5100);
     expect(shop.get(endpoint.id).current_state).toBe("idle");
+  });
+});
+
+describe("a branch whose creation fails", () => {
+  it("leaves its compute idle and says why, and both are ready after the next start", () => {
+    const shop = new Shop();
+    shop.core.setFaults([{ method: "POST", route: "*", kind: "fail-operations", count: 1 }]);
+    const path = `/api/v2/projects/${project}/branches`;
+    const body = JSON.stringify({ branch: {}, endpoints: [{ type: "read_write" }] });
+    shop.core.exchange({ method: "POST", path, headers: { authorization: `Bearer ${keys.ana}` }, body });
+    expect(inShort(shop.finishOperations().operations())).toEqual(["start_compute cancelled", "create_branch failed"]);
+    const made = shop.list().find(({ id }) => id !== primary);
+    const { branch_id, id = "" } = made ?? {};
+    expect(made).toMatchObject({ current_state: "idle" });
+    expect(made?.pending_state).toBeUndefined();
+    const { store } = shop.core.context;
+    const [last] = store.operations.ofEndpoint(project, id, 1);
+    expect(last && store.operations.reasonOf(last)).toBe("the operation was made to fail");
+    const branch = () => shop.ana(`GET /projects/${project}/branches/${branch_id}`).body["branch"];
+    expect(branch()).toMatchObject({ current_state: "init" });
+    shop.write(`POST /projects/${project}/endpoints/${id}/start`);
+    expect(shop.finishOperations().get(id).current_state).toBe("active");
+    expect(branch()).toMatchObject({ current_state: "ready" });
   });
 });

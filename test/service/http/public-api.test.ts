@@ -152,6 +152,7 @@ describe("a field that is only kept", () => {
     const made = shop.ana("POST /projects", { project: { name: "kept", settings, org_id: "org-shop" } });
     const { id } = ProjectAnswer.parse(made.body).project;
     expect(made.body["project"]).toMatchObject({ settings });
+    shop.finishOperations();
     shop.ana(`PATCH /projects/${id}`, { project: { settings: { enable_logical_replication: true } } });
     const after = { settings: { ...settings, enable_logical_replication: true } };
     expect(shop.ana(`GET /projects/${id}`).body["project"]).toMatchObject(after);

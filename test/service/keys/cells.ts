@@ -1,14 +1,14 @@
-import type { Access, Route } from "../../../src/service/http/route.ts";
+import type { Route } from "../../../src/service/http/route.ts";
 import { keys, main, preview, primary, project, type Shop } from "../support/shop.ts";
+import { type CallerName, callerNames, rights } from "./rights.ts";
 
 /** The keys that the table tries on every route. */
-export const callers = {
+export const callers: Readonly<Record<CallerName, string>> = {
   "personal (administrator)": keys.ana,
   "personal (member)": keys.bob,
   organization: keys.shop,
   "project-scoped": keys.scoped,
-} as const;
-export type CallerName = keyof typeof callers;
+};
 
 /** Whose thing a request is about: within the key's reach, somebody else's, or one that does not exist. */
 const targets = ["own", "other", "none"] as const;
@@ -28,46 +28,21 @@ export function table(routes: readonly Route[]): Cell[] {
     targets
       .filter((target) => target === "own" || isAboutSomething(route))
       .flatMap((target) =>
-        callerNames().map((caller) => ({ route, caller, target, expected: expected(route, caller, target) })),
+        callerNames.map((caller) => ({ route, caller, target, expected: expected(route, caller, target) })),
       ),
   );
-}
-
-export function callerNames(): CallerName[] {
-  return ["personal (administrator)", "personal (member)", "organization", "project-scoped"];
 }
 
 function isAboutSomething(route: Route): boolean {
   return route.path.includes("{") || route.operationId === "createProject";
 }
 
-/** The status that the rules of keys, rights and scopes demand. */
+/** What `rights.ts` says. Throws where it has no line for a route. */
 function expected(route: Route, caller: CallerName, target: Target): number {
-  const done = Number(Object.keys(route.answers)[0]);
-  if (route.operationId === "createProject") return caller === "project-scoped" || target !== "own" ? 404 : done;
-  if (route.operationId === "createOrgApiKey" && caller === "personal (member)" && target === "own") return 403;
-  return refusedBy(route.access, caller, target) ?? done;
-}
-
-function refusedBy(access: Access, caller: CallerName, target: Target): number | undefined {
-  switch (access.kind) {
-    case "open":
-    case "any-key":
-      return undefined;
-    case "personal-key":
-      return caller.startsWith("personal") && target === "own" ? undefined : 404;
-    case "project":
-      if (target !== "own") return 404;
-      return access.right === "admin" && !isAdministrator(caller) ? 403 : undefined;
-    case "organization":
-      if (target !== "own" || caller === "project-scoped") return 404;
-      if (caller === "organization" && access.personalKey) return 404;
-      return access.right === "admin" && !isAdministrator(caller) ? 403 : undefined;
-  }
-}
-
-function isAdministrator(caller: CallerName): boolean {
-  return caller === "personal (administrator)" || caller === "organization";
+  const line = `${route.method} ${route.path}`;
+  const statuses = rights.get(line);
+  if (statuses === undefined) throw new Error(`test/service/keys/rights.ts does not say who may call ${line}`);
+  return target === "own" ? statuses[caller] : 404;
 }
 
 /** Sends the request of a cell; answers its status. */

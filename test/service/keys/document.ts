@@ -1,6 +1,7 @@
 import { markdownTable } from "../support/markdown.ts";
 import { Shop } from "../support/shop.ts";
-import { type Cell, callerNames, table } from "./cells.ts";
+import { type Cell, table } from "./cells.ts";
+import { callerNames } from "./rights.ts";
 
 /** The table of keys and routes as a document. */
 export function keysDocument(): string {
@@ -14,9 +15,9 @@ export function keysDocument(): string {
 
 The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
 (own), belongs to somebody else (other), or does not exist (none). A missing, malformed, unknown or revoked key gets 401
-everywhere. Written by \`npm run generate\` from the routes; every cell is tried in
-\`test/service/keys/table.test.ts\`.
+everywhere. Written by \`npm run generate\` from \`test/service/keys/rights.ts\`, which is written by hand; every cell is
+tried in \`test/service/keys/table.test.ts\`.
 
-${markdownTable(["route", "about", ...callerNames()], lines)}
+${markdownTable(["route", "about", ...callerNames], lines)}
 `;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { keys, project, Shop } from "../support/shop.ts";
 import { callers, requestLine, table, tryCell } from "./cells.ts";
+import { rights } from "./rights.ts";
 
 const cells = table(new Shop().core.routes);
 
@@ -8,6 +9,8 @@ describe("the table of keys and routes", () => {
   it("has every route, key and target", () => {
     expect(new Set(cells.map(({ route }) => route)).size).toBe(new Shop().core.routes.length);
     expect(cells.length).toBeGreaterThan(250);
+    const routes = new Shop().core.routes.map(({ method, path }) => `${method} ${path}`);
+    expect([...rights.keys()]).toEqual(routes);
   });
 
   test.each(cells.map((cell) => ({ ...cell, name: `${cell.route.method} ${cell.route.path}` })))(

@@ -84,9 +84,16 @@ it("gives a branch its parent's data again, and keeps what it had under another 
   expect(await names(started?.endpoint_id ?? "")).toEqual(["bolt", "nut"]);
 });
 
-it("answers 501 where the history of a branch is asked for, which servers do not keep", async () => {
-  const { status, body } = await rig.call("POST", branches, { branch: { parent_lsn: "0/1" } });
-  expect([status, body["message"]]).toEqual([501, expect.stringContaining("parent_lsn needs the history")]);
+it("gives an idle branch its parent's data as it is at the call, and not when a compute of it wakes", async () => {
+  const { branch, endpoint } = await branchOf(main);
+  await rig.query(await rig.uri({ endpoint }), "INSERT INTO item VALUES ('nut')");
+  await rig.change("POST", `${endpoints}/${endpoint}/suspend`);
+  const [replaced] = await rig.change("POST", `${branches}/${branch}/restore`, { source_branch_id: main });
+  expect(replaced).toMatchObject({ action: "create_branch", status: "finished" });
+  await rig.query(uri, "INSERT INTO item VALUES ('later')");
+  expect((await rig.endpoint(endpoint)).current_state).toBe("idle");
+  expect(await names(endpoint)).toEqual(["bolt"]);
+  await rig.query(uri, "DELETE FROM item WHERE name = 'later'");
 });
 
 it("moves a compute to the data of another branch", async () => {

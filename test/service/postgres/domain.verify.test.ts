@@ -9,6 +9,7 @@ import { cachedPython } from "../../support/cached-python.ts";
 import { programPath } from "../../support/debian.ts";
 import { goBuild } from "../../support/go-build.ts";
 import { mavenJar } from "../../support/maven-jar.ts";
+import { createBranchAction } from "../vendor/create-branch-action.ts";
 import { ManInTheMiddle } from "./man-in-the-middle.ts";
 import { NamedHosts } from "./named-hosts.ts";
 import { nodePostgresPackage } from "./node-postgres.ts";
@@ -80,8 +81,9 @@ describe("the hosts of --domain", () => {
   });
 
   it("are reached by psycopg with verify-full and channel binding", async () => {
-    const python = cachedPython("psycopg[binary]==3.3.9");
+    // Installing blocks this process for longer than the service keeps a connection of its API.
     const uri = (await rig.uri()).replace("sslmode=require", "sslmode=verify-full&channel_binding=require");
+    const python = cachedPython("psycopg[binary]==3.3.9");
     const script = join(import.meta.dirname, "drivers", "with_psycopg.py");
     expect(await hosts.output(python, [script, uri], { PGSSLROOTCERT: authority })).toBe("app True");
   });
@@ -101,7 +103,7 @@ describe("the hosts of --domain", () => {
     );
     const strict = `sslmode=verify-full&channel_binding=require&sslrootcert=${encodeURIComponent(authority)}`;
     expect(await hosts.output(output, [(await rig.uri()).replace("sslmode=require", strict)])).toBe("app");
-  });
+  }, 1_200_000);
 
   it("are what the unmodified neonctl makes a connection string of, which leads into a query", async () => {
     const cli = join(dirname(createRequire(import.meta.url).resolve("neonctl/package.json")), "..", ".bin", "neonctl");
@@ -126,6 +128,28 @@ describe("the hosts of --domain", () => {
       const query = ["--no-psqlrc", "--tuples-only", "--no-align", "--command", "SELECT 6 * 7", uri];
       expect(await hosts.output(psql, query, { PGSSLROOTCERT: authority })).toBe("42");
     }
+  });
+
+  it("are what the create-branch action makes addresses of, which lead into a query on the new branch", async () => {
+    await ask(`host=${host} ${verifyFull()}`, "CREATE TABLE parcel AS SELECT 6 * 7 AS weight");
+    const inputs = {
+      apiKey: "ana-key",
+      apiHost: `http://${rig.serviceAddress}/api/v2`,
+      projectId: project,
+      branchName: "pr-7",
+      database: "stock",
+      role: "app",
+      ssl: "verify-full",
+    };
+    const first = await createBranchAction(inputs);
+    expect(first.created).toBe(true);
+    for (const url of [first.url, first.pooledUrl]) {
+      hosts.add(new URL(url).hostname, address);
+      const query = ["--no-psqlrc", "--tuples-only", "--no-align", "--command", "SELECT weight FROM parcel", url];
+      expect(await hosts.output(psql, query, { PGSSLROOTCERT: authority })).toBe("42");
+    }
+    // A second push of the same pull request.
+    expect(await createBranchAction(inputs)).toEqual({ ...first, created: false });
   });
 });
 

@@ -83,6 +83,31 @@ describe("the serverless driver over HTTP", () => {
     ]);
   });
 
+  it("may be called by pages of any site, which a browser asks first", async () => {
+    const url = `http://${rig.serviceAddress}/sql`;
+    const asked = {
+      origin: "https://shop.example",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type,neon-connection-string,neon-raw-text-output,neon-array-mode",
+    };
+    const { status, headers } = await fetch(url, { method: "OPTIONS", headers: asked });
+    expect([status, headers.get("access-control-allow-origin")]).toEqual([200, "*"]);
+    expect(headers.get("access-control-allow-methods")).toContain("POST");
+    const allowed = headers.get("access-control-allow-headers")?.toLowerCase().split(", ");
+    expect(allowed).toEqual(expect.arrayContaining(asked["access-control-request-headers"].split(",")));
+    const given = { origin: asked.origin, "neon-connection-string": uri };
+    for (const [query, expected] of [
+      ["SELECT 1", 200],
+      ["SELECT nothing", 400],
+    ] as const) {
+      const answer = await fetch(url, { method: "POST", headers: given, body: JSON.stringify({ query }) });
+      expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([expected, "*"]);
+    }
+    // The API is not for pages of other sites.
+    const api = await fetch(`http://${rig.serviceAddress}/api/v2/projects`, { headers: { origin: asked.origin } });
+    expect(api.headers.get("access-control-allow-origin")).toBeNull();
+  });
+
   it("ends a statement whose caller no longer waits", async () => {
     const gone = new AbortController();
     const sleeping = sql.query("SELECT pg_sleep(300) AS nap", [], { fetchOptions: { signal: gone.signal } }).then(

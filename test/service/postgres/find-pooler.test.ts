@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join, relative } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { findPooler } from "../../../src/service/postgres/pooler.ts";
+import { findPooler, poolerText } from "../../../src/service/postgres/pooler.ts";
+import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
 function directories(): string {
@@ -16,15 +17,35 @@ function directories(): string {
   return directory.path;
 }
 
+const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0 });
+const find = async (path: string) => (await findPooler(path, processes))?.path;
+
 test("PgBouncer is the first program of its name in the directories of PATH", async () => {
   const root = directories();
-  const among = (...names: string[]) => findPooler(names.map((name) => join(root, name)).join(delimiter));
+  const among = (...names: string[]) => find(names.map((name) => join(root, name)).join(delimiter));
   expect(await among("missing", "empty", "directory", "text", "first", "second")).toBe(join(root, "first/pgbouncer"));
   expect(await among("directory", "text", "empty")).toBeUndefined();
-  expect(await findPooler("")).toBeUndefined();
+  expect(await find("")).toBeUndefined();
 });
 
 test("its path is absolute, as it is started elsewhere", async () => {
   const root = directories();
-  expect(await findPooler(relative(process.cwd(), join(root, "first")))).toBe(join(root, "first/pgbouncer"));
+  expect(await find(relative(process.cwd(), join(root, "first")))).toBe(join(root, "first/pgbouncer"));
+});
+
+test.each([
+  ["1.18.0", false],
+  ["1.20.9", false],
+  ["1.21.0", true],
+  ["1.24.1", true],
+  ["2.0.0", true],
+])("PgBouncer %s keeps prepared statements: %s", async (version, keeps) => {
+  const root = directories();
+  writeFileSync(join(root, "first/pgbouncer"), `#!/bin/sh\necho 'PgBouncer ${version}'\n`);
+  const program = await findPooler(join(root, "first"), processes);
+  expect(program?.preparesStatements).toBe(keeps);
+  if (!program) return;
+  const place = { files: "/f", sockets: "/s", serverPort: 1, port: 2, maxConnections: 112, maxClients: 10_000 };
+  // An older one does not start with a setting that it does not know.
+  expect(poolerText({ ...place, program }).includes("max_prepared_statements")).toBe(keeps);
 });

@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function storage(freeBytes: number): BranchStorage {
+function storage(freeBytes: number | Promise<number>): BranchStorage {
   const unused = () => {
     throw new Error("not used here");
   };
@@ -47,9 +47,10 @@ function storage(freeBytes: number): BranchStorage {
     templates: new Templates(home, programs, processes, "secret"),
     turns: new Turns(),
     newGeneration: () => "2",
-    freeBytes: () => Promise.resolve(freeBytes),
+    freeBytes: async () => freeBytes,
     connectTo: () => undefined,
     serve: unused,
+    now: () => 0,
   });
 }
 
@@ -71,4 +72,16 @@ it("removes what no branch has, and never what a branch gets meanwhile", async (
   recorded.push({ branchId: "br-a", generation: "1", catalog: "{}", maxConnections: 1, maxWorkerProcesses: 1 });
   await removing;
   expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
+});
+
+it("removes nothing that is being copied, also where its branch is deleted meanwhile", async () => {
+  const room = Promise.withResolvers<number>();
+  const slow = storage(room.promise);
+  const copying = slow.copy(from, home.making("br-b.2"), edition);
+  await slow.removeUnrecorded(new Set());
+  expect(existsSync(from)).toBe(true);
+  room.resolve(1024 ** 3);
+  await copying;
+  await slow.removeUnrecorded(new Set());
+  expect([existsSync(from), existsSync(join(home.making("br-b.2"), "rows"))]).toEqual([false, true]);
 });

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { type ProgramResult, runProgram } from "../../support/run-program.ts";
@@ -9,8 +9,12 @@ export class NamedHosts implements Disposable {
   readonly #file = join(this.directory.path, "hosts");
 
   constructor(hosts: Readonly<Record<string, string>>) {
-    const lines = Object.entries({ localhost: "127.0.0.1", ...hosts }).map(([name, address]) => `${address} ${name}`);
-    writeFileSync(this.#file, `${lines.join("\n")}\n`);
+    writeFileSync(this.#file, "127.0.0.1 localhost\n");
+    for (const [name, address] of Object.entries(hosts)) this.add(name, address);
+  }
+
+  add(name: string, address: string): void {
+    appendFileSync(this.#file, `${address} ${name}\n`);
   }
 
   run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ProgramResult> {

@@ -1,5 +1,14 @@
 import { createHmac, createPrivateKey, pbkdf2Sync, X509Certificate } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -61,7 +70,16 @@ describe("the settings of a compute", () => {
   it("cannot undo what the service sets, nor add a line", () => {
     const settings = { work_mem: "1MB'\nfsync = 'off", search_path: "a\\b" };
     const limits = limitsOf({ min: 1, max: 1 });
-    const text = configText({ limits, port: 5, sockets: "/s", temporaryDiskKiB: 64, settings, primary: undefined });
+    const text = configText({
+      major: 17,
+      limits,
+      port: 5,
+      sockets: "/s",
+      temporaryDiskKiB: 64,
+      settings,
+      logical: false,
+      primary: undefined,
+    });
     expect(text.split("\n").slice(0, 2)).toEqual(["work_mem = '1MB''\\nfsync = ''off'", "search_path = 'a\\\\b'"]);
     expect(text).toContain("listen_addresses = ''\n");
     expect(text).toContain("temp_file_limit = '64kB'\n");
@@ -207,4 +225,15 @@ it("gives turns one after another, whether they succeed or not", async () => {
   await expect(slow).rejects.toThrow("no");
   await Promise.all([next, other]);
   expect(seen.filter((one) => one !== "other")).toEqual(["first", "second"]);
+});
+
+it("opens sessions in servers in two places only: those of the service, and those of a client's own role", () => {
+  const root = join(import.meta.dirname, "..", "..", "..");
+  const opening = globSync("src/service/**/*.ts", { cwd: root }).filter((file) =>
+    readFileSync(join(root, file), "utf8").includes("SqlClient.connect("),
+  );
+  expect(opening.toSorted()).toEqual([
+    "src/service/postgres/driver/sql-over-http.ts",
+    "src/service/postgres/service-sessions.ts",
+  ]);
 });

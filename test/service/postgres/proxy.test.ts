@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { type Admission, Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
+import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -33,7 +34,12 @@ let served: Socket[];
 /** How often a client was reported to have left: of this test's proxy alone. */
 let left: () => number;
 let admit: () => Promise<Admission>;
+/** How many clients have logged in, and for how many there is room. */
+let entered: number;
+let places: number;
 beforeEach(async () => {
+  entered = 0;
+  places = Number.POSITIVE_INFINITY;
   directory = mkdtempSync(join(tmpdir(), "compute-operator-proxy-"));
   const socket = join(directory, "s");
   served = [];
@@ -50,6 +56,10 @@ beforeEach(async () => {
     Promise.resolve({
       socket,
       verifierOf: (role) => Promise.resolve(verifier ?? unfitVerifier("", role)),
+      enter: () => {
+        entered += 1;
+        if (entered > places) throw new Rejection("53300", "sorry, too many clients already");
+      },
       leave: () => {
         count += 1;
       },
@@ -108,6 +118,22 @@ it("closes a client that does not say what it wants", async () => {
   await clock.advance(30_000);
   expect(await gone).toBe("gone");
   silent.destroy();
+});
+
+it("counts a client when it has logged in, and refuses it then where there is no room", async () => {
+  places = 1;
+  const strangers = await Promise.all([client(), client(), client()]);
+  for (const one of strangers) one.write(startup);
+  await Promise.all(strangers.map((one) => new Promise((resolve) => one.once("data", resolve))));
+  expect(entered).toBe(0);
+  await joined();
+  const late = await client();
+  late.write(startup);
+  expect((await logIn(late, { password: "secret" })).toString()).toContain("C53300");
+  expect(entered).toBe(2);
+  expect(served).toHaveLength(1);
+  await expect.poll(left).toBe(1);
+  for (const one of strangers) one.destroy();
 });
 
 it("asks the system to notice clients that are gone without a word", async () => {

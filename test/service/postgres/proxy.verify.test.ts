@@ -2,6 +2,7 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { beforeAll, expect, it, test } from "vitest";
+import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { primary, project, seed } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -74,12 +75,8 @@ it("cancels a query with a key of its own", async () => {
   await client.end();
 });
 
-it("does not stop a compute whose client only waits, and stops it some time after the client left", async () => {
-  const client = await rig.client(uri);
-  await rig.advance(2 * inactivitySeconds);
-  expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
-  expect(await rig.endpoint()).toMatchObject({ current_state: "active" });
-  await client.end();
+it("stops a compute some time after its last client has left", async () => {
+  await rig.query(uri, "SELECT 1");
   await idleAfter(inactivitySeconds);
   expect((await rig.operations())[0]).toMatchObject({ action: "suspend_compute", status: "finished" });
 });
@@ -106,6 +103,25 @@ it("refuses one connection too many as Postgres does", async () => {
   expect(refused).toMatchObject({ code: "53300" });
   await Promise.all(clients.map((client) => client.end()));
   expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+});
+
+it("keeps its connections for clients that log in, however many strangers do not", async () => {
+  const { hostname, port } = new URL(uri);
+  const parameters = new Map([
+    ["user", "app"],
+    ["database", "stock"],
+    ["options", `endpoint=${primary}`],
+  ]);
+  const strangers = Array.from({ length: 120 }, () => connect(Number(port), hostname));
+  await Promise.all(
+    strangers.map((stranger) => {
+      stranger.on("error", () => {});
+      stranger.write(startupPacket(0x30000, parameters));
+      return new Promise((resolve) => stranger.once("data", resolve));
+    }),
+  );
+  expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  for (const stranger of strangers) stranger.destroy();
 });
 
 it("tells a client whose compute does not start why", async () => {

@@ -1,7 +1,9 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it, test } from "vitest";
+import { z } from "zod";
 import { startCommand } from "../../support/processes.ts";
+import { main, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
@@ -29,8 +31,11 @@ test.each([
   ["GRANT cloud_admin TO app", /permission denied to grant role/],
   ["SET ROLE cloud_admin", /permission denied to set role/],
   ["ALTER ROLE cloud_admin PASSWORD 'x'", /permission denied to alter role/],
-  ["SELECT rolpassword FROM pg_authid", /permission denied for table pg_authid/],
-  ["CREATE SUBSCRIPTION s CONNECTION 'host=/tmp' PUBLICATION p", /permission denied to create subscription/],
+  ["UPDATE pg_authid SET rolsuper = true", /permission denied for table pg_authid/],
+  ["ALTER ROLE neon_superuser LOGIN PASSWORD 'x'", /permission denied to alter role/],
+  ["CREATE ROLE boss; GRANT neon_superuser TO boss", /permission denied to grant role/],
+  ["CREATE SUBSCRIPTION s CONNECTION 'host=/tmp' PUBLICATION p", /password is required/],
+  ["CREATE ROLE boss; GRANT pg_write_server_files TO boss", /permission denied to grant role/],
   ["SELECT pg_reload_conf()", /permission denied for function pg_reload_conf/],
 ])("refuses a client: %s", async (sql, message) => {
   await expect(rig.query(uri, sql)).rejects.toThrow(message);
@@ -42,9 +47,23 @@ it("lets nobody log in as the servers' own role", async () => {
   );
 });
 
-it("lets no client replicate", async () => {
-  const client = rig.client(uri, { replication: "database" });
-  await expect(client).rejects.toThrow(/permission denied to start WAL sender|must be superuser or replication role/);
+it("lets no client take the server's log", async () => {
+  const client = rig.client(uri, { replication: "true" });
+  await expect(client).rejects.toThrow(/no pg_hba.conf entry for replication connection/);
+});
+
+it("keeps the password of the servers' own role out of all that clients may see of a replica", async () => {
+  const made = await rig.call("POST", `/projects/${project}/endpoints`, {
+    endpoint: { branch_id: main, type: "read_only" },
+  });
+  const { id } = z.looseObject({ id: z.string() }).parse(made.body["endpoint"]);
+  await rig.settled();
+  const replica = await rig.uri({ endpoint: id });
+  const [row] = await rig.query(replica, "SHOW primary_conninfo");
+  expect(row?.["primary_conninfo"]).toMatch(/^host=\S+ port=\d+ user=cloud_admin passfile=\S+ /);
+  const settings = await rig.query(replica, "SELECT name FROM pg_settings WHERE setting LIKE '%password=%'");
+  expect(settings).toEqual([]);
+  expect(statSync(`${rig.data}.postgres/standby.pgpass`).mode & 0o777).toBe(0o600);
 });
 
 it("keeps sockets and data in directories of the servers' user alone", () => {

@@ -108,6 +108,29 @@ describe("a project", () => {
     expect(listed(shop, keys.ana)).toEqual(["shop-two", "ana-own"]);
   });
 
+  it("gets logical replication by a restart of its running computes, not while it is locked, and for good", () => {
+    const shop = new Shop();
+    shop.active();
+    const set = (enabled: boolean) => {
+      const settings = { enable_logical_replication: enabled };
+      return shop.ana(`PATCH /projects/${project}`, { project: { settings } });
+    };
+    expect(set(false).body["operations"]).toEqual([]);
+    shop.create({ branch_id: preview, type: "read_write" });
+    expect(set(true).status).toBe(423);
+    shop.finishOperations();
+    expect(set(true).body["operations"]).toMatchObject([
+      { action: "apply_config", endpoint_id: primary, status: "running" },
+      { action: "apply_config", status: "running" },
+    ]);
+    shop.finishOperations();
+    expect(set(true).body["operations"]).toEqual([]);
+    expect(set(false).status).toBe(422);
+    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
+      settings: { enable_logical_replication: true },
+    });
+  });
+
   it("moves to another organization by one who is in both", () => {
     const shop = new Shop();
     const move = { destination_org_id: "org-other", project_ids: [project] };

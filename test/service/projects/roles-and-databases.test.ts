@@ -70,6 +70,7 @@ describe("a role", () => {
   it.each([
     ["neondb_owner", 409, 'role "neondb_owner" already exists'],
     ["pg_monitor", 400, "keeps for itself"],
+    ["public", 400, "keeps for itself"],
     [" ", 400, "must be a name of 1 to 63 bytes"],
     ["ä".repeat(32), 400, "must be a name of 1 to 63 bytes"],
   ])("named %j is refused", (name, status, message) => {

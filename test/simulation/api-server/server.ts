@@ -87,6 +87,11 @@ export class ApiServer {
     for (const name of ["default", "kube-system"]) create(this.#create, namespaces, undefined, { metadata: { name } });
   }
 
+  /** etcd is restored from a backup that was made at this revision. */
+  restore(revision: number): void {
+    this.store.restore(this.#resources, revision);
+  }
+
   serves(group: string, plural: string): boolean {
     return this.#resources.some((resource) => resource.group === group && resource.plural === plural);
   }

@@ -88,6 +88,21 @@ export class Store {
     this.compact();
   }
 
+  /**
+   * Goes back to an earlier revision that is not compacted yet, as etcd restored from a backup does: nothing is told to
+   * watchers, and later revisions are given a second time.
+   */
+  restore(resources: Iterable<Resource>, revision: number): void {
+    for (const resource of resources) {
+      const past = this.listAt(resource, undefined, revision);
+      const entries = past.map((object) => [keyOf(object.metadata.namespace, object.metadata.name), object] as const);
+      this.#tables.set(resourceKey(resource), new Map(entries));
+    }
+    this.#sorted.clear();
+    this.#history = this.#history.filter((change) => change.revision <= revision);
+    this.#revision = revision;
+  }
+
   /** Changes of a resource after a revision that is not compacted, oldest first. */
   since(resource: Resource, revision: number): Change[] {
     const key = resourceKey(resource);

@@ -23,7 +23,10 @@ export interface WatchContext {
 const shortestLifeMs = 1_800_000;
 const bookmarkEveryMs = 60_000;
 
-/** Opens a watch: first what happened since its resourceVersion, then each change as it is committed. */
+/**
+ * Opens a watch: first what happened since its resourceVersion, then each change as it is committed. A version that is
+ * still to come, as after etcd was restored, is waited for in silence.
+ */
 export function openWatch(
   context: WatchContext,
   resource: Resource,
@@ -34,7 +37,8 @@ export function openWatch(
   const { store, clock } = context;
   const belongs = within(namespace, selectorOf(resource, query));
   const from = query["resourceVersion"] ?? "";
-  if (from !== "" && from !== "0" && Number(from) < store.compacted) {
+  const start = Number(from);
+  if (from !== "" && from !== "0" && start < store.compacted) {
     const expired = refuse.expired(`too old resource version: ${from} (${store.compacted})`);
     sink.line({ type: "ERROR", object: expired.toStatus() });
     sink.end();
@@ -47,15 +51,15 @@ export function openWatch(
   if (from === "" || from === "0") {
     for (const object of store.list(resource, namespace).filter(belongs)) sink.line({ type: "ADDED", object });
   } else {
-    for (const change of store.since(resource, Number(from))) report(change);
+    for (const change of store.since(resource, start)) report(change);
   }
 
   const key = resourceKey(resource);
   const unsubscribe = store.subscribe((change) => {
-    if (resourceKey(change.resource) === key) report(change);
+    if (resourceKey(change.resource) === key && change.revision > start) report(change);
   });
   const bookmark = () => {
-    if (query["allowWatchBookmarks"] === "true")
+    if (query["allowWatchBookmarks"] === "true" && store.revision >= start)
       sink.line({ type: "BOOKMARK", object: bookmarkOf(resource, store.revision) });
   };
   const cancelBookmarks = every(clock, bookmarkEveryMs, bookmark);

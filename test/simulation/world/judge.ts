@@ -99,7 +99,7 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
     case "Conflict":
       return (
         others.some((other) => linked !== undefined && linkedID(other) === linked) ||
-        others.some((other) => primary !== undefined && linkedID(other) === primary.id) ||
+        others.some((other) => type === "read_write" && primary !== undefined && linkedID(other) === primary.id) ||
         others.some(
           (other) =>
             type === "read_write" &&
@@ -132,10 +132,22 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
     case "BranchNotFound":
       return isNameless(compute) || !scene.hasBranch(String(projectID), String(branchID));
     case "EndpointLost":
-      return driftPolicy === "Report" && named === undefined;
+      return driftPolicy === "Report" && named === undefined && !endpoints.some(({ id }) => id === linked);
     default:
       return false;
   }
+}
+
+/** The reasons that only a person can put right and that are retried: after five minutes such a Compute stalls. */
+const stallingLater = ["Unauthorized", "Forbidden", "ConnectionNotFound", "ProjectNotFound", "BranchNotFound"];
+
+/** What is to be said of a Compute that has such a reason for long and is not stalled. */
+export function isYetToStall(compute: KubeObject): string[] {
+  const reason = String(conditionOf(compute, "Ready")?.reason);
+  const isStalled = conditionOf(compute, "Stalled")?.status === "True";
+  return !stallingLater.includes(reason) || isStalled
+    ? []
+    : [`${compute.metadata.name} says ${reason} for long and is not stalled`];
 }
 
 /** Whether a Compute is in conflict for its branch at most: it names no endpoint, and is linked to none. */

@@ -5,7 +5,7 @@ import { onNamedBranch } from "./branch-names.ts";
 import { annotationOf, conditionOf, recordOf, specOf, uidOfMarker } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
-import { complaints, isUndecidable, type Scene } from "./judge.ts";
+import { complaints, isUndecidable, isYetToStall, type Scene } from "./judge.ts";
 import { perform } from "./perform.ts";
 import { type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
@@ -34,7 +34,7 @@ export interface RunOptions {
 }
 
 /** How long it may take until all is well once faults have stopped, besides what the deletion brake holds back. */
-const restWithinMs = 20 * 60_000;
+const wellWithinMs = 5 * 60_000;
 const lookEveryMs = 5_000;
 /** What the service does automatically is seen with the next refresh. */
 const seenWithinMs = 35_000;
@@ -83,28 +83,32 @@ export async function comeToRest(world: World, onRest: () => void = () => {}): P
     if (annotationOf(compute, "paused") !== undefined) world.workload.annotate(compute.metadata.name, "paused", null);
   }
   let wrong: string[] = [];
+  /** What is wrong is more than that a status is behind what the service has done since. */
+  let isUnwell = false;
+  let unstalled: string[] = [];
   let serviceRestsFrom = calmAt;
   // Creates that arrive too late may leave so many to be deleted.
   let deletionsMs = 0;
   const isLate = () => {
     // What the service has just done may be what is not seen yet.
     const isSeen = clock.monotonic() - serviceRestsFrom > seenWithinMs;
-    return (
-      clock.monotonic() >= calmAt + restWithinMs + deletionsMs + (wrong.length > 0 && isSeen ? 0 : suspendsWithinMs)
-    );
+    return clock.monotonic() >= calmAt + wellWithinMs + deletionsMs + (isUnwell && isSeen ? 0 : suspendsWithinMs);
   };
   while (!isLate()) {
     await world.runUntil(clock.monotonic() + lookEveryMs);
     if (promises.violations.length > 0) return;
     deletionsMs = Math.max(deletionsMs, (world.host.allEndpoints().length * 60_000) / world.maxDeletesPerMinute);
-    wrong = [...complaintsOf(world), ...untruths(sceneOf(world)), ...untrueConnections(world.workload.connections())];
+    const complaining = complaintsOf(world);
+    isUnwell = complaining.length > 0;
+    wrong = [...complaining, ...untruths(sceneOf(world)), ...untrueConnections(world.workload.connections())];
     const onTheWay = promises.writes.some(({ arrivesAt = 0 }) => arrivesAt > clock.monotonic());
     if (onTheWay || world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
     const restedSince = Math.max(world.invariants.lastWrite.at, serviceRestsFrom);
-    if (wrong.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
+    unstalled = sceneOf(world).computes.flatMap(isYetToStall);
+    if (wrong.length + unstalled.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
     lendAHand(world, calmAt);
   }
-  for (const complaint of wrong) promises.report("all is well afterwards", complaint);
+  for (const complaint of [...wrong, ...unstalled]) promises.report("all is well afterwards", complaint);
   const restedAt = clock.monotonic();
   onRest();
   world.invariants.atRest();
@@ -162,7 +166,8 @@ function lendAHand(world: World, calmAt: number): void {
   for (const compute of scene.computes) {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
-    if (reason === "MassLoss") workload.annotate(name, "confirmLoss", `calm-${minutes}`);
+    // A person confirms only a loss that is one: any other stays, and is complained of.
+    if (reason === "MassLoss" && world.losses.isRight(uid)) workload.annotate(name, "confirmLoss", `calm-${minutes}`);
     const late = reason === "PrimaryExists" ? lateTwinOf(compute, scene) : undefined;
     if (late !== undefined) workload.adopt(name, late.id);
     if (reason !== "CreateUnknown") continue;

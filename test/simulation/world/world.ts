@@ -11,6 +11,7 @@ import { type CrashPoint, noCrash } from "./crash-point.ts";
 import { Edges } from "./edges.ts";
 import { type Rates, Weather } from "./fault-plan.ts";
 import { Invariants } from "./invariants.ts";
+import { LossGuard } from "./loss-guard.ts";
 import { type OperatorHandle, startOperator } from "./operator.ts";
 import { SimProcess } from "./process.ts";
 import { Promises } from "./promises.ts";
@@ -62,6 +63,7 @@ export class World {
   readonly workload: Workload;
   readonly promises: Promises;
   readonly invariants: Invariants;
+  readonly losses: LossGuard;
   readonly #options: WorldOptions;
   /** Of all processes, those that died too. */
   readonly #operators: OperatorHandle[] = [];
@@ -98,6 +100,8 @@ export class World {
     this.invariants.keys.add(firstKey);
     this.invariants.keys.add(strangersKey);
     this.server.store.subscribe((change) => this.invariants.clusterChanged(change, this.#actor));
+    this.losses = new LossGuard({ clock, services, computes });
+    this.server.store.subscribe((change) => this.losses.changed(change));
     this.services.key = firstKey;
     this.workload.settle(firstKey);
   }

@@ -6,7 +6,6 @@ import type { Action, WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";
 import { deleting } from "../status/messages/deletion.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
-import { requeueDelay } from "../status/reasons.ts";
 import type { ExecuteContext, ServiceAccess } from "./context.ts";
 import { createEndpoint } from "./create.ts";
 import { paused, waiting } from "./deferred.ts";
@@ -94,7 +93,7 @@ async function write(action: WriteAction, context: ExecuteContext, access: Servi
   if (wait !== undefined && action.kind === "sign" && !action.takesOver) {
     return unchanged(compute, { requeue: { kind: "enqueued" } });
   }
-  if (wait !== undefined) return waiting(wait, action, compute, access.reservation);
+  if (wait !== undefined) return waiting(wait, action, context, access);
   if (target === undefined) return send(action, context, access);
   underWay.add(target);
   try {
@@ -135,9 +134,11 @@ async function confirmDeletion(
   }
   if (answer.kind === "ok") {
     // The lists lag behind: nothing is concluded, and the next plan needs a newer one.
-    const before = state.stillThere(endpointID, reason, clock.monotonic());
-    if (reason === "lost" && isBeingDeleted(compute)) return shown(compute, "Deleting", deleting.notListed(endpointID));
-    return unchanged(compute, { requeue: after(requeueDelay("backoff", before)) });
+    const requeue = after(state.stillThere(endpointID, reason, clock.monotonic()));
+    const isShown = reason === "lost" && isBeingDeleted(compute);
+    return isShown
+      ? shown(compute, "Deleting", deleting.notListed(endpointID), { requeue })
+      : unchanged(compute, { requeue });
   }
   if (answer.kind === "superseded") return unchanged(compute, { requeue: after(1) });
   const meaning = meaningOf(answer, requests.show(endpointID));

@@ -1,9 +1,11 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Change } from "../../kube/store.ts";
 import { branchIDOf, type Compute, connectionKeyOf } from "../../resources/compute.ts";
 import { Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
 import { recordedID } from "./annotations.ts";
-import { type Claimants, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
-import { endpointNamedBy } from "./ownership.ts";
+import { adoptsPrimary, type Claimants, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
+import { Contenders, haveSameRank } from "./contenders.ts";
+import { type EndpointIndex, endpointNamedBy } from "./ownership.ts";
 
 /** Which service a Compute's connection leads to; undefined: none. */
 export type ServiceOf = (compute: Compute) => string | undefined;
@@ -25,6 +27,7 @@ export class ClaimIndex {
   readonly #byBranch = new Index();
   readonly #byEndpoint = new Index();
   readonly #byProject = new Index();
+  readonly #contenders = new Contenders();
 
   constructor(serviceOf: ServiceOf, unreached: Unreached, reachedThrough: ReachedThrough) {
     this.#serviceOf = serviceOf;
@@ -42,12 +45,19 @@ export class ClaimIndex {
     };
     // A wrong caBundle can name any service and reach none, so such a connection blocks nobody.
     const isOutside = (other: Compute) => this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other));
-    const among = (index: Index, id?: string) =>
-      this.#read(index, this.#key(compute, id)).filter((other) => sameConnection(other) || !isOutside(other));
+    const counts = (other: Compute) => sameConnection(other) || !isOutside(other);
+    const among = (index: Index, id?: string) => this.#read(index, this.#key(compute, id)).filter(counts);
     return {
       byUID: (uid) => this.#computes.get(uid),
       onBranch: (branchID) => among(this.#byBranch, branchID),
       onEndpoint: (endpointID) => among(this.#byEndpoint, endpointID),
+      firstOn: (endpoint, endpoints) => {
+        for (const uid of this.#contendersFor(compute, endpoint, endpoints)) {
+          const other = this.#computes.get(uid);
+          if (other !== undefined && counts(other)) return other;
+        }
+        return undefined;
+      },
       inProject: () => among(this.#byProject),
     };
   }
@@ -63,11 +73,17 @@ export class ClaimIndex {
   }
 
   set(compute: Compute): void {
-    this.#computes.set(compute.metadata.uid, compute);
-    this.#places.set(compute.metadata.uid, this.#placesOf(compute));
+    const { uid } = compute.metadata;
+    const [before, project] = [this.#computes.get(uid), this.#projectOf(uid)];
+    this.#computes.set(uid, compute);
+    this.#places.set(uid, this.#placesOf(compute));
+    if (before !== undefined && haveSameRank(before, compute) && project === this.#projectOf(uid)) return;
+    for (const key of [project, this.#projectOf(uid)]) if (key !== undefined) this.#contenders.forget(key);
   }
 
   delete(uid: string): void {
+    const project = this.#projectOf(uid);
+    if (project !== undefined) this.#contenders.forget(project);
     this.#computes.delete(uid);
     this.#places.delete(uid);
   }
@@ -121,6 +137,11 @@ export class ClaimIndex {
     ];
   }
 
+  /** The project of a Compute and its service, as it stands in the indexes. */
+  #projectOf(uid: string): string | undefined {
+    return this.#places.of(uid).find(({ index }) => index === this.#byProject)?.key;
+  }
+
   #isOutsider(compute: Compute): boolean {
     return isOutsider(compute, this.#reachedThrough(compute));
   }
@@ -128,6 +149,15 @@ export class ClaimIndex {
   /** Names a project at a service, and what in it. */
   #key(compute: Compute, id = ""): string {
     return `${this.#serviceOf(compute) ?? ""} ${compute.spec.projectID} ${id}`;
+  }
+
+  /** Computes of the same project and service that contend for an endpoint, the best claim first. */
+  #contendersFor(compute: Compute, endpoint: Endpoint, endpoints: EndpointIndex): readonly string[] {
+    return this.#contenders.of(this.#key(compute), endpoint, endpoints, () => {
+      const named = this.#read(this.#byEndpoint, this.#key(compute, endpoint.id));
+      const onBranch = this.#read(this.#byBranch, this.#key(compute, endpoint.branch_id));
+      return [...new Set([...named, ...onBranch.filter((other) => adoptsPrimary(other, endpoint))])];
+    });
   }
 
   #read(index: Index, at: string): Compute[] {

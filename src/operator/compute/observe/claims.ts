@@ -10,6 +10,8 @@ export interface Claimants {
   byUID(uid: string): Compute | undefined;
   onBranch(branchID: string): readonly Compute[];
   onEndpoint(endpointID: string): readonly Compute[];
+  /** The first of those that are linked to an endpoint or may adopt it, by the order of `ranked`. */
+  firstOn(endpoint: Endpoint, endpoints: EndpointIndex): Compute | undefined;
   /** All of them, the Compute itself included. */
   inProject(): readonly Compute[];
 }
@@ -98,15 +100,28 @@ export function ownerOf(
 ): Compute | undefined {
   const marked = claimants.byUID(uidOfMarker(endpoint.name) ?? "");
   if (marked !== undefined) return marked;
-  const adopters = claimants.onBranch(endpoint.branch_id).filter((other) => adoptsPrimary(other, endpoint));
-  const contenders = [...new Set([...claimants.onEndpoint(endpoint.id), ...adopters])].filter((other) => {
-    const { link, missing } = ownershipOf(other, endpoints);
-    if (link !== undefined) return link.endpoint.id === endpoint.id && other.spec.type === endpoint.type;
-    return missing === undefined && mayAdopt(other, endpoint);
-  });
-  if (candidate !== undefined) contenders.push(candidate);
-  const strength = (compute: Compute) => (isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 3);
-  return contenders.toSorted((a, b) => strength(a) - strength(b) || olderFirst(a, b))[0];
+  const first = claimants.firstOn(endpoint, endpoints);
+  if (first === undefined || candidate === undefined) return first ?? candidate;
+  const [a, b] = [strengthOf(first, endpoint, endpoints), strengthOf(candidate, endpoint, endpoints)];
+  return (a - b || olderFirst(first, candidate)) < 0 ? first : candidate;
+}
+
+/** The Computes that are linked to the endpoint or may adopt it: by the strength of their claim, then by age. */
+export function ranked(computes: readonly Compute[], endpoint: Endpoint, endpoints: EndpointIndex): Compute[] {
+  return computes
+    .filter((other) => {
+      const { link, missing } = ownershipOf(other, endpoints);
+      if (link !== undefined) return link.endpoint.id === endpoint.id && other.spec.type === endpoint.type;
+      return missing === undefined && mayAdopt(other, endpoint);
+    })
+    .map((compute) => ({ compute, strength: strengthOf(compute, endpoint, endpoints) }))
+    .toSorted((a, b) => a.strength - b.strength || olderFirst(a.compute, b.compute))
+    .map(({ compute }) => compute);
+}
+
+/** The less, the stronger. */
+function strengthOf(compute: Compute, endpoint: Endpoint, endpoints: EndpointIndex): number {
+  return isLinkedTo(compute, endpoint, endpoints) ? proofRank(compute, endpoint) : 3;
 }
 
 /** The Compute that has an endpoint, by its name or a link; one that only wants it does not have it. */
@@ -132,7 +147,7 @@ export function otherMakerOf(
 }
 
 /** Whether a Compute is to take over whatever primary its branch has, and this is one. */
-function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolean {
+export function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolean {
   return endpoint.type === "read_write" && adopt !== undefined && "branchPrimary" in adopt;
 }
 

@@ -44,30 +44,35 @@ export function snapshotFor(
 function besidesLists(
   { link }: Ownership,
   lister: EndpointLister,
-): Pick<EndpointSnapshot, "operations" | "operationsEndedAt" | "laidOver"> {
+): Pick<EndpointSnapshot, "operations" | "operationsEndedAt" | "busySince" | "laidOver"> {
   if (link === undefined) return { operations: [] };
   const { id } = link.endpoint;
   const operationsEndedAt = lister.operations.followed.endedAt(id);
+  const busySince = lister.busySince(id);
   return {
     operations: lister.operations.followed.of(id),
     ...(operationsEndedAt === undefined ? {} : { operationsEndedAt }),
+    ...(busySince === undefined ? {} : { busySince }),
     ...(lister.answers.has(id) ? { laidOver: true } : {}),
   };
 }
 
 /**
- * How many of the endpoints that the project's Computes are linked to a list lacks. An endpoint that no list has shown
- * yet is not missed.
+ * How many of the endpoints that the project's Computes are linked to a list lacks. One that no list has shown is not
+ * missed: an annotation may be typed, and only the status, which no tenant writes, says what was seen.
  */
 export function notListedIn(
   endpoints: EndpointIndex,
   claimants: Claimants,
   isUnlisted: (endpointID: string) => boolean = () => false,
+  isBranchGone: (branchID: string) => boolean = () => false,
 ): EndpointSnapshot["notListed"] {
   const known = claimants
     .inProject()
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .flatMap((compute) => recordedID(compute) ?? [])
+    .filter((compute) => recordedID(compute) === compute.status.endpointID)
+    .filter(({ status }) => status.branchID === undefined || !isBranchGone(status.branchID))
+    .flatMap(({ status }) => status.endpointID ?? [])
     .filter((id) => !isUnlisted(id));
   return { missing: known.filter((id) => endpoints.byID(id) === undefined).length, known: known.length };
 }

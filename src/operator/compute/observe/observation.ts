@@ -51,6 +51,8 @@ export interface EndpointSnapshot {
   operations: readonly Operation[];
   /** When those were over, in monotonic milliseconds. */
   operationsEndedAt?: number;
+  /** Since when a change of the linked endpoint is in progress, in monotonic milliseconds. */
+  busySince?: number;
   /** The linked endpoint is as the answer to a write shows it: no list has confirmed that yet. */
   laidOver?: true;
   /** All recent operations of the linked endpoint, including those of other writers, if the plan needs them. */
@@ -70,7 +72,12 @@ export interface Observation extends Subject, EndpointSnapshot {
   kind: "observed";
   /** What `spec.branchName` comes to; absent where the spec has none, and for a deletion. */
   named?: NamedBranch;
+  /** Whether the branch of an endpoint that is missing is still listed; absent where none is missing. */
+  missingFrom?: MissingFrom;
 }
+
+/** `awaited`: a list of branches is on its way. `unknown`: the service does not list them. */
+export type MissingFrom = { branchID: string; branch: "shown" | "gone" | "awaited" | "unknown" };
 
 export type Observed = Pending | Unavailable | Observation;
 

@@ -1,7 +1,7 @@
 import type { NamedBranch } from "../../connection/branch-lister.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
-import { resolvedID } from "../../resources/compute.ts";
+import { branchIDOf, resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { type Failure, isLasting } from "../../service-client/answer.ts";
@@ -11,11 +11,14 @@ import type { ListerAccess } from "../execute/context.ts";
 import { isUnanswered } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
-import { listingFor, snapshotFor } from "./endpoint-snapshot.ts";
+import { listingFor, notListedIn, snapshotFor } from "./endpoint-snapshot.ts";
 import {
   branchNameNeeded,
+  type EndpointSnapshot,
   generationOf,
   isBeingDeleted,
+  mostLagMs,
+  type Observation,
   type Observed,
   type Subject,
   shownReason,
@@ -64,7 +67,8 @@ export async function observe(
   const named = namedBranch(subject, lister);
   if (named === "pending") return { ...subject, kind: "pending" };
   const snapshot = snapshotFor(subject, listing, connection, lister);
-  const observation = { ...subject, ...snapshot, ...named, kind: "observed" } as const;
+  const missing = branchOfMissing(subject, snapshot, s, lister);
+  const observation = { ...subject, ...snapshot, ...named, ...missing, kind: "observed" } as const;
   const { link } = observation.links;
   // Only a failure that may have been made good needs the operations of others.
   if (shownReason(compute) !== "OperationFailed" || link === undefined) return observation;
@@ -79,6 +83,33 @@ function namedBranch({ compute }: Subject, { branches }: EndpointLister): { name
   if (branchName === undefined) return {};
   const named = branches.lookup(compute.metadata.uid, branchName, resolvedID(compute));
   return named === undefined ? "pending" : { named };
+}
+
+/**
+ * What became of the branch of an endpoint that is missing: with its branch an endpoint ends too, and that is no loss.
+ * Lists lag, so only one of branches counts that began that much later than the first of endpoints without it. Other
+ * endpoints whose branches have gone are not missed either.
+ */
+function branchOfMissing(
+  { compute, claimants }: Subject,
+  { links, startedAt, endpoints, notListed }: EndpointSnapshot,
+  { missing }: ReadonlyState,
+  lister: EndpointLister,
+): Pick<Observation, "missingFrom" | "notListed"> {
+  const { uid } = compute.metadata;
+  const { branches } = lister;
+  if (links.missing === undefined || isBeingDeleted(compute)) {
+    branches.found(uid);
+    return { notListed };
+  }
+  const since = missing?.endpointID === links.missing ? missing.firstListWithout : startedAt;
+  const branchID = compute.status.branchID ?? branchIDOf(compute);
+  const shown = branches.shows(uid, branchID, since + mostLagMs) ?? "awaited";
+  const isGone = (id: string) => branches.lacks(id);
+  return {
+    missingFrom: { branchID, branch: shown === "failed" ? "unknown" : shown },
+    notListed: shown === "shown" ? notListedIn(endpoints, claimants, (id) => lister.isUnlisted(id), isGone) : notListed,
+  };
 }
 
 /**

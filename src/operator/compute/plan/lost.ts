@@ -1,6 +1,8 @@
+import { branchIDOf } from "../../resources/compute.ts";
 import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
 import { endpointNamedBy } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
+import { branchGone } from "../status/messages/branch.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
 import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
@@ -32,6 +34,8 @@ export const lostEndpoint: PlanRule = (o, s) => {
   if (link !== undefined) return undefined;
   if (endpointID === undefined)
     return compute.status.gone === undefined ? undefined : notReplaced(o, compute.status.gone);
+  const withBranch = goneWithBranch(o, s, endpointID);
+  if (withBranch !== undefined) return withBranch;
   const doubt = doubtOfLoss(o, endpointID);
   if (doubt !== undefined && !annotations.lossConfirmed) {
     return tooNew(o, s, endpointID) ?? { kind: "blocked", reason: "MassLoss", message: massLoss(doubt) };
@@ -56,6 +60,21 @@ function notReplaced({ compute }: Observation, gone: string): Action | undefined
   if (compute.spec.driftPolicy !== "Report" || named !== undefined) return undefined;
   const requeueAfterMs = requeueDelay("slow", 0);
   return { kind: "wait", reason: "EndpointLost", message: endpointLost.reported(gone), requeueAfterMs, gone };
+}
+
+/** The endpoint ended with its branch, as a preview's does: nobody lost it, and there is nowhere to make another. */
+function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
+  const { compute, missingFrom, annotations } = o;
+  if (missingFrom?.branch === "awaited" && !annotations.lossConfirmed) {
+    const leftMs = (s.missing?.firstListWithout ?? o.startedAt) + goneAfterMs - o.now;
+    return noop(leftMs > 0 ? leftMs : undefined);
+  }
+  if (missingFrom?.branch !== "gone") return undefined;
+  const resolved = resolveBranch(o, s);
+  if (resolved !== undefined) return resolved;
+  const { branchID } = missingFrom;
+  if (branchIDOf(compute) !== branchID) return undefined;
+  return { kind: "blocked", reason: "BranchNotFound", message: branchGone(branchID, endpointID) };
 }
 
 /** What is still to be done to prove that an endpoint is gone. */

@@ -25,7 +25,7 @@ import {
 import { adoptReplacement, lostEndpoint } from "./lost.ts";
 import { pendingWrite } from "./pending.ts";
 import { restart } from "./restart.ts";
-import { operationInProgress, settle } from "./settle.ts";
+import { blockingOperation, operationInProgress, settle } from "./settle.ts";
 import { updateFields } from "./update.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
@@ -43,10 +43,11 @@ const rules: readonly PlanRule[] = [
   resolveBranch,
   adoption,
   creation,
-  operationInProgress,
+  blockingOperation,
   updateFields,
   restart,
   renewSignature,
+  operationInProgress,
 ];
 
 /** The one thing to do next. Pure: the same input gives the same action, in `run`, `plan` and `apply` alike. */

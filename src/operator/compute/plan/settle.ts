@@ -12,7 +12,14 @@ import { unfollowed } from "./branch.ts";
 import { compare, desiredSpec } from "./fields.ts";
 import { deleteDueInMs } from "./lost.ts";
 
-/** An operation of ours is in progress: nothing else is begun. The service's own waking and suspending do not count. */
+/** A change in progress for this long no longer keeps another from being sent: if it blocks that, the answer is 423. */
+const blocksForMs = 600_000;
+
+/** An operation of ours is in progress: nothing else is begun, unless it takes too long. */
+export const blockingOperation: PlanRule = (o, s) =>
+  o.now - (o.busySince ?? o.now) < blocksForMs ? operationInProgress(o, s) : undefined;
+
+/** An operation of ours is in progress. The service's own waking and suspending do not count. */
 export const operationInProgress: PlanRule = ({ compute, links, operations }, { held }) => {
   if (links.link === undefined) return undefined;
   const { endpoint } = links.link;

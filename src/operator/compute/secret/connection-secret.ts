@@ -1,14 +1,12 @@
-import { createHash } from "node:crypto";
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { type Secret, secretKind } from "../../connection/resolve.ts";
+import { secretKind } from "../../connection/resolve.ts";
 import type { ClusterClient } from "../../kube/client.ts";
 import { isAlreadyExists, isRefusal } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { guardedPatch } from "../../kube/json-patch.ts";
 import { isObjectOf } from "../../kube/objects.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
-import { API_VERSION, CONNECTION_SECRET_TYPE, GROUP, labels, OPERATOR_NAME } from "../../resources/names.ts";
-import { asRecord } from "../../resources/record.ts";
+import { API_VERSION, CONNECTION_SECRET_TYPE, labels, OPERATOR_NAME } from "../../resources/names.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { ServiceClient } from "../../service-client/client.ts";
 import { conflict } from "../status/messages/conditions.ts";
@@ -16,11 +14,8 @@ import { secretUpdated } from "../status/messages/events.ts";
 import { forbidden, meaningOf, rejected, requests } from "../status/messages/failures.ts";
 import type { Reason } from "../status/reasons.ts";
 import { connectionDetails, type hourlyReading } from "./connection-details.ts";
+import { builtFrom, digest, digestOfData, isOwnedBy, type KeptSecret, templateOf } from "./kept-secret.ts";
 import { filledIn, type Template } from "./template.ts";
-
-/** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
-const builtFrom = `${GROUP}/built-from`;
-const digestOfData = `${GROUP}/data-sha256`;
 
 export interface SecretTools {
   cluster: ClusterClient;
@@ -34,7 +29,7 @@ export interface SecretTools {
   /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
   refused: boolean;
   /** Our connection Secrets as the watch has delivered them; `undefined`: no right to read them. */
-  ours: (namespace: string) => readonly Secret[] | undefined;
+  ours: (namespace: string) => readonly KeptSecret[] | undefined;
 }
 
 /** What became of the connection Secret. */
@@ -83,7 +78,7 @@ async function keepNamed(
   compute: Compute,
   wanted: NonNullable<Compute["spec"]["connectionSecret"]>,
   endpoint: Endpoint,
-  mine: readonly Secret[],
+  mine: readonly KeptSecret[],
   tools: SecretTools,
 ): Promise<Binding> {
   const { reading } = tools;
@@ -134,7 +129,12 @@ interface Content {
 }
 
 /** Why a Secret that stands is written again, where somebody should know; that it follows its endpoint is no news. */
-function rewritten(secret: Secret, source: string, intact: boolean, role: string | undefined): EventInput | undefined {
+function rewritten(
+  secret: KeptSecret,
+  source: string,
+  intact: boolean,
+  role: string | undefined,
+): EventInput | undefined {
   const { name, annotations } = secret.metadata;
   if (intact) {
     return { type: "Normal", reason: "SecretUpdated", message: secretUpdated.password(role ?? "", name) };
@@ -143,7 +143,7 @@ function rewritten(secret: Secret, source: string, intact: boolean, role: string
   return { type: "Warning", reason: "SecretUpdated", message: secretUpdated.changed(name) };
 }
 
-function uriIn({ data }: Secret): string | undefined {
+function uriIn({ data }: KeptSecret): string | undefined {
   const encodedURI = data?.["uri"];
   return encodedURI === undefined ? undefined : Buffer.from(encodedURI, "base64").toString();
 }
@@ -187,7 +187,7 @@ async function isOurs(name: string, { namespace, uid }: Compute["metadata"], clu
 }
 
 async function repair(
-  secret: Secret,
+  secret: KeptSecret,
   content: Content,
   event: EventInput | undefined,
   cluster: ClusterClient,
@@ -197,7 +197,15 @@ async function repair(
   const before = templateOf(metadata.annotations?.[builtFrom]);
   const patch = guardedPatch(secret, { resourceVersion: true }).set(["data"], content.data);
   for (const member of ["labels", "annotations"] as const) {
-    patch.set(["metadata", member], { ...omit(metadata[member], before[member]), ...wanted[member] });
+    // Only what the operator wrote is known: the labels and annotations of others stay as they are.
+    const kept = metadata[member] ?? {};
+    if (metadata[member] === undefined) patch.set(["metadata", member], {});
+    for (const name of Object.keys(before[member])) {
+      if (Object.hasOwn(kept, name) && !Object.hasOwn(wanted[member], name)) patch.remove(["metadata", member, name]);
+    }
+    for (const [name, value] of Object.entries(wanted[member])) {
+      if (kept[name] !== value) patch.set(["metadata", member, name], value);
+    }
   }
   await cluster.patch(secretKind, metadata, patch.ops());
   return { kind: "bound", name: metadata.name, event };
@@ -211,25 +219,6 @@ function metadataOf({ source, template, data }: Content) {
   };
 }
 
-/** The template that a Secret was made from; empty where its annotation does not say. */
-function templateOf(source: string | undefined): { labels: object; annotations: object } {
-  const made: unknown = source === undefined ? undefined : parsedJSON(source);
-  const template = asRecord(Array.isArray(made) ? made.at(5) : undefined);
-  return { labels: asRecord(template.labels), annotations: asRecord(template.annotations) };
-}
-
-function parsedJSON(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function omit(map: Readonly<Record<string, string>> = {}, names: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(map).filter(([name]) => !Object.hasOwn(names, name)));
-}
-
 /** Whether the Secret that a Compute names stands, as it was last made. */
 export function stands({ metadata, spec }: Compute, ours: SecretTools["ours"]): boolean {
   const all = ours(metadata.namespace ?? "") ?? [];
@@ -237,31 +226,18 @@ export function stands({ metadata, spec }: Compute, ours: SecretTools["ours"]): 
   return named.some((secret) => isOwnedBy(secret, metadata.uid));
 }
 
-/** Ours by label and by owner, both. */
-function isOwnedBy({ metadata, type }: Secret, uid: string): boolean {
-  const labelled = metadata.labels?.[labels.compute] === uid;
-  return (
-    labelled && type === CONNECTION_SECRET_TYPE && metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
-  );
-}
-
-function isIntact(secret: Secret, source: string, template: Template): boolean {
+function isIntact(secret: KeptSecret, source: string, template: Template): boolean {
   const { labels: carried, annotations } = secret.metadata;
   const isMarked = contains(carried, template.labels) && contains(annotations, template.annotations);
-  return isMarked && annotations?.[builtFrom] === source && isDigestOf(secret, secret.data ?? {});
+  return isMarked && annotations?.[builtFrom] === source && annotations[digestOfData] === secret.dataDigest;
 }
 
 function contains(map: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>> = {}): boolean {
   return Object.entries(wanted).every(([name, value]) => map[name] === value);
 }
 
-function isDigestOf({ metadata }: Secret, data: Record<string, string>): boolean {
+function isDigestOf({ metadata }: KeptSecret, data: Record<string, string>): boolean {
   return metadata.annotations?.[digestOfData] === digest(data);
-}
-
-function digest(data: Record<string, string>): string {
-  const members = Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return createHash("sha256").update(JSON.stringify(members)).digest("hex");
 }
 
 function encoded(data: Record<string, string>): Record<string, string> {

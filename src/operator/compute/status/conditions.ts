@@ -4,17 +4,17 @@ import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } 
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
 import { serviceUnavailable } from "./messages/failures.ts";
-import { type Reason, reasons } from "./reasons.ts";
+import { type Reason, reasons, stallsAfterMs } from "./reasons.ts";
 
 /**
  * Ready and Synced share the whole message, Reconciling and Stalled have a short one. `compared`: whether the endpoint
- * is as the spec says, where that was seen.
+ * is as the spec says, where that was seen. `stalls`: the reason has held for long.
  */
 export function conditionsOf(
   { metadata, status }: Compute,
   reason: Reason,
   message: string,
-  { now, compared }: { now: number; compared: boolean | undefined },
+  { now, compared, stalls = false }: { now: number; compared: boolean | undefined; stalls?: boolean },
 ): Condition[] {
   const row = reasons[reason];
   // A paused Compute was not compared with its present spec: a wait for Ready must not end with it.
@@ -22,13 +22,23 @@ export function conditionsOf(
   const shared = { reason, message: clippedMessage(message), observedGeneration };
   const ready = row.ready === "kept" ? (conditionOf(status, "Ready")?.status ?? "Unknown") : row.ready;
   const synced = row.synced === "compared" ? inCondition(compared) : row.synced;
+  const isStalled = row.stalled === "later" ? stalls : row.stalled;
   const drafts = [
     { type: "Ready", status: ready, ...shared },
     { type: "Synced", status: synced, ...shared },
-    ...(row.reconciling ? [besideReady("Reconciling", shared)] : []),
-    ...(row.stalled ? [besideReady("Stalled", shared)] : []),
+    ...(row.reconciling && !isStalled ? [besideReady("Reconciling", shared)] : []),
+    ...(isStalled ? [besideReady("Stalled", shared)] : []),
   ];
   return datedConditions(drafts, status.conditions, timestamp(now));
+}
+
+/**
+ * Whether a reason has held for so long that it stalls. What the status says outlives this process, which otherwise
+ * knows `since` when; `undefined`: it has not held before.
+ */
+export function holdsForLong(reason: Reason, { status }: Compute, since: number | undefined, now: number): boolean {
+  if (conditionOf(status, "Stalled")?.reason === reason) return true;
+  return since !== undefined && now - since >= stallsAfterMs;
 }
 
 function inCondition(value: boolean | undefined): "True" | "False" | "Unknown" {

@@ -11,7 +11,8 @@ export interface Row {
   /** `compared`: as this reconcile saw it, and `Unknown` where it compared nothing. */
   synced: "True" | "False" | "compared";
   reconciling: boolean;
-  stalled: boolean;
+  /** `later`: once it has held for `stallsAfterMs`, and instead of `reconciling`. It is retried all the same. */
+  stalled: boolean | "later";
   look: Requeue;
   /**
    * Whether the Compute's connection reaches its project, as far as the reason says. `first`: not until its first list
@@ -38,6 +39,9 @@ const inProgress: Row = {
 };
 const sameSpec: Row = { ...inProgress, synced: "True" };
 const retried: Row = { ...inProgress, look: "backoff" };
+/** For so long, in milliseconds, a reason that stalls later counts as in progress. */
+export const stallsAfterMs = 300_000;
+
 /** Something is in the way of seeing the endpoint or of writing to it. */
 const hindered: Row = { ...retried, synced: "compared", planError: true };
 const stalled: Row = { ...inProgress, reconciling: false, stalled: true, look: "slow" };
@@ -61,12 +65,12 @@ export const reasons = {
   RateLimited: { ...hindered, reaches: "first", retryWrite: true },
   ServiceUnavailable: { ...hindered, reaches: "first", retryWrite: true },
   CreateUnknown: { ...retried, retryWrite: true },
-  Unauthorized: { ...hindered, look: "slow", reaches: "no", apply: "fail" },
-  Forbidden: { ...hindered, look: "patient", reaches: "no", apply: "fail" },
-  ConnectionNotFound: { ...hindered, look: "slow" },
+  Unauthorized: { ...hindered, stalled: "later", look: "slow", reaches: "no", apply: "fail" },
+  Forbidden: { ...hindered, stalled: "later", look: "patient", reaches: "no", apply: "fail" },
+  ConnectionNotFound: { ...hindered, stalled: "later", look: "slow" },
   ConnectionNotReady: { ...hindered, look: "slow", reaches: "no", apply: "fail" },
-  ProjectNotFound: { ...hindered, look: "patient", reaches: "no", apply: "fail" },
-  BranchNotFound: { ...retried, look: "patient", apply: "fail" },
+  ProjectNotFound: { ...hindered, stalled: "later", look: "patient", reaches: "no", apply: "fail" },
+  BranchNotFound: { ...retried, stalled: "later", look: "patient", apply: "fail" },
   PrimaryExists: { ...stalled, retryWrite: true },
   AdoptionRefused: stalled,
   Conflict: stalled,

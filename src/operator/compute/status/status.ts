@@ -41,6 +41,8 @@ export interface Seen {
   endpoint: Endpoint | undefined;
   /** Whether a list says that there is no such endpoint. */
   absent: boolean;
+  /** Whether the branch of an endpoint that is missing has gone too. */
+  branchGone?: boolean;
   /** Whether there is no loss that a person could confirm. */
   lossOver: boolean;
   /** Whether a fresh look that a person asked for is answered by this reconcile. */
@@ -62,6 +64,8 @@ export interface Seen {
   fingerprint: string | undefined;
   /** Name of the connection Secret, where it stands. */
   binding: string | undefined;
+  /** Whether the reason has held for so long that it stalls, if it does so later. */
+  stalls?: boolean;
   /** Wall time, milliseconds since the epoch. */
   now: number;
 }

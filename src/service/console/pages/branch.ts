@@ -40,7 +40,7 @@ export function branchPage(visit: Visit): Page {
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
 <p class="about" id="about" data-live><code>${branch.id}</code>${branch.isProtected && html` <span class="badge">protected</span>`}
-· used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
+· used ${usageInWords(usageOfBranch(context, branch, visit.at))}${historyInWords(visit, branch)}</p>
 <div id="computes" data-live>${computes.length === 0 ? none : table(visit, shown, free)}</div>
 ${pages(page, Math.ceil(computes.length / perPage))}
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
@@ -48,6 +48,13 @@ Changes take effect at once. A new size restarts a running compute: its connecti
 <section id="new" data-live><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
 ${!branch.isDefault && !branch.isProtected && deletion(visit, branch)}`,
   };
+}
+
+/** What is kept of the branch's past, and what that takes on the disk. */
+function historyInWords({ context, at }: Visit, branch: Branch): Html | undefined {
+  const history = context.backend.history(branch.id);
+  if (!history) return undefined;
+  return html` · history since ${moment(history.since, at)}, ${Math.ceil(history.bytes / 1024 ** 2)} MiB`;
 }
 
 function rank({ type }: StoredEndpoint): number {

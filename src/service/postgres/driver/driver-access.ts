@@ -12,10 +12,12 @@ export class DriverAccess implements SqlAccess {
   readonly longestBody = longestBody;
   readonly #proxy: Proxy;
   readonly #admit: (target: Target) => Promise<Admission>;
+  readonly refresh: (path: string) => Promise<void>;
   readonly #webSockets = new WebSocketServer({ noServer: true, maxPayload: longestBody });
 
-  constructor(proxy: Proxy, admit: (target: Target) => Promise<Admission>) {
+  constructor(proxy: Proxy, admit: (target: Target) => Promise<Admission>, refresh: (path: string) => Promise<void>) {
     this.#proxy = proxy;
+    this.refresh = refresh;
     this.#admit = admit;
   }
 

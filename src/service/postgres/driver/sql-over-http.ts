@@ -27,7 +27,7 @@ export async function sqlOverHttp(
   }
 }
 
-async function answerTo(request: SqlRequest, { socket, leave }: Admission, gone: AbortSignal): Promise<unknown> {
+async function answerTo(request: SqlRequest, { socket, enter, leave }: Admission, gone: AbortSignal): Promise<unknown> {
   const { user, password, database, routed } = request;
   const parameters = Object.fromEntries(routed.parameters);
   const connecting = SqlClient.connect({ socket, user, password, database, parameters }, longestBody);
@@ -40,6 +40,7 @@ async function answerTo(request: SqlRequest, { socket, leave }: Admission, gone:
   gone.addEventListener("abort", cancel);
   if (gone.aborted) cancel();
   try {
+    enter();
     return await results(request, client);
   } finally {
     gone.removeEventListener("abort", cancel);

@@ -20,6 +20,8 @@ export interface Admission {
   socket: string;
   /** What the server knows of a role's password. Rejects with `Rejection`. */
   verifierOf(role: string): Promise<ScramVerifier>;
+  /** To be called when it has logged in. Throws `Rejection` where the compute has no connection left. */
+  enter: () => void;
   /** To be called once, when its server process has ended. */
   leave: () => void;
 }
@@ -145,6 +147,7 @@ export class Proxy {
     try {
       loggedIn = await this.#patiently(client, logIn(admission));
       if (client.destroyed) throw new Rejection("08006", "the connection was closed");
+      admission.enter();
     } catch (error) {
       admission.leave();
       throw error;

@@ -39,8 +39,11 @@ describe("the own GET of an endpoint that lists lack", () => {
     await acting.cluster.clock.advance(500);
     acting.answer = () => json(200, { endpoint: endpoint() });
     const outcome = await acting.execute({ ...action, after: "lost" }, self);
-    expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 1000 } });
-    expect([known.missing, known.lists.countAfter, known.deletes.size]).toEqual([undefined, 500, 0]);
+    expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 5000 } });
+    expect([known.lists.countAfter, known.deletes.size]).toEqual([500, 0]);
+    // It is asked for again ten seconds after that, and ever later.
+    expect(known.missing).toMatchObject({ firstListWithout: 5500, proved: false });
+    expect(msOf(await acting.execute({ ...action, after: "lost" }, self))).toBe(10_000);
   });
 
   test("that shows it while a deletion waits is reported", async () => {

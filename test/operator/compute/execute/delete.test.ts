@@ -62,6 +62,7 @@ describe("a deletion", () => {
 
   test("beyond what the brake lets out waits, and tells it once", async () => {
     const { acting, self, seen } = leaving({}, holding);
+    await acting.cluster.clock.advance(3000);
     const first = await acting.reconcile(self, seen);
     expect(first).toMatchObject({
       condition: { reason: "Deleting" },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
 import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
-import { after, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
-import type { Action, WriteAction } from "../../../../src/operator/compute/plan/action.ts";
+import { after, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
+import { type Action, identityOf, type WriteAction } from "../../../../src/operator/compute/plan/action.ts";
 import { compute, endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
@@ -10,7 +10,7 @@ import { Acting, linked, settled } from "./executing.ts";
 
 const attributes = { branch_id: "br-main", type: "read_write" };
 const create: Action = { kind: "create", attributes, newest: undefined, lost: false };
-const patch: Action = {
+const patch: WriteAction = {
   kind: "patch",
   endpointID: "ep-one",
   attributes: { pooler_enabled: true },
@@ -18,8 +18,8 @@ const patch: Action = {
   progress: "Updating",
   corrects: [],
 };
-const restart: Action = { kind: "restart", endpointID: "ep-one", value: "now", startedAt: undefined };
-const remove: Action = { kind: "delete", endpointID: "ep-one", why: "duplicate" };
+const restart: WriteAction = { kind: "restart", endpointID: "ep-one", value: "now", startedAt: undefined };
+const remove: WriteAction = { kind: "delete", endpointID: "ep-one", why: "duplicate" };
 const confirm: Action = { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" };
 
 /** One whose writes wait for the brake, their project, or the budget, of which so much is left. */
@@ -59,9 +59,31 @@ describe("a write that waits", () => {
     expect(await waiting("project").send(patch)).toMatchObject({ condition: ofProject });
   });
 
+  test.each(["project", "budget", "brake"] as const)(
+    "for its %s keeps the reason that it failed for, until another is shown or another write waits",
+    async (wait) => {
+      const { acting, send } = waiting(wait);
+      const [action, other] = wait === "brake" ? [remove, { ...remove, endpointID: "ep-two" }] : [patch, restart];
+      const failed = compute({ linked: "ep-one", shows: "ServiceUnavailable" });
+      const { through } = acting.access.client;
+      const write = identityOf(action, failed.metadata.generation ?? 0);
+      const failure = { write, through, reason: "ServiceUnavailable", message: "HTTP 500", failures: 1 } as const;
+      acting.tools.state.failed(failure, 1000, 0);
+      const kept = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" }, events: [] };
+      expect(await send(action, failed)).toMatchObject(kept);
+      expect((await send(other, failed)).condition.kind).toBe("shown");
+      expect((await send(action, compute({ linked: "ep-one", shows: "Idle" }))).condition.kind).toBe("shown");
+    },
+  );
+
   test.each<[string, Action, string]>([
     ["patch", patch, "Waiting: another operation runs in project shiny-wind-028834. The change follows."],
     ["restart", restart, "Waiting: another operation runs in project shiny-wind-028834. The restart follows."],
+    [
+      "deletion",
+      remove,
+      "Waiting: another operation or deletion runs in project shiny-wind-028834. The deletion follows: ep-one.",
+    ],
   ])("says for its project what follows: a %s", async (_, action, message) => {
     expect((await waiting("project").send(action)).condition).toMatchObject({ message });
   });
@@ -77,9 +99,39 @@ describe("a write that waits", () => {
   test("for the brake is an event too", async () => {
     const { send } = waiting("brake");
     expect(await send(remove)).toMatchObject({
-      condition: { reason: "Deleting" },
+      condition: { reason: "Deleting", message: expect.stringMatching(/^Waiting: --max-deletes-per-minute/) },
       requeue: { kind: "enqueued" },
       events: [{ type: "Warning", reason: "Deleting" }],
+    });
+  });
+
+  test("for the brake says so after it waited for its project, once, and for its project nothing after the brake", async () => {
+    const reported = ({ condition }: Outcome) => {
+      if (condition.kind !== "shown") throw new Error("nothing is reported");
+      const { reason, message } = condition;
+      const ready = { type: "Ready", status: "False", reason, message, lastTransitionTime: "2026-01-01T00:00:00Z" };
+      return compute({ linked: "ep-one", status: { conditions: [ready] } });
+    };
+    const behindProject = reported(await waiting("project").send(remove));
+    const behindBrake = reported(await waiting("brake").send(remove, behindProject));
+    expect((await waiting("brake").send(remove, behindBrake)).condition).toEqual({ kind: "unchanged" });
+    expect((await waiting("project").send(remove, behindBrake)).condition).toEqual({ kind: "unchanged" });
+  });
+
+  test.each(["brake", "project"] as const)("for its %s says nothing in the first two seconds", async (wait) => {
+    const { acting, send } = waiting(wait);
+    const deletionTimestamp = new Date(acting.cluster.clock.now()).toISOString();
+    const self = compute({ linked: "ep-one" });
+    const going = { ...self, metadata: { ...self.metadata, deletionTimestamp } };
+    expect(await send(remove, going)).toMatchObject({
+      condition: { kind: "unchanged" },
+      requeue: { ms: 2000 },
+      events: [],
+    });
+    await acting.cluster.clock.advance(3000);
+    expect(await send(remove, going)).toMatchObject({
+      condition: { reason: "Deleting" },
+      requeue: { kind: "enqueued" },
     });
   });
 

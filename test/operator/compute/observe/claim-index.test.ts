@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import { ClaimIndex } from "../../../../src/operator/compute/observe/claim-index.ts";
-import { type ComputeFields, compute, uidOf } from "../../../support/builders.ts";
+import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
+import { type ComputeFields, compute, endpoint, uidOf } from "../../../support/builders.ts";
 import { reported } from "./observing.ts";
 
 const self = compute();
@@ -87,4 +89,85 @@ test("an endpoint is claimed by the Compute that is linked to it, at its own ser
   expect(claims.claimantOn("https://elsewhere", onEndpoint.spec.projectID, "ep-one")).toBeUndefined();
   expect(claims.claimantOn("https://service", "another", "ep-one")).toBeUndefined();
   expect(claims.claimantOn("https://service", onEndpoint.spec.projectID, "ep-two")).toBeUndefined();
+});
+
+describe("of many Computes that are to adopt one endpoint", () => {
+  const many = 400;
+  const adopter = (n: number, fields: ComputeFields = {}) =>
+    compute({
+      uid: uidOf(0x1000 + n),
+      name: `adopter-${n}`,
+      created: `2026-01-01T00:${String(n % 60).padStart(2, "0")}:00Z`,
+      ...fields,
+      spec: { adopt: { endpointID: "ep-one" }, ...fields.spec },
+    });
+  const adopters = Array.from({ length: many }, (_, n) => adopter(n));
+  const first = adopters[0]?.metadata.uid;
+
+  /** Counts how often it is asked for what a Compute has signed, as it is for each rank. */
+  class CountingIndex extends EndpointIndex {
+    asked = 0;
+    override signedBy(by: string) {
+      this.asked += 1;
+      return super.signedBy(by);
+    }
+  }
+
+  function contending() {
+    const services = new Map<string, string>();
+    const claims = new ClaimIndex(
+      ({ metadata }) => services.get(metadata.uid) ?? "https://service",
+      () => false,
+      () => "here",
+    );
+    for (const one of adopters) claims.set(one);
+    return { claims, services };
+  }
+  const listed = (fields: Partial<Endpoint> = {}) => new EndpointIndex([endpoint(fields)]);
+  const outsider = adopter(many, { namespace: "others" });
+  const firstIn = ({ claims }: ReturnType<typeof contending>, endpoints: EndpointIndex) =>
+    claims.claimantsOf(outsider).firstOn(endpoints.all[0] ?? endpoint(), endpoints)?.metadata.uid;
+
+  test("the first is found for each of them in a time that does not grow with their number", () => {
+    const { claims } = contending();
+    const endpoints = new CountingIndex([endpoint()]);
+    for (const one of adopters)
+      expect(claims.claimantsOf(one).firstOn(endpoint(), endpoints)?.metadata.uid).toBe(first);
+    expect(endpoints.asked).toBeLessThan(3 * many);
+  });
+
+  test.each<[string, (world: ReturnType<typeof contending>) => void]>([
+    ["has gone", ({ claims }) => claims.delete(first ?? "")],
+    ["names another endpoint", ({ claims }) => claims.set(adopter(0, { spec: { adopt: { endpointID: "ep-two" } } }))],
+    ["is linked to another endpoint", ({ claims }) => claims.set(adopter(0, { linked: "ep-two" }))],
+    [
+      "has a connection that leads to another service now",
+      ({ claims, services }) => {
+        services.set(first ?? "", "https://elsewhere");
+        claims.movedWith(adopters[0] ?? outsider);
+      },
+    ],
+  ])("it is another once the first %s", (_, change) => {
+    const world = contending();
+    const endpoints = listed();
+    expect(firstIn(world, endpoints)).toBe(first);
+    change(world);
+    expect(firstIn(world, endpoints)).toBe(uidOf(0x1000 + 60));
+  });
+
+  test("it is another where one that is linked to the endpoint comes, and no other where a status says something new", () => {
+    const world = contending();
+    const endpoints = listed();
+    expect(firstIn(world, endpoints)).toBe(first);
+    world.claims.set(adopter(7, { shows: "Conflict" }));
+    expect(firstIn(world, endpoints)).toBe(first);
+    world.claims.set(adopter(7, { linked: "ep-one" }));
+    expect(firstIn(world, endpoints)).toBe(uidOf(0x1007));
+  });
+
+  test("nobody may adopt it once a list shows it on another branch", () => {
+    const world = contending();
+    expect(firstIn(world, listed())).toBe(first);
+    expect(firstIn(world, listed({ branch_id: "br-next" }))).toBeUndefined();
+  });
 });

@@ -32,6 +32,7 @@ describe("adoption", () => {
 
   test.each([
     ["is missing", [], {}, "does not have"],
+    ["is missing, beside a primary that anybody may take", [endpoint({ id: "ep-free" })], {}, "does not have"],
     ["is of another type", [endpoint()], { type: "read_only" }, "of type read_write"],
     [
       "is on another branch",

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { type ComputeFields, compute, endpoint, input, madeBy, now, openSince } from "../../../support/builders.ts";
+import {
+  type ComputeFields,
+  compute,
+  endpoint,
+  type InputFields,
+  input,
+  madeBy,
+  now,
+  openSince,
+} from "../../../support/builders.ts";
 
 const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
 const startedAt = now - 100;
@@ -12,6 +21,45 @@ function missing(agoMs: number, proved = false) {
 const proved = missing(10_000, true);
 /** As the status is once that was concluded: the annotation that still names the endpoint counts as none. */
 const recordedGone = { shows: "EndpointLost", status: { endpointID: "ep-one", gone: "ep-one", state: "Lost" } };
+
+describe("an endpoint that ended with its branch", () => {
+  const from = (branch: "shown" | "gone" | "awaited" | "unknown") => ({ branchID: "br-main", branch });
+  const planned = (branch: Parameters<typeof from>[0], fields: ComputeFields = {}, rest: InputFields = {}) => {
+    const [o, s] = input({ compute: linked(fields), state: proved, ...rest });
+    return plan(o.kind === "observed" ? { ...o, missingFrom: from(branch) } : o, s);
+  };
+
+  test("is no loss: nothing is made, whatever else is missing and whatever was reported before", () => {
+    const gone = {
+      kind: "blocked",
+      reason: "BranchNotFound",
+      message: expect.stringContaining("br-main no longer exists"),
+    };
+    expect(planned("gone")).toMatchObject(gone);
+    expect(planned("gone", {}, { list: { notListed: { missing: 50, known: 51 } } })).toMatchObject(gone);
+    expect(planned("gone", { shows: "MassLoss", status: { lossDoubted: true } })).toMatchObject(gone);
+    expect(planned("gone", { shows: "EndpointLost", status: { state: "Lost" } })).toMatchObject(gone);
+    expect(planned("gone", {}, { state: missing(0) })).toMatchObject(gone);
+  });
+
+  test.each(["shown", "unknown"] as const)("is lost where its branch is %s", (branch) => {
+    expect(planned(branch)).toMatchObject({ kind: "wait", reason: "EndpointLost" });
+    expect(planned(branch, {}, { list: { notListed: { missing: 4, known: 7 } } })).toMatchObject({
+      reason: "MassLoss",
+    });
+  });
+
+  test("is lost where the spec names another branch by now: there another is made", () => {
+    expect(planned("gone", { spec: { branchID: "br-next" } })).toMatchObject({ reason: "EndpointLost" });
+  });
+
+  test("is waited for until branches are listed, unless a person has confirmed the loss", () => {
+    expect(planned("awaited", {}, { state: missing(4000) })).toEqual({ kind: "noop", requeueAfterMs: 6000 - 100 });
+    expect(planned("awaited", {}, { list: { notListed: { missing: 4, known: 7 } } })).toEqual({ kind: "noop" });
+    const confirmed = { shows: "MassLoss", annotations: { confirmLoss: "now" }, status: { lossDoubted: true } };
+    expect(planned("awaited", confirmed)).toMatchObject({ reason: "EndpointLost" });
+  });
+});
 
 describe("an endpoint that a list lacks", () => {
   test.each([

@@ -37,6 +37,26 @@ describe("what an operation in progress does", () => {
   });
 });
 
+describe("an edit while a change of the endpoint is in progress", () => {
+  const edited = { spec: { disabled: true } };
+  const minutes = (count: number) => count * 60_000;
+
+  test.each<[string, Partial<Endpoint>, InputFields["list"]]>([
+    ["an operation", {}, { operations: [operation()] }],
+    ["a first start", { current_state: "init" }, {}],
+  ])("waits for %s, for ten minutes at the longest: then it is sent, and 423 decides", (_what, seen, list) => {
+    const since = (ms: number) =>
+      planned(edited, { disabled: false, ...seen }, { list: { ...list, busySince: now - ms } });
+    expect(since(minutes(10) - 1)).toMatchObject({ kind: "wait" });
+    expect(since(minutes(10))).toMatchObject({ kind: "patch", fields: ["disabled"] });
+  });
+
+  test("leaves a Compute without one in progress, however long that takes", () => {
+    const list = { operations: [operation()], busySince: now - minutes(600) };
+    expect(planned({}, {}, { list })).toMatchObject({ kind: "wait", reason: "Updating" });
+  });
+});
+
 describe("an operation that failed", () => {
   const failed = operation({ id: "op-1", status: "failed", created_at: at(10), updated_at: at(12) });
   const { updated_at: _, ...untimed } = failed;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { bind } from "../../../../src/operator/compute/secret/bind.ts";
+import { keptConnectionSecret } from "../../../../src/operator/compute/secret/kept-secret.ts";
 import type { Secret } from "../../../../src/operator/connection/resolve.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { type ComputeFields, compute, endpoint } from "../../../support/builders.ts";
@@ -30,7 +31,7 @@ async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { aw
     cluster: reach.cluster.client(),
     clock,
     signal: new AbortController().signal,
-    ours: () => stored(),
+    ours: () => stored().map(keptConnectionSecret),
     awaitsPool: () => awaitsPool,
   };
   const run = (outcome: Outcome, through: typeof access | undefined = access) =>

@@ -1,6 +1,7 @@
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { hourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
 import { keepConnectionSecret } from "../../../../src/operator/compute/secret/connection-secret.ts";
+import { type KeptSecret, keptConnectionSecret } from "../../../../src/operator/compute/secret/kept-secret.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import type { Secret } from "../../../../src/operator/connection/resolve.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
@@ -19,9 +20,12 @@ export function setUp() {
     const at = query?.pooled === "true" ? "ep-one-pooler" : "ep-one";
     return json(200, { uri: `postgresql://app:p%40ss@${at}.aws.example.com/shop?sslmode=require` });
   });
-  const delivered = () => stored().filter(({ metadata }) => metadata.labels !== undefined);
+  const delivered = () =>
+    stored()
+      .filter(({ metadata }) => metadata.labels !== undefined)
+      .map(keptConnectionSecret);
   /** `lagging`: the watch has not delivered anything yet; `ours`: what it has delivered. */
-  const state: { lagging: boolean; affordable: boolean; refused: boolean; ours: () => Secret[] | undefined } = {
+  const state: { lagging: boolean; affordable: boolean; refused: boolean; ours: () => KeptSecret[] | undefined } = {
     lagging: false,
     affordable: true,
     refused: false,

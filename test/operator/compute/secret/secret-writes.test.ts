@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { stands } from "../../../../src/operator/compute/secret/connection-secret.ts";
+import { keptConnectionSecret } from "../../../../src/operator/compute/secret/kept-secret.ts";
 import type { Secret } from "../../../../src/operator/connection/resolve.ts";
 import { ClusterError } from "../../../../src/operator/kube/errors.ts";
 import { compute, uidOf } from "../../../support/builders.ts";
@@ -186,7 +187,7 @@ describe("the content of a Secret", () => {
       state.ours = () =>
         stored().map((one) => {
           const data = Object.entries(one.data ?? {}).toSorted(([a], [b]) => order * a.localeCompare(b));
-          return { ...one, data: Object.fromEntries(data) };
+          return keptConnectionSecret({ ...one, data: Object.fromEntries(data) });
         });
       expect(await keep(self)).toEqual(bound);
     }

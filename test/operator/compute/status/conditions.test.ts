@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { shown } from "../../../../src/operator/compute/outcome.ts";
+import { ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { holdsForLong } from "../../../../src/operator/compute/status/conditions.ts";
 import { type Reason, reasons } from "../../../../src/operator/compute/status/reasons.ts";
 import { conditionOf } from "../../../../src/operator/resources/conditions-of.ts";
 import { compute } from "../../../support/builders.ts";
@@ -19,7 +21,7 @@ describe("conditions", () => {
         "Ready",
         "Synced",
         ...(row.reconciling ? ["Reconciling"] : []),
-        ...(row.stalled ? ["Stalled"] : []),
+        ...(row.stalled === true ? ["Stalled"] : []),
       ];
       expect(conditions.map(({ type }) => type)).toEqual(types);
       expect(new Set(conditions.map((condition) => condition.reason))).toEqual(new Set([reason]));
@@ -64,6 +66,21 @@ describe("conditions", () => {
       lastTransitionTime: "2026-01-01T12:02:00Z",
     });
   });
+
+  test.each(["Unauthorized", "Forbidden", "ConnectionNotFound", "ProjectNotFound", "BranchNotFound"] as const)(
+    "of %s have Stalled in place of Reconciling once it has held for five minutes, and keep it in another process",
+    (reason) => {
+      const state = new ReconcileState(0, "this-term");
+      const outcome = shown(self, reason, "why");
+      state.requeueAfter(outcome, 0);
+      const { since } = state.known.requeue;
+      expect([5 * minute - 1, 5 * minute].map((now) => holdsForLong(reason, self, since, now))).toEqual([false, true]);
+      const stalled = after(outcome, { stalls: true });
+      expect(stalled.status.conditions?.map(({ type }) => type)).toEqual(["Ready", "Synced", "Stalled"]);
+      expect(holdsForLong(reason, stalled, undefined, 0)).toBe(true);
+      expect(holdsForLong("Forbidden", after(shown(self, "Rejected", "no")), undefined, 0)).toBe(false);
+    },
+  );
 
   test("have Ready as it was while paused, and observedGeneration stands still", () => {
     const settled = after(active());

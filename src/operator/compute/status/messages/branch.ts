@@ -11,6 +11,9 @@ export const branchName = {
     `The branch named ${quoted(name)} was ${before} and is ${id} now. The endpoint is moved there because driftPolicy is Correct.`,
 };
 
+export const branchGone = (branchID: string, endpointID: string): string =>
+  `Branch ${branchID} no longer exists, and its endpoint ended with it: nothing is created. Delete this Compute, or name another branch in its spec: ${endpointID}.`;
+
 function consequence(kept: string | undefined): string {
   return kept === undefined ? "no endpoint is created" : `the endpoint stays on branch ${kept}`;
 }

@@ -35,9 +35,12 @@ export const waiting = {
     "Waiting for the request budget: other requests with the same API key come first. If this lasts, raise spec.requestBudget of the ServiceConnection.",
   forProject: (projectID: string, write: "create" | "patch" | "restart") =>
     `Waiting: another operation runs in project ${projectID}. The ${write === "patch" ? "change" : write} follows.`,
-  /** The same for brake and project: a deletion may wait for one after the other. */
-  toDelete: (endpointID: string) =>
-    `Waiting: --max-deletes-per-minute limits deletions, and each project has one at a time. The deletion follows: ${endpointID}.`,
+  toDelete: {
+    project: (projectID: string, endpointID: string) =>
+      `Waiting: another operation or deletion runs in project ${projectID}. The deletion follows: ${endpointID}.`,
+    brake: (endpointID: string) =>
+      `Waiting: --max-deletes-per-minute allows no further deletion for the moment. The deletion follows: ${endpointID}.`,
+  },
 };
 
 export const creating = {

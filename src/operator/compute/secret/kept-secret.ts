@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import type { Secret } from "../../connection/resolve.ts";
+import { CONNECTION_SECRET_TYPE, GROUP, labels } from "../../resources/names.ts";
+import { asRecord } from "../../resources/record.ts";
+
+/** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
+export const builtFrom = `${GROUP}/built-from`;
+export const digestOfData = `${GROUP}/data-sha256`;
+
+/** The longest URI and the longest `built-from` that are kept, in characters: the operator writes no longer ones. */
+const longestURI = 16_384;
+const longestSource = 131_072;
+
+/** A connection Secret as the cache keeps it: `dataDigest` is of its whole data, of which only the URI stays. */
+export interface KeptSecret extends Secret {
+  dataDigest?: string;
+}
+
+/**
+ * The part of a labelled Secret that the cache keeps. Anybody may give Secrets our label, of a megabyte each. Of one
+ * that is not ours only its name and label stay; of ours the digest of its data, its URI, and the labels and
+ * annotations that the operator wrote.
+ */
+export function keptConnectionSecret({ apiVersion, kind, type, metadata, data }: Secret): KeptSecret {
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, finalizers = [] } = metadata;
+  const owner = metadata.labels?.[labels.compute];
+  const place = {
+    name,
+    uid,
+    resourceVersion,
+    labels: owner === undefined ? {} : { [labels.compute]: owner },
+    ...(namespace !== undefined && { namespace }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp, finalizers: finalizers.slice(0, 1) }),
+  };
+  const isOurs = owner !== undefined && isOwnedBy({ metadata, ...(type !== undefined && { type }) }, owner);
+  if (!isOurs) return { apiVersion, kind, metadata: place };
+  const source = metadata.annotations?.[builtFrom] ?? "";
+  const template = templateOf(source.length > longestSource ? undefined : source);
+  const uri = data?.["uri"] ?? "";
+  return {
+    apiVersion,
+    kind,
+    type: CONNECTION_SECRET_TYPE,
+    metadata: {
+      ...place,
+      labels: { ...picked(metadata.labels, Object.keys(template.labels)), ...place.labels },
+      ...(metadata.annotations !== undefined && {
+        annotations: picked(metadata.annotations, [...Object.keys(template.annotations), builtFrom, digestOfData]),
+      }),
+      ownerReferences: metadata.ownerReferences?.filter((reference) => reference.uid === owner).slice(0, 1) ?? [],
+    },
+    data: uri === "" || uri.length > longestURI ? {} : { uri },
+    dataDigest: digest(data ?? {}),
+  };
+}
+
+function picked(map: Readonly<Record<string, string>> = {}, names: readonly string[]): Record<string, string> {
+  const found = names.filter((name) => Object.hasOwn(map, name) && (map[name]?.length ?? 0) <= longestSource);
+  return Object.fromEntries(found.map((name) => [name, map[name] ?? ""]));
+}
+
+/** Ours by label and by owner, both. */
+export function isOwnedBy({ metadata, type }: Pick<Secret, "metadata" | "type">, uid: string): boolean {
+  const labelled = metadata.labels?.[labels.compute] === uid;
+  return (
+    labelled && type === CONNECTION_SECRET_TYPE && metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
+  );
+}
+
+/** The template that a Secret was made from; empty where its annotation does not say. */
+export function templateOf(source: string | undefined): { labels: object; annotations: object } {
+  const made: unknown = source === undefined ? undefined : parsedJSON(source);
+  const template = asRecord(Array.isArray(made) ? made.at(5) : undefined);
+  return { labels: asRecord(template.labels), annotations: asRecord(template.annotations) };
+}
+
+function parsedJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function digest(data: Record<string, string>): string {
+  const members = Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256").update(JSON.stringify(members)).digest("hex");
+}

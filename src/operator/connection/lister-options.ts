@@ -1,0 +1,35 @@
+import type { Operation } from "../../api/operation.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { ServiceClient } from "../service-client/client.ts";
+import type { Listing } from "./list-changes.ts";
+import type { OperationTimes } from "./operation-times.ts";
+import type { RefreshInterval } from "./refresh-interval.ts";
+import type { WriteWindow } from "./write-window.ts";
+
+/** The parts and settings that an endpoint lister is made with. */
+export interface EndpointListerOptions {
+  /** For lists and polls, which no reconcile waits for. */
+  client: ServiceClient;
+  /** For the requests of a reconcile; defaults to `client`. */
+  reconcileClient?: ServiceClient;
+  projectID: string;
+  clock: Clock;
+  refreshIntervalMs: () => number;
+  /** Learns how late lists are, and knows the interval in force. */
+  refreshes?: Pick<RefreshInterval, "due" | "begun" | "leave" | "inForceMs">;
+  /** Enqueues these Computes. */
+  enqueue: (uids: Iterable<string>) => void;
+  /** Whether a Compute that is enqueued now gets a worker soon; others are not called. */
+  mayStart?: ((uid: string) => boolean) | undefined;
+  signal: AbortSignal;
+  /** How long operations take; shared by the projects of a service. */
+  times?: OperationTimes;
+  /** How many writes may be under way. */
+  window?: WriteWindow;
+  /** Whether the service is known to show the names of endpoints. */
+  showsNames?: () => boolean;
+  onListed?: ((projectID: string, listing: Listing) => void) | undefined;
+  onOperationEnded?: ((operation: Operation) => void) | undefined;
+  /** The last Compute has left. */
+  onUnused?: () => void;
+}

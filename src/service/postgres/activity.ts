@@ -1,0 +1,129 @@
+import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { schedule } from "../computes/chain.ts";
+import { scaled } from "../computes/durations.ts";
+import type { ServiceContext } from "../context.ts";
+import { StoreFull } from "../refusal.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import { superuser } from "./config.ts";
+import type { DrivenService } from "./runner.ts";
+import type { Sessions } from "./sessions.ts";
+import type { TextRow } from "./sql-client.ts";
+
+/** How old `last_active` may be while clients use a compute, in milliseconds. */
+const noteMs = 10_000;
+
+/** The shortest time between two checks, in milliseconds. */
+const restMs = 1000;
+
+export interface ActivityPorts {
+  sessions: Sessions;
+  /** Asks the server of a compute as superuser; `undefined` where none runs. */
+  ask: (endpointId: string, sql: string) => Promise<readonly TextRow[] | undefined>;
+}
+
+/**
+ * When a client last did something, in milliseconds since the epoch: now while a session is active or in a transaction.
+ * Sessions of the service and of replicas are those of its own role; what subscribes to a database counts.
+ */
+const lastActivity = `SELECT floor(extract(epoch FROM max(CASE
+    WHEN state = 'idle' THEN state_change WHEN state IS NULL THEN backend_start ELSE clock_timestamp() END)) * 1000)
+  FROM pg_stat_activity WHERE usename IS DISTINCT FROM '${superuser}'
+  AND (backend_type = 'client backend' OR backend_type = 'walsender' AND datid IS NOT NULL)`;
+
+/**
+ * Asks the servers that have clients when these were last active, and suspends computes whose clients are all silent.
+ * Computes without clients have a timer in the store.
+ */
+export class ActivityWatch {
+  readonly #service: DrivenService;
+  readonly #ports: ActivityPorts;
+  #checking = false;
+  #noteAt = 0;
+  #notBefore = 0;
+  #cancel = () => {};
+  #stopFollowing = () => {};
+  #closed = false;
+
+  constructor(service: DrivenService, ports: ActivityPorts) {
+    this.#service = service;
+    this.#ports = ports;
+  }
+
+  begin(): void {
+    this.#stopFollowing = this.#service.onChange(() => this.#wait());
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stopFollowing();
+    this.#cancel();
+  }
+
+  /** Waits for the next check: when the first compute has been inactive for its time, or `last_active` is old. */
+  #wait(): void {
+    this.#cancel();
+    const watched = this.#watched();
+    if (this.#checking || watched.length === 0) return;
+    const { clock } = this.#service.context;
+    const now = clock.now();
+    const due = Math.min(this.#noteAt, ...watched.map((endpoint) => this.#due(endpoint)));
+    this.#cancel = clock.after(Math.max(0, due - now, this.#notBefore - now), () => void this.#check());
+  }
+
+  #watched(): StoredEndpoint[] {
+    const { endpoints } = this.#service.context.store;
+    return this.#ports.sessions
+      .endpoints()
+      .map((id) => endpoints.byId(id))
+      .filter((endpoint) => endpoint?.currentState === "active" && endpoint.pendingState === undefined)
+      .filter((endpoint) => endpoint !== undefined);
+  }
+
+  /** When a compute is to be suspended if nothing happens; `Infinity` for never. */
+  #due({ suspendTimeoutSeconds, lastActive, createdAt }: StoredEndpoint): number {
+    const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
+    if (seconds === undefined) return Number.POSITIVE_INFINITY;
+    return (lastActive ?? createdAt) + scaled(this.#service.context, seconds * 1000);
+  }
+
+  async #check(): Promise<void> {
+    this.#checking = true;
+    const asked = this.#watched().map(async ({ id }) => [id, await this.#activityOf(id)] as const);
+    const active = new Map(await Promise.all(asked));
+    this.#checking = false;
+    if (this.#closed) return;
+    const now = this.#service.context.clock.now();
+    this.#noteAt = now + noteMs;
+    this.#notBefore = now + restMs;
+    const changed = this.#watched().filter((endpoint) => {
+      const at = active.get(endpoint.id);
+      return at !== undefined && (at - (endpoint.lastActive ?? 0) >= restMs || this.#due(endpoint) <= now);
+    });
+    if (changed.length === 0) return this.#wait();
+    try {
+      this.#service.change((context, at) => {
+        for (const endpoint of changed) this.#note(context, endpoint, active.get(endpoint.id) ?? 0, at);
+      });
+    } catch (error) {
+      if (!(error instanceof StoreFull)) throw error;
+      this.#wait();
+    }
+  }
+
+  /** When a client of a compute was last active, by the service's clock; `undefined` where its server does not say. */
+  async #activityOf(endpointId: string): Promise<number | undefined> {
+    const { sessions, ask } = this.#ports;
+    const { clock } = this.#service.context;
+    const rows = await ask(endpointId, lastActivity).catch(() => undefined);
+    if (!rows) return undefined;
+    const said = Number(rows[0]?.[0] ?? 0);
+    return Math.max(clock.ofWall?.(said) ?? said, sessions.lastLeft(endpointId));
+  }
+
+  #note(context: ServiceContext, endpoint: StoredEndpoint, activeAt: number, at: number): void {
+    endpoint.lastActive = Math.max(activeAt, endpoint.lastActive ?? endpoint.createdAt);
+    context.store.endpoints.update(endpoint);
+    if (this.#due(endpoint) > at) return;
+    schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
+  }
+}

@@ -1,0 +1,62 @@
+import type { ChangedWithSql } from "../store/catalog.ts";
+import type { BranchCatalog } from "./catalog-sync.ts";
+import type { TextRow } from "./sql-client.ts";
+
+/** Asks a server for the databases of clients. What is left of a drop that was broken off is none. */
+export const presentQuery = `SELECT datname, rolname FROM pg_database JOIN pg_roles r ON r.oid = datdba
+  WHERE NOT rolsuper AND datconnlimit <> -2`;
+
+/** The databases that a server has, by name: their owners. */
+export type PresentDatabases = ReadonlyMap<string, string>;
+
+/** Reads the answer to `presentQuery`. */
+export function presentIn(rows: readonly TextRow[]): PresentDatabases {
+  return new Map(rows.map(([name, owner]) => [name ?? "", owner ?? ""]));
+}
+
+type CatalogDatabase = BranchCatalog["databases"][number];
+
+/**
+ * Compares the databases that a server has with those that were brought into it. Roles of the API cannot be dropped or
+ * altered by clients. Changes of the API that are still to be brought count more.
+ *
+ *   brought | in the server   | in the store       | so
+ *   --------|-----------------|--------------------|------------------------------
+ *   yes     | no              | yes                | clients have dropped it
+ *   no      | yes             | no                 | clients have created it
+ *   yes     | another owner   | the owner brought  | clients have given it away
+ */
+export function changesOfClients(
+  applied: BranchCatalog,
+  wanted: BranchCatalog,
+  present: PresentDatabases,
+): ChangedWithSql {
+  const brought = (one: CatalogDatabase) =>
+    applied.databases.find(({ id, name }) => id === one.id || name === one.name);
+  const known = new Set([...applied.databases, ...wanted.databases].map(({ name }) => name));
+  return {
+    dropped: wanted.databases.filter((one) => {
+      const before = brought(one);
+      return before && !present.has(before.name) && !present.has(one.name);
+    }),
+    given: wanted.databases.flatMap((one) => {
+      const owner = present.get(one.name);
+      const same = brought(one)?.ownerName === one.ownerName;
+      return owner !== undefined && owner !== one.ownerName && same ? [{ ...one, ownerName: owner }] : [];
+    }),
+    created: [...present].filter(([name]) => !known.has(name)).map(([name, ownerName]) => ({ name, ownerName })),
+  };
+}
+
+/** The catalog of a server that has been compared: what was brought and is still there, and what clients have made. */
+export function afterChanges(applied: BranchCatalog, wanted: BranchCatalog, present: PresentDatabases): BranchCatalog {
+  const isCreated = ({ name }: CatalogDatabase) =>
+    present.has(name) && !applied.databases.some((one) => one.name === name);
+  return {
+    ...applied,
+    databases: [
+      ...applied.databases.filter(({ name }) => present.has(name)),
+      ...wanted.databases.filter(isCreated),
+    ].map((one) => ({ ...one, ownerName: present.get(one.name) ?? one.ownerName })),
+  };
+}

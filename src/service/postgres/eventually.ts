@@ -1,0 +1,22 @@
+import { StoreFull } from "../refusal.ts";
+import type { DrivenService } from "./runner.ts";
+
+/** How long to wait before a change is tried again, in milliseconds. */
+const retryMs = 1000;
+
+/** Stores what has happened: at once, or where the disk is full as soon as there is room, until `closed`. */
+export async function eventually(
+  service: DrivenService,
+  act: Parameters<DrivenService["change"]>[0],
+  closed: () => boolean,
+): Promise<void> {
+  while (!closed()) {
+    try {
+      service.change(act);
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreFull)) throw error;
+    }
+    await new Promise<void>((resolve) => service.context.clock.after(retryMs, resolve));
+  }
+}

@@ -1,0 +1,183 @@
+import { constants } from "node:fs";
+import { chown, copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type HistoryPoint, positionOf } from "../../domain/history.ts";
+import { checkpointOf } from "../backup.ts";
+import { copyTree, sync } from "../copy-tree.ts";
+import type { ProcessUser } from "../processes.ts";
+import { Turns } from "../turns.ts";
+import { isSegment, isTimelineHistory, placeAt, placeOf } from "./segments.ts";
+
+/** A copy of a branch's data from which its later states can be recovered. */
+export interface Base {
+  directory: string;
+  /** From when on, in milliseconds since the epoch. */
+  at: number;
+  /** From which position of the log on. */
+  position: bigint;
+  /** The place of the first segment that recovery from it reads. */
+  place: string;
+  /** What it takes on the disk: nothing where it shares its files with another branch or with the template. */
+  bytes: number;
+}
+
+/** Makes a base in a directory that is not there yet. */
+export type MakeBase = (directory: string) => Promise<Omit<Base, "directory">>;
+
+/**
+ * The history of one branch's data on the disk: base copies, and the segments of its log.
+ *
+ *   bases/AT.POSITION.PLACE.BYTES/   copies of the data, which never run
+ *   wal/SEGMENT                      complete segments, from the place of the oldest base on
+ *
+ * A branch that begins as a copy of another one inherits its history by hard links, which take no room: the log up to
+ * the copy is common to both. The first base of a branch without parent is the template that its data is made of.
+ */
+export class BranchHistory {
+  readonly #bases: string;
+  readonly #wal: string;
+  readonly #directory: string;
+  readonly #owner: ProcessUser | undefined;
+  readonly #turns = new Turns();
+
+  /** `owner`: whom the files belong to, where not to this process. */
+  constructor(directory: string, owner: ProcessUser | undefined) {
+    this.#directory = directory;
+    this.#owner = owner;
+    this.#bases = join(directory, "bases");
+    this.#wal = join(directory, "wal");
+  }
+
+  /** Oldest first. */
+  async bases(): Promise<Base[]> {
+    const names = await readdir(this.#bases).catch(() => []);
+    return names.flatMap((name) => baseOf(this.#bases, name)).toSorted((one, other) => one.at - other.at);
+  }
+
+  /** The newest base from which a point can be recovered. */
+  async baseFor(point: HistoryPoint): Promise<Base | undefined> {
+    const before = (base: Base) =>
+      point.kind === "time" ? base.at <= point.at : base.position <= positionOf(point.lsn);
+    return (await this.bases()).findLast(before);
+  }
+
+  /** Adds a base that `copy` makes in the directory that it is given. */
+  async addBase(copy: MakeBase): Promise<void> {
+    await this.#make();
+    const making = join(this.#bases, "making");
+    await rm(making, { recursive: true, force: true });
+    const { at, position, place, bytes } = await copy(making);
+    await rename(making, join(this.#bases, `${at}.${position}.${place}.${bytes}`));
+    await sync(this.#bases);
+  }
+
+  /** Takes the segments that a server has completed; answers how many. Its data may be in use, or not. */
+  archive(data: string): Promise<number> {
+    return this.#turns.take("", () => this.#archive(data));
+  }
+
+  async #archive(data: string): Promise<number> {
+    const log = join(data, "pg_wal");
+    const statuses = join(log, "archive_status");
+    const ready = (await readdir(statuses).catch(() => [])).filter((name) => name.endsWith(".ready"));
+    if (ready.length === 0) return 0;
+    await this.#make();
+    for (const status of ready.toSorted()) {
+      const name = status.slice(0, -".ready".length);
+      if (isSegment(name) || isTimelineHistory(name)) await this.#take(join(log, name), name);
+    }
+    await sync(this.#wal);
+    // Postgres may now remove them.
+    for (const status of ready) await rename(join(statuses, status), join(statuses, status.replace(/ready$/, "done")));
+    return ready.length;
+  }
+
+  /** Puts the log from a place on into a directory, for a recovery: what is taken, and over it what still is in use. */
+  async restoreLog(from: string, data: string, to: string): Promise<void> {
+    for (const directory of [this.#wal, join(data, "pg_wal")]) {
+      const names = await readdir(directory).catch(() => []);
+      const needed = (name: string) => isTimelineHistory(name) || (isSegment(name) && placeOf(name) >= from);
+      for (const name of names.filter(needed)) {
+        await copyFile(join(directory, name), join(to, name), constants.COPYFILE_FICLONE);
+        await this.#own(join(to, name));
+      }
+    }
+  }
+
+  /** Inherits what another branch has up to a time, and its log up to a place. */
+  async inherit(other: BranchHistory, until: { at: number; place: string | undefined }): Promise<void> {
+    await this.#make();
+    for (const { directory, at, position, place } of await other.bases()) {
+      if (at > until.at) continue;
+      await this.addBase(async (to) => ({ at, position, place, bytes: await linked(directory, to, this.#owner) }));
+    }
+    for (const name of await readdir(other.#wal).catch(() => [])) {
+      const common = until.place === undefined || placeOf(name) < until.place;
+      if (common || isTimelineHistory(name)) await link(join(other.#wal, name), join(this.#wal, name));
+    }
+    await sync(this.#wal);
+  }
+
+  /** How many segments came after the newest base. */
+  async segmentsSinceBase(): Promise<number> {
+    const newest = (await this.bases()).at(-1);
+    const names = (await readdir(this.#wal).catch(() => [])).filter(isSegment);
+    return names.filter((name) => !newest || placeOf(name) >= newest.place).length;
+  }
+
+  /**
+   * Keeps at most two bases and the log from the older one on: the one that reaches back to a time, and the newest.
+   */
+  async prune(since: number): Promise<void> {
+    const bases = await this.bases();
+    const needless = bases.findLastIndex(({ at }, index) => at <= since || index <= bases.length - 2);
+    const [oldest] = bases.slice(Math.max(0, needless));
+    for (const { directory } of bases.slice(0, Math.max(0, needless))) {
+      await rm(directory, { recursive: true, force: true });
+    }
+    if (!oldest) return;
+    for (const name of await readdir(this.#wal)) {
+      if (isSegment(name) && placeOf(name) < oldest.place) await rm(join(this.#wal, name), { force: true });
+    }
+  }
+
+  async #take(file: string, name: string): Promise<void> {
+    const making = join(this.#wal, "making");
+    await copyFile(file, making, constants.COPYFILE_FICLONE);
+    await this.#own(making);
+    await sync(making);
+    await rename(making, join(this.#wal, name));
+  }
+
+  async #own(path: string): Promise<void> {
+    if (this.#owner) await chown(path, this.#owner.uid, this.#owner.gid);
+  }
+
+  async #make(): Promise<void> {
+    for (const directory of [this.#directory, this.#bases, this.#wal]) {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await this.#own(directory);
+    }
+  }
+}
+
+/** The base that a directory of this name is. */
+export function baseOf(parent: string, name: string): Base[] {
+  const [, at, position, place, bytes] = /^(\d+)\.(\d+)\.([0-9A-F]{16})\.(\d+)$/.exec(name) ?? [];
+  if (at === undefined || position === undefined || place === undefined) return [];
+  return [{ directory: join(parent, name), at: Number(at), position: BigInt(position), place, bytes: Number(bytes) }];
+}
+
+/** A base of data whose server does not run: its own files, where those never change, or a copy of them. */
+export function stoppedBase(data: string, at: number, copy: (to: string) => Promise<number>): MakeBase {
+  return async (to) => {
+    const position = await checkpointOf(data);
+    return { at, position, place: placeAt(position), bytes: await copy(to) };
+  };
+}
+
+/** Copies a directory whose files never change without taking room. */
+export async function linked(from: string, to: string, owner: ProcessUser | undefined): Promise<number> {
+  await copyTree(from, to, { owner, hardLinks: true });
+  return 0;
+}

@@ -1,0 +1,63 @@
+import { readdirSync, statSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { HistoryState } from "../../computes/backend.ts";
+import type { ProcessUser } from "../processes.ts";
+import { BranchHistory, baseOf } from "./branch-history.ts";
+
+/** The histories of all data, by the name of its directory. */
+export class Histories {
+  readonly #root: string;
+  readonly #owner: ProcessUser | undefined;
+  readonly #known = new Map<string, BranchHistory>();
+
+  /** `owner`: whom the files belong to, where not to this process. */
+  constructor(root: string, owner: ProcessUser | undefined) {
+    this.#root = root;
+    this.#owner = owner;
+  }
+
+  /** The history of data that lies in this directory. */
+  of(data: string): BranchHistory {
+    const name = basename(data);
+    const known = this.#known.get(name) ?? new BranchHistory(join(this.#root, name), this.#owner);
+    this.#known.set(name, known);
+    return known;
+  }
+
+  /** How far the history of this data reaches; `undefined` where nothing can be recovered. */
+  state(data: string): HistoryState | undefined {
+    const [bases, log] = ["bases", "wal"].map((part) => join(this.#root, basename(data), part));
+    const found = namesIn(bases).flatMap((name) => baseOf(bases ?? "", name));
+    const [oldest] = found.toSorted((one, other) => one.at - other.at);
+    if (!oldest) return undefined;
+    const sizes = namesIn(log).map((name) => ownSize(join(log ?? "", name)));
+    const bytes = [...sizes, ...found.map((base) => base.bytes)].reduce((sum, size) => sum + size, 0);
+    return { since: oldest.at, position: oldest.position, bytes };
+  }
+
+  async remove(data: string): Promise<void> {
+    const name = basename(data);
+    this.#known.delete(name);
+    await rm(join(this.#root, name), { recursive: true, force: true });
+  }
+
+  /** The names of the directories that have one. */
+  names(): Promise<string[]> {
+    return readdir(this.#root);
+  }
+}
+
+function namesIn(directory: string | undefined): string[] {
+  try {
+    return readdirSync(directory ?? "");
+  } catch {
+    return [];
+  }
+}
+
+/** Nothing for what is shared with the history of another branch, or gone by now. */
+function ownSize(file: string): number {
+  const { nlink, size } = statSync(file, { throwIfNoEntry: false }) ?? { nlink: 0, size: 0 };
+  return nlink > 1 ? 0 : size;
+}

@@ -1,0 +1,87 @@
+import type { ServiceClock } from "../../clock.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
+import { messageOf } from "../failure.ts";
+import type { Histories } from "./histories.ts";
+import { segmentBytes } from "./segments.ts";
+
+/** A server that runs. */
+export interface KeptServer {
+  endpoint: Pick<StoredEndpoint, "type" | "branchId" | "projectId">;
+  data: string;
+}
+
+export interface KeeperPorts {
+  clock: ServiceClock;
+  running(): readonly KeptServer[];
+  histories: Histories;
+  /** Adds a base to the history of a branch whose server runs. */
+  addBase(branchId: string): Promise<void>;
+  /** What the data of a directory takes on the disk. */
+  sizeOf(directory: string): Promise<number>;
+  /** Since when a project keeps the history of its branches, in milliseconds since the epoch. */
+  keptSince(projectId: string): number;
+  /** Called once for each reason that keeping a history fails, until it succeeds again. */
+  onProblem(message: string): void;
+}
+
+/** How often the segments that servers have completed are taken, in milliseconds. */
+const everyMs = 5000;
+
+/** The least log that is kept between two bases, in bytes. */
+const leastLog = 256 * 1024 ** 2;
+
+/**
+ * Keeps the histories of branches whose primaries run: takes the segments that are complete, and adds a base as soon as
+ * the log since the last one is larger than the data and than 256 MiB. With two bases at most, a history takes no more
+ * than two copies of the data and twice that log.
+ */
+export class HistoryKeeper {
+  readonly #ports: KeeperPorts;
+  #stopTimer = () => {};
+  #work: Promise<void> = Promise.resolve();
+  #problem: string | undefined;
+  #closed = false;
+
+  constructor(ports: KeeperPorts) {
+    this.#ports = ports;
+  }
+
+  begin(): void {
+    this.#stopTimer = this.#ports.clock.after(everyMs, () => {
+      this.#work = this.keep().finally(() => {
+        if (!this.#closed) this.begin();
+      });
+    });
+  }
+
+  /** Resolves when nothing is under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stopTimer();
+    await this.#work;
+  }
+
+  async keep(): Promise<void> {
+    try {
+      for (const running of this.#ports.running()) {
+        if (running.endpoint.type === "read_write" && !this.#closed) await this.#keepOne(running);
+      }
+      this.#problem = undefined;
+    } catch (error) {
+      const message = `the history of a branch cannot be kept: ${messageOf(error)}`;
+      if (message !== this.#problem) this.#ports.onProblem(message);
+      this.#problem = message;
+    }
+  }
+
+  async #keepOne({ endpoint, data }: KeptServer): Promise<void> {
+    const ports = this.#ports;
+    const history = ports.histories.of(data);
+    const taken = await history.archive(data);
+    const begun = (await history.bases()).length > 0;
+    if (taken === 0 && begun) return;
+    const log = (await history.segmentsSinceBase()) * segmentBytes;
+    if (!begun || log > Math.max(leastLog, await ports.sizeOf(data))) await ports.addBase(endpoint.branchId);
+    await history.prune(ports.keptSince(endpoint.projectId));
+  }
+}

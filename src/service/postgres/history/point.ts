@@ -1,0 +1,32 @@
+import { z } from "zod";
+import type { HistoryPoint } from "../../domain/history.ts";
+
+const StoredPoint = z.union([
+  z.object({ kind: z.literal("time"), at: z.number() }),
+  z.object({ kind: z.literal("lsn"), lsn: z.string() }),
+]);
+
+export function pointFrom(stored: string): HistoryPoint {
+  return StoredPoint.parse(JSON.parse(stored));
+}
+
+/** As a message names it. */
+export function pointInWords(point: HistoryPoint): string {
+  return point.kind === "time" ? new Date(point.at).toISOString() : `LSN ${point.lsn}`;
+}
+
+/** The settings with which a server recovers to the point and no further. */
+export function recoverySettings(point: HistoryPoint): Readonly<Record<string, string>> {
+  const target =
+    point.kind === "time"
+      ? { recovery_target_time: new Date(point.at).toISOString().replace("T", " ").replace("Z", "+00") }
+      : { recovery_target_lsn: point.lsn };
+  return {
+    ...target,
+    recovery_target_action: "promote",
+    // All of the log lies in pg_wal. Postgres wants a command nevertheless, and takes its failure for the log's end.
+    restore_command: "false",
+    // A server that takes clients meanwhile needs settings as large as those that the log was written with.
+    hot_standby: "off",
+  };
+}

@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { type HistoryPoint, positionOf } from "../../domain/history.ts";
+import type { BranchData } from "../../store/branch-data.ts";
+import { type CopyMeans, checkpointOf } from "../backup.ts";
+import type { OwnServer } from "../branch-storage.ts";
+import { copyTree, sync } from "../copy-tree.ts";
+import { ServerFailed } from "../failure.ts";
+import { writePrivate } from "../private-file.ts";
+import type { SqlClient } from "../sql-client.ts";
+import type { BranchHistory } from "./branch-history.ts";
+import { pointInWords } from "./point.ts";
+import { placeAt } from "./segments.ts";
+
+export interface RecoveryPorts {
+  now: () => number;
+  means: CopyMeans;
+  /** A session on the data of the source, whose server runs or is started for it. */
+  session<Result>(act: (client: SqlClient) => Promise<Result>): Promise<Result>;
+  /** Runs a server on a directory that recovers to a point first. */
+  serve(data: string, point: HistoryPoint): Promise<OwnServer>;
+}
+
+/** The roles of a recovered server, and its databases with their owners. */
+export interface Present {
+  roles: readonly string[];
+  databases: readonly { name: string; owner: string }[];
+}
+
+export interface Recovered {
+  /** Where in its source's history the recovery began. */
+  baseAt: number;
+  /** The place in the log where it left that history. */
+  place: string;
+  present: Present;
+}
+
+/**
+ * Makes the state that a branch had at a point, in a directory: a base, with the log that follows, on which a server
+ * recovers to the point. Answers `undefined` where the point is the present, and nothing is made. Rejects with
+ * `ServerFailed`. To be called in the turn of the branch.
+ */
+export async function recover(
+  source: BranchData & { directory: string },
+  history: BranchHistory,
+  point: HistoryPoint,
+  to: string,
+  ports: RecoveryPorts,
+): Promise<Recovered | undefined> {
+  const reached = await ports.session((client) => marked(client, ports.now));
+  if (point.kind === "time" && point.at >= reached.at) return undefined;
+  if (point.kind === "lsn" && positionOf(point.lsn) > reached.position) {
+    throw new ServerFailed(`${pointInWords(point)} lies after the end of the log of branch ${source.branchId}`);
+  }
+  await history.archive(source.directory);
+  const base = await history.baseFor(point);
+  if (!base) {
+    const [oldest] = await history.bases();
+    const begins = oldest ? `begins at ${new Date(oldest.at).toISOString()}` : "has not begun";
+    throw new ServerFailed(
+      `${pointInWords(point)} lies before the history of branch ${source.branchId}, which ${begins}`,
+    );
+  }
+  await copyTree(base.directory, to, ports.means);
+  await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
+  await writePrivate(join(to, "recovery.signal"), "", ports.means.owner);
+  await sync(to);
+  const server = await ports.serve(to, point);
+  let present: Present;
+  try {
+    present = await presentIn(await server.connect("postgres"));
+  } finally {
+    await server.stop();
+  }
+  return { baseAt: base.at, place: placeAt(await checkpointOf(to)), present };
+}
+
+/**
+ * Ends the segment of the log with a commit in it: a recovery to a time ends at the first commit after that, and fails
+ * where there is none.
+ */
+async function marked(client: SqlClient, now: () => number): Promise<{ at: number; position: bigint }> {
+  const at = now();
+  await client.query("SELECT pg_current_xact_id()");
+  const [row] = await client.query("SELECT pg_switch_wal()");
+  return { at, position: positionOf(row?.[0] ?? "") };
+}
+
+async function presentIn(client: SqlClient): Promise<Present> {
+  try {
+    const roles = await client.query("SELECT rolname FROM pg_roles");
+    const databases = await client.query("SELECT datname, pg_get_userbyid(datdba) FROM pg_database");
+    return {
+      roles: roles.map(([name]) => name ?? ""),
+      databases: databases.map(([name, owner]) => ({ name: name ?? "", owner: owner ?? "" })),
+    };
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from "node:crypto";
+import type { OwnServer } from "./branch-storage.ts";
+import { scramVerifier } from "./scram.ts";
+import { identifier, type SqlClient } from "./sql-client.ts";
+
+/** A role for one copy: it has the rights of the clients' roles there, and is no superuser. */
+interface Copier {
+  user: string;
+  password: string;
+}
+
+/**
+ * Leaves nothing in a copy but its schema: no rows, no materialised data, no large objects, no statistics, no prepared
+ * transactions, and sequences where they start. Objects of clients are touched by a role that has their owners' rights
+ * and no more, and no trigger fires; the superuser's sessions touch the catalogues alone.
+ */
+export async function keepSchemaOnly(server: OwnServer): Promise<void> {
+  const copier = { user: `cloud_copier_${randomBytes(8).toString("hex")}`, password: randomBytes(24).toString("hex") };
+  const role = copier.user;
+  const admin = await server.connect("postgres");
+  try {
+    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${scramVerifier(copier.password, randomBytes(16))}'`);
+    for (const [name, closed, limit] of await admin.query(databases)) {
+      const database = identifier(name ?? "");
+      await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true CONNECTION LIMIT -1`);
+      await emptyDatabase(server, name ?? "", copier);
+      await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS ${closed !== "t"} CONNECTION LIMIT ${limit}`);
+    }
+    await admin.query(`DROP ROLE ${role}`);
+  } finally {
+    admin.close();
+  }
+}
+
+/** Also those that clients have closed to connections; -2 marks what is left of a database that was dropped. */
+const databases = `SELECT datname, NOT datallowconn, datconnlimit FROM pg_database
+  WHERE datname <> 'template0' AND datconnlimit <> -2`;
+
+async function emptyDatabase(server: OwnServer, database: string, copier: Copier): Promise<void> {
+  const admin = await server.connect(database);
+  try {
+    await runAll(admin, await statements(admin, preparedTransactions));
+    await runAll(admin, await statements(admin, rightsOf(copier.user)));
+    const client = await server.connect(database, copier);
+    try {
+      await emptyRelations(admin, client);
+    } finally {
+      client.close();
+    }
+    await admin.query(`DROP OWNED BY ${copier.user}`);
+    let unlinked: number;
+    do unlinked = (await admin.query(unlinkSome)).length;
+    while (unlinked > 0);
+    await admin.query("DELETE FROM pg_statistic; DELETE FROM pg_statistic_ext_data; SELECT pg_stat_reset()");
+  } finally {
+    admin.close();
+  }
+}
+
+async function emptyRelations(admin: SqlClient, client: SqlClient): Promise<void> {
+  const tables = await statements(admin, emptied);
+  const [off, on] = [await statements(admin, triggers(disable)), await statements(admin, triggers(enableAgain))];
+  await client.query("BEGIN");
+  await runAll(client, off);
+  if (tables.length > 0) await client.query(`TRUNCATE ${tables.join(", ")}`);
+  await runAll(client, on);
+  await client.query("COMMIT");
+  await runAll(client, await statements(admin, derivedData));
+}
+
+async function statements(client: SqlClient, query: string): Promise<string[]> {
+  return (await client.query(query)).map(([statement]) => statement ?? "");
+}
+
+async function runAll(client: SqlClient, all: readonly string[]): Promise<void> {
+  for (const statement of all) await client.query(statement);
+}
+
+/** Their locks would hold everything up, and they hold rows. */
+const preparedTransactions =
+  "SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts WHERE database = current_database()";
+
+/** Relations of clients. What an extension has brought along belongs to the superuser, and stays. */
+const relations = `(SELECT c.oid, relkind, relowner, nspowner, n.oid AS space, nspname, relname
+  FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace JOIN pg_roles r ON r.oid = relowner
+  WHERE relkind IN ('r', 'p', 'm', 'S') AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+  AND NOT (rolsuper AND EXISTS (SELECT FROM pg_depend e
+    WHERE e.classid = 'pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e'))) relation`;
+
+/** Makes the copier one with all owners, and gives it the rights that an owner has taken from itself. */
+function rightsOf(copier: string): string {
+  return `SELECT format('GRANT %I TO ${copier}', rolname) FROM pg_roles WHERE NOT rolsuper AND rolname !~ '^pg_' AND oid IN (
+      SELECT relowner FROM ${relations} UNION SELECT nspowner FROM ${relations}
+      UNION SELECT datdba FROM pg_database WHERE datname = current_database())
+    UNION ALL SELECT format('GRANT CONNECT ON DATABASE %I TO ${copier}', current_database())
+    UNION ALL SELECT DISTINCT format('GRANT USAGE ON SCHEMA %I TO ${copier}', nspname) FROM ${relations}
+      JOIN pg_roles r ON r.oid = nspowner WHERE rolsuper OR NOT has_schema_privilege(nspowner, space, 'USAGE')
+    UNION ALL SELECT format('GRANT ALL ON TABLE %I.%I TO ${copier}', nspname, relname) FROM ${relations}
+      WHERE relkind IN ('r', 'p') AND NOT has_table_privilege(relowner, relation.oid, 'TRUNCATE')`;
+}
+
+/** Each table alone, and partitioned ones unless a partition is on another server: that keeps its rows. */
+const emptied = `SELECT format(CASE relkind WHEN 'r' THEN 'ONLY %I.%I' ELSE '%I.%I' END, nspname, relname)
+  FROM ${relations} WHERE relkind = 'r' OR relkind = 'p' AND NOT EXISTS (
+    SELECT FROM pg_partition_tree(relation.oid) t JOIN pg_class f ON f.oid = t.relid WHERE f.relkind = 'f')`;
+
+/** A change of each trigger that fires when a table is truncated. */
+function triggers(change: string): string {
+  return `SELECT format('ALTER TABLE ONLY %I.%I %s TRIGGER %I', nspname, relname, ${change}, tgname)
+    FROM ${relations} JOIN pg_trigger ON tgrelid = relation.oid
+    WHERE tgtype & 32 <> 0 AND NOT tgisinternal AND tgenabled <> 'D'`;
+}
+
+const disable = "'DISABLE'";
+const enableAgain = "CASE tgenabled WHEN 'A' THEN 'ENABLE ALWAYS' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE' END";
+
+/** What is made of rows: materialised views, and the positions of sequences. */
+const derivedData = `SELECT format(CASE relkind WHEN 'm' THEN 'REFRESH MATERIALIZED VIEW %I.%I WITH NO DATA'
+  ELSE 'ALTER SEQUENCE %I.%I RESTART' END, nspname, relname) FROM ${relations} WHERE relkind IN ('m', 'S')`;
+
+/** Not all in one transaction, which locks each. */
+const unlinkSome = "SELECT lo_unlink(oid) FROM (SELECT oid FROM pg_largeobject_metadata LIMIT 1000) batch";

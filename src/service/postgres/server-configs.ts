@@ -1,0 +1,45 @@
+import { replicatesLogically } from "../projects/replication.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Limits, ServerConfig } from "./config.ts";
+import { limitsOf } from "./config.ts";
+import type { FleetPorts } from "./fleet-ports.ts";
+import { temporaryDiskKiB } from "./temporary-disk.ts";
+
+type ConfigPorts = Pick<FleetPorts, "store" | "sockets" | "temporaryDiskScale">;
+
+/** The settings of a compute's server; `primary` is where a standby finds its own. */
+export function computeConfig(
+  { store, sockets, temporaryDiskScale }: ConfigPorts,
+  endpoint: StoredEndpoint,
+  major: number,
+  { limits, primary }: Pick<ServerConfig, "limits" | "primary">,
+): ServerConfig {
+  const project = store.projects.get(endpoint.projectId);
+  return {
+    major,
+    limits,
+    temporaryDiskKiB: temporaryDiskKiB({ min: endpoint.minCu, max: endpoint.maxCu }, temporaryDiskScale),
+    port: sockets.number(primary ? `compute ${endpoint.id}` : `branch ${endpoint.branchId}`),
+    sockets: sockets.directory,
+    settings: endpoint.settings.pg_settings ?? {},
+    logical: project !== undefined && replicatesLogically(project),
+    primary,
+  };
+}
+
+const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
+
+/** The settings of a server that only the service uses. */
+export function ownConfig({ sockets }: ConfigPorts, data: string, major: number): ServerConfig {
+  return {
+    major,
+    limits: smallest,
+    temporaryDiskKiB: undefined,
+    port: sockets.number(`data ${data}`),
+    sockets: sockets.directory,
+    settings: {},
+    // Data with logical slots starts only so.
+    logical: true,
+    primary: undefined,
+  };
+}

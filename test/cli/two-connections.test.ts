@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { keys, main, preview, project } from "../service/support/shop.ts";
+import { Stage } from "./stage.ts";
+import { baseURL, compute, documents } from "./texts.ts";
+
+const secret = `apiVersion: v1
+kind: Secret
+metadata: {name: service-api-key, namespace: shop}
+type: compute-operator.dev/api-key
+stringData: {api-key: ${keys.shop}}
+`;
+const connection = (name: string, allowed: string) => `apiVersion: compute-operator.dev/v1alpha1
+kind: ServiceConnection
+metadata: {name: ${name}, namespace: shop}
+spec: {baseURL: "${baseURL}", apiKeySecretRef: {name: service-api-key}, allowedProjects: [${allowed}]}
+`;
+const through = (name: string) => `connectionRef: {name: ${name}}`;
+
+test.each([
+  ["that allows the project first", ["wide", "narrow"]],
+  ["that does not first", ["narrow", "wide"]],
+])("of two connections with one key each allows its own projects, the one %s", async (_, [first = "", second = ""]) => {
+  using stage = new Stage();
+  const branches: Record<string, string> = { wide: preview, narrow: main };
+  const text = documents(
+    secret,
+    connection("wide", project),
+    connection("narrow", "another-project"),
+    ...[first, second].map((name) => compute(`through-${name}`, `${through(name)}, type: read_only`, branches[name])),
+  );
+  const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+  expect(run.out).toMatch(/\+ shop\/through-wide +create/);
+  expect(run.out).toMatch(
+    new RegExp(`shop/through-narrow .*ServiceConnection "narrow" does not allow project ${project}`),
+  );
+  expect(stage.writes.map(({ body }) => body)).toEqual([
+    { endpoint: expect.objectContaining({ branch_id: preview, type: "read_only" }) },
+  ]);
+});

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ErrorLog } from "../../src/service/error-log.ts";
+import { eventually } from "../../src/service/postgres/eventually.ts";
+import { StoreFull } from "../../src/service/refusal.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+import { main, primary, project, Shop } from "./support/shop.ts";
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Lets the store grow no more, or again. */
+function fill(full = true): void {
+  shop.database.run(`PRAGMA max_page_count = ${full ? 1 : 1_000_000}`);
+}
+
+/** Larger than what is free in the pages that the store has. */
+const large = "x".repeat(200_000);
+
+describe("a service whose disk is full", () => {
+  it("answers writes with 507, changes nothing, and answers reads", () => {
+    const settings = Array.from({ length: 30 }, (_, n) => [`setting_${n}`, "x".repeat(4000)]);
+    const change = { endpoint: { settings: { pg_settings: Object.fromEntries(settings) } } };
+    const path = `/projects/${project}/endpoints/${primary}`;
+    fill();
+    const { status, body } = shop.ana(`PATCH ${path}`, change);
+    expect([status, body["message"]]).toEqual([507, expect.stringMatching(/^the disk of the service is full, /)]);
+    expect(shop.errors).toEqual([expect.any(StoreFull)]);
+    expect(shop.get(primary).settings).toEqual({ pg_settings: {} });
+    expect(shop.operations()).toEqual([]);
+    fill(false);
+    expect(shop.ana(`PATCH ${path}`, change).status).toBe(200);
+  });
+
+  it("answers reads also where the use of a key cannot be noted, and timers are due", () => {
+    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+    const { store } = shop.core.context;
+    const refuse = () => {
+      throw new StoreFull(undefined);
+    };
+    const used = vi.spyOn(store.keys, "used").mockImplementation(refuse);
+    const stored = vi.spyOn(store, "transaction").mockImplementation(refuse);
+    shop.time.pass(3_600_000);
+    expect(shop.ana(`GET /projects/${project}/branches/${main}`).status).toBe(200);
+    expect(used).toHaveBeenCalled();
+    expect(shop.get(primary)).toMatchObject({ pending_state: "active" });
+    stored.mockRestore();
+    expect(shop.get(primary).pending_state).toBeUndefined();
+  });
+});
+
+it("names a full disk in one line of the log, however many writes fail, and again a minute after the last", async () => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const log = new ErrorLog({ clock, stderr: (line) => lines.push(line) });
+  for (let second = 0; second < 300; second += 1) {
+    log.report(new StoreFull(undefined));
+    await clock.advance(1000);
+  }
+  expect(lines).toEqual(["The disk of the service is full: its calls answer 507 until there is room again."]);
+  await clock.advance(60_000);
+  log.report(new StoreFull(undefined));
+  log.report(new Error("another"));
+  expect(lines.slice(1)).toEqual([lines[0], expect.stringMatching(/^internal error: Error: another\n/)]);
+});
+
+describe("what has happened to a server", () => {
+  const clock = new VirtualClock();
+  let tries: number;
+  beforeEach(() => {
+    tries = 0;
+  });
+
+  function storing(closed: () => boolean): Promise<void> {
+    const { core } = shop;
+    const service = {
+      context: { ...core.context, clock },
+      change: <Result>(act: Parameters<typeof core.change<Result>>[0]) => core.change(act),
+      onChange: () => () => {},
+    };
+    return eventually(
+      service,
+      ({ store }) => {
+        tries += 1;
+        store.constant("what", () => large);
+      },
+      closed,
+    );
+  }
+
+  it("is stored as soon as the disk has room", async () => {
+    fill();
+    const stored = storing(() => false);
+    await clock.advance(2500);
+    fill(false);
+    expect(tries).toBe(3);
+    await clock.advance(500);
+    await stored;
+    expect(shop.core.context.store.constant("what", () => "nothing")).toBe(large);
+  });
+
+  it("is given up when the service ends", async () => {
+    fill();
+    let closed = false;
+    const stored = storing(() => closed);
+    closed = true;
+    await clock.advance(1000);
+    await stored;
+    expect(tries).toBe(1);
+  });
+});

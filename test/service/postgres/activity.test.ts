@@ -1,0 +1,161 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { AdvanceableClock } from "../../../src/service/clock.ts";
+import { ActivityWatch } from "../../../src/service/postgres/activity.ts";
+import { ServerFailed } from "../../../src/service/postgres/failure.ts";
+import { type Session, Sessions } from "../../../src/service/postgres/sessions.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { DrivenTime } from "../support/service.ts";
+import { primary, Shop } from "../support/shop.ts";
+
+const minute = 60_000;
+
+/** The time of the virtual clock as that of the service. */
+class VirtualTime extends DrivenTime {
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    super();
+    this.#clock = clock;
+  }
+
+  override now(): number {
+    return this.#clock.now();
+  }
+}
+
+let clock: VirtualClock;
+let shop: Shop;
+let sessions: Sessions;
+let session: Session;
+/** What the server says: when a client was last active, or nothing. */
+let said: () => number;
+let asked: number;
+beforeEach(async () => {
+  clock = new VirtualClock();
+  shop = new Shop({ time: new VirtualTime(clock) });
+  sessions = new Sessions();
+  asked = 0;
+  said = () => 0;
+  shop.write(`POST /projects/shiny-wind-028834/endpoints/${primary}/start`);
+  await clock.advance(3000);
+  shop.core.settle();
+  const core = shop.core;
+  const watch = new ActivityWatch(
+    {
+      context: { ...core.context, clock },
+      change: (act) => core.change(act),
+      onChange: (follower) => core.onChange(follower),
+    },
+    {
+      sessions,
+      ask: () => {
+        asked += 1;
+        return Promise.resolve([[String(said())]]).then((rows) => (said() < 0 ? fail() : rows));
+      },
+    },
+  );
+  session = { endpointId: primary, pooled: false, counts: true };
+  sessions.open(session);
+  watch.begin();
+  connected();
+});
+
+function fail(): never {
+  throw new ServerFailed("no");
+}
+
+/** What the gate notes when a client connects: the model's timer stands still while there is one. */
+function connected(): void {
+  shop.core.change(({ store }, at) => {
+    const endpoint = store.endpoints.byId(primary);
+    if (endpoint) store.endpoints.update({ ...endpoint, lastActive: at, suspendDue: undefined });
+  });
+}
+
+/** The state that the compute has or is to have. */
+function state(): unknown {
+  const { current_state, pending_state } = shop.get(primary);
+  return pending_state ?? current_state;
+}
+
+describe("a compute with clients", () => {
+  it("is suspended when all have been silent for its inactivity time", async () => {
+    const silentSince = clock.now();
+    said = () => silentSince;
+    await clock.advance(5 * minute - 1000);
+    expect(state()).toBe("active");
+    await clock.advance(1000);
+    expect(state()).toBe("idle");
+    expect(shop.get(primary).last_active).toBe(new Date(silentSince).toISOString());
+  });
+
+  it("stays awake while one is active or in a transaction, and shows that", async () => {
+    said = () => clock.now();
+    await clock.advance(20 * minute);
+    expect(state()).toBe("active");
+    expect(clock.now() - Date.parse(String(shop.get(primary).last_active))).toBeLessThanOrEqual(10_000);
+    const ended = clock.now();
+    said = () => ended;
+    await clock.advance(5 * minute);
+    expect(state()).toBe("idle");
+  });
+
+  it("stays awake for the inactivity time after the last one that did something has left", async () => {
+    await clock.advance(4 * minute);
+    const other = { endpointId: primary, pooled: false, counts: true };
+    sessions.open(other);
+    sessions.close(other, clock.now());
+    await clock.advance(4 * minute);
+    expect(state()).toBe("active");
+    await clock.advance(minute);
+    expect(state()).toBe("idle");
+  });
+
+  it("stays awake while its server does not say, and is asked again", async () => {
+    said = () => -1;
+    await clock.advance(6 * minute);
+    expect(state()).toBe("active");
+    const before = asked;
+    said = () => 0;
+    await clock.advance(10_000);
+    expect([state(), asked - before]).toEqual(["idle", 1]);
+  });
+
+  it("is not asked more than once a second, whatever changes", async () => {
+    said = () => clock.now();
+    const before = asked;
+    for (let n = 0; n < 100; n += 1) {
+      shop.core.change(() => {});
+      await clock.advance(20);
+    }
+    expect(asked - before).toBeLessThanOrEqual(3);
+  });
+});
+
+it("is not suspended where that is never to happen, and shows when it was last active", async () => {
+  shop.core.change(({ store }) => {
+    const endpoint = store.endpoints.byId(primary);
+    if (endpoint) store.endpoints.update({ ...endpoint, suspendTimeoutSeconds: -1 });
+  });
+  said = () => clock.now();
+  await clock.advance(24 * 60 * minute);
+  expect(state()).toBe("active");
+  expect(clock.now() - Date.parse(String(shop.get(primary).last_active))).toBeLessThanOrEqual(10_000);
+});
+
+it("places what happened before the service's clock was advanced before that", async () => {
+  const advanceable = new AdvanceableClock(clock);
+  const begin = clock.now();
+  await clock.advance(1000);
+  advanceable.advance(minute);
+  await clock.advance(1000);
+  advanceable.advance(minute);
+  expect([0, 999, 1000, 1999, 2000].map((ms) => advanceable.ofWall(begin + ms) - begin - ms)).toEqual([
+    0,
+    0,
+    minute,
+    minute,
+    2 * minute,
+  ]);
+  expect(advanceable.now()).toBe(begin + 2000 + 2 * minute);
+});

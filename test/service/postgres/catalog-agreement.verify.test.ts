@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { main, primary, project } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
+
+const rig = usePostgresRig();
+const branch = `/projects/${project}/branches/${main}`;
+const endpoint = `/projects/${project}/endpoints/${primary}`;
+let uri: string;
+beforeAll(async () => {
+  uri = await rig.uri();
+});
+
+/** Names and owners, as the API shows them. */
+async function shown(): Promise<string[]> {
+  const { body } = await rig.call("GET", `${branch}/databases`);
+  const databases = z.array(z.looseObject({ name: z.string(), owner_name: z.string() })).parse(body["databases"]);
+  return databases.map(({ name, owner_name }) => `${name} of ${owner_name}`).toSorted();
+}
+
+/** The same, as the server has them. */
+async function present(): Promise<string[]> {
+  const query = `SELECT datname || ' of ' || rolname AS one FROM pg_database JOIN pg_roles r ON r.oid = datdba
+    WHERE NOT rolsuper ORDER BY datname`;
+  return (await rig.query(uri, query)).map(({ one }) => String(one));
+}
+
+describe("a database", () => {
+  it("that clients create with SQL is shown by the API at once, and found by its calls", async () => {
+    await rig.query(uri, "CREATE DATABASE notes");
+    expect(await shown()).toEqual(["neondb of neondb_owner", "notes of app", "stock of app"]);
+    const made = await rig.call("POST", `${branch}/databases`, { database: { name: "notes", owner_name: "app" } });
+    expect([made.status, made.body["message"]]).toEqual([409, 'database "notes" already exists']);
+    expect(await rig.query(await rig.uri({ database: "notes" }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  it("that clients give to another role belongs to that role in the API", async () => {
+    await rig.query(uri, "CREATE ROLE keeper", "GRANT keeper TO app", "ALTER DATABASE notes OWNER TO keeper");
+    expect(await shown()).toContain("notes of keeper");
+  });
+
+  it("that a role has made with SQL keeps the API from deleting the role", async () => {
+    await rig.change("POST", `${branch}/roles`, { role: { name: "reader" } });
+    const reader = await rig.uri({ role: "reader" });
+    await rig.query(reader, "CREATE DATABASE hers");
+    const refused = await rig.call("DELETE", `${branch}/roles/reader`);
+    expect([refused.status, refused.body["message"]]).toEqual([422, expect.stringContaining('owns database "hers"')]);
+    await rig.query(reader, "DROP DATABASE hers");
+    const [deleted] = await rig.change("DELETE", `${branch}/roles/reader`);
+    expect(deleted).toMatchObject({ status: "finished" });
+  });
+
+  it("that clients rename keeps its rows, whatever the API changes then", async () => {
+    await rig.query(await rig.uri({ database: "notes" }), "SET ROLE keeper", "CREATE TABLE note AS SELECT 1 AS one");
+    await rig.query(uri, "ALTER DATABASE notes RENAME TO memos");
+    await rig.change("POST", `${branch}/roles`, { role: { name: "writer" } });
+    expect(await shown()).toEqual(["memos of keeper", "neondb of neondb_owner", "stock of app"]);
+    expect(await rig.query(await rig.uri({ database: "memos" }), "TABLE note")).toEqual([{ one: 1 }]);
+  });
+
+  it("that clients drop is gone in the API, and no change or start makes it again, empty", async () => {
+    await rig.query(await rig.uri({ role: "neondb_owner" }), "DROP DATABASE neondb");
+    await rig.query(uri, "DROP DATABASE memos");
+    expect(await shown()).toEqual(["stock of app"]);
+    await rig.change("DELETE", `${branch}/roles/writer`);
+    expect(await present()).toEqual(["stock of app"]);
+    await rig.change("POST", `${endpoint}/restart`);
+    expect(await present()).toEqual(["stock of app"]);
+    expect(await shown()).toEqual(["stock of app"]);
+  });
+
+  it("that clients have changed shortly before their compute is suspended is so in the API meanwhile", async () => {
+    await rig.query(uri, "CREATE DATABASE late");
+    await rig.change("POST", `${endpoint}/suspend`);
+    expect(await shown()).toEqual(["late of app", "stock of app"]);
+    expect((await rig.endpoint()).current_state).toBe("idle");
+  });
+
+  it("that clients drop shortly before the service is killed is gone with the next start of the compute", async () => {
+    await rig.query(uri, "DROP DATABASE late");
+    await rig.kill();
+    await rig.start();
+    uri = await rig.uri();
+    expect(await present()).toEqual(["stock of app"]);
+    expect(await shown()).toEqual(["stock of app"]);
+  });
+
+  it("that the API has taken away while the compute slept is dropped, and one that it has made is made", async () => {
+    await rig.query(uri, "CREATE DATABASE short");
+    await rig.change("POST", `${endpoint}/suspend`);
+    await rig.change("DELETE", `${branch}/databases/short`);
+    await rig.change("POST", `${branch}/databases`, { database: { name: "long", owner_name: "app" } });
+    expect(await present()).toEqual(["long of app", "stock of app"]);
+    expect(await shown()).toEqual(["long of app", "stock of app"]);
+  });
+});
+
+it("shows the databases of a branch that were copied with its parent's data", async () => {
+  await rig.query(uri, "CREATE DATABASE copied");
+  const wanted = { branch: { parent_id: main }, endpoints: [{ type: "read_write" }] };
+  const { body } = await rig.call("POST", `/projects/${project}/branches`, wanted);
+  const { id } = z.looseObject({ id: z.string() }).parse(body["branch"]);
+  await rig.settled();
+  const there = await rig.call("GET", `/projects/${project}/branches/${id}/databases`);
+  expect(JSON.stringify(there.body)).toContain('"name":"copied"');
+});

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { afterChanges, changesOfClients, presentIn } from "../../../src/service/postgres/catalog-changes.ts";
+
+type Database = readonly [id: number, name: string, ownerName: string];
+type Changes = Partial<Record<"dropped" | "given" | "created", string[]>>;
+
+const catalog = (databases: readonly Database[]) => ({
+  rights: 2,
+  roles: [],
+  databases: databases.map(([id, name, ownerName]) => ({ id, name, ownerName })),
+});
+const stock: Database = [1, "stock", "app"];
+
+test.each<[what: string, applied: Database[], wanted: Database[], present: [string, string][], changes: Changes]>([
+  ["nothing where all agree", [stock], [stock], [["stock", "app"]], {}],
+  ["a dropped one", [stock], [stock], [], { dropped: ["stock"] }],
+  ["a created one", [], [], [["stock", "app"]], { created: ["stock of app"] }],
+  ["one that was given away", [stock], [stock], [["stock", "ana"]], { given: ["stock of ana"] }],
+  ["a renamed one", [stock], [stock], [["shop", "app"]], { dropped: ["stock"], created: ["shop of app"] }],
+  ["a dropped one of a copy", [[0, "stock", "app"]], [stock], [], { dropped: ["stock"] }],
+  ["one dropped that the API has renamed since", [stock], [[1, "shop", "app"]], [], { dropped: ["shop"] }],
+  ["nothing of what the API has made and not brought yet", [], [stock], [], {}],
+  ["nothing of what the API has deleted and not dropped yet", [stock], [], [["stock", "app"]], {}],
+  ["nothing of what the API has renamed and not brought yet", [stock], [[1, "shop", "app"]], [["stock", "app"]], {}],
+  ["nothing of what was renamed before the rest failed", [stock], [[1, "shop", "app"]], [["shop", "app"]], {}],
+  ["nothing of an owner that the API has changed since", [stock], [[1, "stock", "bob"]], [["stock", "ana"]], {}],
+])("clients have changed %s", (_what, applied, wanted, present, changes) => {
+  const found = changesOfClients(catalog(applied), catalog(wanted), presentIn(present));
+  const owned = (all: readonly { name: string; ownerName: string }[]) =>
+    all.map(({ name, ownerName }) => `${name} of ${ownerName}`);
+  expect({
+    dropped: found.dropped.map(({ name }) => name),
+    given: owned(found.given),
+    created: owned(found.created),
+  }).toEqual({ dropped: [], given: [], created: [], ...changes });
+});
+
+test("what is in the server afterwards counts as brought: a sync that failed later forgets nothing", () => {
+  const shop: Database = [2, "shop", "app"];
+  const present = presentIn([["shop", "ana"]]);
+  const after = afterChanges(catalog([stock]), catalog([stock, shop]), present);
+  expect(after.databases).toEqual([{ id: 2, name: "shop", ownerName: "ana" }]);
+});

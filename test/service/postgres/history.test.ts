@@ -1,0 +1,210 @@
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { positionOf } from "../../../src/service/domain/history.ts";
+import type { Base, BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
+import { Histories } from "../../../src/service/postgres/history/histories.ts";
+import { HistoryKeeper } from "../../../src/service/postgres/history/keeper.ts";
+import { placeAt } from "../../../src/service/postgres/history/segments.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { realClock } from "../../support/real-clock.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let root: string;
+let data: string;
+let histories: Histories;
+let history: BranchHistory;
+beforeEach(() => {
+  directory = temporaryDirectory("history");
+  root = join(directory.path, "history");
+  data = join(directory.path, "br-a.1");
+  mkdirSync(join(data, "pg_wal", "archive_status"), { recursive: true });
+  mkdirSync(root);
+  histories = new Histories(root, undefined);
+  history = histories.of(data);
+});
+afterEach(() => directory.remove());
+
+/** The name of a segment by its number. */
+const segment = (number: number) => `00000001${placeAt(BigInt(number) << 20n)}`;
+
+/** A server completes segments. */
+function complete(...numbers: number[]): void {
+  for (const name of numbers.map(segment)) {
+    writeFileSync(join(data, "pg_wal", name), `log ${name}`);
+    writeFileSync(join(data, "pg_wal", "archive_status", `${name}.ready`), "");
+  }
+}
+
+function addBase(to: BranchHistory, at: number, number: number, bytes = 0): Promise<void> {
+  return to.addBase((place) => {
+    mkdirSync(place);
+    writeFileSync(join(place, "rows"), `rows at ${at}`);
+    const base: Omit<Base, "directory"> = {
+      at,
+      position: BigInt(number) << 20n,
+      place: segment(number).slice(8),
+      bytes,
+    };
+    return Promise.resolve(base);
+  });
+}
+
+const kept = (name: string) =>
+  readdirSync(join(root, name, "wal"))
+    .filter((one) => one !== "making")
+    .toSorted();
+
+describe("a history", () => {
+  it("takes each complete segment, and only then lets the server remove it", async () => {
+    complete(1, 2);
+    writeFileSync(join(data, "pg_wal", "archive_status", "00000001.history.backup.ready"), "");
+    expect(await history.archive(data)).toBe(3);
+    expect(kept("br-a.1")).toEqual([segment(1), segment(2)]);
+    const statuses = readdirSync(join(data, "pg_wal", "archive_status"));
+    expect(statuses.every((status) => status.endsWith(".done"))).toBe(true);
+    expect(await history.archive(data)).toBe(0);
+  });
+
+  it("leaves a segment with the server where the disk takes no copy of it", async () => {
+    complete(1);
+    mkdirSync(join(root, "br-a.1", "wal", "making"), { recursive: true });
+    await expect(history.archive(data)).rejects.toThrow("EISDIR");
+    expect(readdirSync(join(data, "pg_wal", "archive_status"))).toEqual([`${segment(1)}.ready`]);
+  });
+
+  it("begins a recovery at the newest base before the point", async () => {
+    for (const [at, number] of [
+      [1000, 1],
+      [2000, 5],
+    ] as const)
+      await addBase(history, at, number);
+    const begins = async (at: number) => (await history.baseFor({ kind: "time", at }))?.at;
+    expect([await begins(999), await begins(1000), await begins(1999), await begins(2000)]).toEqual([
+      undefined,
+      1000,
+      1000,
+      2000,
+    ]);
+    const from = async (lsn: string) => (await history.baseFor({ kind: "lsn", lsn }))?.at;
+    expect([await from("0/FFFFF"), await from("0/100000"), await from("0/4FFFFF"), await from("0/500000")]).toEqual([
+      undefined,
+      1000,
+      1000,
+      2000,
+    ]);
+  });
+
+  it("is inherited without room on the disk, up to where a copy leaves its source", async () => {
+    await addBase(history, 1000, 1, 4096);
+    await addBase(history, 3000, 9);
+    complete(1, 2, 3);
+    await history.archive(data);
+    const child = join(directory.path, "br-b.1");
+    await histories.of(child).inherit(history, { at: 2000, place: segment(3).slice(8) });
+    expect(kept("br-b.1")).toEqual([segment(1), segment(2)]);
+    expect((await histories.of(child).bases()).map(({ at }) => at)).toEqual([1000]);
+    expect(histories.state(child)).toEqual({ since: 1000, position: 1n << 20n, bytes: 0 });
+    // What the child completes in its own way does not reach its source.
+    complete(2);
+    writeFileSync(join(data, "pg_wal", segment(2)), "another log");
+    await histories.of(child).archive(data);
+    expect(readFileSync(join(root, "br-a.1", "wal", segment(2)), "utf8")).toBe(`log ${segment(2)}`);
+  });
+
+  it("keeps two bases at most, one where that reaches back far enough, and no log from before", async () => {
+    for (const [at, number] of [
+      [1000, 1],
+      [2000, 3],
+      [3000, 5],
+    ] as const)
+      await addBase(history, at, number, 100);
+    complete(1, 2, 3, 4, 5, 6);
+    await history.archive(data);
+    await history.prune(0);
+    expect((await history.bases()).map(({ at }) => at)).toEqual([2000, 3000]);
+    expect(kept("br-a.1")).toEqual([3, 4, 5, 6].map(segment));
+    await history.prune(2999);
+    expect((await history.bases()).map(({ at }) => at)).toEqual([2000, 3000]);
+    await history.prune(3000);
+    expect((await history.bases()).map(({ at }) => at)).toEqual([3000]);
+    expect(kept("br-a.1")).toEqual([5, 6].map(segment));
+    const bytes = 100 + 2 * `log ${segment(5)}`.length;
+    expect(histories.state(data)).toEqual({ since: 3000, position: 5n << 20n, bytes });
+  });
+
+  it("counts nothing that it shares, and goes with its data", async () => {
+    await addBase(history, 1000, 1);
+    complete(1);
+    await history.archive(data);
+    linkSync(join(root, "br-a.1", "wal", segment(1)), join(directory.path, "shared"));
+    expect(histories.state(data)?.bytes).toBe(0);
+    await histories.remove(data);
+    expect([existsSync(join(root, "br-a.1")), histories.state(data)]).toEqual([false, undefined]);
+  });
+});
+
+it("places segments in the log as Postgres names them", () => {
+  expect(placeAt(positionOf("0/10F5F50"))).toBe("0000000000000010");
+  expect(placeAt(positionOf("2/FFF00000"))).toBe("0000000200000FFF");
+});
+
+describe("the keeper", () => {
+  const mebibyte = 1024 ** 2;
+  let bases: string[];
+  let problems: string[];
+  let size: number;
+  let keeper: HistoryKeeper;
+  beforeEach(() => {
+    bases = [];
+    problems = [];
+    size = 0;
+    keeper = new HistoryKeeper({
+      clock: realClock,
+      running: () => [{ endpoint: { type: "read_write", branchId: "br-a", projectId: "p" }, data }],
+      histories,
+      addBase: async (branchId) => {
+        bases.push(branchId);
+        await addBase(history, 1000 + bases.length, 1 + 400 * (bases.length - 1));
+      },
+      sizeOf: () => Promise.resolve(size),
+      keptSince: () => 0,
+      onProblem: (message) => problems.push(message),
+    });
+  });
+
+  it("gives data of an earlier version of the service its first base", async () => {
+    await keeper.keep();
+    await keeper.keep();
+    expect(bases).toEqual(["br-a"]);
+  });
+
+  it("adds a base when the log since the last one is larger than the data and than 256 MiB", async () => {
+    await addBase(history, 500, 1);
+    const run = async (from: number, to: number) => {
+      complete(...Array.from({ length: to - from + 1 }, (_, index) => from + index));
+      await keeper.keep();
+      return bases.length;
+    };
+    expect(await run(1, 256)).toBe(0);
+    size = 300 * mebibyte;
+    expect(await run(257, 300)).toBe(0);
+    expect(await run(301, 301)).toBe(1);
+  });
+
+  it("says once why a history cannot be kept, and again after it could", async () => {
+    rmSync(root, { recursive: true });
+    writeFileSync(root, "");
+    complete(1);
+    await keeper.keep();
+    await keeper.keep();
+    expect(problems).toEqual([expect.stringMatching(/^the history of a branch cannot be kept: /)]);
+    rmSync(root);
+    await keeper.keep();
+    rmSync(root, { recursive: true });
+    writeFileSync(root, "");
+    complete(2);
+    await keeper.keep();
+    expect(problems).toHaveLength(2);
+  });
+});

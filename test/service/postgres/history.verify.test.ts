@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { main, primary, project } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
+
+const branches = `/projects/${project}/branches`;
+const Created = z.looseObject({
+  branch: z.looseObject({ id: z.string() }),
+  endpoints: z.array(z.looseObject({ id: z.string() })),
+});
+
+const rig = usePostgresRig();
+let uri: string;
+/** When the tables held `early` alone. */
+let then: { time: string; lsn: string };
+beforeAll(async () => {
+  uri = await rig.uri();
+  await rig.query(uri, "CREATE TABLE item (name text)", "INSERT INTO item VALUES ('early')");
+  await sleep(50);
+  const time = new Date().toISOString();
+  const [row] = await rig.query(uri, "SELECT pg_current_wal_flush_lsn() AS lsn");
+  then = { time, lsn: z.string().parse(row?.["lsn"]) };
+  await sleep(50);
+  await rig.query(uri, "INSERT INTO item VALUES ('late')", "CREATE ROLE later LOGIN PASSWORD 'later'");
+});
+
+/** Makes a branch with a compute; answers its id and what its table holds. */
+async function branchAt(branch: object): Promise<{ id: string; items: string[] }> {
+  const reply = await rig.call("POST", branches, { branch, endpoints: [{ type: "read_write" }] });
+  if (reply.status >= 300) throw new Error(JSON.stringify(reply));
+  const made = Created.parse(reply.body);
+  await rig.settled();
+  return { id: made.branch.id, items: await items(made.endpoints[0]?.id) };
+}
+
+async function items(endpoint: string | undefined): Promise<string[]> {
+  const there = await rig.uri({ endpoint: endpoint ?? "" });
+  return (await rig.query(there, "SELECT name FROM item ORDER BY name")).map(({ name }) => z.string().parse(name));
+}
+
+describe("a branch", () => {
+  let child: string;
+
+  it("begins at a time or at an LSN of its parent, and goes on from there", async () => {
+    expect((await branchAt({ parent_timestamp: then.time })).items).toEqual(["early"]);
+    expect((await branchAt({ parent_lsn: then.lsn })).items).toEqual(["early"]);
+    const now = await branchAt({});
+    expect(now.items).toEqual(["early", "late"]);
+    child = now.id;
+  });
+
+  it("has its parent's past, from before it was made", async () => {
+    expect((await branchAt({ parent_id: child, parent_timestamp: then.time })).items).toEqual(["early"]);
+  });
+
+  it("of an idle parent begins in its past too, and a branch of that one in both", async () => {
+    await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
+    const past = await branchAt({ parent_timestamp: then.time });
+    expect(past.items).toEqual(["early"]);
+    expect((await rig.endpoint()).current_state).toBe("idle");
+    const again = await branchAt({ parent_id: past.id, parent_timestamp: then.time });
+    expect(again.items).toEqual(["early"]);
+  });
+
+  it("cannot begin before the history, nor after the end of the log", async () => {
+    const early = { branch: { parent_timestamp: new Date(Date.now() - 86_000_000).toISOString() } };
+    expect((await rig.call("POST", branches, early)).status).toBe(422);
+    const before = await rig.call("POST", branches, { branch: { parent_lsn: "0/1" } });
+    expect([before.status, before.body["message"]]).toEqual([422, expect.stringContaining("parent_lsn lies before")]);
+    const { body } = await rig.call("POST", branches, { branch: { parent_lsn: "FF/0" } });
+    await rig.settled();
+    const [failed] = await rig.operations();
+    expect(failed).toMatchObject({ status: "failed", error: expect.stringContaining("after the end of the log") });
+    await rig.change("DELETE", `${branches}/${z.looseObject({ id: z.string() }).parse(body["branch"]).id}`);
+  });
+
+  it("with the schema alone has no past that would show its parent's rows", async () => {
+    const { id } = await branchAt({ init_source: "schema-only" });
+    const past = { branch: { parent_id: id, parent_timestamp: then.time } };
+    const { status, body } = await rig.call("POST", branches, past);
+    expect([status, body["message"]]).toEqual([422, expect.stringContaining("before the history of the branch")]);
+  });
+});
+
+describe("a restore", () => {
+  it("of a branch from its own past gives it the rows, roles and databases of then, and keeps those of now", async () => {
+    await rig.change("POST", `${branches}/${main}/databases`, { database: { name: "young", owner_name: "app" } });
+    await rig.change("POST", `${branches}/${main}/roles/app/reset_password`);
+    const wanted = { source_branch_id: main, source_timestamp: then.time, preserve_under_name: "before" };
+    const operations = await rig.change("POST", `${branches}/${main}/restore`, wanted);
+    expect(operations.map(({ status }) => status)).not.toContain("failed");
+    expect(await items(primary)).toEqual(["early"]);
+    const names = z.array(z.looseObject({ name: z.string() }));
+    const { body } = await rig.call("GET", `${branches}/${main}/databases`);
+    expect(names.parse(body["databases"]).map(({ name }) => name)).toEqual(["neondb", "stock"]);
+    const found = await rig.call("GET", `${branches}?search=before`);
+    const [kept] = z.array(z.looseObject({ id: z.string() })).parse(found.body["branches"]);
+    const [started] = await rig.change("POST", `/projects/${project}/endpoints`, {
+      endpoint: { branch_id: kept?.id, type: "read_write" },
+    });
+    expect(await items(started?.endpoint_id)).toEqual(["early", "late"]);
+  });
+
+  it("can be repeated to a moment after it, over the restart of the service", async () => {
+    await rig.query(await rig.uri(), "INSERT INTO item VALUES ('second')");
+    await sleep(50);
+    const time = new Date().toISOString();
+    await sleep(50);
+    await rig.query(await rig.uri(), "DELETE FROM item");
+    await rig.kill();
+    await rig.start();
+    expect((await branchAt({ parent_timestamp: time })).items).toEqual(["early", "second"]);
+  });
+});

@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { main, primary, project } from "./rig.ts";
+import { usePostgresRig } from "./use-rig.ts";
+
+const rig = usePostgresRig();
+const branch = `/projects/${project}/branches/${main}`;
+const endpoint = `/projects/${project}/endpoints/${primary}`;
+let uri: string;
+beforeAll(async () => {
+  uri = await rig.uri();
+});
+
+describe("a compute whose settings end idle sessions and make transactions read-only", () => {
+  beforeAll(async () => {
+    const pg_settings = { idle_session_timeout: "20", default_transaction_read_only: "on", statement_timeout: "900" };
+    await rig.change("PATCH", endpoint, { endpoint: { settings: { pg_settings } } });
+  });
+
+  it("has them for its clients", async () => {
+    const client = await rig.client(uri);
+    await expect(client.query("CREATE TABLE t (x int)")).rejects.toThrow(/read-only transaction/);
+    const ended = new Promise<Error>((resolve) => client.on("error", resolve));
+    expect((await ended).message).toMatch(/idle-session timeout/);
+  });
+
+  it("is given roles and databases, and lets clients in", async () => {
+    const named = { database: { name: "notes", owner_name: "reader" } };
+    const [role] = await rig.change("POST", `${branch}/roles`, { role: { name: "reader" } });
+    const [database] = await rig.change("POST", `${branch}/databases`, named);
+    expect([role, database]).toMatchObject([{ status: "finished" }, { status: "finished" }]);
+    const notes = await rig.uri({ database: "notes", role: "reader" });
+    expect(await rig.query(notes, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  it("starts again, and is copied", async () => {
+    const [restarted] = await rig.change("POST", `${endpoint}/restart`);
+    expect(restarted).toMatchObject({ status: "finished" });
+    const made = await rig.change("POST", `/projects/${project}/branches`, { branch: { parent_id: main } });
+    expect(made).toMatchObject([{ action: "create_branch", status: "finished" }]);
+    expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+});
+
+describe("a role that cannot be dropped, for what it owns in a database that is closed to all", () => {
+  beforeAll(async () => {
+    await rig.change("PATCH", endpoint, { endpoint: { settings: { pg_settings: {} } } });
+    await rig.change("POST", `${branch}/roles`, { role: { name: "leaver" } });
+    await rig.query(uri, "CREATE DATABASE closed", "GRANT CREATE ON DATABASE closed TO PUBLIC");
+    await rig.query((await rig.uri({ role: "leaver" })).replace("/stock?", "/closed?"), "CREATE SCHEMA hers");
+    await rig.query(uri, "ALTER DATABASE closed ALLOW_CONNECTIONS false");
+  });
+
+  it("fails the operation, in the words of Postgres", async () => {
+    const [operation] = await rig.change("DELETE", `${branch}/roles/leaver`);
+    expect(operation).toMatchObject({ status: "failed", error: expect.stringMatching(/"leaver" cannot be dropped/) });
+  });
+
+  it("does not keep the compute from starting, and the service says what is left to do", async () => {
+    await rig.change("POST", `${endpoint}/suspend`);
+    expect(await rig.query(uri, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    expect(rig.child.tail()).toContain(
+      `roles and databases of branch ${main} are not all as the API shows them: role "leaver"`,
+    );
+  });
+
+  it("is dropped by the next start for which nothing stands in the way", async () => {
+    await rig.query(uri, "ALTER DATABASE closed ALLOW_CONNECTIONS true");
+    await rig.change("POST", `${endpoint}/restart`);
+    expect(await rig.query(uri, "SELECT rolname FROM pg_roles WHERE rolname = 'leaver'")).toEqual([]);
+  });
+});
