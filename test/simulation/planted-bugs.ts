@@ -226,10 +226,10 @@ function recordless(inner: ClusterTransport): ClusterTransport {
     const ops = Array.isArray(request.body) ? request.body.filter(isJsonObject) : [];
     const record = ops.map(recordIn).find((one) => one !== undefined);
     if (record === undefined) return inner.request(request, options);
-    const answer = await inner.request({ ...request, body: ops.map(withoutRecord) }, options);
-    const { body } = answer;
-    if (!isJsonObject(body) || !isJsonObject(body["status"])) return answer;
-    return { ...answer, body: { ...body, status: { ...body["status"], pendingWrite: record } } };
+    const response = await inner.request({ ...request, body: ops.map(withoutRecord) }, options);
+    const { body } = response;
+    if (!isJsonObject(body) || !isJsonObject(body["status"])) return response;
+    return { ...response, body: { ...body, status: { ...body["status"], pendingWrite: record } } };
   });
 }
 

@@ -1,12 +1,9 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { hasUnreadableName } from "../../api/endpoint.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
-import { uidOfMarker } from "../resources/signature.ts";
+import { candidatesOf, namelessIn } from "./candidates.ts";
 import { recordedID } from "./observe/annotations.ts";
-import { holderOf } from "./observe/claims.ts";
 import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
 import { hasFinalizer, mostLagMs, type Observation, shownReason } from "./observe/observation.ts";
-import { endpointNamedBy } from "./observe/ownership.ts";
 
 // The record of a write: `status.pendingWrite`, written before the request is sent, one at a time.
 //
@@ -40,9 +37,6 @@ export interface RememberedWrite {
    */
   firstShown: ReadonlyMap<string, number>;
 }
-
-/** A candidate that stays nameless for this long, in milliseconds, beside newer signatures is not what was sent. */
-const staysNamelessMs = 60_000;
 
 const none: ReadonlyMap<string, number> = new Map();
 
@@ -263,67 +257,6 @@ function ownIn({ links: { link } }: Observation): string | undefined {
 function isSettled(write: RememberedWrite, o: Observation): boolean {
   if (settlesInMs(o, write) > 0) return false;
   return isGivenUp(o) || candidatesOf(o, { ...write, firstShown: namelessIn(write, o) }).length === 0;
-}
-
-/**
- * Endpoints that the create may have made, by all but their names: of the type, on the branch of record or spec, not
- * older than what was there before, nobody's, and not long nameless beside newer signatures.
- */
-function candidatesOf(o: Observation, write: RememberedWrite): Endpoint[] {
-  const { record, firstShown } = write;
-  const { compute, endpoints, claimants, startedAt } = o;
-  if (record.operation !== "create") return [];
-  const branches = [record.branchID, branchIDOf(compute)];
-  const isNewerSigned = showsNewerSignature(o, record);
-  return endpoints.all.filter((endpoint) => {
-    if (endpoint.type !== compute.spec.type || !branches.includes(endpoint.branch_id)) return false;
-    if (!isNameless(endpoint) || !isSince(endpoint, record.newest)) return false;
-    const firstSeenAt = firstShown.get(endpoint.id);
-    if (isNewerSigned && firstSeenAt !== undefined && startedAt - firstSeenAt >= staysNamelessMs) return false;
-    const holder = holderOf(endpoint, claimants, endpoints);
-    return holder === undefined || holder.metadata.uid === compute.metadata.uid;
-  });
-}
-
-/** The candidate that `spec.adopt` names: a person decided. */
-export function chosenAmong(candidates: readonly Endpoint[], compute: Compute): Endpoint | undefined {
-  const { adopt, type } = compute.spec;
-  if (adopt === undefined) return undefined;
-  const isPrimary = type === "read_write" && "branchPrimary" in adopt;
-  return candidates.find(
-    ({ id, branch_id }) => endpointNamedBy(compute) === id || (isPrimary && branch_id === branchIDOf(compute)),
-  );
-}
-
-/** Since which list each candidate has been nameless beside a signature on another endpoint made since. */
-function namelessIn(write: RememberedWrite, o: Observation): ReadonlyMap<string, number> {
-  const candidates = candidatesOf(o, { ...write, firstShown: none });
-  if (candidates.length === 0) return none;
-  if (!showsNewerSignature(o, write.record)) return write.firstShown;
-  return new Map(candidates.map(({ id }) => [id, write.firstShown.get(id) ?? o.startedAt]));
-}
-
-/** Whether a list shows the name of an endpoint that was made since the create was planned. */
-function showsNewerSignature({ endpoints }: Observation, { newest }: WriteRecord): boolean {
-  return endpoints.all.some((endpoint) => uidOfMarker(endpoint.name) !== undefined && isSince(endpoint, newest));
-}
-
-function isNameless(endpoint: Endpoint): boolean {
-  return endpoint.name === undefined || hasUnreadableName(endpoint);
-}
-
-/** Both times are the service's own; without one of them nothing is excluded. */
-function isSince({ created_at }: Endpoint, newest: string | undefined): boolean {
-  if (created_at === undefined || newest === undefined || newest === "") return true;
-  return Date.parse(created_at) >= Date.parse(newest);
-}
-
-/** The latest `created_at` of a list, by the service's clock. */
-export function newestIn(endpoints: readonly Endpoint[]): string | undefined {
-  return endpoints.reduce<string | undefined>(
-    (newest, { created_at }) => (created_at !== undefined && created_at > (newest ?? "") ? created_at : newest),
-    undefined,
-  );
 }
 
 /** What the answer to a create, takeover, move or restart means for the record. */

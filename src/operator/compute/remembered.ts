@@ -73,7 +73,7 @@ export interface AnsweredDelete {
 }
 
 /** An accepted PATCH. */
-interface Patched {
+export interface Patched {
   generation: number;
   /** That the Compute was to be on: the name of its branch may come to another without an edit. */
   branchID: string;
@@ -97,6 +97,24 @@ export interface FailedWrite {
 const noDeletes: Remembered["deletes"] = new Map();
 const none: readonly never[] = [];
 const nothing = {};
+
+const unanswered: AnsweredDelete = {
+  at: Number.NEGATIVE_INFINITY,
+  before: 0,
+  accepted: true,
+  proved: false,
+  shown: 0,
+};
+
+/** The answers with what is newly known of one. */
+export function withDelete(
+  deletes: Remembered["deletes"],
+  endpointID: string,
+  change: Partial<AnsweredDelete>,
+): Remembered["deletes"] {
+  const known = deletes.get(endpointID) ?? unanswered;
+  return new Map(deletes).set(endpointID, { ...known, ...change });
+}
 
 /** What is remembered of a Compute that was first seen now. */
 export function rememberedSince(now: number): Remembered {

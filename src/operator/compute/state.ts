@@ -1,14 +1,13 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { isInProgress } from "../../api/operation.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { generationOf, type Observation } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchAction } from "./plan/action.ts";
-import { compare, desiredSpec } from "./plan/fields.ts";
+import { patchedAfter } from "./plan/patched.ts";
 import { afterAnswer, afterList, afterSight } from "./record.ts";
 import type { AnsweredDelete, FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
-import { answersCountAfter, rememberedSince, signedBefore } from "./remembered.ts";
+import { answersCountAfter, rememberedSince, signedBefore, withDelete } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import { heldUntil } from "./status/held.ts";
 import { requeueDelay } from "./status/reasons.ts";
@@ -100,22 +99,9 @@ export class ReconcileState {
     this.#listedForPatch(o);
   }
 
-  #listedForPatch({ compute, links, operations, startedAt, laidOver, operationsEndedAt }: Observation): void {
+  #listedForPatch(o: Observation): void {
     const { patched } = this.#known;
-    if (patched === undefined) return;
-    const isOutdated = patched.generation !== generationOf(compute) || patched.branchID !== branchIDOf(compute);
-    if (isOutdated || links.link === undefined) {
-      this.#known.patched = undefined;
-      return;
-    }
-    // While the change is being applied, a list without it proves nothing.
-    const { endpoint } = links.link;
-    if (laidOver === true || endpoint.pending_state !== undefined || operations.some(isInProgress)) return;
-    const { differences } = compare(desiredSpec(compute), endpoint);
-    if (!differences.some(({ field }) => patched.fields.includes(field))) this.#known.patched = undefined;
-    else if (startedAt > (operationsEndedAt ?? -1) && !patched.listsWithout.includes(startedAt)) {
-      this.#known.patched = { ...patched, listsWithout: [...patched.listsWithout.slice(0, 1), startedAt] };
-    }
+    if (patched !== undefined) this.#known.patched = patchedAfter(patched, o);
   }
 
   /** A write was accepted, or none is needed: an earlier failure no longer counts. */
@@ -239,9 +225,7 @@ export class ReconcileState {
   }
 
   #delete(endpointID: string, change: Partial<AnsweredDelete>): void {
-    const none = { at: Number.NEGATIVE_INFINITY, before: 0, accepted: true, proved: false, shown: 0 };
-    const known = this.#known.deletes.get(endpointID) ?? none;
-    this.#known.deletes = new Map(this.#known.deletes).set(endpointID, { ...known, ...change });
+    this.#known.deletes = withDelete(this.#known.deletes, endpointID, change);
   }
 
   /** When the service is asked again whether the connection Secret is still valid; `undefined`: nothing can change. */

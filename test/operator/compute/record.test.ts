@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
+import { newestIn } from "../../../src/operator/compute/candidates.ts";
 import {
   afterAnswer,
   afterList,
   afterSight,
   carriedBy,
   isOpen,
-  newestIn,
   nextRecord,
   openingOf,
   type RememberedWrite,

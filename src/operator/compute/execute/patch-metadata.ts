@@ -61,12 +61,12 @@ export async function writeLink(
   };
   const isNews = news !== "none" || !sameJSON(status.proof, before.proof);
   const statusPatch = patchOf(compute).setStatus(status);
-  const noted =
+  const stood =
     isNews && !sameJSON(status, before)
       ? await patched(cluster, statusPatch, compute, { subresource: "status" })
       : compute;
-  const patch = patchOf(noted).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
-  return patched(cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), noted);
+  const patch = patchOf(stood).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
+  return patched(cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), stood);
 }
 
 function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" }>): EventInput[] {

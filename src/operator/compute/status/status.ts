@@ -1,22 +1,6 @@
-import {
-  type ComputeUnitRange,
-  localFileCacheGB,
-  maxConnections,
-  maxPooledConnections,
-  memoryGB,
-  temporaryDiskGiB,
-  vCPU,
-} from "../../../api/compute-units.ts";
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
-import type {
-  Capacity,
-  Compute,
-  ComputeStatus,
-  StatusOperation,
-  StatusProof,
-  WriteRecord,
-} from "../../resources/compute.ts";
+import type { Compute, ComputeStatus, StatusOperation, StatusProof, WriteRecord } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { sameJSON } from "../../resources/record.ts";
@@ -24,6 +8,7 @@ import type { Annotations } from "../observe/annotations.ts";
 import { generationOf } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
+import { capacityOf, rangeOf, sizeInWords } from "./capacity.ts";
 import { conditionsOf } from "./conditions.ts";
 import { isProgress, type Reason, reasons } from "./reasons.ts";
 import { disabledByUs, isUnmade, stateSeen, stateUnseen } from "./state.ts";
@@ -227,30 +212,6 @@ function requests(compute: Compute, { effect, condition }: Outcome, seen: Seen):
     ...(effect.kind === "restarted" ? { restartedAt: effect.value } : {}),
     ...(answered ? { lastHandledReconcileAt: reconcileRequestedAt } : {}),
     ...(served ? { lastHandledConfirmLoss: lossConsent } : {}),
-  };
-}
-
-function rangeOf({
-  autoscaling_limit_min_cu: min,
-  autoscaling_limit_max_cu: max,
-}: Endpoint): ComputeUnitRange | undefined {
-  return min === undefined || max === undefined ? undefined : { min, max };
-}
-
-export function sizeInWords({ min, max }: ComputeUnitRange): string {
-  return min === max ? `${max} CU` : `${min}–${max} CU`;
-}
-
-function capacityOf(range: ComputeUnitRange): Capacity {
-  const figure = (of: (cu: number) => number) =>
-    range.min === range.max ? of(range.max) : { min: of(range.min), max: of(range.max) };
-  return {
-    vCPU: figure(vCPU),
-    memoryGB: figure(memoryGB),
-    localFileCacheGB: figure(localFileCacheGB),
-    maxConnections: maxConnections(range),
-    pooledConnections: maxPooledConnections,
-    temporaryDiskGiB: temporaryDiskGiB(range),
   };
 }
 

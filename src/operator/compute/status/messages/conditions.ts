@@ -158,6 +158,6 @@ export const unknown = {
   nameless: (candidates: readonly string[], isDeleted: boolean): string => {
     const ids = candidates.toSorted().join(", ");
     const otherwise = isDeleted ? ", or spec.deletionPolicy to Retain to have the Compute removed" : "";
-    return `A create was sent and its outcome is not known: the service does not show the names of endpoints that it may have made. Set spec.adopt.endpointID to the right one, or the annotation ${annotations.confirmLoss} to a new value if none is${otherwise}; candidates: ${ids}.`;
+    return `A create was sent and its outcome is not known: the service does not show the names of endpoints that it may have made. Set spec.adopt.endpointID to the right one (for a primary also branchPrimary), or the annotation ${annotations.confirmLoss} to a new value if none is${otherwise}; candidates: ${ids}.`;
   },
 };
