@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../src/operator/command.ts";
 import { realClock } from "../support/real-clock.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "run-command-"));
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "run-command-"));
+});
 afterAll(() => rmSync(directory, { recursive: true }));
 
 /** The warnings of an operator, outside of a cluster, that is stopped as soon as it starts. */

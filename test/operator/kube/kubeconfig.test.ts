@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
@@ -6,9 +6,11 @@ import { loadKubeConfig } from "../../../src/operator/kube/kubeconfig.ts";
 import { proxyFor } from "../../../src/operator/runtime/proxy.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "kubeconfig-"));
-afterAll(() => rmSync(directory, { recursive: true }));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 function file(name: string, text: string): string {
+  // Cases that are made while this file is loaded have theirs before any hook runs.
+  mkdirSync(directory, { recursive: true });
   const path = join(directory, name);
   writeFileSync(path, text);
   return path;

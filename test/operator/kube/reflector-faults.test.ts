@@ -3,6 +3,7 @@ import { ClusterClient } from "../../../src/operator/kube/client.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { isObjectOf } from "../../../src/operator/kube/objects.ts";
 import type { ClusterTransport, WatchLine } from "../../../src/operator/kube/transport.ts";
+import { sleep } from "../../../src/operator/runtime/clock.ts";
 import type { Logger } from "../../../src/operator/runtime/log.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { configMaps } from "./config-maps.ts";
@@ -170,6 +171,42 @@ describe("after etcd was restored from a backup", () => {
     await cluster.clock.advance(1000);
     expect(relists).toEqual(["start", "expired"]);
     expect(names()).toEqual(["a"]);
+  });
+});
+
+describe("a watch that ends by its idle time-out each time", () => {
+  /** For how many lists it asks in half an hour, if each watch begins with these lines. */
+  async function listsAfter(lines: (version: number) => WatchLine[]): Promise<number> {
+    const cluster = new MemoryCluster();
+    const inner = cluster.transport();
+    const transport: ClusterTransport = {
+      request: (request, options) => inner.request(request, options),
+      async *watch(_request, { idleTimeoutMs, signal }) {
+        yield* lines(cluster.server.store.revision);
+        await sleep(cluster.clock, idleTimeoutMs, signal);
+        throw new Error("nothing came");
+      },
+    };
+    const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
+    const { run, stop } = setUp({ client, clock: cluster.clock });
+    void run();
+    await cluster.clock.advance(30 * minute);
+    stop.abort();
+    return cluster.lists().length;
+  }
+
+  test("asks for no list where a line came in between", async () => {
+    const bookmark = (version: number) => ({
+      type: "BOOKMARK",
+      object: { metadata: { resourceVersion: `${version}` } },
+    });
+    expect(await listsAfter((version) => [bookmark(version)])).toBe(1);
+  });
+
+  test("asks for a list after every second one where none came", async () => {
+    const count = await listsAfter(() => []);
+    expect(count).toBeGreaterThanOrEqual(5);
+    expect(count).toBeLessThanOrEqual(7);
   });
 });
 
