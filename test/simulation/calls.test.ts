@@ -50,10 +50,10 @@ it("three times as many in one project take no more reconciles for each", { time
   expect(many.reconciles).toBeLessThanOrEqual(few.reconciles * 1.2);
 });
 
-it("a fleet that is declared at once gets all workers: its writes are sent within a second", {
+it("a fleet that is declared at once gets all workers: its writes are sent within two seconds", {
   timeout: 60_000,
 }, async () => {
   const figures = await figuresOf({ computes: 4 * each, projects: 1, aSecond: 4000, locks: false, ...service });
   expect(figures).toMatchObject({ writes: 4 * each, refused: 0, patches: 4, events: 1 });
-  expect(figures.lastWriteMs).toBeLessThanOrEqual(1500);
+  expect(figures.lastWriteMs).toBeLessThanOrEqual(1800);
 });

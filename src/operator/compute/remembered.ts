@@ -11,7 +11,7 @@ export interface Remembered {
   enteredAt?: number;
   /** Which lists count. */
   lists: {
-    /** A list counts only if its request began later: the last write ended then, or the watch may have missed events. */
+    /** A list counts only if its request began later: a write ended then, or the watch may have missed events. */
     countAfter: number;
     /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
     firstAfter: number;
@@ -50,7 +50,7 @@ export interface Remembered {
   handled: { restartedAt?: string; reconcileRequestedAt?: string };
   /** What the status does not say yet. */
   held?: HeldStatus | undefined;
-  /** What events have reported: when last a write, which fields cannot be read, which endpoints a former Compute left. */
+  /** What events have reported: when last a write, unreadable fields, what a former Compute left. */
   told: { writeAt?: number; unreadable?: string | undefined; formers?: readonly string[] };
   /** The operator removed its finalizer. */
   released?: true;

@@ -167,7 +167,8 @@ function namedBy(compute: KubeObject): unknown {
 
 /**
  * True if only a person can tell what became of a create: it was sent through another base URL; or an endpoint without
- * a name, of its type, on the branch of record or spec and not older than what the create was planned from, is nobody's.
+ * a name, of its type, on the branch of record or spec and not older than what the create was planned from, is
+ * nobody's.
  */
 export function isUndecidable(
   compute: KubeObject,

@@ -3,7 +3,6 @@ import { type GuardedPatch, guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
 import { sameJSON } from "../../resources/record.ts";
-import { annotationsOf } from "../observe/annotations.ts";
 import type { Proof } from "../observe/ownership.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
@@ -107,10 +106,8 @@ export async function noted(
 
 /** The status with the record, and with the restart that is carried out: no status patch drops what one still owes. */
 export function statusCarrying(compute: Compute, { known }: ReconcileState): Compute["status"] {
-  const { restartedAt } = known.handled;
-  const isOwed = restartedAt !== undefined && restartedAt === annotationsOf(compute).restartedAt;
-  const pendingWrite = carriedBy(known.write, compute);
-  return { ...compute.status, pendingWrite, ...(isOwed ? { restartedAt } : {}) };
+  const { restartedAt = compute.status.restartedAt } = known.handled;
+  return { ...compute.status, restartedAt, pendingWrite: carriedBy(known.write, compute) };
 }
 
 /** Notes, before a request that disables the endpoint is sent, that this operator disabled it. */

@@ -38,7 +38,7 @@ export function hadNothing({ status }: Compute): boolean {
   return status.observedThrough === undefined && sentRecord(status) === undefined;
 }
 
-/** The record of a request that a term sent: one made up from a mark or a finalizer, which anybody can type, is none. */
+/** The record of a request that a term sent; anybody can type the mark or finalizer that others are made up from. */
 function sentRecord({ pendingWrite }: Compute["status"]): Compute["status"]["pendingWrite"] {
   return pendingWrite === undefined || ["0.1.0", "unknown"].includes(pendingWrite.by) ? undefined : pendingWrite;
 }

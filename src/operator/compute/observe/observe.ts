@@ -139,7 +139,8 @@ function priorityOf({ compute, annotations }: Subject, { accepted, write }: Read
   if (compute.metadata.deletionTimestamp !== undefined || isUnanswered(write)) return "resolve";
   // The status may not say yet what was accepted.
   const isAccepted = [compute.status.appliedGeneration, accepted?.generation].includes(generationOf(compute));
-  return !isAccepted || annotations.reconcileRequested ? "plan" : "follow";
+  const isAwaited = write?.phase === "open" && write.made === undefined;
+  return !isAccepted || annotations.reconcileRequested || isAwaited ? "plan" : "follow";
 }
 
 /** Operations that ran when an earlier process stopped are followed to their end. */

@@ -1,16 +1,17 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
-import { settlesInMs } from "../record.ts";
+import { isOpen, settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { drifted, inProgress, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
 import { isProgress, type Progress } from "../status/reasons.ts";
 import { noteClearsAt } from "../status/state.ts";
-import type { Action, PlanRule } from "./action.ts";
+import { type Action, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
 import { compare, desiredSpec } from "./fields.ts";
 import { deleteDueInMs } from "./lost.ts";
+import { listedSoonMs } from "./pending.ts";
 
 /** A change in progress for this long no longer keeps another from being sent: if it blocks that, the answer is 423. */
 const blocksForMs = 600_000;
@@ -51,6 +52,8 @@ export function settle(o: Observation, s: ReadonlyState): Action {
     const failures = failed.failures_count ?? 0;
     return { kind: "wait", reason: "OperationFailed", message: operationFailed(failed, failures, endpoint.id) };
   }
+  // The next list closes the record: one status says both.
+  if (o.laidOver === true && isOpen(s.write) && s.write?.made === endpoint.id) return noop(listedSoonMs);
   // Only time shows that a duplicate is to be deleted once more, or that note or record may go.
   const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
   const openForMs = s.write?.phase === "open" ? settlesInMs(o, s.write) : 0;
