@@ -124,6 +124,9 @@ export const computeStatus = z.object({
     "Name of the ClusterServiceConnection with which the endpoint was last seen, if it was one.",
   ),
   signedEndpoint: optionalText("In a fleet, the endpoint that was last seen with this Compute's signature."),
+  deletionPolicy: optionalText(
+    "The policy in force when this object is deleted: that of the spec, else Delete for what was created and Retain for what was adopted.",
+  ),
   lossDoubted: optionalFlag(
     "true after MassLoss until the endpoint is seen again or a person confirms the loss, whatever reason is shown in between.",
   ),

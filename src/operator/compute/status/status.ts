@@ -42,6 +42,8 @@ export interface Seen {
   compared: boolean | undefined;
   /** Whether the endpoint was made for this very Compute. */
   made: boolean;
+  /** Whether nothing but `spec.adopt` proves it this Compute's own. */
+  adopted?: boolean;
   /** Whether its name bears this Compute's signature, in a fleet. */
   signed: boolean;
   operations: readonly Operation[];
@@ -67,6 +69,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...resolution(outcome, seen),
     ...concluded(compute, outcome, seen),
     ...requests(compute, outcome, seen),
+    deletionPolicy: policyInForce(outcome, seen),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
   const operations = withTimesOf(before.operations, after.operations);
@@ -148,6 +151,13 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     observedThrough: seen.fingerprint,
     clusterConnection: clusterConnectionOf(outcome.compute),
   };
+}
+
+/** What happens to an endpoint that is the Compute's own when that is deleted. */
+function policyInForce({ compute: { spec, status }, effect }: Outcome, seen: Seen): string | undefined {
+  if (spec.deletionPolicy !== undefined || effect.kind === "ownedByOther") return spec.deletionPolicy;
+  if (seen.endpoint === undefined) return status.deletionPolicy;
+  return seen.adopted === true ? "Retain" : "Delete";
 }
 
 function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | undefined {

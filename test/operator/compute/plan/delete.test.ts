@@ -25,8 +25,6 @@ describe("a Compute that is being deleted", () => {
   test.each([
     ["the marker", mine, madeBy(mine)],
     ["its own note", going({ linked: "ep-one", annotations: { createdEndpoint: createdNote("ep-one") } }), endpoint()],
-    ["spec.adopt by id", going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } }), endpoint()],
-    ["spec.adopt as primary", going({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } }), endpoint()],
   ])("has the endpoint deleted that is its own by %s", (_, self, seen) => {
     expect(plan(...input({ compute: self, endpoints: [seen] }))).toEqual({
       kind: "delete",

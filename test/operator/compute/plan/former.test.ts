@@ -226,7 +226,7 @@ describe("a linked endpoint", () => {
     // Nobody writes over any other name.
     expect(of(`k8s-${uidOf("a")}`)).toEqual(remove);
     const foreign = signatureOf(compute({ uid: uidOf("f") }), fleet);
-    expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" } } })).toEqual(remove);
+    expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" }, deletionPolicy: "Delete" } })).toEqual(remove);
   });
 
   test("that a list shows as before our PATCH is waited for as long as lists may lag, also on deletion", () => {

@@ -4,7 +4,7 @@ import type { Operation } from "../../../../src/api/operation.ts";
 import { shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { type Reason } from "../../../../src/operator/compute/status/reasons.ts";
 import { stateSeen } from "../../../../src/operator/compute/status/state.ts";
-import { nextStatus, poolerHost, sizeInWords } from "../../../../src/operator/compute/status/status.ts";
+import { nextStatus, poolerHost, type Seen, sizeInWords } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { compute, createMark, endpoint, operation } from "../../../support/builders.ts";
 import { active, after, full, minute, noon, seen, self, statusAfter } from "./updating.ts";
@@ -15,6 +15,7 @@ test("a status shows what the console would", () => {
   ).toEqual({
     observedGeneration: 1,
     appliedGeneration: 1,
+    deletionPolicy: "Delete",
     observedThrough: "here",
     conditions: ["Ready", "Synced"].map((type) => ({
       type,
@@ -232,5 +233,29 @@ describe("operations", () => {
   test("of a former endpoint are not shown with the new one", () => {
     const first = after(active(), { operations: [at(1)] });
     expect(statusAfter(active(first), { endpoint: full({ id: "ep-two" }) })).not.toHaveProperty("operations");
+  });
+});
+
+describe("the deletion policy in force", () => {
+  const policyOf = (spec: Record<string, unknown>, fields: Partial<Seen> = {}, status = {}) =>
+    statusAfter(shown(compute({ linked: "ep-one", spec, status }), "Active", "now"), fields).deletionPolicy;
+
+  test.each([
+    ["that of the spec", "Retain", { deletionPolicy: "Retain" }, {}],
+    ["that of the spec, for what was adopted too", "Delete", { deletionPolicy: "Delete" }, { adopted: true }],
+    ["Delete for what was made", "Delete", {}, { made: true }],
+    ["Delete where only an annotation links it: of that nothing is deleted", "Delete", {}, { made: false }],
+    ["Retain for what was adopted", "Retain", {}, { made: false, adopted: true }],
+  ])("is %s", (_, policy, spec, fields) => {
+    expect(policyOf(spec, fields)).toBe(policy);
+  });
+
+  test("stays while no endpoint is seen, and is not known before", () => {
+    expect(policyOf({}, { endpoint: undefined }, { deletionPolicy: "Retain" })).toBe("Retain");
+    expect(policyOf({}, { endpoint: undefined })).toBeUndefined();
+    const another = shown(compute({ linked: "ep-one", status: { deletionPolicy: "Delete" } }), "Conflict", "no", {
+      effect: { kind: "ownedByOther" },
+    });
+    expect(statusAfter(another, { endpoint: undefined }).deletionPolicy).toBeUndefined();
   });
 });
