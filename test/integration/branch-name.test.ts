@@ -209,7 +209,7 @@ describe("spec.adopt", () => {
     const { endpoint } = world.console("POST", "/projects/shop/endpoints", body);
     rename(world, a, "main");
     await world.clock.advance(10_000);
-    world.declare(0, named("main", { adopt: { branchPrimary: true } }));
+    world.declare(0, named("main", { adopt: { branchPrimary: true }, deletionPolicy: "Delete" }));
     await world.settle(1);
     expect(world.compute(0).status.endpointID).toBe(endpoint.id);
     rename(world, a, "elsewhere");

@@ -125,7 +125,7 @@ it("a replica of a pool adopts what a person says its create made, where no name
     apiVersion: "compute-operator.dev/v1alpha1",
     kind: "ComputePool",
     metadata: { name: "db" },
-    spec: { replicas: 1, template: { projectID: "shop", branchID: "br-0-a" } },
+    spec: { replicas: 1, template: { projectID: "shop", branchID: "br-0-a", deletionPolicy: "Delete" } },
   };
   world.send("POST", pools, pool);
   await world.clock.advance(90_000);

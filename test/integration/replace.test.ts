@@ -124,7 +124,7 @@ it("an adopted primary is deleted with its Compute also if its move was requeste
     endpoint: { branch_id: place.branchID, type: "read_write" },
   });
   await world.clock.advance(10_000);
-  const adopting = { ...place, adopt: { branchPrimary: true } };
+  const adopting = { ...place, adopt: { branchPrimary: true }, deletionPolicy: "Delete" };
   world.declare(0, adopting);
   await world.settle(1);
   // Somebody else's change keeps the project busy, so that the move is not sent yet.

@@ -47,7 +47,11 @@ describe.concurrent("with a service that shows no names, no operations and no mo
 
   it("takes over an endpoint by its id, and it goes with the Compute", async () => {
     const shop = await stage().scenario(theirs);
-    await shop.compute("db", { adopt: { endpointID: "ep-theirs" }, computeUnits: { min: 2, max: 2 } });
+    await shop.compute("db", {
+      adopt: { endpointID: "ep-theirs" },
+      deletionPolicy: "Delete",
+      computeUnits: { min: 2, max: 2 },
+    });
     expect((await shop.ready("db")).status).toMatchObject({ endpointID: "ep-theirs", size: "2 CU" });
     await remove(shop);
     await shop.gone("db");
@@ -216,7 +220,7 @@ describe.concurrent("with such a service a Compute that is deleted", () => {
     await shop.lists(3);
     expect(shop.writes).toEqual([create]);
     const [made] = shop.endpoints;
-    await shop.edit("db", { adopt: { endpointID: made?.id } });
+    await shop.edit("db", { adopt: { endpointID: made?.id }, deletionPolicy: "Delete" });
     await shop.gone("db");
     expect(shop.writes).toEqual([create, `DELETE ${endpoints}/${made?.id}`]);
   });

@@ -30,6 +30,8 @@ export interface Manifests {
   secrets: Declared<Secret>[];
   /** Computes of the cluster that the manifests do not declare: they claim what they own. */
   others: readonly Compute[];
+  /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
+  storedPolicies: ReadonlySet<string>;
   /** The cluster that was read, if any. */
   running?: Running;
   /** One line for each problem. */
@@ -52,6 +54,7 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
     namespaces: new Map(),
     secrets: [],
     others: [],
+    storedPolicies: new Set(),
     problems: [],
   };
   for (const object of objects) sort(object, namespace, all);

@@ -15,12 +15,17 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
   const byName = <T extends Compute | ComputePool>(objects: readonly T[]) =>
     new Map(objects.map((object) => [nameOf(object.metadata), object]));
   const computes = byName(running.computes);
+  const storedPolicies = new Set<string>();
   const pools = byName(running.pools);
   const declared = manifests.computes.map((each) => {
     const before = computes.get(nameOf(each.object.metadata));
     if (before === undefined) return each;
     problems.push(...unchangeable(each, before.spec, each.object.spec, ["projectID", "type"]));
-    return stored(each, before);
+    const { deletionPolicy } = before.spec;
+    if (deletionPolicy === undefined || each.object.spec.deletionPolicy !== undefined) return stored(each, before);
+    // kubectl apply leaves a field that nobody declared as it is: 0.1.0 stored a policy in every Compute.
+    storedPolicies.add(nameOf(each.object.metadata));
+    return stored({ ...each, object: { ...each.object, spec: { ...each.object.spec, deletionPolicy } } }, before);
   });
   const declaredPools = manifests.pools.map((each) => {
     const before = pools.get(nameOf(each.object.metadata));
@@ -45,6 +50,7 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
         .map(there),
     ],
     namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
+    storedPolicies,
     others: rest.filter((compute) => !isMember(compute)),
     running,
     problems,

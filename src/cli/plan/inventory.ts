@@ -62,6 +62,8 @@ export interface Beside {
   fleet: Fleet | undefined;
   /** Their cluster was read. */
   cluster: boolean;
+  /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
+  storedPolicies: ReadonlySet<string>;
   /** The command sends writes: not for what an operator keeps. */
   writes: boolean;
 }

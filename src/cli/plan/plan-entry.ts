@@ -2,6 +2,7 @@ import { nameOf, shownReason } from "../../operator/compute/observe/observation.
 import { ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
+import { deletesAdopted } from "../../operator/compute/status/messages/events.ts";
 import { reasons } from "../../operator/compute/status/reasons.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
 import type { DryRun } from "./carry-out.ts";
@@ -30,6 +31,8 @@ export interface PlanEntry {
   adopts?: true;
   /** The operator that keeps the endpoint, as its signature says; only where no cluster was read. */
   keptBy?: string;
+  /** The Compute adopted its endpoint, and deleting it deletes that, as nobody declared. */
+  deletesAdopted?: string;
   fields: readonly FieldChange[];
   /** A condition reason of the Compute. */
   reason?: string;
@@ -59,7 +62,10 @@ export function planEntryOf(
   beside: Beside,
 ): PlanEntry {
   const { listing } = project;
-  const linked = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link?.endpoint : undefined;
+  const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
+  const linked = link?.endpoint;
+  const isStored = beside.storedPolicies.has(nameOf(compute)) && compute.spec.deletionPolicy === "Delete";
+  const isWarned = isStored && link?.proof === "adopted";
   const keptBy = linked === undefined || beside.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
   const message = warning ?? (action.kind === "delete" ? pruned : undefined);
@@ -71,6 +77,7 @@ export function planEntryOf(
     ...(linked === undefined ? {} : { endpoint: linked.id }),
     ...(adopted ? { adopts: true as const } : {}),
     ...(keptBy === undefined ? {} : { keptBy }),
+    ...(isWarned && linked !== undefined ? { deletesAdopted: deletesAdopted(linked.id) } : {}),
     ...whatOf(action, compute, linked),
     ...(message === undefined ? {} : { message }),
   };

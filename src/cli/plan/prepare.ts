@@ -96,6 +96,7 @@ function tracking(
   const beside = {
     fleet: fleet === undefined ? undefined : fleetOf(fleet),
     cluster: manifests.running !== undefined,
+    storedPolicies: manifests.storedPolicies,
     writes: writes !== undefined,
   };
   const inventory = new Inventory({ clock, transport, signal, createSettleMs, beside });

@@ -42,8 +42,11 @@ function asText({ entries, orphans = [] }: Plan, colour: boolean): string {
     const line = `${sign} ${entry.compute.padEnd(width)}  ${entry.step.padEnd(7)}  ${detailOf(entry)}`;
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
+  const warned = entries.flatMap(({ compute, deletesAdopted }) =>
+    deletesAdopted ? `? ${compute}  warning  ${deletesAdopted}` : [],
+  );
   const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${stateOf(orphan)}`);
-  return [...lines, ...others, "", `Plan: ${inWords(entries, orphans)}.`].join("\n");
+  return [...lines, ...warned, ...others, "", `Plan: ${inWords(entries, orphans)}.`].join("\n");
 }
 
 function asJSON({ entries, orphans }: Plan): string {
@@ -54,9 +57,13 @@ function asJSON({ entries, orphans }: Plan): string {
 function asMarkdown({ entries, orphans = [] }: Plan): string {
   const title = `### Compute plan: ${inWords(entries, orphans)}`;
   const shown = entries.filter(({ step }) => step !== "none");
-  if (shown.length + orphans.length === 0) return title;
+  const warned = entries.flatMap(({ compute, deletesAdopted }) =>
+    deletesAdopted ? `| ${code(compute)} | warning | ${cell(deletesAdopted)} |` : [],
+  );
+  if (shown.length + warned.length + orphans.length === 0) return title;
   const rows = [
     ...shown.map((entry) => `| ${code(entry.compute)} | ${entry.step} | ${cell(detailOf(entry, code))} |`),
+    ...warned,
     ...orphans.map((orphan) => `| ${code(orphan.endpoint)} | orphan | ${cell(stateOf(orphan, code))} |`),
   ];
   return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows].join("\n");

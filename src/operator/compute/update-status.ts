@@ -15,6 +15,7 @@ import type { ReadonlyState, Remembered } from "./remembered.ts";
 import type { ReconcileState } from "./state.ts";
 import { holdsForLong } from "./status/conditions.ts";
 import { mayWait, withHeld } from "./status/held.ts";
+import { deletesAdopted } from "./status/messages/events.ts";
 import { isAtRest, isProgress, type Reason, reasons } from "./status/reasons.ts";
 import { noteClearsAt } from "./status/state.ts";
 import { nextStatus } from "./status/status.ts";
@@ -68,10 +69,23 @@ export async function updateStatus(
   const patch = patchOf(compute).setStatus(status);
   const patchedCompute = await patched(cluster, patch, compute, { subresource: "status" });
   state?.wrote();
+  const stored = storedPolicy(compute, o);
+  if (stored !== undefined) event(patchedCompute, stored);
   const { writeAt = Number.NEGATIVE_INFINITY } = state === undefined ? {} : known.told;
   const change = transition(outcome, now - writeAt < announcedForMs);
   if (change !== undefined && !events.some(({ reason }) => reason === change.reason)) event(patchedCompute, change);
   return patchedCompute;
+}
+
+/**
+ * 0.1.0 stored `deletionPolicy: Delete` in every Compute. A status from before the policy in force was shown, of one
+ * that has adopted its endpoint, has that said once.
+ */
+function storedPolicy({ spec, status }: Compute, o: Observed): EventInput | undefined {
+  const link = o.kind === "observed" ? o.links.link : undefined;
+  const isFormer = status.deletionPolicy === undefined && status.endpointID !== undefined;
+  if (link?.proof !== "adopted" || !isFormer || spec.deletionPolicy !== "Delete") return undefined;
+  return { type: "Warning", reason: "Adopted", message: deletesAdopted(link.endpoint.id) };
 }
 
 function statusAfter(

@@ -119,9 +119,9 @@ export const commonFields = {
   postgresSettings: postgresSettings.optional(),
   deletionPolicy: z
     .enum(["Delete", "Retain"])
-    .default("Delete")
+    .optional()
     .describe(
-      "What happens to the endpoint when this object is deleted. Delete: it is deleted, if this object created or adopted it. Retain: it is kept.",
+      "What happens to the endpoint when this object is deleted. Delete: it is deleted, if this object created or adopted it. Retain: it is kept. Left out: Delete for an endpoint that this object, or a former one by adopt.former, created, and Retain for one that it adopted; status.deletionPolicy shows it.",
     ),
   driftPolicy: z
     .enum(["Correct", "Report"])

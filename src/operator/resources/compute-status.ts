@@ -151,6 +151,9 @@ export const computeStatus = z.object({
   pendingWrite: pendingWrite
     .optional()
     .describe("The one record of a write whose outcome may not be known; written before the request is sent."),
+  deletionPolicy: optionalText(
+    "The policy in force when this object is deleted: that of the spec, else Delete for what was created and Retain for what was adopted.",
+  ),
   gone: optionalText(
     "The endpoint that was last proved gone: an annotation endpoint-id that still names it counts as none.",
   ),

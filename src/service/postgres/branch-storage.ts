@@ -63,7 +63,7 @@ export class BranchStorage {
   readonly #fresh = new Set<string>();
   /** Being copied: their branch may be deleted meanwhile. */
   readonly #read = new Set<string>();
-  /** For the files of all copies. */
+  /** For the threads of all copies. */
   readonly #slots = new Slots(copySlots);
   readonly histories: Histories;
 

@@ -16,7 +16,6 @@ describe("reading a Compute", () => {
           ...spec,
           connectionRef: { kind: "ServiceConnection", name: "default" },
           type: "read_write",
-          deletionPolicy: "Delete",
           driftPolicy: "Correct",
         },
         status: {},
@@ -66,7 +65,6 @@ test("a ComputePool's template has no type and takes over nothing", () => {
   expect(read.ok && Object.keys(read.value.spec.template).toSorted()).toEqual([
     "branchID",
     "connectionRef",
-    "deletionPolicy",
     "driftPolicy",
     "projectID",
   ]);

@@ -42,7 +42,6 @@ describe("the CustomResourceDefinitions", () => {
       "Compute.spec.connectionRef",
       "Compute.spec.connectionRef.kind",
       "Compute.spec.connectionRef.name",
-      "Compute.spec.deletionPolicy",
       "Compute.spec.driftPolicy",
       "Compute.spec.type",
       "Compute.status",

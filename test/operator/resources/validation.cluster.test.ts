@@ -77,14 +77,13 @@ describe("a change", () => {
 });
 
 describe("what the API server fills in", () => {
-  it("of a Compute: connection, type and the two policies; nothing that the service decides", async () => {
+  it("of a Compute: connection, type and the drift policy; nothing that the service decides", async () => {
     expect(await stored("Compute")).toEqual({
       spec: {
         projectID: "shiny-wind-028834",
         branchID: "br-aged-salad-637688",
         connectionRef: { kind: "ServiceConnection", name: "default" },
         type: "read_write",
-        deletionPolicy: "Delete",
         driftPolicy: "Correct",
       },
       status: { observedGeneration: -1 },
@@ -111,7 +110,6 @@ describe("what the API server fills in", () => {
           projectID: "shiny-wind-028834",
           branchID: "br-aged-salad-637688",
           connectionRef: { kind: "ServiceConnection", name: "default" },
-          deletionPolicy: "Delete",
           driftPolicy: "Correct",
         },
       },

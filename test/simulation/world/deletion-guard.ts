@@ -92,6 +92,10 @@ export class DeletionGuard {
     if (retains && !living && !isDuplicate) {
       wrong.push(["never lost", `delete of ${target.id} though ${name} says Retain`]);
     }
+    // What the world began with was made by no Compute.
+    if (specOf(compute)["deletionPolicy"] === undefined && target.id.startsWith("ep-seed-")) {
+      wrong.push(["never lost", `delete of ${target.id}, which ${name} adopted, though no policy says so`]);
+    }
     if (this.#register.uninstalled.has(uid) && this.#wentWithDefinition(deletingSince) && !isDuplicate) {
       wrong.push(["uninstalling deletes nothing", `delete of ${target.id} while the CRD of ${name} is being deleted`]);
     }

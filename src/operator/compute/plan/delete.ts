@@ -20,7 +20,7 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
   const { spec } = o.compute;
   const { recordedID: endpointID, paused } = o.annotations;
   if (!hasFinalizer(o.compute)) return { kind: "noop" };
-  if (spec.deletionPolicy === "Retain") return letGo(released.retained(endpointID), o, s);
+  if (isRetained(o)) return letGo(released.retained(endpointID), o, s);
   if (paused) return { kind: "wait", reason: "Paused", message: deletionWaits.paused(endpointID) };
   switch (o.kind) {
     case "pending":
@@ -43,6 +43,11 @@ export function letGo(message: string, { compute, fleet }: Subject, { write }: R
   if (write === undefined || !isOpen(write) || isMoveOpen(write) || write.made !== undefined) return release;
   const open = released.stillOpen(write.record.branchID, signatureOf(compute, fleet));
   return { ...release, message: `${message} ${open}`, warns: true };
+}
+
+/** Without a policy in the spec the endpoint decides, or while it cannot be seen the policy that the status shows. */
+function isRetained({ kind, compute: { spec, status } }: Observed): boolean {
+  return (spec.deletionPolicy ?? (kind === "observed" ? undefined : status.deletionPolicy)) === "Retain";
 }
 
 /** Whether the endpoint was last seen, or its request sent, through another base URL or key. */
@@ -83,7 +88,7 @@ function deletionOfLinked(link: Link, o: Observation, s: ReadonlyState): Action 
   if (claim.kind !== "taken" && proof === "none" && hasUnreadableName(endpoint)) {
     return { kind: "wait", reason: "ServiceUnavailable", message: deletionWaits.unreadableName(endpoint.id) };
   }
-  const kept = isSignedByOther(o, s) ? released.signedByOther(endpoint.id) : whyKept(link, claim);
+  const kept = isSignedByOther(o, s) ? released.signedByOther(endpoint.id) : whyKept(link, claim, o);
   if (kept !== undefined) return unsettledWrite(o, s) ?? { kind: "release", event: "Released", message: kept };
   if (deleteDueInMs(o, s, endpoint.id) > 0) return stillListed(s, endpoint.id);
   return deletionOf(endpoint, "deleted", o.compute.metadata.uid);
@@ -96,8 +101,9 @@ function unsettledWrite(o: Observation, s: ReadonlyState): Action | undefined {
 }
 
 /** Why the endpoint that a Compute is linked to is not deleted with it. */
-function whyKept({ endpoint: { id }, proof }: Link, claim: Claim): string | undefined {
+function whyKept({ endpoint: { id }, proof }: Link, claim: Claim, { compute }: Observation): string | undefined {
   if (claim.kind === "taken") return released.ownedByOther(who(claim.by), id);
+  if (proof === "adopted" && compute.spec.deletionPolicy === undefined) return released.adopted(id);
   return proof === "none" ? released.unproved(id) : undefined;
 }
 

@@ -67,6 +67,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...requests(compute, outcome, seen),
     ...(outcome.effect.kind === "gone" ? { gone: outcome.effect.endpointID } : {}),
     pendingWrite: seen.record,
+    deletionPolicy: policyInForce(outcome, seen),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
   const operations = withTimesOf(before.operations, after.operations);
@@ -156,6 +157,13 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
 
 function proofOf({ metadata }: Compute, by: Proof, endpointID: string): StatusProof {
   return { uid: metadata.uid, endpointID, by };
+}
+
+/** The policy for an endpoint that is the Compute's own when that is deleted. */
+function policyInForce({ compute: { spec, status }, effect }: Outcome, seen: Seen): string | undefined {
+  if (spec.deletionPolicy !== undefined || effect.kind === "ownedByOther") return spec.deletionPolicy;
+  if (seen.endpoint === undefined) return status.deletionPolicy;
+  return seen.proof === "adopted" ? "Retain" : "Delete";
 }
 
 function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | undefined {

@@ -19,7 +19,7 @@ describe("an endpoint whose name cannot be read", () => {
     const noted = going({ status: { endpointID: "ep-one", proof: proofFor("ep-one") } });
     const deleted = { kind: "delete", endpointID: "ep-one", why: "deleted" };
     expect(plan(...input({ compute: noted, endpoints: [unreadable] }))).toEqual(deleted);
-    const adopted = going({ spec: { adopt: { endpointID: "ep-one" } } });
+    const adopted = going({ spec: { adopt: { endpointID: "ep-one" }, deletionPolicy: "Delete" } });
     expect(plan(...input({ compute: adopted, endpoints: [unreadable] }))).toEqual(deleted);
   });
 

@@ -29,8 +29,6 @@ describe("a Compute that is being deleted", () => {
       going({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-one") } }),
       endpoint(),
     ],
-    ["spec.adopt by id", going({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } }), endpoint()],
-    ["spec.adopt as primary", going({ linked: "ep-one", spec: { adopt: { branchPrimary: true } } }), endpoint()],
   ])("has the endpoint deleted that is its own by %s", (_, self, seen) => {
     expect(plan(...input({ compute: self, endpoints: [seen] }))).toEqual({
       kind: "delete",

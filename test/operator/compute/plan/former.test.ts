@@ -188,7 +188,7 @@ describe("a linked endpoint", () => {
     // Nobody writes over any other name.
     expect(of(`k8s-${uidOf("a")}`)).toEqual(remove);
     const foreign = signatureOf(compute({ uid: uidOf("f") }), fleet);
-    expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" } } })).toEqual(remove);
+    expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" }, deletionPolicy: "Delete" } })).toEqual(remove);
   });
 
   test("that bears one in the first list since its create is a Conflict too: the answer proved it ours", () => {

@@ -5,7 +5,7 @@ import { shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { sizeInWords } from "../../../../src/operator/compute/status/capacity.ts";
 import { type Reason } from "../../../../src/operator/compute/status/reasons.ts";
 import { stateSeen } from "../../../../src/operator/compute/status/state.ts";
-import { nextStatus, poolerHost } from "../../../../src/operator/compute/status/status.ts";
+import { nextStatus, poolerHost, type Seen } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { compute, endpoint, operation } from "../../../support/builders.ts";
 import { active, after, full, minute, noon, seen, self, statusAfter } from "./updating.ts";
@@ -16,6 +16,7 @@ test("a status shows what the console would", () => {
   ).toEqual({
     observedGeneration: 1,
     appliedGeneration: 1,
+    deletionPolicy: "Delete",
     observedThrough: "here",
     conditions: ["Ready", "Synced"].map((type) => ({
       type,
@@ -233,5 +234,29 @@ describe("operations", () => {
   test("of a former endpoint are not shown with the new one", () => {
     const first = after(active(), { operations: [at(1)] });
     expect(statusAfter(active(first), { endpoint: full({ id: "ep-two" }) })).not.toHaveProperty("operations");
+  });
+});
+
+describe("the deletion policy in force", () => {
+  const policyOf = (spec: Record<string, unknown>, fields: Partial<Seen> = {}, status = {}) =>
+    statusAfter(shown(compute({ linked: "ep-one", spec, status }), "Active", "now"), fields).deletionPolicy;
+
+  test.each([
+    ["that of the spec", "Retain", { deletionPolicy: "Retain" }, "signature"],
+    ["that of the spec, for what was adopted too", "Delete", { deletionPolicy: "Delete" }, "adopted"],
+    ["Delete for what was made", "Delete", {}, "created"],
+    ["Delete where only an annotation links it: of that nothing is deleted", "Delete", {}, "none"],
+    ["Retain for what was adopted", "Retain", {}, "adopted"],
+  ] as const)("is %s", (_, policy, spec, proof) => {
+    expect(policyOf(spec, { proof })).toBe(policy);
+  });
+
+  test("stays while no endpoint is seen, and is not known before", () => {
+    expect(policyOf({}, { endpoint: undefined }, { deletionPolicy: "Retain" })).toBe("Retain");
+    expect(policyOf({}, { endpoint: undefined })).toBeUndefined();
+    const another = shown(compute({ linked: "ep-one", status: { deletionPolicy: "Delete" } }), "Conflict", "no", {
+      effect: { kind: "ownedByOther" },
+    });
+    expect(statusAfter(another, { endpoint: undefined }).deletionPolicy).toBeUndefined();
   });
 });

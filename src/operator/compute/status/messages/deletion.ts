@@ -14,10 +14,12 @@ type Known = string | undefined;
 
 export const released = {
   retained: (endpointID: Known) => `${kept(endpointID)}: deletionPolicy is Retain.`,
+  adopted: (endpointID: string) =>
+    `Endpoint ${endpointID} is kept: the Compute adopted it, and spec.deletionPolicy is not set.`,
   uninstalling: (endpointID: Known) => `${kept(endpointID)}: the CRD itself is being deleted.`,
   ownedByOther: (owner: string, endpointID: string) => `Endpoint ${endpointID} is kept: it belongs to ${owner}.`,
   unproved: (endpointID: string) =>
-    `Endpoint ${endpointID} is kept: only an annotation links it to this Compute, which did not create it. To have it deleted, adopt it in a Compute with spec.adopt.endpointID and delete that Compute.`,
+    `Endpoint ${endpointID} is kept: only an annotation links it to this Compute, which did not create it. To have it deleted, adopt it in a Compute with spec.adopt.endpointID and deletionPolicy: Delete, and delete that Compute.`,
   signedByOther: (endpointID: string) =>
     `Endpoint ${endpointID} is kept: it bears the signature of another Compute, as if a second cluster ran the same fleet.`,
   stillOpen: (branchID: string, signature: string) =>

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { type ComputeFields, compute, endpoint, input, madeBy } from "../../../support/builders.ts";
+
+const going = (fields: ComputeFields = {}) => compute({ deleting: true, ...fields });
+const adopting = (adopt: object, deletionPolicy?: string) =>
+  going({ linked: "ep-one", spec: { adopt, ...(deletionPolicy === undefined ? {} : { deletionPolicy }) } });
+const released = (text: string) => ({ kind: "release", event: "Released", message: expect.stringContaining(text) });
+
+describe("a Compute that is being deleted", () => {
+  const byID = adopting({ endpointID: "ep-one" }, "Delete");
+
+  test.each([
+    ["it adopted by id, with the policy Delete", byID, endpoint()],
+    ["it adopted as the primary, with the policy Delete", adopting({ branchPrimary: true }, "Delete"), endpoint()],
+    ["it made, though spec.adopt is set", adopting({ branchPrimary: true }), madeBy(byID)],
+  ])("has the endpoint deleted that %s", (_, self, seen) => {
+    const deleted = { kind: "delete", endpointID: "ep-one", why: "deleted" };
+    expect(plan(...input({ compute: self, endpoints: [seen] }))).toEqual(deleted);
+  });
+
+  test.each([{ endpointID: "ep-one" }, { branchPrimary: true }])(
+    "keeps the endpoint that it adopted as %o, where no policy is set",
+    (adopt) => {
+      const kept = released("Endpoint ep-one is kept: the Compute adopted it");
+      expect(plan(...input({ compute: adopting(adopt), endpoints: [endpoint()] }))).toMatchObject(kept);
+      expect(plan(...input({ compute: adopting(adopt, "Retain"), endpoints: [endpoint()] }))).toMatchObject(
+        released("Retain"),
+      );
+    },
+  );
+
+  test("deletes what its own create made beside the endpoint that it adopted, before it lets that go", () => {
+    const self = adopting({ endpointID: "ep-one" });
+    const endpoints = [endpoint(), madeBy(self, { id: "ep-two" })];
+    expect(plan(...input({ compute: self, endpoints }))).toMatchObject({ kind: "delete", endpointID: "ep-two" });
+  });
+
+  test.each(["unavailable", "pending"] as const)(
+    "is let go by the policy that the status shows while the service is %s, unless the spec sets another",
+    (kind) => {
+      const observation =
+        kind === "pending"
+          ? ({ kind } as const)
+          : ({ kind, reason: "Unauthorized", message: "refused", projectGone: false } as const);
+      const shown = (policy: string, spec = {}) =>
+        plan(...input({ compute: going({ linked: "ep-one", spec, status: { deletionPolicy: policy } }), observation }));
+      expect(shown("Retain")).toMatchObject(released("deletionPolicy is Retain"));
+      expect(shown("Retain", { deletionPolicy: "Delete" }).kind).not.toBe("release");
+      expect(shown("Delete").kind).not.toBe("release");
+    },
+  );
+});

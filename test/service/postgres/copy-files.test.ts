@@ -1,0 +1,50 @@
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { copyFiles } from "../../../src/service/postgres/copy-files.ts";
+
+let home: string;
+beforeEach(() => {
+  home = fs.mkdtempSync(path.join(tmpdir(), "compute-operator-copy-files-"));
+  for (const name of ["from", "to"]) fs.mkdirSync(path.join(home, name));
+  for (const name of ["one", "two"]) fs.writeFileSync(path.join(home, "from", name), name);
+});
+afterEach(() => {
+  fs.rmSync(home, { recursive: true });
+});
+
+/** Copies, on a system whose program for a sync ends with this status; answers what was synced. */
+function synced(status: number | null, hardLinks = false): string[] {
+  const said: string[] = [];
+  const [from, to] = [path.join(home, "from"), path.join(home, "to")];
+  const spawnSync = (program: string, args: readonly string[]) => {
+    said.push([program, ...args].join(" ").replace(home, ""));
+    return { status };
+  };
+  const fsyncSync = (descriptor: number) => {
+    said.push(`a file of ${fs.fstatSync(descriptor).size} bytes`);
+  };
+  copyFiles(
+    { from, to, files: ["one", "gone", "two"], owner: undefined, hardLinks },
+    { fs: { ...fs, fsyncSync }, path, childProcess: { spawnSync } },
+  );
+  expect(fs.readdirSync(to)).toEqual(["one", "two"]);
+  expect(fs.readFileSync(path.join(to, "one"), "utf8")).toBe("one");
+  return said;
+}
+
+describe("copies of files", () => {
+  it("are synced together with their file system", () => {
+    expect(synced(0)).toEqual(["sync -f /to"]);
+  });
+
+  it("are synced one by one where the system has no program for that", () => {
+    expect(synced(null)).toEqual(["sync -f /to", "a file of 3 bytes", "a file of 3 bytes"]);
+  });
+
+  it("are links where that is wanted, which need no sync", () => {
+    expect(synced(0, true)).toEqual([]);
+    expect(fs.statSync(path.join(home, "to", "one")).nlink).toBe(2);
+  });
+});
