@@ -77,7 +77,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
     signal: stopping.signal,
     stdin: process.stdin,
     stdoutTerminal: process.stdout.isTTY,
-    self: { pid: process.pid, uid: process.getuid?.() ?? -1 },
+    self: { pid: process.pid, uid: process.getuid?.() ?? -1, node: process.execPath },
   };
   const asked = name === "help" ? args[0] : undefined;
   const command = commands[asked ?? name];

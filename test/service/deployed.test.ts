@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -24,11 +25,21 @@ describe("deploy/service", () => {
       .parse(parse(readFileSync(join(folder, "compose.yaml"), "utf8")));
     const [command, ...flags] = services.service.command;
     expect(command).toBe("service");
+    // With Postgres it runs in test/deploy/service-image.verify.test.ts.
     const here = flags
-      .filter((flag) => !flag.startsWith("--port="))
+      .filter((flag) => !/^--(port|postgres|data)/.test(flag))
       .map((flag) => flag.replace("/seed.yaml", join(folder, "seed.yaml")).replace("0.0.0.0", "127.0.0.1"));
     const running = new Running("--port", "0", ...here);
     expect((await fetch((await running.listening()).replace("/api/v2", "/healthz"))).status).toBe(200);
     expect(await running.stop()).toBe(0);
+  });
+
+  it("has a sample for testcontainers whose command begins as the image's", () => {
+    const sample = readFileSync(join(folder, "testcontainers.mjs"), "utf8");
+    const dockerfile = readFileSync(join(folder, "..", "..", "Dockerfile"), "utf8");
+    const words = z.array(z.string()).parse(JSON.parse(/^CMD (\["service".*\])$/m.exec(dockerfile)?.[1] ?? ""));
+    for (const word of words.filter((one) => !one.startsWith("--data="))) expect(sample).toContain(`"${word}"`);
+    expect(sample).toContain('withTarget("service")');
+    execFileSync(process.execPath, ["--check", join(folder, "testcontainers.mjs")]);
   });
 });

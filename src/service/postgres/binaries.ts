@@ -11,7 +11,7 @@ import type { Processes } from "./processes.ts";
 export type BinaryDirectory = string;
 
 export interface BinarySettings {
-  /** `--postgres-bin`: used for every major version that it is of. */
+  /** `--postgres-bin`, used for every major version that it is of. `*` stands for the version. */
   directory: string | undefined;
   /** What is fetched is kept here. */
   cache: string;
@@ -51,7 +51,8 @@ export async function findBinaries(
   settings: BinarySettings,
   processes: Processes,
 ): Promise<BinaryDirectory> {
-  const { directory, cache } = settings;
+  const { cache } = settings;
+  const directory = settings.directory?.replaceAll("*", String(major));
   const tried: string[] = [];
   if (directory !== undefined) {
     const found = await majorOf(directory, processes);

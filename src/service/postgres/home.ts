@@ -1,5 +1,17 @@
 import { existsSync } from "node:fs";
-import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { ServiceClock } from "../clock.ts";
@@ -54,7 +66,7 @@ export class Home {
     await ownDirectory(sockets, user);
     if (!short) await writeFile(join(root, "sockets"), sockets, { mode: 0o600 });
     const home = new Home(root, sockets, user, temporary);
-    await home.#refuseUnreachable(processes);
+    await home.#refuseUnreachable();
     return home;
   }
 
@@ -75,12 +87,8 @@ export class Home {
   }
 
   /** Programs that the servers' user may run: those given, or a copy where that user cannot reach them. */
-  async reachable(installation: string, name: string, processes: Processes): Promise<string> {
-    const { status } = await processes.run("/bin/sh", ["-c", `test -x "$1/bin/postgres"`, "sh", installation], {
-      user: this.user,
-      cwd: "/",
-    });
-    if (this.user === undefined || status === 0) return installation;
+  async reachable(installation: string, name: string): Promise<string> {
+    if (this.user === undefined || (await mayEnter(installation, this.user))) return installation;
     const copy = join(this.root, name);
     if (existsSync(copy)) return copy;
     const staging = this.making(name);
@@ -96,14 +104,21 @@ export class Home {
     else await rm(join(this.root, "owner"), { force: true });
   }
 
-  async #refuseUnreachable(processes: Processes): Promise<void> {
-    const test = 'test -w "$1" && test -x "$1"';
-    const { status } = await processes.run("/bin/sh", ["-c", test, "sh", this.root], { user: this.user, cwd: "/" });
-    if (status === 0) return;
+  async #refuseUnreachable(): Promise<void> {
+    if (this.user === undefined || (await mayEnter(this.root, this.user))) return;
     throw new PostgresUnusable(
       `the user of --postgres-user cannot reach ${this.root}: put --data into a directory that every user may enter`,
     );
   }
+}
+
+/** Whether a user may enter a directory: it, and each one above it, by its mode. */
+async function mayEnter(directory: string, { uid, gid }: ProcessUser): Promise<boolean> {
+  const { uid: owner, gid: group, mode } = await stat(await realpath(directory));
+  const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
+  if ((mode & bit) === 0) return false;
+  const above = dirname(await realpath(directory));
+  return above === directory || mayEnter(above, { uid, gid });
 }
 
 async function ownDirectory(directory: string, user: ProcessUser | undefined, mode = 0o700): Promise<void> {
@@ -125,7 +140,8 @@ async function removeAbandoned(processes: Processes, clock: ServiceClock): Promi
     // As the one whose directory it is: nobody can lead root elsewhere with links in it.
     const user = processes.self.uid === uid ? undefined : { uid, gid };
     await rm(join(root, "owner"), { force: true });
-    await processes.run("rm", ["-rf", root], { user, cwd: "/" });
+    if (user) await processes.run("rm", ["-rf", root], { user, cwd: "/" });
+    else await rm(root, { recursive: true, force: true });
   }
 }
 

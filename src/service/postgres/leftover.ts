@@ -27,7 +27,7 @@ export async function stopLeftover(data: string, processes: Processes, clock: Se
   };
   for (const name of ["INT", "QUIT"] as const) {
     if (!(await runs())) break;
-    await processes.signal(pid, name);
+    processes.signal(pid, name);
     const until = clock.now() + patienceMs;
     while (clock.now() < until && (await runs())) await new Promise<void>((resolve) => clock.after(50, resolve));
   }

@@ -17,6 +17,8 @@ export interface RunSettings {
   user?: ProcessUser | undefined;
   cwd?: string;
   env?: Readonly<Record<string, string>>;
+  /** What the program reads. */
+  input?: string;
 }
 
 /** What identifies a running process beyond its id, which may have been given to another one. */
@@ -46,7 +48,7 @@ export interface Processes {
   ): GuardedServer;
   /** `undefined` where no process has this id. */
   facts(pid: number): Promise<ProcessFacts | undefined>;
-  signal(pid: number, name: "INT" | "QUIT"): Promise<void>;
-  /** This process. */
-  readonly self: { pid: number; uid: number };
+  signal(pid: number, name: "INT" | "QUIT"): void;
+  /** This process; `node` is the path of the program that it runs. */
+  readonly self: { pid: number; uid: number; node: string };
 }

@@ -1,42 +1,30 @@
 import { type SpawnOptions, spawn, spawnSync } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
 import { readFile, readlink } from "node:fs/promises";
-import type { Ended, GuardedServer, Processes, ProcessFacts, ProcessUser, RunSettings } from "./processes.ts";
-
-/**
- * Runs a server and waits for it. A second process waits for the end of the pipe that the service holds: it then asks
- * the server for a fast shutdown, and after ten seconds for an immediate one. Both are in a session of their own, so
- * that no signal meant for the service reaches them.
- */
-const guardian = `
-exec 3<&0 </dev/null
-"$@" 3<&- &
-server=$!
-(
-  read -r _ <&3
-  kill -INT "$server" 2>/dev/null
-  waited=0
-  while [ "$waited" -lt 100 ] && kill -0 "$server" 2>/dev/null; do sleep 0.1; waited=$((waited + 1)); done
-  kill -QUIT "$server" 2>/dev/null
-) &
-watcher=$!
-wait "$server"
-status=$?
-kill "$watcher" 2>/dev/null
-exit "$status"
-`;
+import { Guardian } from "./guardian.ts";
+import type { Ended, Processes, ProcessFacts, RunSettings } from "./processes.ts";
 
 /** The processes of the machine that this one runs on. */
 export function systemProcesses(self: Processes["self"]): Processes {
-  return { run, runSync, guard, facts, signal, self };
+  const guardian = new Guardian(self.node);
+  return {
+    run,
+    runSync,
+    guard: (...program) => guardian.guard(...program),
+    signal: (pid, name) => guardian.signal(pid, name),
+    facts,
+    self,
+  };
 }
 
 function run(command: string, args: readonly string[], settings: RunSettings = {}): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { ...optionsOf(settings), stdio: ["ignore", "pipe", "pipe"] });
+    const stdin = settings.input === undefined ? "ignore" : "pipe";
+    const child = spawn(command, args, { ...optionsOf(settings), stdio: [stdin, "pipe", "pipe"] });
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(settings.input);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
         output += text;
       });
     }
@@ -50,32 +38,8 @@ function runSync(command: string, args: readonly string[], settings: RunSettings
   return { status, output: error?.message ?? `${stdout}${stderr}` };
 }
 
-function guard(
-  command: string,
-  args: readonly string[],
-  { logFile, user, env }: { logFile: string; user: ProcessUser | undefined; env: Readonly<Record<string, string>> },
-): GuardedServer {
-  const log = openSync(logFile, "a", 0o600);
-  const child = spawn("/bin/sh", ["-c", guardian, "compute-operator-guardian", command, ...args], {
-    ...optionsOf({ user, env, cwd: "/" }),
-    detached: true,
-    stdio: ["pipe", log, log],
-  });
-  closeSync(log);
-  const ended = new Promise<number | null>((resolve) => {
-    child.once("error", () => resolve(null));
-    child.once("exit", resolve);
-  });
-  child.stdin?.on("error", () => {});
-  return { ended, stop: () => child.stdin?.destroy() };
-}
-
 function optionsOf({ user, cwd, env }: RunSettings): SpawnOptions {
   return { ...(user && { uid: user.uid, gid: user.gid }), ...(cwd !== undefined && { cwd }), ...(env && { env }) };
-}
-
-async function signal(pid: number, name: "INT" | "QUIT"): Promise<void> {
-  await run("/bin/sh", ["-c", `kill -${name} ${pid}`]);
 }
 
 async function facts(pid: number): Promise<ProcessFacts | undefined> {

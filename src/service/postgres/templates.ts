@@ -1,14 +1,15 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type BinarySettings, findBinaries, installationOf } from "./binaries.ts";
 import { superuser } from "./config.ts";
-import { sync } from "./copy-tree.ts";
+import { copyTree, sync } from "./copy-tree.ts";
 import { PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
 import { writePrivate } from "./private-file.ts";
 import { type Processes, serverEnvironment } from "./processes.ts";
+import { scramVerifier } from "./scram.ts";
 
 /** A major version of Postgres, ready to be used. */
 export interface Edition {
@@ -73,7 +74,7 @@ export class Templates {
     const home = this.#home;
     const directory = await findBinaries(major, this.#binaries, this.#processes);
     const installation = installationOf(directory);
-    const reachable = await home.reachable(installation, `programs-${major}`, this.#processes);
+    const reachable = await home.reachable(installation, `programs-${major}`);
     const programs = basename(directory) === "bin" ? join(reachable, "bin") : reachable;
     const template = join(home.root, `template-${major}`);
     if (!existsSync(template)) await this.#initialise(major, programs, template);
@@ -81,35 +82,57 @@ export class Templates {
   }
 
   async #initialise(major: number, programs: string, template: string): Promise<void> {
-    const { user } = this.#home;
     const made = this.#home.making(`template-${major}-${randomUUID()}`);
+    const prepared = join(installationOf(programs), preparedTemplate);
+    await (existsSync(prepared)
+      ? this.#takePrepared(prepared, programs, made)
+      : this.#runInitdb(major, programs, made));
+    await rename(made, template);
+    await sync(this.#home.root);
+  }
+
+  async #runInitdb(major: number, programs: string, made: string): Promise<void> {
+    const { user } = this.#home;
     const passwordFile = `${made}.password`;
     await writePrivate(passwordFile, `${this.#password}\n`, user);
-    // The built-in locale sorts by code point on every system, and knows the letters of all languages.
-    const locale =
-      major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"] : ["--locale=C"];
-    const args = [
-      "-D",
-      made,
-      "-U",
-      superuser,
-      "--auth=scram-sha-256",
-      `--pwfile=${passwordFile}`,
-      "--wal-segsize=1",
-      "--data-checksums",
-    ];
     const { status, output } = await this.#processes.run(
       join(programs, "initdb"),
-      [...args, "--encoding=UTF8", ...locale, "--no-instructions"],
+      initdbArguments(major, made, passwordFile),
       { user, cwd: "/", env: serverEnvironment },
     );
     await rm(passwordFile, { force: true });
     if (status !== 0) {
       throw new ServerFailed(`initdb of Postgres ${major} failed: ${output.trim().split("\n").at(-1) ?? ""}`);
     }
-    await rename(made, template);
-    await sync(this.#home.root);
   }
+
+  /** Takes what `initdb` has made elsewhere, with a password of this service's: `initdb` itself needs a shell. */
+  async #takePrepared(prepared: string, programs: string, made: string): Promise<void> {
+    const { user } = this.#home;
+    await copyTree(prepared, made, { owner: user });
+    // Its settings are of the place where it was made; each start writes others.
+    await writePrivate(join(made, "postgresql.conf"), "", user);
+    const verifier = scramVerifier(this.#password, randomBytes(16));
+    const { status, output } = await this.#processes.run(
+      join(programs, "postgres"),
+      ["--single", "-D", made, "postgres"],
+      { user, cwd: "/", env: serverEnvironment, input: `ALTER ROLE ${superuser} PASSWORD '${verifier}'\n` },
+    );
+    const complaint = /^.*(?:ERROR|FATAL|PANIC): +(.*)$/m.exec(output)?.[1];
+    if (status === 0 && complaint === undefined) return;
+    throw new ServerFailed(`the template in ${prepared} cannot be used: ${complaint ?? output.trim()}`);
+  }
+}
+
+/** The name of a directory beside the programs that `initdb` has filled: for places without a shell. */
+export const preparedTemplate = "compute-operator-template";
+
+export function initdbArguments(major: number, directory: string, passwordFile: string): string[] {
+  // The built-in locale sorts by code point on every system, and knows the letters of all languages.
+  const locale = major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"] : ["--locale=C"];
+  const cluster = ["--wal-segsize=1", "--data-checksums", "--encoding=UTF8", ...locale];
+  const access = ["-U", superuser, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+  return ["-D", directory, ...access, ...cluster, "--no-instructions"];
 }
 
 /** The user that servers run as: the one named where this process is root, else its own. */

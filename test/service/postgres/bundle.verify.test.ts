@@ -18,7 +18,7 @@ async function cacheIn(directory: string): Promise<string> {
   const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "compute-operator", "postgres");
   const env = Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? ""]));
   const settings = { directory: undefined, cache, env, progress: () => {} };
-  const self = { pid: process.pid, uid: process.getuid?.() ?? 0 };
+  const self = { pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath };
   const home = dirname(dirname(await findBinaries(17, settings, systemProcesses(self))));
   const copy = join(directory, "cache", "compute-operator", "postgres", home.slice(cache.length));
   cpSync(home, copy, { recursive: true, verbatimSymlinks: true });

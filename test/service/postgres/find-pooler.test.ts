@@ -17,7 +17,7 @@ function directories(): string {
   return directory.path;
 }
 
-const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0 });
+const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
 const find = async (path: string) => (await findPooler(path, processes))?.path;
 
 test("PgBouncer is the first program of its name in the directories of PATH", async () => {

@@ -11,7 +11,7 @@ import type { BranchData } from "../../../src/service/store/branch-data.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { realClock } from "../../support/real-clock.ts";
 
-const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0 });
+const processes = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
 const mebibyte = 1024 ** 2;
 const edition = { major: 17, postgres: "none", template: "none" };
 

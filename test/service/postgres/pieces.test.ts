@@ -182,11 +182,10 @@ describe("a server that is left over", () => {
       run: unused,
       runSync: unused,
       guard: unused,
-      self: { pid: 1, uid: 1 },
+      self: { pid: 1, uid: 1, node: "node" },
       facts: (pid) => Promise.resolve(pid === 42 && signals.length === 0 ? facts : undefined),
       signal: (_, name) => {
         signals.push(name);
-        return Promise.resolve();
       },
     };
   }

@@ -12,7 +12,7 @@ import { Sockets } from "../../../src/service/postgres/sockets.ts";
 import { systemProcesses } from "../../../src/service/postgres/system-processes.ts";
 import { realClock } from "../../support/real-clock.ts";
 
-const system = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0 });
+const system = systemProcesses({ pid: process.pid, uid: process.getuid?.() ?? 0, node: process.execPath });
 
 /** A program that ends when the test says so. */
 class Program implements GuardedServer {

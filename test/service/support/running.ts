@@ -17,7 +17,7 @@ export class Running {
       random: seededRandom(1),
       signal: this.#stop.signal,
       env: {},
-      self: { pid: 0, uid: 1 },
+      self: { pid: 0, uid: 1, node: process.execPath },
       stdout: (line) => {
         this.out.push(line);
         this.#onLine();

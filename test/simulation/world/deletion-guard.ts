@@ -129,7 +129,10 @@ export class DeletionGuard {
     }
     if (specOf(compute)["deletionPolicy"] === "Retain" || this.#register.uninstalled.has(uid)) return;
     const own = this.#services.endpoints().filter((endpoint) => uidOfMarker(endpoint.name) === uid);
-    for (const { id } of own.filter((endpoint) => !this.#isGivenUp(endpoint, uid) && !this.#unseen(endpoint.id, uid))) {
+    const kept = own.filter((endpoint) => keepsAdopted(compute, endpoint));
+    if (kept.length > 0) this.#register.retained.add(uid);
+    const others = own.filter((endpoint) => !kept.includes(endpoint));
+    for (const { id } of others.filter((one) => !this.#isGivenUp(one, uid) && !this.#unseen(one.id, uid))) {
       this.#report("finalizers", `${process} let ${name} go while its endpoint ${id} stands`);
     }
   }
@@ -170,4 +173,9 @@ export class DeletionGuard {
 function hasAdopted(compute: KubeObject, target: StoredEndpoint): boolean {
   const { adopt } = specOf(compute);
   return isJsonObject(adopt) && adopt["former"] === undefined && linkedID(compute) === target.id;
+}
+
+/** Whether a person named an endpoint that a Compute took over, and no policy says that it goes: then it stays. */
+function keepsAdopted(compute: KubeObject, target: StoredEndpoint): boolean {
+  return specOf(compute)["deletionPolicy"] === undefined && hasAdopted(compute, target);
 }

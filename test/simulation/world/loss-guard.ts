@@ -55,8 +55,9 @@ export class LossGuard {
     if (manyGoneAt >= clock.monotonic() - goodFaithMs) return true;
     if ([compute, previous].some((one) => one === undefined || statusOf(one)["observedThrough"] === undefined))
       return true;
-    const linkedAt = this.#linkedAt.get(compute.metadata.uid) ?? 0;
-    return services.editedSince(linkedAt) || services.hadOtherKeySince(linkedAt);
+    // It may have been linked by an operator that had not heard of the change yet.
+    const since = (this.#linkedAt.get(compute.metadata.uid) ?? 0) - goodFaithMs;
+    return services.editedSince(since) || services.hadOtherKeySince(since);
   }
 
   #missing(projectID: unknown): number {

@@ -24,8 +24,6 @@ export function recoverySettings(point: HistoryPoint): Readonly<Record<string, s
   return {
     ...target,
     recovery_target_action: "promote",
-    // All of the log lies in pg_wal. Postgres wants a command nevertheless, and takes its failure for the log's end.
-    restore_command: "false",
     // A server that takes clients meanwhile needs settings as large as those that the log was written with.
     hot_standby: "off",
   };

@@ -62,7 +62,8 @@ export async function recover(
   }
   await copyTree(base.directory, to, ports.means);
   await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
-  await writePrivate(join(to, "recovery.signal"), "", ports.means.owner);
+  // As a standby it reads the log in pg_wal; for a mere recovery Postgres wants a command, and with it a shell.
+  await writePrivate(join(to, "standby.signal"), "", ports.means.owner);
   await sync(to);
   const server = await ports.serve(to, point);
   let present: Present;

@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Guardian } from "../../../src/service/postgres/guardian.ts";
+import { Child } from "../../support/child.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+let logFile: string;
+beforeEach(() => {
+  directory = temporaryDirectory("guardian");
+  logFile = join(directory.path, "log");
+});
+afterEach(() => directory.remove());
+
+const guardian = new Guardian(process.execPath);
+const run = (script: string) =>
+  guardian.guard(process.execPath, ["--eval", script], { logFile, user: undefined, env: {} });
+
+it("reports how a program ends, and keeps what it writes", async () => {
+  expect(await run("console.log('said'); console.error('complained'); process.exitCode = 3").ended).toBe(3);
+  expect(readFileSync(logFile, "utf8")).toBe("said\ncomplained\n");
+});
+
+it("has a program shut down, and waits for its end", async () => {
+  const server = run(
+    "process.on('SIGINT', () => { console.log('shut down'); process.exit(0); }); console.log('up'); setInterval(() => {}, 1e6)",
+  );
+  const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
+  await expect.poll(log).toBe("up\n");
+  server.stop();
+  server.stop();
+  expect(await server.ended).toBe(0);
+  expect(log()).toBe("up\nshut down\n");
+});
+
+it("reports a program that cannot be run as ended, and one beside it is not affected", async () => {
+  const other = run("setInterval(() => {}, 1e6)");
+  const missing = guardian.guard(join(directory.path, "none"), [], { logFile, user: undefined, env: {} });
+  expect(await missing.ended).toBeNull();
+  other.stop();
+  await other.ended;
+});
+
+it("has all programs shut down when the service is killed, and keeps no process from its end", async () => {
+  const source = join(import.meta.dirname, "../../../src/service/postgres/guardian.ts");
+  const script = `
+    import { Guardian } from ${JSON.stringify(source)};
+    const guardian = new Guardian(process.execPath);
+    const guard = (script) =>
+      guardian.guard(process.execPath, ["--eval", script], { logFile: ${JSON.stringify(logFile)}, user: undefined, env: {} });
+    await guard("").ended;
+    if (process.argv[1] !== "stay") console.log("over");
+    else guard("process.on('SIGINT', () => { console.log('shut down'); process.exit(); }); console.log('up'); setInterval(() => {}, 1e6)");`;
+  const args = (word: string) => ["--input-type=module", "--eval", script, word];
+  const done = await Child.start({ name: "done", command: process.execPath, args: args("go"), env: {} });
+  expect(await done.end).toEqual({ status: 0, signal: null });
+  const killed = await Child.start({ name: "killed", command: process.execPath, args: args("stay"), env: {} });
+  const log = () => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
+  await expect.poll(log, { timeout: 20_000 }).toBe("up\n");
+  await killed.kill();
+  await expect.poll(log, { timeout: 20_000 }).toBe("up\nshut down\n");
+});
