@@ -3,7 +3,9 @@ import { cachedPackages } from "../../support/cached-npm.ts";
 /** What the tests use of node-postgres. */
 export interface PgClient {
   connect(): Promise<unknown>;
-  query(sql: string): Promise<{ rows: Record<string, unknown>[] }>;
+  query(
+    sql: string | { name: string; text: string; values: readonly unknown[] },
+  ): Promise<{ rows: Record<string, unknown>[] }>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
 }

@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { programPath } from "../../support/debian.ts";
 import { commandLines } from "../../support/process-list.ts";
+import { runProgram } from "../../support/run-program.ts";
 import { primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -41,6 +42,24 @@ it("lends a server connection for a transaction only", async () => {
   expect(await backend(one)).toBe(held);
   await one.query("COMMIT");
   await Promise.all([one.end(), other.end()]);
+});
+
+it("keeps prepared statements exactly where its PgBouncer can, and the service says at its start where it cannot", async () => {
+  const version = await runProgram("pgbouncer", ["--version"], { env: { PATH: process.env["PATH"] } });
+  const [, minor = 0] = (/PgBouncer 1\.(\d+)/.exec(version.stdout) ?? []).map(Number);
+  const one = await rig.client(pooled);
+  const other = await rig.client(pooled);
+  const ask = async (value: number) =>
+    (await one.query({ name: "sum", text: "SELECT $1::int + 1 AS sum", values: [value] })).rows[0]?.["sum"];
+  expect(await ask(1)).toBe(2);
+  // The other client holds the server on which the statement was prepared, so the next one is another.
+  await other.query("BEGIN");
+  const next = ask(2).catch((error: unknown) => String(error));
+  expect(await next).toBe(minor >= 21 ? 3 : 'error: prepared statement "sum" does not exist');
+  await other.query("COMMIT");
+  await Promise.all([one.end(), other.end()]);
+  const said = rig.child.lines.filter((line) => line.includes("cannot use prepared statements"));
+  expect(said).toHaveLength(minor >= 21 ? 0 : 1);
 });
 
 it("checks passwords on the pooled host, the newest too, and lets nobody in as the servers' own role", async () => {
