@@ -37,7 +37,8 @@ export function ownConfig({ sockets }: ConfigPorts, data: string, major: number)
     temporaryDiskKiB: undefined,
     port: sockets.number(`data ${data}`),
     sockets: sockets.directory,
-    settings: {},
+    // Data with prepared transactions starts only so.
+    settings: { max_prepared_transactions: "1000" },
     // Data with logical slots starts only so.
     logical: true,
     primary: undefined,
