@@ -70,6 +70,18 @@ export class Home {
     return home;
   }
 
+  /** Rejects with `PostgresUnusable` where another store made what lies here: its servers take no password of ours. */
+  async claim(store: string): Promise<void> {
+    const file = join(this.root, "store");
+    const owner = await readFile(file, "utf8").catch(() => undefined);
+    if (owner === undefined) await writeFile(file, store, { mode: 0o600 });
+    else if (owner !== store) {
+      throw new PostgresUnusable(
+        `${this.root} belongs to another store than the one of --data: move it away, or put the store that it belongs to back`,
+      );
+    }
+  }
+
   branch(branchId: string, generation: string): string {
     return join(this.root, "branches", `${branchId}.${generation}`);
   }

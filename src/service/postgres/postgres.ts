@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
@@ -73,6 +74,7 @@ export class Postgres {
   readonly #password: string;
   readonly #sessions: Sessions;
   readonly #proxy: Proxy;
+  readonly #begun: Parts["begun"];
   #gate: Gate | undefined;
   #fleet: Fleet | undefined;
   #keeper: HistoryKeeper | undefined;
@@ -81,13 +83,14 @@ export class Postgres {
   #runner: OperationRunner | undefined;
   #activity: ActivityWatch | undefined;
 
-  /** Listens, but lets nobody in before `begin`. Rejects with `PostgresUnusable`. */
+  /** Listens, but has clients wait until `begin` has ended. Rejects with `PostgresUnusable`. */
   static async open(settings: PostgresSettings, ports: PostgresPorts): Promise<Postgres> {
     const { processes, clock, store, ids, env, stderr } = ports;
     const user = await serverUser(settings.user, processes);
     const home = await Home.open({ data: settings.data, user, processes, clock });
     try {
       const password = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
+      await home.claim(createHash("sha256").update(password).digest("hex"));
       const cache = join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "compute-operator");
       const programs = {
         directory: settings.binaries,
@@ -106,16 +109,19 @@ export class Postgres {
   static async #listening(
     settings: PostgresSettings,
     ports: PostgresPorts,
-    parts: Omit<Parts, "authorityFile">,
+    parts: Omit<Parts, "authorityFile" | "begun" | "admit">,
   ): Promise<Postgres> {
-    let opened: Postgres | undefined;
+    const begun = Promise.withResolvers<Gate>();
+    // Where the service ends before, perhaps nobody waits.
+    begun.promise.catch(() => {});
+    const admit = async (target: Target) => (await begun.promise).admit(target);
     const place = authorityPath(settings.data, parts.home.root);
     const names = servedNames(settings.domain, addressOf(settings, settings.port).host);
     const { certificate, authorityFile } = await certificateBy(place, names, ports.clock.now());
     const proxy = new Proxy({
       clock: ports.clock,
       certificate,
-      admit: (target) => admit(opened, target),
+      admit,
       onError: ports.onError,
     });
     const { host } = settings;
@@ -124,13 +130,13 @@ export class Postgres {
         `cannot listen for Postgres on ${host}, port ${settings.port}: ${messageOf(error)}. Choose another with --postgres-port.`,
       );
     });
-    opened = new Postgres(ports, { ...parts, authorityFile }, proxy, addressOf(settings, port));
-    return opened;
+    return new Postgres(ports, { ...parts, authorityFile, begun, admit }, proxy, addressOf(settings, port));
   }
 
   private constructor(ports: PostgresPorts, parts: Parts, proxy: Proxy, address: { host: string; port: number }) {
     this.#ports = ports;
     this.authorityFile = parts.authorityFile;
+    this.#begun = parts.begun;
     this.#settings = parts.settings;
     this.#home = parts.home;
     this.#templates = parts.templates;
@@ -148,13 +154,9 @@ export class Postgres {
     });
     this.driverAccess = new DriverAccess(
       proxy,
-      (target) => admit(this, target),
+      parts.admit,
       async (path) => this.#fleet && refreshBefore(path, this.#fleet),
     );
-  }
-
-  get gate(): Gate | undefined {
-    return this.#gate;
   }
 
   /** Makes what the service's projects need, and from then on carries its operations out. */
@@ -187,7 +189,7 @@ export class Postgres {
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
     const verifiers = new Verifiers({ sessions, password: this.#password });
-    this.#gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
+    const gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
     this.#activity = new ActivityWatch(service, {
       sessions: this.#sessions,
       ask: async (endpointId, sql) => {
@@ -199,6 +201,8 @@ export class Postgres {
     this.#runner.begin();
     this.#activity.begin();
     this.#keeper.begin();
+    this.#gate = gate;
+    this.#begun.resolve(gate);
   }
 
   #newKeeper({ context }: DrivenService, fleet: Fleet): HistoryKeeper {
@@ -232,6 +236,7 @@ export class Postgres {
 
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
   async close(): Promise<void> {
+    this.#begun.reject(new Rejection("57P03", "the service is shutting down"));
     this.#runner?.close();
     this.#activity?.close();
     this.#gate?.close();
@@ -250,11 +255,9 @@ interface Parts {
   templates: Templates;
   password: string;
   authorityFile: string;
-}
-
-function admit(postgres: Postgres | undefined, target: Target): Promise<Admission> {
-  const gate = postgres?.gate;
-  return gate ? gate.admit(target) : Promise.reject(new Rejection("57P03", "the service is starting up: try again"));
+  /** Resolves when clients are let in: those who come before wait. */
+  begun: PromiseWithResolvers<Gate>;
+  admit: (target: Target) => Promise<Admission>;
 }
 
 /** What URIs name: an address that every client on this machine reaches, unless another one is given. */

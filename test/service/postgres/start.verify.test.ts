@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
 import type { Child } from "../../support/child.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
+import { freePort } from "../../support/ports.ts";
 import { commandLines } from "../../support/process-list.ts";
 import { startCommand } from "../../support/processes.ts";
 import { nodePostgres } from "./node-postgres.ts";
@@ -91,4 +92,25 @@ it("runs the major version of each project, and starts empty after a reset", asy
   expect(await rig.query(uri, "CREATE TABLE t (x int)", "SHOW server_version")).toEqual([{ server_version: "18.4" }]);
   expect(await rig.reset()).toBe(204);
   expect(await rig.query(await rig.uri(), "SELECT to_regclass('t') AS t")).toEqual([{ t: null }]);
+});
+
+it("lets clients wait that come while the service starts for the first time", async () => {
+  const port = await freePort();
+  await using rig = new PostgresRig(["--postgres-port", String(port)], seed);
+  const starting = rig.start();
+  const uri = `postgresql://app:wrong@127.0.0.1:${port}/stock?options=endpoint%3Dep-main`;
+  let answer = "ECONNREFUSED";
+  while (answer.includes("ECONNREFUSED")) answer = await rig.query(uri, "SELECT 1").then(String, String);
+  expect(answer).toMatch(/password authentication failed/);
+  await starting;
+});
+
+it("says at the start that the data beside --data belongs to another store", async () => {
+  await using rig = await PostgresRig.start();
+  await rig.query(await rig.uri(), "CREATE TABLE kept (x int)");
+  await rig.child.stop();
+  for (const file of ["", "-wal", "-shm"]) rmSync(`${rig.data}${file}`, { force: true });
+  const other = await startCommand("other", [...flags, "--data", rig.data]);
+  expect((await other.end).status).toBe(1);
+  expect(other.tail()).toContain(`${rig.data}.postgres belongs to another store than the one of --data`);
 });
