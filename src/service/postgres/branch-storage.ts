@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { readdir, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { HistoryState } from "../computes/backend.ts";
 import { type HistoryPoint, positionOf } from "../domain/history.ts";
 import type { BranchData } from "../store/branch-data.ts";
@@ -8,8 +8,8 @@ import type { Branch } from "../store/branches.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { BranchCatalog, emptyCatalog } from "./catalog-sync.ts";
-import { type Limits, limitsOf } from "./config.ts";
-import { copySlots, sync } from "./copy-tree.ts";
+import { type Limits, limitsOf, type ServerConfig } from "./config.ts";
+import { copySlots, renameDurably } from "./copy-tree.ts";
 import { isFullDisk, messageOf, ServerFailed } from "./failure.ts";
 import { linked, stoppedBase } from "./history/branch-history.ts";
 import { Histories } from "./history/histories.ts";
@@ -41,7 +41,11 @@ export interface StoragePorts {
   /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
   connectTo(data: string): Promise<SqlClient> | undefined;
   /** Runs a server on data that no compute uses. */
-  serve(data: string, edition: Edition, recovery?: HistoryPoint): Promise<OwnServer>;
+  serve(
+    data: string,
+    edition: Edition,
+    more?: Pick<Partial<ServerConfig>, "recovery" | "settings">,
+  ): Promise<OwnServer>;
   now: () => number;
 }
 
@@ -97,8 +101,7 @@ export class BranchStorage {
     try {
       if (source === undefined) await this.#newCluster(edition.template, making, directory);
       else from = await turns.take(source, () => this.#takeFrom(branch, source, point, { making, directory, edition }));
-      await rename(making, directory);
-      await sync(dirname(directory));
+      await renameDurably(making, directory);
     } catch (error) {
       this.#fresh.delete(directory);
       await rm(making, { recursive: true, force: true });
@@ -229,7 +232,7 @@ export class BranchStorage {
           await server?.stop();
         }
       },
-      serve: (data, point) => this.#ports.serve(data, edition, point),
+      serve: (data, point) => this.#ports.serve(data, edition, { recovery: point }),
     };
   }
 
@@ -265,14 +268,19 @@ export class BranchStorage {
   }
 
   async #keepSchemaOnly(data: string, edition: Edition): Promise<void> {
-    const server = await this.#ports.serve(data, edition);
+    // Data with prepared transactions starts only so, and remembers the setting until a server runs without it.
+    const prepared = (await readdir(join(data, "pg_twophase"))).length > 0;
+    const server = await this.#ports.serve(data, edition, prepared ? preparedSettings : {});
     try {
       await keepSchemaOnly(server);
     } finally {
       await server.stop();
     }
+    if (prepared) await (await this.#ports.serve(data, edition)).stop();
   }
 }
+
+const preparedSettings = { settings: { max_prepared_transactions: "1000" } };
 
 /** What a copy brings along. Its databases have other ids in the store. */
 function inherited(catalog: string): BranchCatalog {

@@ -1,6 +1,6 @@
 import type { Dirent } from "node:fs";
-import { chown, mkdir, open, readdir, readlink, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { chown, mkdir, open, readdir, readlink, rename, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { copyFilesInThread } from "./copy-files.ts";
 import type { ProcessUser } from "./processes.ts";
 import { Slots } from "./slots.ts";
@@ -62,6 +62,12 @@ export async function sync(path: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** Renames a file or a directory: when this resolves, the disk knows it by its new name. */
+export async function renameDurably(from: string, to: string, toDisk = sync): Promise<void> {
+  await rename(from, to);
+  await toDisk(dirname(to));
 }
 
 function unlessGone<T>(instead: T): (error: NodeJS.ErrnoException) => T {

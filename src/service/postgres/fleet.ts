@@ -1,6 +1,5 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type { HistoryPoint } from "../domain/history.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf, standbyPassword } from "./backup.ts";
 import { BranchCatalogs } from "./branch-catalogs.ts";
@@ -44,7 +43,7 @@ export class Fleet {
         const running = [...this.#running.values()].find((one) => one.data === data);
         return running && ports.sessions.open(running.config, "postgres");
       },
-      serve: (data, edition, recovery) => this.#serve(data, edition, recovery),
+      serve: (data, edition, more) => this.#serve(data, edition, more),
       now: () => ports.clock.now(),
     });
     this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage });
@@ -262,8 +261,12 @@ export class Fleet {
     await running?.server.stop();
   }
 
-  async #serve(data: string, edition: Edition, recovery?: HistoryPoint): Promise<OwnServer> {
-    const config = { ...ownConfig(this.#ports, data, edition.major), recovery };
+  async #serve(
+    data: string,
+    edition: Edition,
+    more: Pick<Partial<ServerConfig>, "recovery" | "settings"> = {},
+  ): Promise<OwnServer> {
+    const config = { ...ownConfig(this.#ports, data, edition.major), ...more };
     const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
     const server = await this.#launch(place, config);
     return {

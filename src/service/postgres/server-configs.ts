@@ -37,8 +37,7 @@ export function ownConfig({ sockets }: ConfigPorts, data: string, major: number)
     temporaryDiskKiB: undefined,
     port: sockets.number(`data ${data}`),
     sockets: sockets.directory,
-    // Data with prepared transactions starts only so.
-    settings: { max_prepared_transactions: "1000" },
+    settings: {},
     // Data with logical slots starts only so.
     logical: true,
     primary: undefined,

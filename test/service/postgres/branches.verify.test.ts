@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
+import { commandLines } from "../../support/process-list.ts";
 import { main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -114,7 +115,10 @@ it("serves a replica from the primary's stream, and also while the primary sleep
   await expect(rig.query(replica, "DELETE FROM item")).rejects.toThrow(/read-only transaction/);
   await rig.change("POST", `${endpoints}/${primary}/suspend`);
   expect(await count(replica)).toBe(2);
+  const servers = () => commandLines().filter((line) => line.includes(`/replicas/${started?.endpoint_id}`));
+  expect(servers()).not.toEqual([]);
   await rig.change("POST", `${endpoints}/${started?.endpoint_id}/suspend`);
+  expect(servers()).toEqual([]);
   expect(await count(replica)).toBe(2);
   expect((await rig.endpoint()).current_state).toBe("idle");
   await rig.query(uri, "INSERT INTO item VALUES ('screw')");

@@ -1,5 +1,6 @@
 import { createHmac, createPrivateKey, pbkdf2Sync, X509Certificate } from "node:crypto";
 import {
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -14,7 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { forbiddenSetting } from "../../../src/service/postgres/allowed-settings.ts";
 import { configText, limitsOf, sharedBuffersMB } from "../../../src/service/postgres/config.ts";
-import { copyTree } from "../../../src/service/postgres/copy-tree.ts";
+import { copyTree, renameDurably } from "../../../src/service/postgres/copy-tree.ts";
 import { stopLeftover } from "../../../src/service/postgres/leftover.ts";
 import type { Processes, ProcessFacts } from "../../../src/service/postgres/processes.ts";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
@@ -59,6 +60,9 @@ describe("the settings of a compute", () => {
     "temp_tablespaces",
     "extension_control_path",
     "include",
+    // These begin with names of settings that are allowed.
+    "jit_provider",
+    "search_path_of_mine",
   ])("cannot name %s", (name) => {
     expect(forbiddenSetting({ work_mem: "1MB", [name]: "x" })).toBe(name);
   });
@@ -165,6 +169,15 @@ describe("a copy of a directory", () => {
     ]);
     expect(readFileSync(join(to, "link"), "utf8")).toBe("one");
   });
+});
+
+it("renames so that the disk knows the new name: its directory is synced afterwards", async () => {
+  const [from, to] = [join(home, "from"), join(home, "below", "to")];
+  mkdirSync(join(home, "below"));
+  writeFileSync(from, "");
+  const synced: unknown[] = [];
+  await renameDurably(from, to, (directory) => Promise.resolve(void synced.push([directory, existsSync(to)])));
+  expect(synced).toEqual([[join(home, "below"), true]]);
 });
 
 describe("a server that is left over", () => {

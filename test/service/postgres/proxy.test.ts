@@ -187,6 +187,29 @@ it("tells a client that has logged in that its server takes nobody", async () =>
   one.destroy();
 });
 
+it("gives a client's place back where the server's socket is gone, and ends the client", async () => {
+  const whole = await admit();
+  admit = () => Promise.resolve({ ...whole, socket: join(directory, "gone") });
+  const one = await client();
+  const ended = closed(one);
+  one.write(startup);
+  expect(String(await logIn(one, { password: "secret" }))).toContain("C08006\0M");
+  one.end();
+  await ended;
+  await expect.poll(left).toBe(1);
+});
+
+it("gives a client's place back where its server breaks the connection off, and ends the client", async () => {
+  const { one, there } = await joined();
+  const ended = new Promise((resolve) => one.once("end", () => resolve("ended")));
+  one.resume();
+  // What the server has not read makes its end a reset.
+  there.destroy();
+  expect(await ended).toBe("ended");
+  one.end();
+  await expect.poll(left).toBe(1);
+});
+
 it("takes from a server no faster than its client reads", async () => {
   const { one, there } = await joined();
   one.pause();

@@ -146,6 +146,12 @@ describe("a branch that expires", () => {
     expect(shop.core.nextDue()).toBeUndefined();
   });
 
+  it("shows in seconds how long it was given, also by a change", () => {
+    const { id } = made();
+    const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(90_000) } });
+    expect(branchIn(changed)).toMatchObject({ expires_at: later(90_000), ttl_interval_seconds: 90 });
+  });
+
   it("stays when its expiration is taken away", () => {
     const { id } = made({ expires_at: later(60_000) });
     const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: null } });
@@ -189,6 +195,18 @@ describe("restoring a branch", () => {
     expect(shop.get(endpoint.id).current_state).toBe("active");
     expect(shop.core.context.store.connections.any(endpoint.id)).toBe(false);
     expect(shop.ana(`GET ${base}/${preview}/databases`).body["databases"]).toHaveLength(2);
+  });
+
+  it("keeps what it had under a name, and not what it gets", () => {
+    const own = { database: { name: "own", owner_name: "neondb_owner" } };
+    shop.ana(`POST ${base}/${preview}/databases`, own);
+    shop.finishOperations();
+    restore(preview, { source_branch_id: main, preserve_under_name: "before" });
+    shop.finishOperations();
+    const databases = (id: string) => shop.ana(`GET ${base}/${id}/databases`).body["databases"];
+    const { branches } = z.object({ branches: z.array(Branch) }).parse(shop.ana(`GET ${base}?search=before`).body);
+    expect(databases(branches[0]?.id ?? "")).toMatchObject([{ name: "neondb" }, { name: "own" }]);
+    expect(databases(preview)).toMatchObject([{ name: "neondb" }]);
   });
 
   it("to a point in its own past keeps what it was under a name, with its children", () => {
