@@ -16,7 +16,7 @@ import { Histories } from "./history/histories.ts";
 import { type Present, type RecoveryPorts, recover } from "./history/recovery.ts";
 import { placeOf } from "./history/segments.ts";
 import type { Home } from "./home.ts";
-import { keepSchemaOnly } from "./schema-only.ts";
+import { makeSchemaOnly } from "./schema-only.ts";
 import { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
@@ -202,7 +202,7 @@ export class BranchStorage {
       point && (await recover(data, before, point, making, this.#recoveryPorts(data.directory, edition)));
     const log = recovered ? undefined : await this.copy(data.directory, making, edition);
     if (branch.details.init_source === "schema-only") {
-      await this.#keepSchemaOnly(making, edition);
+      await makeSchemaOnly(making, (settings) => this.#ports.serve(making, edition, { settings }));
       // The history of the source has its rows.
       const own = async (to: string) => {
         await this.#copyStopped(making, to);
@@ -266,21 +266,7 @@ export class BranchStorage {
     if (free > needed + reserve) return;
     throw new ServerFailed(`the disk lacks room for a copy of ${Math.ceil(needed / 1024 ** 2)} MiB: free some`);
   }
-
-  async #keepSchemaOnly(data: string, edition: Edition): Promise<void> {
-    // Data with prepared transactions starts only so, and remembers the setting until a server runs without it.
-    const prepared = (await readdir(join(data, "pg_twophase"))).length > 0;
-    const server = await this.#ports.serve(data, edition, prepared ? preparedSettings : {});
-    try {
-      await keepSchemaOnly(server);
-    } finally {
-      await server.stop();
-    }
-    if (prepared) await (await this.#ports.serve(data, edition)).stop();
-  }
 }
-
-const preparedSettings = { settings: { max_prepared_transactions: "1000" } };
 
 /** What a copy brings along. Its databases have other ids in the store. */
 function inherited(catalog: string): BranchCatalog {

@@ -1,5 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { checkpointOf } from "./backup.ts";
 import type { OwnServer } from "./branch-storage.ts";
+import { isSegment, placeAt, placeOf } from "./history/segments.ts";
 import { scramVerifier } from "./scram.ts";
 import { identifier, type SqlClient } from "./sql-client.ts";
 
@@ -9,26 +13,59 @@ interface Copier {
   password: string;
 }
 
+/** Leaves nothing in the data of a copy but its schema; `serve` runs a server of these settings on it. */
+export async function makeSchemaOnly(
+  data: string,
+  serve: (settings: Readonly<Record<string, string>>) => Promise<OwnServer>,
+): Promise<void> {
+  // Data with prepared transactions starts only so, and remembers the setting until a server runs without it.
+  const prepared = (await readdir(join(data, "pg_twophase"))).length > 0;
+  // A worker of autovacuum would keep what it may still see.
+  const server = await serve({ autovacuum: "off", ...(prepared && { max_prepared_transactions: "1000" }) });
+  try {
+    await keepSchemaOnly(server);
+  } finally {
+    await server.stop();
+  }
+  if (prepared) await (await serve({})).stop();
+  await forgetLog(data);
+}
+
 /**
  * Leaves nothing in a copy but its schema: no rows, no materialised data, no large objects, no statistics, no prepared
  * transactions, and sequences where they start. Objects of clients are touched by a role that has their owners' rights
  * and no more, and no trigger fires; the superuser's sessions touch the catalogues alone.
  */
-export async function keepSchemaOnly(server: OwnServer): Promise<void> {
+async function keepSchemaOnly(server: OwnServer): Promise<void> {
   const copier = { user: `cloud_copier_${randomBytes(8).toString("hex")}`, password: randomBytes(24).toString("hex") };
   const role = copier.user;
   const admin = await server.connect("postgres");
   try {
     await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${scramVerifier(copier.password, randomBytes(16))}'`);
-    for (const [name, closed, limit] of await admin.query(databases)) {
+    const all = await admin.query(databases);
+    // In all databases before the others' rows go: until then, what is deleted anywhere is kept.
+    for (const [name] of all) {
+      await admin.query(`ALTER DATABASE ${identifier(name ?? "")} ALLOW_CONNECTIONS true CONNECTION LIMIT -1`);
+      await rollBackPrepared(server, name ?? "");
+    }
+    for (const [name, closed, limit] of all) {
       const database = identifier(name ?? "");
-      await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true CONNECTION LIMIT -1`);
       await emptyDatabase(server, name ?? "", copier);
       await admin.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS ${closed !== "t"} CONNECTION LIMIT ${limit}`);
     }
     await admin.query(`DROP ROLE ${role}`);
+    await admin.query("SELECT pg_switch_wal()");
   } finally {
     admin.close();
+  }
+}
+
+/** Removes the log of data whose server has stopped, but for its last segment: rows are in it, as in files. */
+async function forgetLog(data: string): Promise<void> {
+  const last = placeAt(await checkpointOf(data));
+  const directory = join(data, "pg_wal");
+  for (const name of await readdir(directory)) {
+    if (isSegment(name) && placeOf(name) !== last) await rm(join(directory, name));
   }
 }
 
@@ -36,10 +73,18 @@ export async function keepSchemaOnly(server: OwnServer): Promise<void> {
 const databases = `SELECT datname, NOT datallowconn, datconnlimit FROM pg_database
   WHERE datname <> 'template0' AND datconnlimit <> -2`;
 
-async function emptyDatabase(server: OwnServer, database: string, copier: Copier): Promise<void> {
+async function rollBackPrepared(server: OwnServer, database: string): Promise<void> {
   const admin = await server.connect(database);
   try {
     await runAll(admin, await statements(admin, preparedTransactions));
+  } finally {
+    admin.close();
+  }
+}
+
+async function emptyDatabase(server: OwnServer, database: string, copier: Copier): Promise<void> {
+  const admin = await server.connect(database);
+  try {
     await runAll(admin, await statements(admin, rightsOf(copier.user)));
     const client = await server.connect(database, copier);
     try {
@@ -52,6 +97,10 @@ async function emptyDatabase(server: OwnServer, database: string, copier: Copier
     do unlinked = (await admin.query(unlinkSome)).length;
     while (unlinked > 0);
     await admin.query("DELETE FROM pg_statistic; DELETE FROM pg_statistic_ext_data; SELECT pg_stat_reset()");
+    // A client may replicate, and so read files: what was deleted must not lie in them.
+    for (const name of ["pg_largeobject", "pg_largeobject_metadata", "pg_statistic", "pg_statistic_ext_data"]) {
+      await admin.query(`VACUUM FULL ${name}`);
+    }
   } finally {
     admin.close();
   }
