@@ -4,7 +4,7 @@ import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { AccessGuard } from "./access-guard.ts";
 import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, specOf, statusOf, uidOfMarker } from "./computes.ts";
 import type { ClusterWrite } from "./records.ts";
-import { goodFaithMs, type Known, onTheWayMs, type Register } from "./register.ts";
+import { goodFaithMs, isRetained, type Known, onTheWayMs, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
 
 /** Nothing is deleted that is to be, and nothing let go that is still needed. */
@@ -127,7 +127,7 @@ export class DeletionGuard {
       this.#report("finalizers", `${process} dropped the finalizer of ${name}, which is not being deleted`);
       return;
     }
-    if (specOf(compute)["deletionPolicy"] === "Retain" || this.#register.uninstalled.has(uid)) return;
+    if (isRetained(compute) || this.#register.uninstalled.has(uid)) return;
     const own = this.#services.endpoints().filter((endpoint) => uidOfMarker(endpoint.name) === uid);
     const kept = own.filter((endpoint) => keepsAdopted(compute, endpoint));
     if (kept.length > 0) this.#register.retained.add(uid);

@@ -150,7 +150,7 @@ export class Register {
     if (hasFinalizer(before) && !hasFinalizer(after) && !byOperator) this.letGoByPerson.add(uid);
     const isProved = (one: KubeObject) => proofOf(one)?.by === "created";
     if (before !== undefined && isProved(before) && !isProved(compute) && !byOperator) this.unproved.add(uid);
-    if (after === undefined && specOf(compute)["deletionPolicy"] === "Retain") this.retained.add(uid);
+    if (after === undefined && isRetained(compute)) this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }
 
@@ -189,6 +189,12 @@ export class Register {
     }
     return known;
   }
+}
+
+/** True if what the Compute has stays when it goes: by its policy, or because it was adopted and none says otherwise. */
+export function isRetained(compute: KubeObject): boolean {
+  const { deletionPolicy } = specOf(compute);
+  return deletionPolicy === "Retain" || (deletionPolicy === undefined && proofOf(compute)?.by === "adopted");
 }
 
 export function hasFinalizer(compute: KubeObject | undefined): boolean {

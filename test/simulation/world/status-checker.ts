@@ -15,9 +15,10 @@ function untrue(compute: KubeObject, { endpoints }: Scene): string[] {
   const endpoint = endpoints.find(({ id }) => id === status["endpointID"]);
   const ready = conditionOf(compute, "Ready");
   if (ready !== undefined && linkedID(compute) === undefined && createRecordOf(compute) === undefined) {
-    const isLost = status["gone"] !== undefined && status["gone"] === status["endpointID"];
-    const state = isDeleting(compute) ? "Deleting" : isLost ? "Lost" : "NotCreated";
-    return status["state"] === state ? [] : [`${name} has no endpoint and says ${String(status["state"])}`];
+    // It stays lost until another is made.
+    const isLost = status["gone"] !== undefined && status["state"] === "Lost";
+    const state = isDeleting(compute) ? "Deleting" : "NotCreated";
+    return isLost || status["state"] === state ? [] : [`${name} has no endpoint and says ${String(status["state"])}`];
   }
   if (ready?.status !== "True" || endpoint === undefined) return [];
   const synced = conditionOf(compute, "Synced")?.status;
