@@ -27,7 +27,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "an unknown field",
       compute("a", "\n  computeUnits: {min: 1, max: 1},\n  conputeUnits: {min: 1, max: 2}"),
-      "a.yaml:6: Compute shop/a: spec.conputeUnits: unknown field: allowed here are adopt, branchID, branchName, computeUnits, connectionRef,",
+      "a.yaml:6: Compute shop/a: spec.conputeUnits: unknown field: allowed here are adopt, branchDrift, branchID, branchName, computeUnits, connectionRef,",
     ],
     [
       "a field out of place",

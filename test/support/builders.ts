@@ -85,7 +85,7 @@ export function compute(fields: ComputeFields = {}): Compute {
       observedGeneration: generation,
       appliedGeneration: generation,
       observedThrough: "here",
-      ...(linked === undefined ? {} : { endpointID: linked }),
+      ...(linked === undefined ? {} : { endpointID: linked, branchID: branch }),
       ...(shows === undefined ? {} : { conditions: [condition(shows)] }),
       ...fields.status,
     },

@@ -109,7 +109,8 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
       return { step: "refuse", fields: [], reason: action.reason, message: action.message };
     case "settled": {
       const drift = action.drift.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
-      return { step: "none", fields: drift, reason: action.reason, message: action.message };
+      const step = reasons[action.reason].stalled ? "refuse" : "none";
+      return { step, fields: drift, reason: action.reason, message: action.message };
     }
     case "release":
       return { step: "none", fields: [], message: action.message };

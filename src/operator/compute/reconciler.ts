@@ -97,7 +97,7 @@ export class ComputeReconciler {
     const { uid } = last.metadata;
     const state = this.#states.get(uid);
     this.#forget(uid);
-    if (state === undefined || state.known.released === true || last.spec.deletionPolicy === "Retain") return;
+    if (state === undefined || state.known.released === true || isRetained(last)) return;
     const endpointID = annotationsOf(last).recordedID ?? state.known.write?.made;
     const isOpen = state.known.write?.phase === "open";
     if (endpointID === undefined && !isOpen) return;
@@ -244,6 +244,11 @@ export class ComputeReconciler {
     this.#states.delete(uid);
     this.#outdated.delete(uid);
   }
+}
+
+/** Whether the endpoint stays by the policy in force. */
+function isRetained({ spec, status }: Compute): boolean {
+  return (spec.deletionPolicy ?? status.deletionPolicy) === "Retain";
 }
 
 /**

@@ -105,9 +105,22 @@ export class BranchLister {
     this.#missed.delete(uid);
   }
 
-  /** What is known of a name, for a Compute that wants it to be this branch; `undefined`: nothing yet. */
-  lookup(uid: string, name: string, branchID: string | undefined): NamedBranch | undefined {
+  /**
+   * What is known of a name, for a Compute that wants it to be this branch. `undefined`: nothing yet, or nothing from a
+   * list that began at `notBefore` or later; it is enqueued with such a list.
+   */
+  lookup(
+    uid: string,
+    name: string,
+    branchID: string | undefined,
+    notBefore = Number.NEGATIVE_INFINITY,
+  ): NamedBranch | undefined {
     const named = this.#lookup(name);
+    if (named?.kind === "listed" && this.#startedAt < notBefore) {
+      this.#waiting.add(uid);
+      this.#schedule.want(notBefore, "plan");
+      return undefined;
+    }
     const isAsWanted = named?.kind === "listed" && named.ids.length === 1 && named.ids[0] === branchID;
     if (!isAsWanted) this.#waiting.add(uid);
     return named;

@@ -129,6 +129,12 @@ export const commonFields = {
     .describe(
       "What to do when the service differs from this spec. Correct: change it back. Report: report it in the status, and send only what is changed here.",
     ),
+  branchDrift: z
+    .enum(["Correct", "Report"])
+    .optional()
+    .describe(
+      "What to do when somebody moves the endpoint to another branch, as a restore does. Report, also if left out: it stays there, with the reason MovedOutside. Correct: it is moved back, unless driftPolicy is Report.",
+    ),
   deletionProtection: optionalFlag(
     "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",
   ),

@@ -40,6 +40,21 @@ describe.concurrent("where only a person can help, a Compute shows", () => {
     expect(shop.writes).toEqual([`PATCH ${endpoints}/ep-theirs`]);
   });
 
+  it("MovedOutside, from where to where, and moves nothing until the spec says so", async () => {
+    const shop = await stage().scenario();
+    await shop.compute("db");
+    const { endpointID } = (await shop.ready("db")).status;
+    const before = shop.writes.length;
+    shop.console("PATCH", `${endpoints}/${endpointID}`, { endpoint: { branch_id: preview } });
+    const message = await isStalled(shop, "db", "MovedOutside");
+    expect(message).toMatch(new RegExp(`moved the endpoint to branch ${preview}, and the spec says ${main}`));
+    await shop.lists(2);
+    expect(shop.writes.slice(before)).toEqual([]);
+    await shop.edit("db", { branchID: preview });
+    await shop.ready("db");
+    expect(shop.writes.slice(before)).toEqual([]);
+  });
+
   it("AdoptionRefused, where what adopt names is missing, elsewhere or of another type, and writes nothing to it", async () => {
     const shop = await stage().scenario({
       endpoints: [

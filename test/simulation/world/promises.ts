@@ -228,7 +228,7 @@ export class Promises {
     const endpoint = this.#services.endpoints().find((one) => one.id === id);
     if (endpoint === undefined) return;
     if (this.register.hasClaimed(id, uid)) return;
-    if (isOurs(after, endpoint) || this.register.wasToldToAdopt(uid)) return;
+    if (isOurs(after, endpoint) || this.register.wasToldToAdopt(uid, endpoint)) return;
     if (this.fleets.boreLately(endpoint, uid)) return;
     this.report("adoption", `${name} was linked to ${id}, which it was never asked to adopt`);
   }

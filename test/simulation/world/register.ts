@@ -48,13 +48,22 @@ export interface Known {
   relabelledBefore?: Relabelled;
 }
 
+interface Told {
+  /** Absent: the primary of the branch. */
+  endpointID: unknown;
+  /** Absent: the branch has a name in the spec. */
+  branchID: unknown;
+  projectID: unknown;
+}
+
 /** Everything that became of Computes: what a promise is held against. */
 export class Register {
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
   /** Which Computes ever claimed an endpoint by mark, adoption or annotation. */
   readonly #claimed = new Map<string, Set<string>>();
-  readonly #everToldToAdopt = new Set<string>();
+  /** By uid: what the specs of a Compute ever named for adoption, as `adopt`, branch and project. */
+  readonly #everToldToAdopt = new Map<string, Map<string, Told>>();
   /** Computes whose finalizer a person took away: what they leave behind is on that person. */
   readonly letGoByPerson = new Set<string>();
   readonly retained = new Set<string>();
@@ -132,8 +141,13 @@ export class Register {
     return endpoints.some(({ id }) => this.isOthers(id, uid, { gone: false }));
   }
 
-  wasToldToAdopt(uid: string): boolean {
-    return this.#everToldToAdopt.has(uid);
+  /** Whether some spec of a Compute named this very endpoint, by its id or as the primary of the spec's branch. */
+  wasToldToAdopt(uid: string, endpoint: StoredEndpoint): boolean {
+    return [...(this.#everToldToAdopt.get(uid)?.values() ?? [])].some((told) => {
+      if (told.endpointID !== undefined) return told.endpointID === endpoint.id;
+      const isThere = told.branchID === undefined || told.branchID === endpoint.branchId;
+      return isThere && told.projectID === endpoint.projectId && endpoint.type === "read_write";
+    });
   }
 
   /** A Compute changed, by whomever. */
@@ -141,9 +155,7 @@ export class Register {
     const compute = after ?? before;
     if (compute === undefined) return;
     const { uid } = compute.metadata;
-    const { adopt } = specOf(compute);
-    // What a former Compute made is linked only when it bears the signature of this one.
-    if (isJsonObject(adopt) && adopt["former"] === undefined) this.#everToldToAdopt.add(uid);
+    this.#noteAdoption(compute);
     this.#known.set(uid, this.#followed(before, compute, after === undefined));
     const linked = linkedID(compute);
     if (linked !== undefined) this.claim(linked, uid);
@@ -164,6 +176,18 @@ export class Register {
       for (const facts of [this.#known, this.#everToldToAdopt]) facts.delete(uid);
     }
     for (const id of this.#claimed.keys()) if (!standing.has(id)) this.#claimed.delete(id);
+  }
+
+  #noteAdoption(compute: KubeObject): void {
+    const { uid } = compute.metadata;
+    const { adopt, branchID, projectID } = specOf(compute);
+    // What a former Compute made is linked only when it bears the signature of this one.
+    if (!isJsonObject(adopt) || adopt["former"] !== undefined) return;
+    const told = this.#everToldToAdopt.get(uid) ?? new Map<string, Told>();
+    this.#everToldToAdopt.set(
+      uid,
+      told.set(JSON.stringify([adopt, branchID]), { endpointID: adopt["endpointID"], branchID, projectID }),
+    );
   }
 
   #followed(before: KubeObject | undefined, compute: KubeObject, gone: boolean): Known {

@@ -177,7 +177,7 @@ function isLeaving(compute: Compute, branchID: string): boolean {
   const { metadata, status } = compute;
   if (metadata.deletionTimestamp !== undefined) return true;
   const isCurrent = status.observedGeneration === metadata.generation;
-  const stays = isCurrent && conditionOf(status, "Ready")?.reason === "Drifted";
+  const stays = isCurrent && ["Drifted", "MovedOutside"].includes(conditionOf(status, "Ready")?.reason ?? "");
   return (
     branchIDOf(compute) !== branchID && !(stays && status.drift?.some(({ field }) => field === "branchID") === true)
   );

@@ -64,9 +64,9 @@ export async function observe(
     return { ...subject, ...meaningOf(pauseAskedFor, ""), kind: "unavailable", projectGone: false, fingerprint };
   }
   resumeOperations(subject, lister);
-  const named = namedBranch(subject, lister);
-  if (named === "pending") return { ...subject, kind: "pending" };
   const snapshot = snapshotFor(subject, listing, connection, lister);
+  const named = namedBranch(subject, snapshot, lister);
+  if (named === "pending") return { ...subject, kind: "pending" };
   const missing = branchOfMissing(subject, snapshot, s, lister);
   const observation = { ...subject, ...snapshot, ...named, ...missing, kind: "observed" } as const;
   const { link } = observation.links;
@@ -77,11 +77,22 @@ export async function observe(
   return latest.kind === "listed" ? { ...observation, lookedUp: latest.operations } : observation;
 }
 
-/** What the name of the branch comes to. */
-function namedBranch({ compute }: Subject, { branches }: EndpointLister): { named?: NamedBranch } | "pending" {
+/**
+ * What the name of the branch comes to. A restore moves name and endpoint together: an endpoint that has left its
+ * branch is judged by no list of branches that is older than the list which shows that.
+ */
+function namedBranch(
+  { compute }: Subject,
+  { links: { link }, startedAt }: EndpointSnapshot,
+  { branches }: EndpointLister,
+): { named?: NamedBranch } | "pending" {
   const branchName = branchNameNeeded(compute);
   if (branchName === undefined) return {};
-  const named = branches.lookup(compute.metadata.uid, branchName, resolvedID(compute));
+  const resolved = resolvedID(compute);
+  const hasLeft = link !== undefined && resolved !== undefined && link.endpoint.branch_id !== resolved;
+  const wasThere = (compute.status.branchID ?? resolved) === resolved;
+  const notBefore = hasLeft && wasThere ? startedAt : Number.NEGATIVE_INFINITY;
+  const named = branches.lookup(compute.metadata.uid, branchName, resolved, notBefore);
   return named === undefined ? "pending" : { named };
 }
 

@@ -68,7 +68,7 @@ export type Action =
   | { kind: "blocked"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true; gone?: string }
   | {
       kind: "settled";
-      reason: "Active" | "Idle" | "Disabled" | "Drifted";
+      reason: "Active" | "Idle" | "Disabled" | "Drifted" | "MovedOutside";
       message: string;
       drift: readonly Difference[];
       requeueAfterMs?: number;

@@ -3,7 +3,7 @@ import { isInProgress, type Operation, operationOutcome } from "../../../api/ope
 import { type Observation, shownReason } from "../observe/observation.ts";
 import { isOpen, settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { drifted, inProgress, operationFailed, resting } from "../status/messages/conditions.ts";
+import { drifted, inProgress, movedOutside, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
 import { isProgress, type Progress } from "../status/reasons.ts";
 import { noteClearsAt } from "../status/state.ts";
@@ -64,6 +64,11 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
   const fields = named === undefined ? differences : [named, ...differences];
   const drift = fields.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
+  const moved = compute.spec.branchDrift === "Correct" ? undefined : drift.find(({ field }) => field === "branchID");
+  if (moved !== undefined) {
+    const message = movedOutside(moved.theirs, moved.ours, endpoint.id);
+    return { kind: "settled", reason: "MovedOutside", message, drift, ...look };
+  }
   if (drift.length > 0) {
     return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...look };
   }

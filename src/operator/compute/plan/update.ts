@@ -33,7 +33,7 @@ export const updateFields: PlanRule = (o, s) => {
     return { kind: "wait", reason: "Updating", message: messages.notShownYet };
   }
   const { edited, drift } = since(o, s, link.endpoint.id);
-  const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o));
+  const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o, s));
   const differences = withBothEnds(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
   if (differences.length === 0 && notReturned.length === 0) return undefined;
@@ -63,16 +63,40 @@ function since(
 
 /**
  * `Correct` sends whatever differs. `Report` sends what a newer generation changed: all that differs but what was
- * already reported as drift for the same value of ours.
+ * already reported as drift for the same value of ours. The branch is not put back by itself: what another moved stays.
  */
 function isToBeSent(
-  { field, ours }: Difference,
+  difference: Difference,
   edited: boolean,
   drift: readonly Difference[],
-  { compute }: Observation,
+  o: Observation,
+  s: ReadonlyState,
 ): boolean {
-  if (compute.spec.driftPolicy === "Correct") return true;
+  const { field, ours } = difference;
+  const { driftPolicy, branchDrift } = o.compute.spec;
+  if (field === "branchID" && branchDrift !== "Correct" && !isOwnMove(difference, drift, o, s)) return false;
+  if (driftPolicy === "Correct") return true;
   return edited && !drift.some((reported) => reported.field === field && reported.ours === ours);
+}
+
+/**
+ * Whether the spec's branch is another than the endpoint was on, and not the endpoint on another than the spec's. The
+ * status shows the branch as last seen: if that is the spec's, or was reported for it, the endpoint was moved outside.
+ * A move of ours that lists do not show yet goes on, and where one without an answer led is our own doing.
+ */
+function isOwnMove(
+  { ours: branchID, theirs }: Difference,
+  drift: readonly Difference[],
+  { compute: { status, metadata } }: Observation,
+  { patched, write }: ReadonlyState,
+): boolean {
+  if (patched?.generation === metadata.generation && patched?.fields.includes("branchID")) return true;
+  const { operation, to } = write?.record ?? {};
+  if (operation === "move" && to === theirs && (write?.phase === "open" || write?.made === undefined)) return true;
+  if (drift.some(({ field, ours }) => field === "branchID" && ours === branchID)) return false;
+  // Without a cluster no status shows a branch: every difference is a change by the manifest.
+  if (status.branchID === undefined) return status.appliedGeneration === -1;
+  return status.branchID !== branchID;
 }
 
 /** What cannot be read is sent once for each generation, as what is not shown at all. */

@@ -75,6 +75,7 @@ export const reasons = {
   AdoptionRefused: stalled,
   Conflict: stalled,
   Rejected: stalled,
+  MovedOutside: stalled,
   OperationFailed: { ...retried, look: "slow", planError: true, apply: "fail" },
   EndpointLost: inProgress,
   MassLoss: stalled,

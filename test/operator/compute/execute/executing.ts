@@ -29,6 +29,7 @@ export const settled = {
   appliedGeneration: 1,
   observedThrough: "here",
   endpointID: "ep-one",
+  branchID: "br-main",
   conditions: [conditionOf("Active")],
 };
 

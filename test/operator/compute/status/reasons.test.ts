@@ -39,6 +39,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     AdoptionRefused     False False    stalled slow
     Conflict            False False    stalled slow
     Rejected            False False    stalled slow
+    MovedOutside        False False    stalled slow
     OperationFailed     False False    reconciling slow
     EndpointLost        False False    reconciling progress
     MassLoss            False False    stalled slow
@@ -84,6 +85,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     AdoptionRefused     yes    -      wait  -
     Conflict            yes    -      wait  -
     Rejected            yes    -      wait  -
+    MovedOutside        yes    -      wait  -
     OperationFailed     yes    error  fail  -
     EndpointLost        yes    -      wait  -
     MassLoss            yes    -      wait  -

@@ -15,6 +15,9 @@ export const drifted = (differences: readonly Difference[]): string => {
   return `The service differs from the spec (${fields}). Nothing is sent because driftPolicy is Report: change the spec, or set driftPolicy to Correct.`;
 };
 
+export const movedOutside = (theirs: string, ours: string, endpointID: string): string =>
+  `Somebody moved the endpoint to branch ${theirs}, and the spec says ${ours}: it stays there. Set the branch of the spec to ${theirs}, or spec.branchDrift to Correct to have it moved back: ${endpointID}.`;
+
 const progressTexts: Readonly<Record<Progress, (endpointID: string) => string>> = {
   Creating: (endpointID) => `Endpoint ${endpointID} was created. The service is starting it.`,
   Starting: (endpointID) => `The service is starting endpoint ${endpointID}.`,
