@@ -31,12 +31,11 @@ export async function settle(stage: Stage, workload: readonly Person[], seconds:
 }
 
 function isSettled(compute: KubeObject): boolean {
-  const { observedGeneration, restartedAt } = statusOf(compute);
+  const { observedGeneration, restartedAt, pendingWrite } = statusOf(compute);
   const asked = annotationOf(compute, "restartedAt");
-  const pending = ["pending-create", "pending-restart"].some((name) => annotationOf(compute, name) !== undefined);
   return (
     !isDeleting(compute) &&
-    !pending &&
+    pendingWrite === undefined &&
     conditionOf(compute, "Ready")?.status === "True" &&
     observedGeneration === compute.metadata.generation &&
     (asked === undefined || restartedAt === asked)

@@ -41,9 +41,7 @@ describe.concurrent("a Compute is deleted", () => {
     shop.faults({ kind: "drop-after", method: "POST", count: 1 }, { kind: "503", method: "GET", route: endpoints });
     await shop.compute("db", { type: "read_only" }, {});
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });
-    await shop.until("db", "the mark", ({ metadata }) =>
-      Object.keys(metadata.annotations ?? {}).some((name) => name.endsWith("/pending-create")),
-    );
+    await shop.until("db", "the record", (db) => db.status.pendingWrite !== undefined && shop.writes.length === 1);
     await remove(shop);
     await shop.gone("db");
     expect(shop.endpoints).toEqual([]);

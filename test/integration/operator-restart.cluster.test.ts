@@ -65,22 +65,21 @@ it("a restart that is asked for while no operator runs is carried out once, and 
   expect(shop.writes).toEqual([create, `POST ${endpoints}/${status.endpointID}/restart`]);
 });
 
-it("a restart whose reply was lost together with the operator is found in the operations, and not sent again", async () => {
+it("a restart whose reply was lost together with the operator shows in the start time, and is not sent again", async () => {
   const shop = await stage().scenario();
   await shop.compute("db");
   const { status } = await shop.ready("db");
   const restart = `POST ${endpoints}/${status.endpointID}/restart`;
   shop.faults({ kind: "drop-after", method: "POST", count: 1 }, { kind: "503", method: "GET", route: endpoints });
   await shop.annotate("db", "restartedAt", "now");
-  await shop.until("db", "the mark", ({ metadata }) =>
-    Object.keys(metadata.annotations ?? {}).includes("compute-operator.dev/pending-restart"),
-  );
+  await shop.until("db", "the record", (db) => db.status.pendingWrite?.operation === "restart");
+  await shop.until("db", "the request", () => shop.writes.length === 2);
   await stage().stopOperator();
   expect(shop.writes).toEqual([create, restart]);
   shop.faults();
   stage().startOperator();
   const after = await shop.until("db", "the restart", (db) => db.status.restartedAt === "now" && isReady(db));
-  expect(after.metadata.annotations).not.toHaveProperty(["compute-operator.dev/pending-restart"]);
+  expect(after.status.pendingWrite).toBeUndefined();
   expect(shop.writes).toEqual([create, restart]);
 });
 
@@ -99,16 +98,14 @@ it("a restart while the project is busy is carried out once, by whichever operat
   expect(restarts.filter((call) => call.status !== 200 && call.status !== 423)).toEqual([]);
 });
 
-it("a create whose reply was lost together with the operator is found by its marker, and not sent again", async () => {
+it("a create whose reply was lost together with the operator is found by its signature, and not sent again", async () => {
   const shop = await stage().scenario();
   shop.faults({ kind: "drop-after", method: "POST", count: 1 });
   await shop.compute("db", { type: "read_only" });
-  await shop.until("db", "the mark", ({ metadata }) =>
-    Object.keys(metadata.annotations ?? {}).includes("compute-operator.dev/pending-create"),
-  );
+  await shop.until("db", "the record", (db) => db.status.pendingWrite?.operation === "create");
+  await shop.until("db", "its outcome", (db) => db.status.conditions?.[0]?.reason === "CreateUnknown");
   await stage().restartOperator();
-  const ready = await shop.ready("db");
-  expect(ready.metadata.annotations).not.toHaveProperty(["compute-operator.dev/pending-create"]);
+  const ready = await shop.until("db", "its end", (db) => isReady(db) && db.status.pendingWrite === undefined);
   expect(shop.endpoints.map(({ id }) => id)).toEqual([ready.status.endpointID]);
   expect(shop.writes).toEqual([create]);
 });

@@ -181,10 +181,8 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     await shop.until("db", "its status", (db) => db.status.endpointID === status.endpointID && isReady(db));
     await shop.replace("db");
     const back = await shop.until("db", "its finalizer", ({ metadata }) => metadata.finalizers !== undefined);
-    expect(back.metadata.annotations).toMatchObject({
-      "compute-operator.dev/endpoint-id": status.endpointID,
-      "compute-operator.dev/created-endpoint": `${back.metadata.uid}/${status.endpointID}`,
-    });
+    expect(back.metadata.annotations).toMatchObject({ "compute-operator.dev/endpoint-id": status.endpointID });
+    expect(back.status.proof).toMatchObject({ endpointID: status.endpointID, by: "created" });
     await remove(shop);
     await shop.gone("db");
     expect(shop.endpoints).toEqual([]);

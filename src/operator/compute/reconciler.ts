@@ -185,7 +185,6 @@ export class ComputeReconciler {
     state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);
     const reported = await updateStatus(outcome, observed, bound, { ...this.#options, known: state.known, state });
     state.reported(reported.status);
-    if (outcome.condition.kind === "released") state.released();
     this.#options.onStep?.(action, reported, outcome);
     return { requeueAfterMs: state.requeueAfter(outcome, clock.monotonic()) };
   }

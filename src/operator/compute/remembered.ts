@@ -52,8 +52,8 @@ export interface Remembered {
   held?: HeldStatus | undefined;
   /** What events have reported: when last a write, unreadable fields, what a former Compute left. */
   told: { writeAt?: number; unreadable?: string | undefined; formers?: readonly string[] };
-  /** The operator removed its finalizer. */
-  released?: true;
+  /** The operator removed its finalizer, or may have. */
+  released?: boolean;
   /** When the service is asked again whether the connection Secret's password is still valid. */
   secretDueAt?: number | undefined;
 }

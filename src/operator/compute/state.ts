@@ -278,8 +278,9 @@ export class ReconcileState {
     this.#known.told = { ...this.#known.told, unreadable: message };
   }
 
-  released(): void {
-    this.#known.released = true;
+  /** Our finalizer is about to be removed, or was not. */
+  releasing(released: boolean): void {
+    this.#known.released = released;
   }
 
   /** The milliseconds until the next reconcile; `undefined`: only a change brings it. */

@@ -16,10 +16,9 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     await shop.ready("db");
     const creating = showing(shop.history("db"), "Creating");
     expect(conditions(creating)).toEqual(inProgress("Creating"));
-    expect(creating.status).toMatchObject({ state: "Creating", observedGeneration: 1, appliedGeneration: 1 });
-    expect(creating.status.operations).toMatchObject([{ action: "start_compute", status: "running" }]);
-    expect(said(creating)).toBe(`Endpoint ${creating.status.endpointID} was created. The service is starting it.`);
-    expect(await shop.event("db", "Created")).toContain(creating.status.endpointID);
+    expect(creating.status).toMatchObject({ state: "Creating", pendingWrite: { operation: "create", n: 1 } });
+    expect(said(creating)).toBe(`The endpoint is being created on branch ${creating.spec.branchID}.`);
+    expect(await shop.event("db", "Created")).toContain(shop.endpoints[0]?.id);
     expect(reasonsIn(shop.history("db"))).toEqual(["Creating", "Active"]);
     expect(shop.writes).toEqual([`POST ${endpoints}`]);
   });

@@ -103,9 +103,9 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     await shop.compute("db", { type: "read_only" });
     const waiting = await shop.until("db", "the time it waits", (db) => said(db).includes("--create-settle"));
     expect(conditions(waiting)).toEqual(inProgress("CreateUnknown"));
-    expect(waiting.metadata.annotations).toHaveProperty(["compute-operator.dev/pending-create"]);
+    expect(waiting.status.pendingWrite).toMatchObject({ operation: "create", branchID: waiting.spec.branchID });
     const ready = await shop.ready("db");
-    expect(ready.metadata.annotations).not.toHaveProperty(["compute-operator.dev/pending-create"]);
+    expect(ready.status.pendingWrite).toBeUndefined();
     expect(shop.endpoints).toHaveLength(1);
     const [first, second] = shop.calls.filter(({ method }) => method === "POST");
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(8000 / 5);

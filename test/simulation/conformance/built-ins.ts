@@ -67,7 +67,6 @@ export function builtInsConform(host: Host): void {
         branchID: "br-aged-salad-637688",
         connectionRef: { kind: "ServiceConnection", name: "default" },
         type: "read_write",
-        deletionPolicy: "Delete",
         driftPolicy: "Correct",
       });
       expect(made.body["status"]).toEqual({ observedGeneration: -1 });

@@ -1,3 +1,4 @@
+import { isRefusal, isStale } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { type GuardedPatch, guardedPatch } from "../../kube/json-patch.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
@@ -123,10 +124,18 @@ export function noteDisabling(
 /** Releases a Compute: removes our finalizer and reports it. */
 export async function release(
   { event, message, warns }: Pick<Extract<Action, { kind: "release" }>, "event" | "message" | "warns">,
-  { compute, cluster }: ExecuteContext,
+  { compute, cluster, state }: ExecuteContext,
 ): Promise<Outcome> {
   const patch = patchOf(compute).removeFinalizer(finalizers.endpoint);
-  if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
+  // The watch may report the end of the object before the patch is answered.
+  state.releasing(true);
+  try {
+    if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
+  } catch (error) {
+    // Without a reply it may be gone all the same.
+    if (isStale(error) || isRefusal(error)) state.releasing(false);
+    throw error;
+  }
   const events = [{ type: warns === true ? "Warning" : "Normal", reason: event, message }] as const;
   return { ...unchanged(compute, { events }), condition: { kind: "released" } };
 }

@@ -126,7 +126,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
       ...(outcome.effect.kind === "ownedByOther" ? nothingShown : {}),
       state: stateUnseen(outcome, seen),
       ...(absent ? { currentState: undefined, pendingState: undefined } : {}),
-      size: isUnmade(outcome, seen) ? size : (before.size ?? size),
+      size: isUnmade(outcome, seen) && before.endpointID === undefined ? size : (before.size ?? size),
     };
   }
   const range = rangeOf(endpoint);
