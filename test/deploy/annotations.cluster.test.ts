@@ -5,7 +5,6 @@ import { manifest } from "../operator/resources/manifest.ts";
 import { eventually } from "../support/eventually.ts";
 
 const uid = "0f8fad5b-d9cb-469f-a165-70867728950e";
-const mark = JSON.stringify({ uid, since: "2026-01-01T00:00:00Z", branchID: "br-main", through: "12345678-0f" });
 
 let namespace = "";
 
