@@ -80,6 +80,7 @@ const scripts: Readonly<Record<string, string>> = {
   demo: "test/e2e/demo.cluster.test.ts",
   chaos: "test/e2e/storm.cluster.verify.test.ts",
   simulate: "test/simulation/seeds.test.ts",
+  model: "test/model/model.test.ts",
   pairs: "test/simulation/crash-points.verify.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",

@@ -1,0 +1,56 @@
+import {
+  type Configuration,
+  configuration,
+  configurations,
+  formerStands,
+  largeConfigurations,
+} from "./configuration.ts";
+import { parts } from "./operator.ts";
+import { searched, told } from "./search.ts";
+
+// `npm run model`: every configuration. `npm run model -- large`: the larger ones. `npm run model -- type=ro post=2
+// death=1`: a world of one's own; `--` between several.
+
+function given(args: readonly string[]): Configuration {
+  const may: Record<string, number> = {};
+  const fields: Partial<Configuration> = {};
+  for (const arg of args) {
+    const [key = "", value = "1"] = arg.split("=");
+    switch (key) {
+      case "type":
+        fields.type = value === "rw" ? "read_write" : "read_only";
+        break;
+      case "settle":
+        fields.settleInstants = Number(value);
+        break;
+      case "lag":
+        fields.lagInstants = Number(value);
+        break;
+      case "shards":
+        fields.shards = Number(value);
+        break;
+      case "memory":
+        fields.memoryInstants = Number(value);
+        break;
+      case "listless":
+      case "held":
+        fields[key] = true;
+        break;
+      case "nameless":
+        fields.showsNames = false;
+        break;
+      case "former":
+        Object.assign(fields, formerStands);
+        break;
+      default:
+        may[key] = Number(value);
+    }
+  }
+  return configuration(args.join(" "), { ...fields, may });
+}
+
+const args = process.argv.slice(2);
+const worlds = args.join(" ").split(" -- ");
+const all = args.length === 0 ? configurations : args[0] === "large" ? largeConfigurations : undefined;
+for (const one of all ?? worlds.map((world) => given(world.split(" "))))
+  console.log(told(one.name, await searched(one, parts)));

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { configurations } from "./configuration.ts";
+import { searched, told } from "./search.ts";
+
+// On a busy machine a second of work may take ten.
+const timeout = 240_000;
+
+test.each(configurations)("no state breaks a promise, and all ends well: $name", { timeout }, async (configuration) => {
+  const result = await searched(configuration);
+  console.log(told(configuration.name, result));
+  expect(result.violation?.what).toBeUndefined();
+  expect(result.isCutOff).toBe(false);
+  expect(result.states).toBeGreaterThan(500);
+});

@@ -1,0 +1,240 @@
+import type { ExecuteContext, ListerAccess } from "../../src/operator/compute/execute/context.ts";
+import { refusedPatch } from "../../src/operator/compute/execute/deferred.ts";
+import { execute } from "../../src/operator/compute/execute/execute.ts";
+import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
+import { ClaimIndex } from "../../src/operator/compute/observe/claim-index.ts";
+import type { Subject } from "../../src/operator/compute/observe/observation.ts";
+import { observe } from "../../src/operator/compute/observe/observe.ts";
+import type { Outcome } from "../../src/operator/compute/outcome.ts";
+import { plan } from "../../src/operator/compute/plan/plan.ts";
+import { handOverForMs, type Remembered } from "../../src/operator/compute/remembered.ts";
+import { ReconcileState } from "../../src/operator/compute/state.ts";
+import { updateStatus } from "../../src/operator/compute/update-status.ts";
+import type { ConnectionView } from "../../src/operator/connection/registry.ts";
+import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
+import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
+import { type Interned, nextMoment, textOf, trusted, valueOf } from "./canonical.ts";
+import { listed, lister } from "./lists.ts";
+import {
+  forgetful,
+  type Happening,
+  type Lists,
+  type Memory,
+  momentIn,
+  partsOf,
+  type Run,
+  stateOf,
+  type Version,
+} from "./memory.ts";
+import { Replay } from "./replay.ts";
+
+/** The parts of the operator that a reconcile calls; a planted bug replaces one. */
+export interface Parts {
+  plan: typeof plan;
+  execute: typeof execute;
+  observe: typeof observe;
+  updateStatus: typeof updateStatus;
+  /** What a reconcile remembers before and after. */
+  remembers: (known: Remembered, before: Remembered | undefined) => Remembered;
+  /** A version of the Compute is seen. */
+  saw: (state: ReconcileState, compute: Compute, now: number) => void;
+  /** A patch as it leaves. */
+  patch: (ops: readonly JsonPatchOperation[]) => JsonPatchOperation[];
+}
+
+export const parts: Parts = {
+  plan,
+  execute,
+  observe,
+  updateStatus,
+  remembers: (known) => known,
+  saw: (state, compute, now) => state.saw(compute, now),
+  patch: (ops) => [...ops],
+};
+
+export interface OperatorSettings {
+  createSettleMs: number;
+  fleet: string | undefined;
+  /** Whether the service shows the names of endpoints. */
+  showsNames: boolean;
+  /** Whether a reconcile may use the list of an earlier one. */
+  held: boolean;
+  parts: Parts;
+}
+
+/**
+ * One reconcile of the operator, told as a pure function of a process's memory and of what happens to it: observe,
+ * plan, execute and update the status are the operator's own, and so is what it remembers. A reconcile that waits for
+ * an answer is kept as what it began with and the answers so far, and played again up to the next request.
+ */
+export class OperatorModel {
+  readonly #settings: OperatorSettings;
+  readonly #contents: Interned;
+  readonly #computes = new Map<number, Compute>();
+
+  constructor(settings: OperatorSettings, contents: Interned) {
+    this.#settings = settings;
+    this.#contents = contents;
+  }
+
+  /** The memory as text, or "" of a process that has none. */
+  async after(memoryText: string, happening: Happening): Promise<string> {
+    const now = nextMoment(memoryText);
+    if (happening.kind === "begins") {
+      const { term, seen, entered = false } = happening;
+      const state = new ReconcileState(now, term);
+      if (entered) state.entered(now);
+      this.#settings.parts.saw(state, this.#compute(seen), now);
+      const lists: Lists = { answered: [], written: [], unlisted: [], through: "" };
+      return this.#textOf({ known: state.known, lists, term }, undefined);
+    }
+    const { memory: text, run: runText } = partsOf(memoryText);
+    const run = runText === undefined ? undefined : trusted<Run>(JSON.parse(runText));
+    switch (happening.kind) {
+      case "changed": {
+        const { to } = happening;
+        if (run !== undefined) {
+          run.since.push({ kind: "changed", to, at: momentIn(run, now) });
+          return this.#played(text, run);
+        }
+        const memory = trusted<Memory>(valueOf(text));
+        const state = stateOf(memory);
+        this.#settings.parts.saw(state, this.#compute(to), now);
+        return this.#textOf({ ...memory, known: state.known }, memory.known);
+      }
+      case "reconciles": {
+        const { seen, list } = happening;
+        const memory = trusted<Memory>(valueOf(text));
+        if (memory.outdated === seen.version) return memoryText;
+        memory.outdated = undefined;
+        const through = throughOf(this.#compute(seen));
+        if (memory.lists.through !== through) memory.lists = { answered: [], written: [], unlisted: [], through };
+        if (list === "none") memory.lists.list = undefined;
+        else if (list !== "held") listed(memory.lists, list, now);
+        const begun: Run = { seen, at: now + 1, since: [], effect: { kind: "get", through: "", id: "" } };
+        return this.#played(textOf(memory), begun);
+      }
+      case "replied":
+        if (run === undefined) throw new Error("no reconcile waits for an answer");
+        run.since.push({ kind: "reply", reply: happening.reply, at: momentIn(run, now) });
+        return this.#played(text, run);
+    }
+  }
+
+  /** The operator as it sees a version of the object: what a cache holds. */
+  #compute({ content, version }: Version): Compute {
+    let compute = this.#computes.get(content);
+    if (compute === undefined) {
+      const parsed = parseCompute(JSON.parse(this.#contents.text(content)));
+      if (!parsed.ok) throw new Error(parsed.problem);
+      compute = parsed.value;
+      this.#computes.set(content, compute);
+    }
+    return { ...compute, metadata: { ...compute.metadata, resourceVersion: version } };
+  }
+
+  /** Plays a reconcile that began with this memory, up to its next request or its end. */
+  async #played(text: string, run: Run): Promise<string> {
+    const memory = trusted<Memory>(valueOf(text));
+    const { lists, term } = memory;
+    const state = stateOf(memory);
+    const replay = new Replay(run, (to, at) => this.#settings.parts.saw(state, this.#compute(to), at));
+    const ended = await replay.run(() => this.#reconcile(run, state, lists, replay));
+    if (ended.kind === "waits") return `${text}\n${textOf({ ...run, effect: ended.effect })}`;
+    const outdated = ended.kind === "outdated" ? run.seen.version : undefined;
+    if (!this.#settings.held) lists.list = undefined;
+    return this.#textOf({ known: state.known, lists, term, outdated }, trusted<Memory>(valueOf(text)).known);
+  }
+
+  /** As ComputeReconciler does it, without what no promise of the protocol hangs on: pools, Secrets, uninstalling. */
+  async #reconcile(run: Run, state: ReconcileState, lists: Lists, replay: Replay): Promise<void> {
+    const { createSettleMs, fleet, parts: real } = this.#settings;
+    const compute = this.#compute(run.seen);
+    const annotations = annotationsOf(compute);
+    const { clock } = replay;
+    const now = clock.monotonic();
+    real.saw(state, compute, now);
+    if (handOverForMs(state.known, now) > 0) return;
+    const access = this.#access(lists, replay);
+    const subject: Subject = { compute, annotations, claimants: claimantsOf(compute), now, createSettleMs, fleet };
+    state.begin(annotations, true, now);
+    const observed = await real.observe(subject, state.known, this.#connection(lists), access);
+    if (observed.kind === "observed") state.listed(observed);
+    const action = real.plan(observed, state.known);
+    const cluster = {
+      patch: (_: unknown, __: unknown, ops: readonly JsonPatchOperation[], options: { subresource?: "status" } = {}) =>
+        replay.patch(real.patch(ops), options.subresource === "status", (object) => this.#objectOf(object)),
+    };
+    const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
+    const { signal } = new AbortController();
+    const stored = () => this.#compute(replay.stored);
+    const context: ExecuteContext = {
+      compute,
+      annotations,
+      cluster,
+      clock,
+      stored,
+      state,
+      signal,
+      uninstalling,
+      access,
+    };
+    const outcome: Outcome = await real
+      .execute(action, context)
+      .catch((error: unknown) => refusedPatch(error, compute));
+    const secret = { binding: undefined, unchecked: false };
+    const tools = { cluster, clock, event: () => {}, known: state.known, state };
+    const reported = await real.updateStatus(outcome, observed, secret, tools);
+    state.reported(reported.status);
+    if (outcome.condition.kind === "released") state.released();
+  }
+
+  #objectOf({ content, version }: Version): unknown {
+    const object = trusted<{ metadata: object }>(JSON.parse(this.#contents.text(content)));
+    return { ...object, metadata: { ...object.metadata, resourceVersion: version } };
+  }
+
+  #connection({ through }: Lists): ConnectionView {
+    const session = {
+      fingerprint: through,
+      baseURL: through,
+      projectIsGone: () => Promise.resolve(false),
+    };
+    return trusted<ConnectionView>({ kind: "open", session, terminating: false });
+  }
+
+  #access(lists: Lists, replay: Replay): ListerAccess {
+    const { through } = lists;
+    const write = (method: "POST" | "PATCH" | "DELETE" | "RESTART", id: string, body: unknown) =>
+      replay.service({ kind: "write", method, through, id, body });
+    const client = {
+      through,
+      account: { baseURL: through },
+      createEndpoint: (_: string, body: unknown) => write("POST", "", body),
+      patchEndpoint: (_: string, id: string, body: unknown) => write("PATCH", id, body),
+      deleteEndpoint: (_: string, id: string) => write("DELETE", id, null),
+      restartEndpoint: (_: string, id: string) => write("RESTART", id, null),
+      getEndpoint: (_: string, id: string) => replay.service({ kind: "get", through, id }),
+    };
+    const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0, end: () => {} };
+    const gate = { pass: () => undefined, answered: () => {}, enqueuesRefused: false, isWaiting: false, end: () => {} };
+    return trusted<ListerAccess>({ client, reservation, gate, lister: lister(lists, replay) });
+  }
+
+  #textOf(memory: Memory, before: Remembered | undefined): string {
+    const known = forgetful(this.#settings.parts.remembers(memory.known, before));
+    return textOf({ ...memory, known });
+  }
+}
+
+/** No other Compute claims anything. */
+function claimantsOf(compute: Compute): Subject["claimants"] {
+  const claims = new ClaimIndex(throughOf, () => false, throughOf);
+  claims.set(compute);
+  return claims.claimantsOf(compute);
+}
+
+/** A connection leads to the service that it is named after. */
+function throughOf({ spec }: Compute): string {
+  return spec.connectionRef.name;
+}

@@ -1,0 +1,170 @@
+import { annotations } from "../../src/operator/resources/names.ts";
+import { newestVersion, nowMs, textOf, tickMs, trusted, versionText } from "./canonical.ts";
+import { type Kube, ourUID } from "./people.ts";
+import { Servers } from "./servers.ts";
+import { bears } from "./service.ts";
+import type { Process, World } from "./state.ts";
+
+/** How processes start, die and see the object, and how time passes for them. */
+export class Processes extends Servers {
+  protected start(at: number, w: World, from: "now" | "before" | "seen"): World | undefined {
+    const process = trusted<Process>(w.processes[at]);
+    const terms = termOf(at);
+    // What an earlier term wrote is another's from now on.
+    if (this.knowsTerm(w, terms)) this.renameTerm(w, terms);
+    if (from === "now") Object.assign(process, { seen: w.object, version: newestVersion });
+    if (from === "before") Object.assign(process, { seen: w.before, version: newestVersion - 1 });
+    process.isRunning = true;
+    process.memory = 0;
+    if (process.seen !== 0 && isBare(this.content(process.seen)) && this.isBegun(w)) w.facts.isExcused = true;
+    if (!this.selects(at, process.seen)) return w;
+    const memory = this.told(0, { kind: "begins", term: terms, seen: versionOf(process) });
+    if (memory === undefined) return undefined;
+    process.memory = memory;
+    return w;
+  }
+
+  /** Something was made, or is on its way. */
+  protected isBegun(w: World): boolean {
+    return w.flying.length > 0 || this.service(w).endpoints.some((endpoint) => bears(endpoint, ourUID));
+  }
+
+  protected dies(at: number, w: World): World {
+    const process = trusted<Process>(w.processes[at]);
+    Object.assign(process, { memory: 0, isRunning: false, seen: 0, version: newestVersion });
+    return w;
+  }
+
+  protected watch(at: number, w: World): World | undefined {
+    const process = trusted<Process>(w.processes[at]);
+    const knew = process.memory !== 0;
+    Object.assign(process, { seen: w.object, version: newestVersion });
+    if (w.object === 0) process.memory = 0;
+    if (w.object === 0 || (!knew && !this.selects(at, w.object))) return w;
+    const seen = versionOf(process);
+    const memory = this.told(
+      process.memory,
+      knew ? { kind: "changed", to: seen } : { kind: "begins", term: termOf(at), seen, entered: true },
+    );
+    if (memory === undefined) return undefined;
+    process.memory = memory;
+    return w;
+  }
+
+  protected tick(w: World): World | undefined {
+    if (w.flying.some(({ left }) => left === 0)) return undefined;
+    // Watches of several shards are at most one instant late.
+    const isLate = ({ isRunning, seen, version }: Process) =>
+      isRunning && (seen !== w.object || version !== newestVersion);
+    if (w.processes.length > 1 && w.processes.some(isLate)) return undefined;
+    // A process that stalls longer has lost its lease.
+    if (
+      w.processes.some(
+        ({ memory }) => this.stalledSince(memory) < nowMs - (this.configuration.stallInstants - 1) * tickMs,
+      )
+    )
+      return undefined;
+    if (
+      w.processes.some(
+        ({ memory, seen }, at) => seen !== 0 && !this.selects(at, seen) && this.effectOf(memory) !== undefined,
+      )
+    )
+      return undefined;
+    for (const one of w.flying) one.left -= 1;
+    w.past = w.past
+      .map(({ service, age }) => ({ service, age: age + 1 }))
+      .filter(({ age }) => age < this.configuration.lagInstants);
+    for (const process of w.processes) process.memory = this.older(process.memory);
+    return w;
+  }
+
+  protected isOutdated(at: number, w: World, memory: number): boolean {
+    const run = this.run(memory);
+    const process = trusted<Process>(w.processes[at]);
+    if (run === undefined || process.seen === 0) return true;
+    const [began, now] = [this.content(run.seen.content), this.content(process.seen)];
+    return (
+      began.metadata.generation !== now.metadata.generation ||
+      now.metadata.annotations?.[annotations.paused] !== undefined
+    );
+  }
+
+  /** What the condition asks for. */
+  protected confirms(w: World): World | undefined {
+    if (w.object === 0) return undefined;
+    const object = this.object(w);
+    const { metadata, status } = object;
+    const shows = status.conditions?.find(({ type }) => type === "Ready")?.reason;
+    const { through: sent } = (status["pendingWrite"] ?? {}) as { through?: string };
+    const through =
+      shows === "CreateUnknown"
+        ? sent
+        : shows === "MassLoss"
+          ? trusted<string | undefined>(status["observedThrough"])
+          : undefined;
+    // The connection is put back.
+    if (through !== undefined && through !== "" && through !== object.spec.connectionRef.name) {
+      const spec = { ...object.spec, connectionRef: { name: through } };
+      this.writeObject(
+        w,
+        this.texts.of(textOf({ ...object, spec, metadata: { ...metadata, generation: metadata.generation + 1 } })),
+      );
+      return w;
+    }
+    const [unlinked] = this.service(w).endpoints;
+    if (
+      shows === "CreateUnknown" &&
+      !this.configuration.showsNames &&
+      unlinked !== undefined &&
+      object.spec.adopt === undefined
+    ) {
+      const spec = { ...object.spec, adopt: { endpointID: `ep-${unlinked.id}` } };
+      this.writeObject(
+        w,
+        this.texts.of(textOf({ ...object, spec, metadata: { ...metadata, generation: metadata.generation + 1 } })),
+      );
+      // What was adopted stays when its Compute goes.
+      w.facts.isRetained = true;
+      return w;
+    }
+    if (shows !== "MassLoss" || metadata.annotations?.[annotations.confirmLoss] !== undefined) return undefined;
+    const noted = { ...metadata.annotations, [annotations.confirmLoss]: "yes" };
+    this.writeObject(w, this.texts.of(textOf({ ...object, metadata: { ...metadata, annotations: noted } })));
+    return w;
+  }
+
+  protected knowsTerm(w: World, term: string): boolean {
+    return [w.object, w.before, ...w.late.map(({ patch }) => patch), ...w.processes.flatMap(({ seen }) => seen)].some(
+      (text) => this.texts.text(text).includes(term),
+    );
+  }
+
+  protected renameTerm(w: World, term: string): void {
+    const renamed = (text: number) => this.texts.of(this.texts.text(text).replaceAll(term, "an earlier term"));
+    w.object = renamed(w.object);
+    w.before = renamed(w.before);
+    for (const one of w.late) one.patch = renamed(one.patch);
+    for (const process of w.processes) {
+      process.seen = renamed(process.seen);
+      if (!this.texts.text(process.memory).includes(`"${term}"`)) continue;
+      process.memory = renamed(process.memory);
+    }
+  }
+}
+
+/**
+ * A manifest that was replaced and whose status was wiped while no process ran cannot be told from a new one: the
+ * operator's pages say so.
+ */
+export function isBare({ metadata, status }: Kube): boolean {
+  const { annotations: noted, finalizers: held = [] } = metadata;
+  return held.length === 0 && noted?.[annotations.endpointID] === undefined && status.conditions === undefined;
+}
+
+export function termOf(at: number): string {
+  return `term-${at}`;
+}
+
+export function versionOf({ seen, version }: Process): { content: number; version: string } {
+  return { content: seen, version: versionText(version) };
+}

@@ -1,0 +1,103 @@
+import { applyJsonPatch } from "../simulation/api-server/json-patch.ts";
+import type { JsonObject } from "../simulation/api-server/objects.ts";
+import { Refusal } from "../simulation/api-server/refusal.ts";
+import { newestVersion, renumbered, textOf, trusted } from "./canonical.ts";
+import type { Effect } from "./memory.ts";
+import type { Kube } from "./people.ts";
+import { carriedOut, type Service, shown, type Write } from "./service.ts";
+import { type Patch, type World, WorldState } from "./state.ts";
+
+/** The API server and the service: what a patch or a write does to them. */
+export class Servers extends WorldState {
+  protected readonly patched = new Map<string, number | "stale" | "gone">();
+
+  /** Applies a patch if its tests hold; the object's content afterwards, or `undefined`. */
+  protected apply(w: World, patch: Patch, version: number): number | undefined {
+    if (w.object === 0 || (version !== 0 && version !== newestVersion)) return undefined;
+    const key = `${w.object} ${textOf(patch)}`;
+    let content = this.patched.get(key);
+    if (content === undefined) {
+      content = this.patchedContent(w.object, patch);
+      this.patched.set(key, content);
+    }
+    if (typeof content !== "number") return undefined;
+    const { metadata } = this.content(content);
+    const isGone = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+    if (isGone || content !== w.object) this.writeObject(w, isGone ? 0 : content);
+    return content;
+  }
+
+  protected patchedContent(content: number, { ops, status }: Patch): number | "stale" {
+    const object = this.content(content);
+    try {
+      const after = trusted<Kube>(applyJsonPatch(trusted<JsonObject>(object), ops));
+      const kept = status ? { ...object, status: after.status ?? {} } : { ...after, status: object.status };
+      return this.texts.of(textOf(tidied(kept)));
+    } catch (error) {
+      if (error instanceof Refusal) return "stale";
+      throw error;
+    }
+  }
+
+  /** A newer version: every other one is one older. */
+  protected writeObject(w: World, content: number): void {
+    if (content === w.object) return;
+    if (content === 0 && this.content(w.object).spec.deletionPolicy === "Retain") w.facts.isRetained = true;
+    const names = new Map<number, number>();
+    for (let version = newestVersion; version > newestVersion - 100; version--) names.set(version, version - 1);
+    for (const process of w.processes) {
+      process.version -= 1;
+      process.memory = this.texts.of(renumbered(this.texts.text(process.memory), names));
+    }
+    // Late patches that test a version fit no more.
+    w.late = w.late.filter(({ version }) => version === 0);
+    w.before = this.configuration.may["oldStart"] === undefined ? 0 : w.object;
+    w.object = content;
+  }
+
+  protected carryOut(w: World, write: Write) {
+    const before = this.service(w);
+    const { service, answer } = carriedOut(before, write, this.configuration);
+    const bad = this.configuration.forbids(write, before, w.object === 0 ? undefined : this.object(w), w.facts);
+    if (bad !== undefined && answer.kind === "ok") w.facts.bad = bad;
+    this.change(w, service);
+    return answer;
+  }
+
+  protected change(w: World, service: Service): void {
+    const after = this.texts.of(textOf(service));
+    if (after === w.service) return;
+    if (this.configuration.lagInstants > 0 && !w.past.some((one) => one.service === w.service && one.age === 0))
+      w.past.push({ service: w.service, age: 0 });
+    w.service = after;
+  }
+
+  protected listOf(service: number, content: number) {
+    const { connectionRef } = this.content(content).spec;
+    const { endpoints } = trusted<Service>(JSON.parse(this.texts.text(service)));
+    return endpoints
+      .filter(({ at }) => at === connectionRef.name)
+      .map((endpoint) => shown(endpoint, this.configuration));
+  }
+}
+
+/** What a patch tests of the object's version, and the rest of it. */
+export function splitPatch({ ops, status }: Extract<Effect, { kind: "patch" }>): { patch: Patch; version: number } {
+  const isVersion = (op: { path: string }) => op.path === "/metadata/resourceVersion";
+  const test = ops.find(isVersion);
+  const version = test === undefined ? 0 : Number(String(trusted<{ value: unknown }>(test).value).slice(8));
+  return { patch: { ops: ops.filter((op) => !isVersion(op)), status }, version };
+}
+
+/** As the API server stores it: without empty lists and maps. */
+export function tidied(object: Kube): Kube {
+  const { annotations: noted, finalizers: held, ...metadata } = object.metadata;
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      ...(noted !== undefined && Object.keys(noted).length > 0 ? { annotations: noted } : {}),
+      ...(held !== undefined && held.length > 0 ? { finalizers: held } : {}),
+    },
+  };
+}

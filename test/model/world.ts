@@ -1,0 +1,185 @@
+import { newestVersion, textOf, trusted } from "./canonical.ts";
+import type { Model, Step } from "./checker.ts";
+import { brokenBy, unwellBy } from "./judge.ts";
+import { firstObject, people } from "./people.ts";
+import { Requests } from "./requests.ts";
+import type { Service } from "./service.ts";
+import type { Patch, Process, World } from "./state.ts";
+
+/** One Compute, the processes that reconcile it, the API server, the service, and people. */
+export class WorldModel extends Requests implements Model {
+  first(): string {
+    const { shards, endpoints } = this.configuration;
+    const object = this.texts.of(textOf(firstObject(this.configuration)));
+    const process = (): Process => ({ memory: 0, isRunning: false, seen: 0, version: 0 });
+    const service: Service = { endpoints: [...endpoints], made: endpoints.length };
+    return this.text({
+      object,
+      before: 0,
+      processes: Array.from({ length: shards }, process),
+      service: this.texts.of(textOf(service)),
+      past: [],
+      flying: [],
+      late: [],
+      facts: { left: { ...this.configuration.may } },
+    });
+  }
+
+  next(state: string): Step[] {
+    if (this.read(state).facts.isExcused) return [];
+    const steps: Step[] = [];
+    const emit = (name: string, world: World | undefined) => {
+      if (world === undefined) return;
+      const to = this.text(world);
+      if (to !== state) steps.push({ name, to });
+    };
+    const world = () => this.read(state);
+    emit("time passes", this.tick(world()));
+    this.lateArrivals(world, emit);
+    for (const [at] of world().processes.entries()) this.processSteps(at, world, emit);
+    // Nobody does anything with what is gone.
+    if (world().object === 0) return steps;
+    for (const { name, needs, change } of people) {
+      const w = world();
+      if (!this.uses(w, needs)) continue;
+      for (const [what, after] of change({ object: this.object(w), service: this.service(w) }, this.configuration)) {
+        const t = this.read(this.text(w));
+        if (after.object !== undefined)
+          this.writeObject(t, after.object === "gone" ? 0 : this.texts.of(textOf(after.object)));
+        if (after.service !== undefined) this.change(t, after.service);
+        if (after.facts !== undefined) Object.assign(t.facts, after.facts);
+        if (needs === "restart") t.facts.asked = (t.facts.asked ?? 0) + 1;
+        emit(`${name}${what}`, t);
+      }
+    }
+    return steps;
+  }
+
+  broken(state: string): string | undefined {
+    const world = this.read(state);
+    return brokenBy(world, this.service(world), this.flying(world), this.configuration);
+  }
+
+  unwell(state: string): string | undefined {
+    const world = this.read(state);
+    return unwellBy(
+      world,
+      world.object === 0 ? undefined : this.object(world),
+      this.service(world),
+      this.configuration,
+    );
+  }
+
+  isWrite(name: string): boolean {
+    return /POST|PATCH|DELETE|RESTART|patches/.test(name);
+  }
+
+  /** Nothing goes wrong any more: what is on its way arrives, watches catch up, lists are fresh. */
+  fair(state: string): Step {
+    const w = this.read(state);
+    if (w.facts.isExcused) return { name: "nobody promises more", to: state };
+    let step: Step | undefined;
+    const emit = (name: string, world: World | undefined) => {
+      if (world !== undefined) step ??= { name, to: this.text(world) };
+    };
+    const world = () => this.read(state);
+    const isDone = () => step !== undefined || this.missing.size > 0;
+    this.lateArrivals(world, emit);
+    for (const [at, process] of w.processes.entries()) {
+      if (isDone()) break;
+      const current = process.seen === w.object && process.version === newestVersion;
+      if (!process.isRunning) emit(`process ${at} starts`, this.start(at, world(), "now"));
+      else if (!current) emit(`process ${at} sees the object`, this.watch(at, world()));
+      else if (process.memory === 0) continue;
+      else if (this.effectOf(process.memory) !== undefined) this.send(at, world(), process.memory, "", emit, false);
+      else
+        this.reconciles(
+          at,
+          world,
+          (name, after) => {
+            if (after !== undefined && this.text(after) !== state) emit(name, after);
+          },
+          false,
+        );
+    }
+    if (!isDone()) emit("a person does what the condition asks for", this.confirms(world()));
+    if (!isDone()) emit("time passes", this.tick(world()));
+    return step ?? { name: "", to: state };
+  }
+
+  show(state: string): string {
+    const w = this.read(state);
+    const { metadata, spec, status } =
+      w.object === 0 ? { metadata: undefined, spec: undefined, status: undefined } : this.object(w);
+    const object =
+      metadata === undefined
+        ? "gone"
+        : [
+            metadata.deletionTimestamp === undefined ? "" : "deleting",
+            (metadata.finalizers ?? []).length > 0 ? "finalizer" : "no finalizer",
+            Object.entries(metadata.annotations ?? {})
+              .map(([key, value]) => `${key.split("/")[1]}=${value}`)
+              .join(" "),
+            `spec ${spec?.branchID}${spec?.disabled === undefined ? "" : ` disabled=${spec.disabled}`}`,
+            `status ${JSON.stringify({ ...status, conditions: status?.conditions?.find(({ type }) => type === "Ready")?.reason })}`,
+          ].join("; ");
+    const { endpoints } = this.service(w);
+    const standing = endpoints
+      .map(({ id, branch, name, disabled }) => `ep-${id} on ${branch}${disabled ? " disabled" : ""} ${name ?? ""}`)
+      .join(", ");
+    const processes = w.processes.map((process) => this.shownProcess(process)).join(" | ");
+    const flying = this.flying(w)
+      .map(({ method, id }) => `${method} ${id}`)
+      .join(", ");
+    return `[${object}] service: ${standing || "nothing"}; on its way: ${flying || "nothing"}${w.late.length > 0 ? ` and ${w.late.length} patch` : ""}; ${processes}`;
+  }
+
+  protected shownProcess({ isRunning, memory, version }: Process): string {
+    if (!isRunning) return "no process";
+    const effect = this.effectOf(memory);
+    const sends = effect?.kind === "write" ? effect.method : effect?.kind;
+    if (process.env["DEBUG_MODEL"]) return this.texts.text(memory);
+    return `a process${version === newestVersion ? "" : " with an old view"}${sends === undefined ? "" : `, about to ${sends}`}`;
+  }
+
+  protected processSteps(at: number, world: () => World, emit: (name: string, world: World | undefined) => void): void {
+    const w = world();
+    const process = trusted<Process>(w.processes[at]);
+    if (!process.isRunning) {
+      emit(`process ${at} starts`, this.start(at, world(), "now"));
+      const t = world();
+      if (t.before !== 0 && t.before !== t.object && this.uses(t, "oldStart"))
+        emit(`process ${at} starts from an old cache`, this.start(at, t, "before"));
+      return;
+    }
+    const d = world();
+    if (this.uses(d, "death")) emit(`process ${at} dies`, this.dies(at, d));
+    const t = world();
+    if (this.uses(t, "term")) emit(`process ${at} loses the lease and leads again`, this.start(at, t, "seen"));
+    if (process.seen !== w.object || process.version !== newestVersion)
+      emit(`process ${at} sees the object`, this.watch(at, world()));
+    if (process.memory === 0) return;
+    if (this.effectOf(process.memory) !== undefined) this.send(at, world(), process.memory, "", emit, true);
+    else this.reconciles(at, world, emit, true);
+  }
+
+  protected lateArrivals(world: () => World, emit: (name: string, world: World | undefined) => void): void {
+    for (const [index, { write }] of world().flying.entries()) {
+      const t = world();
+      t.flying.splice(index, 1);
+      const sent = this.write(write);
+      this.carryOut(t, sent);
+      emit(`a late ${sent.method} ${sent.id} arrives`, t);
+      const lost = world();
+      lost.flying.splice(index, 1);
+      emit(`a late ${sent.method} ${sent.id} never arrives`, lost);
+    }
+    for (const [index, { patch, version }] of world().late.entries()) {
+      const t = world();
+      t.late.splice(index, 1);
+      if (this.apply(t, trusted<Patch>(JSON.parse(this.texts.text(patch))), version) !== undefined)
+        emit("a late patch arrives", t);
+      else emit("a late patch does not fit", t);
+    }
+  }
+}
