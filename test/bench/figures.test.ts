@@ -12,7 +12,7 @@ it("takes quantiles by the nearest rank, whatever the order of the samples", () 
 it("says what was measured, and whether the median keeps its promise", () => {
   const figure = { name: "ADDED to create", unit: "ms", samples: hundred, below: 60 };
   expect(describeFigure(figure)).toBe(
-    "ADDED to create: median 50.0 ms, p90 90.0, max 100.0 (100 samples); to be below 60 ms",
+    "ADDED to create: median 50.0 ms, p90 90.0, p95 95.0, max 100.0 (100 samples); to be below 60 ms",
   );
   expect([keeps(figure), keeps({ ...figure, below: 50 })]).toEqual([true, false]);
 });

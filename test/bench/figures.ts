@@ -23,11 +23,11 @@ export function quantile(samples: readonly number[], share: number): number {
 }
 
 /**
- * A figure as one line, e.g. `ADDED to create: median 21.3 ms, p90 30.1, max 41.0 (50 samples); to be below 100 ms`.
+ * A figure as one line, e.g. `ADDED to create: median 21.3 ms, p90 30.1, p95 35.0, max 41.0 (50 samples); below 100`.
  */
 export function describeFigure({ name, unit, samples, below }: Figure): string {
   const at = (share: number) => quantile(samples, share).toFixed(1);
-  const spread = `median ${at(0.5)} ${unit}, p90 ${at(0.9)}, max ${at(1)} (${samples.length} samples)`;
+  const spread = `median ${at(0.5)} ${unit}, p90 ${at(0.9)}, p95 ${at(0.95)}, max ${at(1)} (${samples.length} samples)`;
   return `${name}: ${spread}${below === undefined ? "" : `; to be below ${below} ${unit}`}`;
 }
 

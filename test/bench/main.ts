@@ -8,9 +8,19 @@ import { type Bench, describeFigure, keeps } from "./figures.ts";
 import { fleetMemory } from "./fleet-memory.ts";
 import { latency } from "./latency.ts";
 import { postgres } from "./postgres.ts";
+import { postgresCopies } from "./postgres-copies.ts";
 import { scale } from "./scale/main.ts";
 
-const benches: readonly Bench[] = [latency, endpointLists, consolePages, fairness, fleetMemory, cardinality, postgres];
+const benches: readonly Bench[] = [
+  latency,
+  endpointLists,
+  consolePages,
+  fairness,
+  fleetMemory,
+  cardinality,
+  postgres,
+  postgresCopies,
+];
 
 const names = process.argv.slice(2);
 if (names[0] === "scale") process.exit(await scale(names.slice(1)));

@@ -7,10 +7,12 @@ import type { Bench, Figure } from "./figures.ts";
 
 const computes = 50;
 const awake = 5;
+const crowd = 30;
 const wakings = 20;
 const rounds = 3;
 const secondsPerRound = 20;
 const clients = 8;
+const manyClients = 50;
 
 /** Real servers behind the computes: waking, memory, and how much the proxy costs. */
 export const postgres: Bench = {
@@ -22,8 +24,12 @@ export const postgres: Bench = {
     await rig.query(uri, "SELECT 1");
     const figures = await wakingFigures(rig, uri);
     progress("woken and suspended");
+    figures.push(...(await crowdFigures(rig)));
+    progress(`${crowd} woken at once`);
+    const asleep = megabytes(familyOf(rig.child.pid)) - megabytes([rig.child.pid]);
+    await rig.query(uri, "SELECT 1");
     for (let n = 0; n < awake - 1; n += 1) await rig.query(await rig.uri({ endpoint: `ep-${n}` }), "SELECT 1");
-    figures.push(...memoryFigures(rig));
+    figures.push(...memoryFigures(rig, asleep));
     progress("memory measured");
     return [...figures, ...(await throughputFigures(rig, uri, progress))];
   },
@@ -62,13 +68,38 @@ async function wakingFigures(rig: PostgresRig, uri: string): Promise<Figure[]> {
   ];
 }
 
-/** Proportional set size, which counts shared memory once. */
-function memoryFigures(rig: PostgresRig): Figure[] {
+/** Idle computes that clients come to at the same time, whose branches have their data and roles. */
+async function crowdFigures(rig: PostgresRig): Promise<Figure[]> {
+  const uris = await Promise.all(Array.from({ length: crowd }, (_, n) => rig.uri({ endpoint: `ep-${n}` })));
+  const waking: number[] = [];
+  const whole: number[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    const began = performance.now();
+    const each = uris.map((uri) => rig.query(uri, "SELECT 1").then(() => performance.now() - began));
+    const took = await Promise.all(each);
+    // The first start of a compute brings its roles and databases in.
+    if (round > 0) {
+      waking.push(...took);
+      whole.push(Math.max(...took));
+    }
+    for (let n = 0; n < crowd; n += 1) await rig.change("POST", `/projects/${project}/endpoints/ep-${n}/suspend`);
+  }
+  await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
+  return [
+    { name: `waking each of ${crowd} idle computes at once`, unit: "ms", samples: waking },
+    { name: `the same, until the last has answered`, unit: "ms", samples: whole, below: 5000 },
+  ];
+}
+
+/** Proportional set size, which counts shared memory once. `asleep`: of what ran beside the service without servers. */
+function memoryFigures(rig: PostgresRig, asleep: number): Figure[] {
   const all = megabytes(familyOf(rig.child.pid));
   const service = megabytes([rig.child.pid]);
   return [
     { name: "memory of the service and its servers", unit: "MB", samples: [all], below: 600 },
     { name: "memory of the service", unit: "MB", samples: [service] },
+    { name: "memory beside it for each active compute", unit: "MB", samples: [(all - service) / awake], below: 60 },
+    { name: "memory beside it for each idle compute", unit: "MB", samples: [asleep / computes], below: 1 },
   ];
 }
 
@@ -96,6 +127,16 @@ async function throughputFigures(rig: PostgresRig, uri: string, progress: (line:
     transactions[way] = Number(/^tps = ([\d.]+)/m.exec(said)?.[1]);
     progress(`${way}, transactions that write: ${transactions[way].toFixed(0)} a second`);
   }
+  const many = { direct: new Array<number>(), tls: new Array<number>() };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const way of ["direct", "tls"] as const) {
+      const flags = ["--select-only", "--no-vacuum", `--client=${manyClients}`, "--jobs=2", "--time=10"];
+      const said = await run(pgbench, [...flags, targets[way]]);
+      many[way].push(Number(/^tps = ([\d.]+)/m.exec(said)?.[1]));
+      progress(`${way}, ${manyClients} clients: ${many[way].at(-1)?.toFixed(0)} a second`);
+    }
+  }
+  const crowded = many.direct.map((direct, round) => direct / (many.tls[round] ?? 0));
   const slower = [transactions.direct / transactions.plain];
   const times = (way: "plain" | "tls") => samples.direct.map((direct, round) => direct / (samples[way][round] ?? 0));
   return [
@@ -107,6 +148,7 @@ async function throughputFigures(rig: PostgresRig, uri: string, progress: (line:
     { name: "how many times as fast the socket is as the proxy", unit: "times", samples: slower, below: 2 },
     { name: "the same with -S", unit: "times", samples: times("plain") },
     { name: "the same with -S and TLS", unit: "times", samples: times("tls") },
+    { name: `the same with -S, TLS and ${manyClients} clients`, unit: "times", samples: crowded, below: 2 },
   ];
 }
 

@@ -215,7 +215,7 @@ export class Register {
   }
 }
 
-/** True if what the Compute has stays when it goes: by its policy, or because it was adopted and none says otherwise. */
+/** True if what the Compute has stays when it goes: by its policy, or by adoption where none says otherwise. */
 export function isRetained(compute: KubeObject): boolean {
   const { deletionPolicy } = specOf(compute);
   return deletionPolicy === "Retain" || (deletionPolicy === undefined && proofOf(compute)?.by === "adopted");
