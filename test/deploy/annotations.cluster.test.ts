@@ -4,8 +4,6 @@ import { apply, createNamespace, kubectl, tryKubectl } from "../control-plane/cl
 import { manifest } from "../operator/resources/manifest.ts";
 import { eventually } from "../support/eventually.ts";
 
-const uid = "0f8fad5b-d9cb-469f-a165-70867728950e";
-
 let namespace = "";
 
 function named(name: string, annotations: Record<string, string>, spec: object = {}) {

@@ -186,7 +186,6 @@ export class OperatorModel {
     const tools = { cluster, clock, event: () => {}, known: state.known, state };
     const reported = await real.updateStatus(outcome, observed, secret, tools);
     state.reported(reported.status);
-    if (outcome.condition.kind === "released") state.released();
   }
 
   #objectOf({ content, version }: Version): unknown {
