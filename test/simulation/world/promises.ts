@@ -3,7 +3,7 @@ import type { KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { AccessGuard } from "./access-guard.ts";
 import { BranchGuard } from "./branch-names.ts";
-import { annotationOf, isOurs, markerOf, proofOf, uidOfMarker } from "./computes.ts";
+import { adopts, annotationOf, isOurs, markerOf, proofOf, uidOfMarker } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
 import { DisableHistory } from "./disable-history.ts";
 import { FleetGuard } from "./fleet-guard.ts";
@@ -227,6 +227,8 @@ export class Promises {
     if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
     const endpoint = this.#services.endpoints().find((one) => one.id === id);
     if (endpoint === undefined) return;
+    // Where no names are shown, nothing tells whose lost create made what a spec names.
+    if (!this.#namesShown && adopts(after, endpoint)) this.#services.rename(id, markerOf(uid));
     if (this.register.hasClaimed(id, uid)) return;
     if (isOurs(after, endpoint) || this.register.wasToldToAdopt(uid, endpoint)) return;
     if (this.fleets.boreLately(endpoint, uid)) return;
