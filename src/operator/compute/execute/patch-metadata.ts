@@ -55,11 +55,13 @@ export async function writeLink(
   const status = {
     ...statusCarrying(compute, state),
     ...(isNoted ? { proof: { uid: compute.metadata.uid, endpointID, by: proof } } : {}),
+    // A list that shows the endpoint outranks the proof that it was gone.
+    ...(before.gone === endpointID ? { gone: undefined } : {}),
     ...(news === "none" ? {} : { appliedGeneration: -1 }),
     // The status must not say that this operator disabled an endpoint that it did not create.
     ...(news === "adopted" || news === "former" ? { disabledByUs: undefined } : {}),
   };
-  const isNews = news !== "none" || !sameJSON(status.proof, before.proof);
+  const isNews = news !== "none" || before.gone === endpointID || !sameJSON(status.proof, before.proof);
   const statusPatch = patchOf(compute).setStatus(status);
   const stood =
     isNews && !sameJSON(status, before)

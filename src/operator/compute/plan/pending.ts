@@ -2,7 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { chosenAmong } from "../candidates.ts";
 import { hasFinalizer, isBeingDeleted, mostLagMs, type Observation, type Observed } from "../observe/observation.ts";
-import { isOpen, type Opening, openingOf, type RememberedWrite, settlesInMs } from "../record.ts";
+import { isMoveOpen, isOpen, type Opening, openingOf, type RememberedWrite, settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { creating, unknown as messages, moving } from "../status/messages/conditions.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
@@ -71,6 +71,12 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
 
 /** How soon a list is to show what is known from an answer alone, in milliseconds. */
 export const listedSoonMs = 2000;
+
+/** In how many milliseconds a list may close the record of an endpoint that is listed; 0: none does, or nothing is. */
+export function openMs(o: Observation, { write }: ReadonlyState): number {
+  if (write === undefined || !isOpen(write) || openingOf(o, write)?.kind === "elsewhere") return 0;
+  return isMoveOpen(write) && write.made === undefined ? settlesInMs(o, write) : closesInMs(o, write);
+}
 
 function closesInMs({ now }: Observation, { openedAt, firstShown }: RememberedWrite): number {
   return Math.max(1000, Math.max(openedAt, ...firstShown.values()) + mostLagMs - now);

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
-import { isOpen, settlesInMs } from "../record.ts";
+import { isOpen } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { drifted, inProgress, movedOutside, operationFailed, resting } from "../status/messages/conditions.ts";
 import { serviceUnavailable } from "../status/messages/failures.ts";
@@ -11,7 +11,7 @@ import { type Action, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
 import { compare, desiredSpec } from "./fields.ts";
 import { deleteDueInMs } from "./lost.ts";
-import { listedSoonMs } from "./pending.ts";
+import { listedSoonMs, openMs } from "./pending.ts";
 
 /** A change in progress for this long no longer keeps another from being sent: if it blocks that, the answer is 423. */
 const blocksForMs = 600_000;
@@ -56,7 +56,7 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   if (o.laidOver === true && isOpen(s.write) && s.write?.made === endpoint.id) return noop(listedSoonMs);
   // Only time shows that a duplicate is to be deleted once more, or that note or record may go.
   const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
-  const openForMs = s.write?.phase === "open" ? settlesInMs(o, s.write) : 0;
+  const openForMs = openMs(o, s);
   const times = [...duplicates, noteClearsInMs(o, s, endpoint), openForMs].filter((ms) => ms > 0);
   const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const named = unfollowed(o);

@@ -65,7 +65,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...resolution(outcome, seen),
     ...concluded(compute, outcome, seen),
     ...requests(compute, outcome, seen),
-    ...(outcome.effect.kind === "gone" ? { gone: outcome.effect.endpointID } : {}),
+    gone: goneAfter(before, outcome, seen),
     pendingWrite: seen.record,
     deletionPolicy: policyInForce(outcome, seen),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
@@ -78,6 +78,12 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
   const pendingWrite = isUnsent || (isUnderWay && seen.record === undefined) ? before.pendingWrite : seen.record;
   const isSame = sameJSON({ ...after, lastActive: before.lastActive, operations, pendingWrite }, before);
   return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
+}
+
+/** The endpoint that is proved gone; a list that shows it again outranks the proof. */
+function goneAfter({ gone }: ComputeStatus, { effect }: Outcome, { endpoint }: Seen): string | undefined {
+  if (effect.kind === "gone") return effect.endpointID;
+  return gone !== undefined && endpoint?.id === gone ? undefined : gone;
 }
 
 function isDue(before: string | undefined, after: string | undefined): boolean {
