@@ -133,7 +133,7 @@ export const commonFields = {
     .enum(["Correct", "Report"])
     .optional()
     .describe(
-      "What to do when somebody moves the endpoint to another branch, as a restore does. Report, also if left out: it stays there, with the reason MovedOutside. Correct: it is moved back, unless driftPolicy is Report.",
+      "What to do when somebody moves the endpoint to another branch, as a restore does. Report, also if left out: it stays there, with the reason MovedOutside. Correct: it is moved back. With driftPolicy: Report it stays in any case, and is drift like any other.",
     ),
   deletionProtection: optionalFlag(
     "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",

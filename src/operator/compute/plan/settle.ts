@@ -64,7 +64,9 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
   const fields = named === undefined ? differences : [named, ...differences];
   const drift = fields.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
-  const moved = compute.spec.branchDrift === "Correct" ? undefined : drift.find(({ field }) => field === "branchID");
+  const { branchDrift, driftPolicy } = compute.spec;
+  const staysMoved = branchDrift !== "Correct" && driftPolicy === "Correct";
+  const moved = staysMoved ? drift.find(({ field }) => field === "branchID") : undefined;
   if (moved !== undefined) {
     const message = movedOutside(moved.theirs, moved.ours, endpoint.id);
     return { kind: "settled", reason: "MovedOutside", message, drift, ...look };

@@ -91,9 +91,9 @@ function isOwnMove(
   { patched, write }: ReadonlyState,
 ): boolean {
   if (patched?.generation === metadata.generation && patched?.fields.includes("branchID")) return true;
-  const { operation, to, branchID: madeOn } = write?.record ?? {};
-  // It is where our create made it, and the spec was edited since.
-  if (operation === "create" && madeOn === theirs) return true;
+  const { operation, to, branchID: from } = write?.record ?? {};
+  // The spec was edited while the create was on its way.
+  if (operation === "create" && from === theirs) return true;
   if (operation === "move" && to === theirs && (write?.phase === "open" || write?.made === undefined)) return true;
   if (drift.some(({ field, ours }) => field === "branchID" && ours === branchID)) return false;
   // Without a cluster no status shows a branch: every difference is a change by the manifest.

@@ -23,7 +23,9 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(planned(onMain, settled)).toEqual({ ...movedOutside, message });
     expect(planned(reported, settled)).toMatchObject(movedOutside);
     expect(planned({ ...onMain, spec: { branchDrift: "Report" } }, settled)).toMatchObject(movedOutside);
-    expect(planned({ ...onMain, spec: { driftPolicy: "Report" } }, settled)).toMatchObject(movedOutside);
+    // With driftPolicy Report it is drift like any other.
+    const left = planned({ ...onMain, spec: { driftPolicy: "Report" } }, settled);
+    expect(left).toMatchObject({ kind: "settled", reason: "Drifted", drift });
   });
 
   test("is moved back with branchDrift Correct, unless driftPolicy is Report", () => {
@@ -82,6 +84,14 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(planned(onMain, settled, over("br-away"))).toMatchObject(moveTo("br-main"));
     // One that was answered and listed is over: what comes later is another's.
     expect(planned(onMain, settled, over("br-away", "ep-one"))).toMatchObject(movedOutside);
+  });
+
+  test("is moved where its create was sent to the branch that the spec named then", () => {
+    const record = { operation: "create", branchID: "br-away" };
+    const write = { ...openSince(now - minute, record, "ep-one"), phase: "closed" as const };
+    const never = { status: { branchID: undefined, appliedGeneration: undefined } };
+    expect(planned(never, settled, { write })).toMatchObject(moveTo("br-main"));
+    expect(planned(never, { branch_id: "br-other" }, { write })).toMatchObject({ reason: "MovedOutside" });
   });
 
   test("stays there also where the status was wiped", () => {
