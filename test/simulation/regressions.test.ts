@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { NoResponseError } from "../../src/operator/service-client/transport.ts";
 import type { JsonObject } from "./api-server/objects.ts";
 import type { Action, Timed } from "./world/actions.ts";
 import { noFaults } from "./world/fault-plan.ts";
 import type { Violation } from "./world/records.ts";
 import { play, type RunOptions } from "./world/run.ts";
 import { evenScriptOf, plainScriptOf, type Script, scriptOf } from "./world/script.ts";
-import type { Plant } from "./world/world.ts";
 
 // What the simulation once found, as the shortest histories that showed it.
 
@@ -99,30 +97,6 @@ describe("once broken", () => {
         { shards: true, rates: { ...noFaults, service: { ...noFaults.service, refused: 0.3 } } },
       ),
     ).toEqual([]);
-  });
-
-  it("a restart that never arrived is not taken for done because of a start that no list had shown yet", async () => {
-    const lost = new Set<string>();
-    const service: NonNullable<Plant["service"]> = (inner) => ({
-      send: (request, options) => {
-        if (!request.path.endsWith("/restart") || lost.has(request.path)) return inner.send(request, options);
-        lost.add(request.path);
-        return Promise.reject(new NoResponseError("the connection was reset"));
-      },
-    });
-    const wanted = primary({ branchID: "br-main-1", adopt: { branchPrimary: true }, scaleToZero: { enabled: false } });
-    const bigger = { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 };
-    const promises = await broken(
-      [
-        [1, apply("c0", wanted)],
-        [10, { do: "connect", nth: 0 }],
-        [62, { do: "change endpoint", nth: 0, body: bigger }],
-        [65, { do: "annotate", name: "c0", key: "restartedAt", value: "now" }],
-      ],
-      {},
-      { plant: { service } },
-    );
-    expect([lost.size, promises]).toEqual([1, []]);
   });
 
   it.each([

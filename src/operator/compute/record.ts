@@ -69,12 +69,13 @@ export function isSameRecord(a: WriteRecord | undefined, b: WriteRecord | undefi
 /**
  * What is remembered once a version of the object is seen, also without a list. A record that is not remembered opens
  * now; one that vanished stays, and is written again. At first sight our finalizer on an empty status shows that a
- * record may have been wiped; from then on this term knows what it has sent.
+ * record may have been wiped; from then on this term knows what it has sent. `unproved`: the endpoint of a proof that
+ * the version before had, and this one lost; a list that lags may not show it.
  */
 export function afterSight(
   write: RememberedWrite | undefined,
   compute: Compute,
-  { now, isFirst }: { now: number; isFirst: boolean },
+  { now, isFirst, unproved }: { now: number; isFirst: boolean; unproved?: string | undefined },
 ): RememberedWrite | undefined {
   const shown = recordIn(compute);
   if (shown !== undefined) {
@@ -82,18 +83,20 @@ export function afterSight(
     return isRemembered ? write : { record: shown, phase: "open", openedAt: now, firstShown: none };
   }
   if (write?.phase === "open") return { ...write, record: { ...write.record, by: "unknown" } };
-  if (!isFirst || !hasFinalizer(compute) || (compute.status.conditions ?? []).length > 0) return write;
+  const isWiped = isFirst && hasFinalizer(compute) && (compute.status.conditions ?? []).length === 0;
+  if (!isWiped && unproved === undefined) return write;
   // Where it was sent is not known: any list counts.
   const place = { branchID: branchIDOf(compute), through: "" };
   const record: WriteRecord = {
     uid: compute.metadata.uid,
-    n: 1,
+    n: (write?.record.n ?? 0) + 1,
     by: "unknown",
     operation: "create",
     since: "",
     ...place,
   };
-  return { record, phase: "open", openedAt: now, firstShown: none };
+  const open = { record, phase: "open", openedAt: now, firstShown: none } as const;
+  return unproved === undefined ? open : { ...open, made: unproved };
 }
 
 /** An older record of the same term counts too: a version from before the last patch may be seen late. */

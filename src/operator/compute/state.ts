@@ -2,6 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { generationOf, type Observation } from "./observe/observation.ts";
+import { provedIn } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchAction } from "./plan/action.ts";
 import { patchedAfter } from "./plan/patched.ts";
@@ -15,8 +16,6 @@ import { requeueDelay } from "./status/reasons.ts";
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
 
-const noNames: ReadonlyMap<string, number> = new Map();
-
 /**
  * What this term of leadership remembers of one Compute, by uid. All of it may be lost at any time without harm. Others
  * read it as `known`; only these methods change it. They set what is over to `undefined`: V8 keeps an object from which
@@ -28,6 +27,8 @@ export class ReconcileState {
   readonly #known: Remembered;
   /** A version of the Compute was seen. */
   #isSeen = false;
+  /** The endpoint that the last version seen proves the Compute's own. */
+  #proved: string | undefined;
 
   constructor(now: number, term: string, known: Partial<Remembered> = {}) {
     this.term = term;
@@ -59,8 +60,10 @@ export class ReconcileState {
 
   /** A version of the Compute is known, with or without a list: its record counts from now on. */
   saw(compute: Compute, now: number): void {
-    this.#known.write = afterSight(this.#known.write, compute, { now, isFirst: !this.#isSeen });
+    const unproved = compute.status.proof === undefined ? this.#proved : undefined;
+    this.#known.write = afterSight(this.#known.write, compute, { now, isFirst: !this.#isSeen, unproved });
     this.#isSeen = true;
+    this.#proved = provedIn(compute);
     if (compute.status.disabledByUs !== true) this.#known.disableNotedAt = undefined;
     else this.#known.disableNotedAt ??= now;
   }
@@ -118,7 +121,7 @@ export class ReconcileState {
   recording(record: WriteRecord): void {
     const { write } = this.#known;
     const isSame = write?.record.n === record.n && write.record.by === record.by;
-    this.#known.write = { record, phase: "unsent", openedAt: 0, firstShown: isSame ? write.firstShown : noNames };
+    this.#known.write = { record, phase: "unsent", openedAt: 0, firstShown: isSame ? write.firstShown : new Map() };
   }
 
   /** The recorded request is about to leave. */
@@ -273,7 +276,7 @@ export class ReconcileState {
     this.#known.held = undefined;
   }
 
-  /** The fields that cannot be read were reported; `undefined`: all can be read. */
+  /** Unreadable fields were reported; `undefined`: all can be read. */
   reportedUnreadable(message: string | undefined): void {
     this.#known.told = { ...this.#known.told, unreadable: message };
   }

@@ -180,13 +180,13 @@ export function isUndecidable(
   if (record === undefined) return false;
   const { through, branchID, newest } = record;
   if (through !== "" && through !== baseURL) return true;
-  if (namesShown) return false;
   const spec = specOf(compute);
   const since = typeof newest === "string" ? Date.parse(newest) : Number.NEGATIVE_INFINITY;
   return endpoints.some(
     (endpoint) =>
       endpoint.projectId === spec["projectID"] &&
       endpoint.type === spec["type"] &&
+      !(namesShown && endpoint.name !== undefined) &&
       [branchID, spec["branchID"]].includes(endpoint.branchId) &&
       endpoint.createdAt >= since - 1000 &&
       !isOthers(endpoint.id),

@@ -12,6 +12,9 @@ export interface RestartGuardOptions {
   knowsSince: (process: string) => number;
 }
 
+/** The list that a restart is sent from is at most a refresh old, and lags by some seconds, in milliseconds. */
+const lastListMs = 45_000;
+
 /**
  * A restart once per value, again only where the reply to the one before was lost, or the term that heard it ended; and
  * done when it is said to be.
@@ -102,7 +105,8 @@ export class RestartGuard {
     const carriedOut = this.#sent.some(
       ({ write, ...one }) => one.uid === uid && one.value === restartedAt && write.carriedOut?.status === 200,
     );
-    if (carriedOut || this.#services.startsAfresh(String(endpointID), asked.at)) return;
+    // Without a reply, a start since the list that it was sent from counts as this one: rule 9.
+    if (carriedOut || this.#services.startsAfresh(String(endpointID), asked.at - lastListMs)) return;
     this.#report("restarted as it says", `${name} says that it was restarted for ${asked.value}, and was not`);
   }
 

@@ -58,8 +58,8 @@ export async function writeLink(
     // A list that shows the endpoint outranks the proof that it was gone.
     ...(before.gone === endpointID ? { gone: undefined } : {}),
     ...(news === "none" ? {} : { appliedGeneration: -1 }),
-    // The status must not say that this operator disabled an endpoint that it did not create.
-    ...(news === "adopted" || news === "former" ? { disabledByUs: undefined } : {}),
+    // The status must not say that this operator disabled an endpoint that none of its creates may have made.
+    ...((news === "adopted" || news === "former") && !isOpen(state.known.write) ? { disabledByUs: undefined } : {}),
   };
   const isNews = news !== "none" || before.gone === endpointID || !sameJSON(status.proof, before.proof);
   const statusPatch = patchOf(compute).setStatus(status);

@@ -125,6 +125,12 @@ function isProved({ metadata, status: { proof } }: Compute, endpoint: Endpoint):
   return endpoint.name === undefined;
 }
 
+/** The endpoint that the status proves to be made for this very Compute, and not to be gone. */
+export function provedIn({ metadata, status: { proof, gone } }: Compute): string | undefined {
+  if (proof?.uid !== metadata.uid || proof.by === "adopted" || proof.endpointID === gone) return undefined;
+  return proof.endpointID;
+}
+
 /** The branch's primary is named once, when it is taken over: moving it to another branch undoes nothing. */
 function isAdoptedBy({ metadata, spec, status: { proof, ...status } }: Compute, endpoint: Endpoint): boolean {
   const { adopt, type } = spec;

@@ -80,6 +80,11 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
   return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
 }
 
+/** What was seen of an endpoint that is gone stays until there is another. */
+function isLostOwn({ endpointID, gone }: ComputeStatus, { effect }: Outcome): boolean {
+  return effect.kind === "gone" || (effect.kind !== "ownedByOther" && endpointID !== undefined && endpointID === gone);
+}
+
 /** The endpoint that is proved gone; a list that shows it again outranks the proof. */
 function goneAfter({ gone }: ComputeStatus, { effect }: Outcome, { endpoint }: Seen): string | undefined {
   if (effect.kind === "gone") return effect.endpointID;
@@ -132,7 +137,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
       ...(outcome.effect.kind === "ownedByOther" ? nothingShown : {}),
       state: stateUnseen(outcome, seen),
       ...(absent ? { currentState: undefined, pendingState: undefined } : {}),
-      size: isUnmade(outcome, seen) && before.endpointID === undefined ? size : (before.size ?? size),
+      size: isUnmade(outcome, seen) && !isLostOwn(before, outcome) ? size : (before.size ?? size),
     };
   }
   const range = rangeOf(endpoint);
