@@ -4,10 +4,15 @@ import { uidOfMarker } from "../resources/signature.ts";
 import { holderOf } from "./observe/claims.ts";
 import type { Observation } from "./observe/observation.ts";
 import { endpointNamedBy } from "./observe/ownership.ts";
-import type { RememberedWrite } from "./record.ts";
 
 // Endpoints without a readable name that an open create may have made. Nothing guesses which: a name, a person or time
 // beside newer signatures decides.
+
+/** The record in question, and when lists first showed each candidate beside a newer signature. */
+interface Search {
+  record: WriteRecord;
+  firstShown: ReadonlyMap<string, number>;
+}
 
 /** A candidate that stays nameless for this long, in milliseconds, beside newer signatures is not what was sent. */
 const staysNamelessMs = 60_000;
@@ -18,7 +23,7 @@ const none: ReadonlyMap<string, number> = new Map();
  * Endpoints that the create may have made, by all but their names: of the type, on the branch of record or spec, not
  * older than what was there before, nobody's, and not long nameless beside newer signatures.
  */
-export function candidatesOf(o: Observation, write: RememberedWrite): Endpoint[] {
+export function candidatesOf(o: Observation, write: Search): Endpoint[] {
   const { record, firstShown } = write;
   const { compute, endpoints, claimants, startedAt } = o;
   if (record.operation !== "create") return [];
@@ -45,7 +50,7 @@ export function chosenAmong(candidates: readonly Endpoint[], compute: Compute): 
 }
 
 /** Since which list each candidate has been nameless beside a signature on another endpoint made since. */
-export function namelessIn(write: RememberedWrite, o: Observation): ReadonlyMap<string, number> {
+export function namelessIn(write: Search, o: Observation): ReadonlyMap<string, number> {
   const candidates = candidatesOf(o, { ...write, firstShown: none });
   if (candidates.length === 0) return none;
   if (!showsNewerSignature(o, write.record)) return write.firstShown;
