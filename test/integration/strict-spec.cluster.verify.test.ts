@@ -35,7 +35,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     const shop = await stage().scenario(strict);
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });
     await shop.compute("db", { type: "read_only" });
-    const unknown = await shop.until("db", "what it cannot know", (db) => said(db).includes("shows no names"));
+    const unknown = await shop.until("db", "what it cannot know", (db) => said(db).includes("does not show the names"));
     expect(said(unknown)).toContain(shop.endpoints[0]?.id);
     await shop.lists(12);
     expect(shop.writes).toEqual([create]);
@@ -211,7 +211,7 @@ describe.concurrent("with such a service a Compute that is deleted", () => {
     const shop = await stage().scenario(strict);
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });
     await shop.compute("db", { type: "read_only" });
-    await shop.until("db", "what it cannot know", (db) => said(db).includes("shows no names"));
+    await shop.until("db", "what it cannot know", (db) => said(db).includes("does not show the names"));
     await remove(shop);
     const waiting = await shop.until("db", "its wait", (db) => db.metadata.deletionTimestamp !== undefined);
     expect(waiting.metadata.finalizers).toEqual(["compute-operator.dev/endpoint"]);
