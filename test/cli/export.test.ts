@@ -23,6 +23,8 @@ function furnished(options: { strictSpec?: boolean } = {}): Stage {
   return stage;
 }
 
+const bare = { pg_settings: { application_name: "off" } };
+
 const from = ["--base-url", baseURL];
 
 describe("export", () => {
@@ -46,6 +48,15 @@ describe("export", () => {
       expect(stage.writes).toEqual([]);
     },
   );
+
+  test("says the same to a parser of YAML 1.1, which reads a bare off as false", async () => {
+    using stage = furnished();
+    stage.shop.create({ branch_id: main, type: "read_only", settings: bare });
+    stage.shop.finishOperations();
+    const { out } = await stage.run("export", ["--project", project, ...from]);
+    const read = (version: "1.1" | "1.2") => parseAllDocuments(out, { version }).map((document) => document.toJS());
+    expect(read("1.1")).toEqual(read("1.2"));
+  });
 
   test("of a project without computes says so, and prints nothing that could be applied", async () => {
     using stage = furnished();

@@ -40,7 +40,7 @@ function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
   const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
   const notes = leftOut.map((problem) => ` Left out, because a manifest cannot declare it: ${oneLine(problem)}`);
   const comments = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].map((line) => `#${line}\n`);
-  return comments.join("") + stringify(manifest, { lineWidth: 0 });
+  return comments.join("") + stringify(manifest, { compat: "yaml-1.1", lineWidth: 0 });
 }
 
 /** By branch, primaries first, then by id. */

@@ -12,7 +12,7 @@ export function customResourceDefinitions() {
 
 /** One of them as YAML. */
 export function crdYaml(definition: CustomResourceDefinition): string {
-  return stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(definition, { compat: "yaml-1.1", lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 /** All of them as one YAML stream: what the `crds` command prints. */

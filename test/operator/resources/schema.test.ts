@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { crdsYaml, customResourceDefinitions } from "../../../src/operator/resources/crd.ts";
 import { type StructuralSchema, structuralSchema } from "../../../src/operator/resources/structural-schema.ts";
@@ -34,6 +35,12 @@ describe("the CustomResourceDefinitions", () => {
       ({ path, schema }) => !/[\w)]\.$/.test(schema.description ?? "") && !path.endsWith(".metadata"),
     );
     expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("say the same to a parser of YAML 1.1, as Helm's is, which reads a bare n as false", () => {
+    const read = (version: "1.1" | "1.2") =>
+      parseAllDocuments(crdsYaml(), { version }).map((document) => document.toJS());
+    expect(read("1.1")).toEqual(read("1.2"));
   });
 
   test("have defaults for nothing that the service decides", () => {
