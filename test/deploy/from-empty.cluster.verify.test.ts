@@ -36,9 +36,19 @@ async function replaceAndDeleteAtOnce(name: string): Promise<void> {
   await installation.replace({ kind, apiVersion, metadata: { name, namespace: metadata.namespace }, spec });
   await run("delete", "compute", name, "--timeout=5s");
   process.kill(pid, "SIGCONT");
-  await eventually("the endpoint of the Compute that is gone to go too", async () =>
-    (await installation.endpoints()).includes(status.endpointID) ? undefined : true,
-  );
+  await eventually("a Warning that names the endpoint which stays", async () => {
+    const events = await run(
+      "get",
+      "events",
+      "--field-selector=reason=Released,type=Warning",
+      "-o",
+      "jsonpath={..message}",
+    );
+    return events.includes(status.endpointID) || undefined;
+  });
+  expect(await installation.endpoints()).toContain(status.endpointID);
+  const url = `${installation.service.baseURL}/projects/shiny-wind-028834/endpoints/${status.endpointID}`;
+  expect((await fetch(url, { method: "DELETE", headers: { authorization: "Bearer org-key" } })).status).toBe(200);
 }
 
 /** A Compute through a ClusterServiceConnection, from its creation to its end. */

@@ -100,6 +100,15 @@ const drifted: Play = async () => {
   return world;
 };
 
+const movedOutside: Play = async () => {
+  const world = new HealthWorld();
+  world.declare("shop", "db");
+  await world.ready("shop", "db");
+  world.console("PATCH", `${endpoints}/${world.endpointID}`, { endpoint: { branch_id: branch.preview } });
+  await world.row("Compute", { reason: "MovedOutside" });
+  return world;
+};
+
 const lost: Play = async () => {
   const world = new HealthWorld();
   world.declare("shop", "db");
@@ -177,6 +186,7 @@ export const computePlays: readonly Play[] = [
   pausedFirst,
   starting,
   drifted,
+  movedOutside,
   lost,
   massLoss,
   unknownState,
