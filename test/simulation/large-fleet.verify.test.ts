@@ -43,7 +43,7 @@ test("1,000 in one project are no slower and cost no more, each, than 100 in one
     return { ...figures, reads: (lists + polls) / computes, ready: figures.readyMs / computes };
   };
   const [few, many] = [await of(100), await of(1000)];
-  expect(many).toMatchObject({ writes: 1000, refused: 0, patches: 3, events: 1 });
+  expect(many).toMatchObject({ writes: 1000, refused: 0, patches: 4, events: 1 });
   for (const figure of ["reconciles", "reads", "ready"] as const) {
     expect(many[figure]).toBeLessThanOrEqual(few[figure]);
   }
