@@ -92,12 +92,12 @@ function isOwnMove(
 ): boolean {
   if (patched?.generation === metadata.generation && patched?.fields.includes("branchID")) return true;
   const { operation, to, branchID: from } = write?.record ?? {};
-  // The spec was edited while the create was on its way.
-  if (operation === "create" && from === theirs) return true;
   if (operation === "move" && to === theirs && (write?.phase === "open" || write?.made === undefined)) return true;
   if (drift.some(({ field, ours }) => field === "branchID" && ours === branchID)) return false;
-  // Without a cluster no status shows a branch: every difference is a change by the manifest.
-  if (status.branchID === undefined) return status.appliedGeneration === -1;
+  if (status.branchID === undefined) {
+    // Without a cluster every difference is a change by the manifest. With one, the record says where we sent it first.
+    return status.appliedGeneration === -1 || from === theirs || to === theirs;
+  }
   return status.branchID !== branchID;
 }
 

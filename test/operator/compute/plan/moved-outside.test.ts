@@ -94,6 +94,21 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(planned(never, { branch_id: "br-other" }, { write })).toMatchObject({ reason: "MovedOutside" });
   });
 
+  test("is moved where a status never showed its branch and the record of an earlier term names it", () => {
+    const never = { status: { branchID: undefined, appliedGeneration: undefined } };
+    const recorded = (branchID: string, to: string) => ({
+      write: {
+        ...openSince(now - minute, { operation: "move", endpointID: "ep-one", branchID, to }),
+        phase: "closed" as const,
+      },
+    });
+    expect(planned(never, settled, recorded("br-away", "br-main"))).toMatchObject(moveTo("br-main"));
+    expect(planned(never, settled, recorded("br-main", "br-away"))).toMatchObject(moveTo("br-main"));
+    expect(planned(never, { branch_id: "br-other" }, recorded("br-away", "br-main"))).toMatchObject({
+      reason: "MovedOutside",
+    });
+  });
+
   test("stays there also where the status was wiped", () => {
     expect(planned({ status: { appliedGeneration: undefined, branchID: undefined } }, settled)).toMatchObject(
       movedOutside,
