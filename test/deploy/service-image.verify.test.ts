@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { nodePostgres } from "../service/postgres/node-postgres.ts";
+import { lastRows, nodePostgres } from "../service/postgres/node-postgres.ts";
 import type { Child } from "../support/child.ts";
 import { commandLines } from "../support/process-list.ts";
 import { ServiceImage, serviceUid } from "./service-image.ts";
@@ -51,13 +51,7 @@ async function query(uri: string, ...statements: string[]): Promise<Record<strin
   const { Client } = nodePostgres();
   const client = new Client({ connectionString: uri });
   await client.connect();
-  try {
-    let rows: Record<string, unknown>[] = [];
-    for (const statement of statements) ({ rows } = await client.query(statement));
-    return rows;
-  } finally {
-    await client.end();
-  }
+  return lastRows(client, statements);
 }
 
 describe("the service's image", () => {

@@ -40,16 +40,22 @@ function endpointsOf({ service }: Host) {
   return EndpointsAnswer.parse(JSON.parse(reply.body ?? "{}")).endpoints;
 }
 
+/** The other service, once a primary at each of the two is settled. */
+async function settledAtBoth(world: SmallWorld): Promise<Host> {
+  const other = world.connect("other.test", [branchID]);
+  connect(world, "other");
+  world.declare(0, primary);
+  world.declare(1, { ...primary, ...through("other") });
+  await world.settle(2);
+  return other;
+}
+
 const posts = ({ calls }: Host) => calls.filter(({ method, path }) => method === "POST" && path.endsWith("/endpoints"));
 
 describe("two services, each with a project of this id, used by one operator", () => {
   it("have a primary each on a branch of the same id: neither is in the other's way", async () => {
     await using world = new SmallWorld([branchID], 1);
-    const other = world.connect("other.test", [branchID]);
-    connect(world, "other");
-    world.declare(0, primary);
-    world.declare(1, { ...primary, ...through("other") });
-    await world.settle(2);
+    const other = await settledAtBoth(world);
     expect([world.endpoints, endpointsOf(other)].map((list) => list.map(({ id }) => id))).toEqual([
       [world.compute(0).status.endpointID],
       [world.compute(1).status.endpointID],
@@ -80,11 +86,7 @@ describe("two services, each with a project of this id, used by one operator", (
 
   it("are down one by one: the Computes of the other go on", async () => {
     await using world = new SmallWorld([branchID], 1);
-    const other = world.connect("other.test", [branchID]);
-    connect(world, "other");
-    world.declare(0, primary);
-    world.declare(1, { ...primary, ...through("other") });
-    await world.settle(2);
+    const other = await settledAtBoth(world);
     other.instead = () => ({ status: 502, headers: {}, body: "<h1>Bad gateway</h1>" });
     for (const index of [0, 1]) world.edit(index, { computeUnits: { min: 2, max: 2 } });
     await world.clock.advance(60_000);

@@ -185,7 +185,7 @@ export class Inventory {
     this.update(tracked, { ...compute, metadata: { ...metadata, uid } });
   }
 
-  /** What a Compute is planned from. */
+  /** The observation that a Compute is planned from. */
   observe({ compute, project }: Tracked): Observed {
     const { clock, createSettleMs, beside } = this.#options;
     const { fleet } = beside;

@@ -21,3 +21,14 @@ export function nodePostgres(): PgModule {
   const loaded: PgModule = cachedPackages(nodePostgresPackage)("pg");
   return loaded;
 }
+
+/** The rows of the last of the statements, run one by one. The client is ended. */
+export async function lastRows(client: PgClient, statements: readonly string[]): Promise<Record<string, unknown>[]> {
+  try {
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of statements) ({ rows } = await client.query(statement));
+    return rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Child } from "../../support/child.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { startCommand } from "../../support/processes.ts";
-import { nodePostgres, type PgClient } from "./node-postgres.ts";
+import { lastRows, nodePostgres, type PgClient } from "./node-postgres.ts";
 
 export const project = "shop";
 export const main = "br-main";
@@ -174,14 +174,7 @@ export class PostgresRig implements AsyncDisposable {
 
   /** Connects, runs statements, and answers the rows of the last. */
   async query(uri: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
-    const client = await this.client(uri);
-    try {
-      let rows: Record<string, unknown>[] = [];
-      for (const statement of statements) ({ rows } = await client.query(statement));
-      return rows;
-    } finally {
-      await client.end();
-    }
+    return lastRows(await this.client(uri), statements);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

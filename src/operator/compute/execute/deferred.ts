@@ -55,7 +55,7 @@ export function waiting(wait: Wait, write: WriteAction, context: ExecuteContext,
   return shown(compute, progress, message, { requeue: { kind: "enqueued" }, events });
 }
 
-/** How this very write failed before, through the same address and key. */
+/** The earlier failure of this very write, through the same address and key. */
 function earlierFailure(
   write: WriteAction,
   { compute, state }: Pick<ExecuteContext, "compute" | "state">,

@@ -65,7 +65,10 @@ export async function writeRecord(
   return isSameRecord(latest.status.pendingWrite, record) ? latest : undefined;
 }
 
-/** What is made is seen through this base URL and key: a later loss of it is then no loss seen through others. */
+/**
+ * The status of a create under way. `through`: the base URL and key that will show what is made, so that a later loss
+ * is not one seen through others.
+ */
 function creatingStatus(
   message: string,
   { compute, clock }: ExecuteContext,

@@ -33,7 +33,7 @@ export function formerMarksOf(compute: Compute): FormerMarks {
   };
 }
 
-/** Whether 0.1.0 left any note on the object. */
+/** Notes of 0.1.0 on the object: whether there are any. */
 export function hasFormerNotes({ metadata: { annotations = {} } }: Compute): boolean {
   return Object.values(formerAnnotations).some((name) => Object.hasOwn(annotations, name));
 }
