@@ -38,7 +38,11 @@ describe("kubeconform, with the schemas of the API server, finds nothing wrong",
 
   const conform = (objects: readonly Rendered[]) => {
     const args = ["-strict", "-summary", "-schema-location", schemaLocation(schemas.path), "-"];
-    return runTool("kubeconform", args, objects.map((object) => stringify(object)).join("---\n"));
+    return runTool(
+      "kubeconform",
+      args,
+      objects.map((object) => stringify(object, { compat: "yaml-1.1" })).join("---\n"),
+    );
   };
 
   it("in all that kustomize and Helm render", async () => {

@@ -123,16 +123,22 @@ export function nextRecord(
   return { uid: compute.metadata.uid, n, by: term, since, ...fields };
 }
 
-/** The record that every status patch carries. */
-export function carriedBy(write: RememberedWrite | undefined, compute: Compute): WriteRecord | undefined {
-  if (write === undefined || (write.phase === "closed" && isNamed(write, compute))) return undefined;
+/** The record that every status patch carries. `showsBranch`: whether the status says where the endpoint is. */
+export function carriedBy(
+  write: RememberedWrite | undefined,
+  compute: Compute,
+  showsBranch = compute.status.branchID !== undefined,
+): WriteRecord | undefined {
+  if (write === undefined || (write.phase === "closed" && isShown(write, compute, showsBranch))) return undefined;
   return write.record;
 }
 
-/** Whether the object names what the request made: until then the record alone shows that there is something. */
-function isNamed({ made, record }: RememberedWrite, compute: Compute): boolean {
+/** Whether the object says what the request made, and where: until then the record alone does. */
+function isShown({ made, record }: RememberedWrite, compute: Compute, showsBranch: boolean): boolean {
   if (made === undefined || record.operation === "move" || record.operation === "restart") return true;
-  return recordedID(compute) === made || compute.status.gone === made;
+  // The branch of the spec, unless that was edited since: then the record alone says where the endpoint was sent.
+  const isPlaced = showsBranch || record.branchID === branchIDOf(compute);
+  return (recordedID(compute) === made && isPlaced) || compute.status.gone === made;
 }
 
 /** The record in question for endpoints: a restart's blocks only another restart. */

@@ -104,7 +104,8 @@ function statusAfter(
   const annotations = annotationsOf(outcome.compute);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
-  const record = carriedBy(known.write, outcome.compute);
+  const showsBranch = endpoint !== undefined || outcome.compute.status.branchID !== undefined;
+  const record = carriedBy(known.write, outcome.compute, showsBranch);
   return nextStatus(outcome, {
     annotations,
     endpoint,

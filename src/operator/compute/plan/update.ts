@@ -2,6 +2,7 @@ import { branchIDOf } from "../../resources/compute.ts";
 import { claimOnBranch } from "../observe/claims.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { Link } from "../observe/ownership.ts";
+import { isMoveOpen } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
 import { requeueDelay } from "../status/reasons.ts";
@@ -36,8 +37,8 @@ export const updateFields: PlanRule = (o, s) => {
   const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o, s));
   const differences = withBothEnds(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
-  if (differences.length === 0 && notReturned.length === 0) return undefined;
   const waits = awaitClosing(o, s);
+  if (differences.length === 0 && notReturned.length === 0) return isMovingAway(link, o, s) ? waits : undefined;
   if (waits !== undefined) return waits;
   const refused =
     fieldNotPersisted(differences, o, s) ?? tugOfWar(differences, edited, o, s) ?? blockedMove(differences, o);
@@ -74,7 +75,8 @@ function isToBeSent(
 ): boolean {
   const { field, ours } = difference;
   const { driftPolicy, branchDrift } = o.compute.spec;
-  if (field === "branchID" && branchDrift !== "Correct" && !isOwnMove(difference, drift, o, s)) return false;
+  if (field === "branchID" && branchDrift !== "Correct" && !isOwnMove(difference, { edited, drift }, o, s))
+    return false;
   if (driftPolicy === "Correct") return true;
   return edited && !drift.some((reported) => reported.field === field && reported.ours === ours);
 }
@@ -86,19 +88,31 @@ function isToBeSent(
  */
 function isOwnMove(
   { ours: branchID, theirs }: Difference,
-  drift: readonly Difference[],
+  { edited, drift }: { edited: boolean; drift: readonly Difference[] },
   { compute: { status, metadata } }: Observation,
   { patched, write }: ReadonlyState,
 ): boolean {
   if (patched?.generation === metadata.generation && patched?.fields.includes("branchID")) return true;
   const { operation, to, branchID: from } = write?.record ?? {};
-  if (operation === "move" && to === theirs && (write?.phase === "open" || write?.made === undefined)) return true;
+  if (operation === "move") {
+    const isUnanswered = write?.phase === "open" || write?.made === undefined;
+    // It led here, or never left for what the spec still says.
+    if (isUnanswered && (to === theirs || (from === theirs && to === branchID))) return true;
+    // The spec was edited again before any status showed where it led.
+    if (to === theirs && edited && status.branchID === from) return true;
+  }
   if (drift.some(({ field, ours }) => field === "branchID" && ours === branchID)) return false;
   if (status.branchID === undefined) {
     // Without a cluster every difference is a change by the manifest. With one, the record says where we sent it first.
     return status.appliedGeneration === -1 || from === theirs || to === theirs;
   }
   return status.branchID !== branchID;
+}
+
+/** Whether a list that lags shows the spec's branch while a move leads away from it: the spec was edited back. */
+function isMovingAway({ endpoint }: Link, { compute }: Observation, { write }: ReadonlyState): boolean {
+  const branchID = branchIDOf(compute);
+  return isMoveOpen(write) && endpoint.branch_id === branchID && write?.record.to !== branchID;
 }
 
 /** What cannot be read is sent once for each generation, as what is not shown at all. */
