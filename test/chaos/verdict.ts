@@ -30,6 +30,7 @@ export function verdict(evidence: Evidence): string[] {
       inFleet: false,
       isSignedOver: () => false,
       toTakeOver: () => undefined,
+      isPlaceForgotten: () => false,
     }),
     ...oneEach(evidence),
     ...madeOnce(evidence),

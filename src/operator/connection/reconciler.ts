@@ -26,14 +26,19 @@ export interface ConnectionReconcilerOptions extends FinalizersOptions {
   log: Logger;
 }
 
-/** Maximum number of unanswered status writes that are remembered per connection. */
-const mostUnanswered = 5;
+/** Delay between two writes of one report over another process's status: four times longer each time. */
+const firstRewriteMs = 10_000;
+const longestRewriteMs = 3_600_000;
 
-/** What this process knows of its own status writes of a connection: `report` is the part that it knows itself. */
-type Written =
-  | { kind: "answered"; report: string; unanswered: readonly Connection["status"][] }
-  /** The last write has no answer: either its status is stored or the previous one. */
-  | { kind: "unanswered"; unanswered: readonly Connection["status"][] };
+/** The last report of this process in a connection's status. */
+interface Reported {
+  report: string;
+  /** False while the write has no answer: either its status is stored or the previous one. */
+  isAnswered: boolean;
+  rewrites: number;
+  /** Time of the next rewrite at the earliest, on the monotonic clock. */
+  rewriteAt: number;
+}
 
 /** Reconciles a ServiceConnection: its finalizers while in use, its session, its status. */
 export class ConnectionReconciler {
@@ -42,10 +47,11 @@ export class ConnectionReconciler {
   /** What Computes can observe of a connection, by uid: they are enqueued when it changes. */
   readonly #observable = new Map<string, { namespace: string; name: string; value: string }>();
   /**
-   * By uid. Shards report on the same connection and may see the service differently: if each answered the other's
-   * status with its own, they would never end. An unanswered write may take effect long after it was given up.
+   * By uid. Another status may stand there later: a write that was given up, of a process that died too, takes effect
+   * late, and a shard may see the service differently. So it is written over, ever more rarely: two shards that
+   * disagree cost a write an hour each.
    */
-  readonly #written = new Map<string, Written>();
+  readonly #reported = new Map<string, Reported>();
   readonly #transitions: Transitions;
 
   constructor(options: ConnectionReconcilerOptions) {
@@ -87,7 +93,7 @@ export class ConnectionReconciler {
         this.#options.enqueueUsers(known.namespace, known.name);
       }
       this.#observable.delete(uid);
-      this.#written.delete(uid);
+      this.#reported.delete(uid);
       this.#transitions.forget(uid);
       return {};
     }
@@ -102,15 +108,16 @@ export class ConnectionReconciler {
     connections.setFinalizerRefusal(uid, refusal && notAllowed.finalizer(refusal.message));
     const resolved = connections.resolved(connection);
     const session = this.#session(connection, resolved);
+    let rewriteInMs: number | undefined;
     try {
-      await this.#report(connection, resolved, session);
+      rewriteInMs = await this.#report(connection, resolved, session);
     } finally {
       // Computes continue even if the status cannot be written.
       this.#enqueueUsersOnChange(connection, resolved, session);
     }
     // The status reports it, and the reconcile is retried.
     if (refusal !== undefined) throw refusal;
-    return { requeueAfterMs: session?.probe.dueInMs };
+    return { requeueAfterMs: earliest(session?.probe.dueInMs, rewriteInMs) };
   }
 
   #session(connection: Connection, resolved: Resolved): Session | undefined {
@@ -129,10 +136,11 @@ export class ConnectionReconciler {
     return [...cache.usersOf(namespace, name)];
   }
 
-  async #report(connection: Connection, resolved: Resolved, session: Session | undefined): Promise<void> {
+  /** Writes the status where it differs. Returns the delay until another process's status may be written over. */
+  async #report(connection: Connection, resolved: Resolved, session: Session | undefined): Promise<number | undefined> {
     const { clock, cluster, cache } = this.#options;
     const latest = cache.connectionByUID(connection.metadata.uid) ?? connection;
-    if (!this.#hasNews(latest, session)) return;
+    if (!this.#hasNews(latest, session)) return undefined;
     const secret = cache.secret(latest.metadata.namespace ?? "", latest.spec.apiKeySecretRef.name);
     const users = () => this.#dependentsOf(latest);
     const terminating = terminatingOf(latest, secret, users);
@@ -140,26 +148,35 @@ export class ConnectionReconciler {
     const { uid } = latest.metadata;
     if (session?.probe.health.kind !== "unknown") this.#transitions.report(latest, status);
     const report = reportOf(status, session);
-    const written = this.#written.get(uid);
-    const unanswered = written?.unanswered ?? [];
-    const isStored = written?.kind !== "unanswered" && sameJSON(status, latest.status);
-    const isReported = written?.kind === "answered" && written.report === report && isCurrent(latest);
-    const isOutdated = unanswered.some((former) => sameJSON(former, latest.status));
-    if (isStored || (isReported && !isOutdated)) {
-      this.#written.set(uid, { kind: "answered", report, unanswered });
-      return;
+    const own = this.#reported.get(uid);
+    const now = clock.monotonic();
+    const isSame = own?.report === report;
+    const rewrites = isSame ? own.rewrites : 0;
+    if (own?.isAnswered !== false && sameJSON(status, latest.status)) {
+      this.#reported.set(uid, {
+        report,
+        isAnswered: true,
+        rewrites,
+        rewriteAt: own?.rewriteAt ?? now + firstRewriteMs,
+      });
+      return undefined;
     }
+    const isRewrite = isSame && own.isAnswered && isCurrent(latest);
+    if (isRewrite && now < own.rewriteAt) return own.rewriteAt - now;
+    const rewriteAt = now + Math.min(firstRewriteMs * 4 ** rewrites, longestRewriteMs);
+    const next = { report, rewrites: isRewrite ? rewrites + 1 : rewrites, rewriteAt };
+    this.#reported.set(uid, { ...next, isAnswered: false });
     const patch = guardedPatch(latest).setStatus(status).ops();
-    this.#written.set(uid, { kind: "unanswered", unanswered: [...unanswered, status].slice(-mostUnanswered) });
     await cluster.patch(kindOf(latest), latest.metadata, patch, { subresource: "status" });
-    this.#written.set(uid, { kind: "answered", report, unanswered });
+    this.#reported.set(uid, { ...next, isAnswered: true });
     this.#warn(terminating, latest, secret);
+    return undefined;
   }
 
   /** The status of an earlier process is kept until the first probe of this one has ended. */
   #hasNews(connection: Connection, session: Session | undefined): boolean {
     const isUnknown = session?.probe.health.kind === "unknown" && !session.pause.isOn;
-    return !isUnknown || !isCurrent(connection) || this.#written.has(connection.metadata.uid);
+    return !isUnknown || !isCurrent(connection) || this.#reported.has(connection.metadata.uid);
   }
 
   /** A deletion that waits for the user is an event on the deleted object, once. */
@@ -188,4 +205,9 @@ export class ConnectionReconciler {
     this.#observable.set(uid, { namespace, name, value });
     if (changed) this.#options.enqueueUsers(namespace, name);
   }
+}
+
+function earliest(...delays: readonly (number | undefined)[]): number | undefined {
+  const known = delays.filter((delay) => delay !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -8,12 +8,32 @@ describe("the status of a connection that shards share", () => {
   const other = { type: "Ready", status: "False", reason: "Unreachable", message: "as another sees it", ...at };
   const says = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
 
-  test("is not written over where another shard sees the service differently: the two would never end", async () => {
+  test("is written over ever more rarely where another shard sees the service differently", async () => {
+    const world = setUp();
+    const { clock } = world.cluster;
+    await world.reconcile();
+    const rewrittenAt: number[] = [];
+    for (let second = 0; second <= 3600; second += 1) {
+      world.setStatus({ ...world.status(), conditions: [other] });
+      await world.reconcile();
+      if (says(world) !== other.message) rewrittenAt.push(second);
+      await clock.advance(1000);
+    }
+    expect(rewrittenAt).toEqual([10, 20, 60, 220, 860, 3420]);
+  });
+
+  test("is written over within ten seconds where a request of a process that died takes effect late", async () => {
     const world = setUp();
     await world.reconcile();
-    world.setStatus({ ...world.status(), conditions: [other] });
+    world.restart();
     await world.reconcile();
-    expect(says(world)).toBe("as another sees it");
+    world.setStatus({ ...world.status(), conditions: [other] });
+    const { uid = "" } = world.connectionsNow()[0]?.metadata ?? {};
+    const { requeueAfterMs } = await world.reconciler().reconcile(uid);
+    expect([requeueAfterMs, says(world)]).toEqual([10_000, other.message]);
+    await world.cluster.clock.advance(10_000);
+    await world.reconcile();
+    expect(says(world)).toBe("The service accepts the API key.");
   });
 
   test("is written again if it was cleared, or if this shard sees a change", async () => {

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { sleep } from "../../../src/operator/runtime/clock.ts";
 import { NoResponseError, type ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { goodKey } from "../../integration/support/seeded-service.ts";
-import type { JsonObject } from "../api-server/objects.ts";
+import { isJsonObject, type JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import { signatureIn } from "../world/computes.ts";
@@ -32,10 +32,12 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
   const dice = new Dice(seededRandom(seed ^ 0xf1ee7));
   await using world = new Clusters({ branches, seed });
   const wrong: string[] = [];
+  /** By id of the endpoint: the witness of the cluster that moved it last. */
+  const movers = new Map<string, Witness>();
   const formerNames = new FormerNames(world.clock);
   let stormy = true;
   const way = (witness: () => Witness, fleet: () => string) => (inner: ServiceTransport) =>
-    plant(faulty(judged(inner, world, { witness, fleet, formerNames, wrong }), world, dice, () => stormy));
+    plant(faulty(judged(inner, world, { witness, fleet, formerNames, movers, wrong }), world, dice, () => stormy));
   const newCluster = () => {
     const made: { witness?: Witness } = {};
     const witness = () => {
@@ -45,7 +47,7 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
     const fleet = { name: "prod" };
     const cluster = world.cluster({ fleet: "prod", way: way(witness, () => fleet.name) });
     made.witness = new Witness(cluster.server, world.clock, inGoodFaithMs);
-    return { cluster, fleet };
+    return { cluster, fleet, witness: made.witness };
   };
   const standing = [newCluster()];
   const pick = () => dice.pick(standing);
@@ -84,11 +86,17 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
   }
   stormy = false;
   await world.clock.advance(restSeconds * 1000);
-  return [...wrong, ...standing.flatMap(({ cluster }) => atRest(cluster, world.endpoints))];
+  return [
+    ...wrong,
+    ...standing.flatMap(({ cluster, witness }) => {
+      const movedByOther = new Set([...movers].flatMap(([id, mover]) => (mover === witness ? [] : [id])));
+      return atRest(cluster, world.endpoints, movedByOther);
+    }),
+  ];
 }
 
 /** What is wrong at the end: a Compute that says nothing true, or two endpoints with one uid. */
-function atRest(cluster: Cluster, endpoints: readonly Endpoint[]): string[] {
+function atRest(cluster: Cluster, endpoints: readonly Endpoint[], movedByOther: ReadonlySet<string>): string[] {
   return cluster.computes().flatMap((compute) => {
     const { name, uid, deletionTimestamp } = compute.metadata;
     const said = cluster.said(name);
@@ -96,6 +104,8 @@ function atRest(cluster: Cluster, endpoints: readonly Endpoint[]): string[] {
     if (own.length > 1) return [`${own.map(({ id }) => id).join(" and ")} bear the uid of ${name}`];
     // Nothing shows through which key an endpoint was made that somebody deleted right then: a person decides.
     if (said.startsWith("MassLoss") && own.length === 0) return [];
+    // Another cluster of the fleet moved it in good faith, right before it was taken over: a person decides.
+    if (said.startsWith("MovedOutside") && own.some(({ id }) => movedByOther.has(id))) return [];
     if (deletionTimestamp !== undefined) return [`${name} is still being deleted (${said})`];
     if (isReady(compute))
       return own.length === 1 ? [] : [`${name} is ready without an endpoint that it signed (${said})`];
@@ -158,8 +168,15 @@ function judged(
     witness,
     fleet,
     formerNames,
+    movers,
     wrong,
-  }: { witness: () => Witness; fleet: () => string; formerNames: FormerNames; wrong: string[] },
+  }: {
+    witness: () => Witness;
+    fleet: () => string;
+    formerNames: FormerNames;
+    movers: Map<string, Witness>;
+    wrong: string[];
+  },
 ): ServiceTransport {
   return {
     async send(request, options) {
@@ -173,9 +190,14 @@ function judged(
       }
       const response = await inner.send(request, options);
       if (method !== "GET") formerNames.see(world.endpoints);
+      if (endpointID !== undefined && response.status === 200 && isMove(body)) movers.set(endpointID, witness());
       return response;
     },
   };
+}
+
+function isMove(body: unknown): boolean {
+  return isJsonObject(body) && isJsonObject(body["endpoint"]) && body["endpoint"]["branch_id"] !== undefined;
 }
 
 /** Requests that take their time, are dropped, or whose answers are; times in milliseconds. */

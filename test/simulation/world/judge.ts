@@ -25,6 +25,8 @@ export interface Scene {
   namesShown: boolean;
   /** Uids of Computes from which a user removed the mark: without names, only that showed what they had created. */
   forgotten: ReadonlySet<string>;
+  /** Whether nothing shows any more that the spec of a Compute was edited since its endpoint came to its branch. */
+  isPlaceForgotten: (uid: string, endpointID: string) => boolean;
   /** Whether operators run with `--fleet`. */
   inFleet: boolean;
   /** Whether another signature was written over that of a Compute, or in its place. */
@@ -74,7 +76,7 @@ function judge(compute: KubeObject, scene: Scene): string[] {
 
 /** Whether the reason that a Compute gives for not being ready is true. */
 function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
-  const { computes, endpoints, forgotten, toTakeOver, inFleet, isSignedOver } = scene;
+  const { computes, endpoints, forgotten, toTakeOver, inFleet, isSignedOver, isPlaceForgotten } = scene;
   const { projectID, branchID, type, driftPolicy } = specOf(compute);
   const { uid } = compute.metadata;
   const others = computes.filter(({ metadata }) => metadata.uid !== uid);
@@ -131,6 +133,11 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
       });
     case "BranchNotFound":
       return isNameless(compute) || !scene.hasBranch(String(projectID), String(branchID));
+    case "MovedOutside": {
+      // Rule of section 4: only an edit since `appliedGeneration` moves an endpoint, and a person's move stays.
+      const held = endpoints.find(({ id }) => id === linked);
+      return held !== undefined && held.branchId !== branchID && isPlaceForgotten(uid, held.id);
+    }
     case "EndpointLost":
       return driftPolicy === "Report" && named === undefined && !endpoints.some(({ id }) => id === linked);
     default:

@@ -204,6 +204,11 @@ export class Promises {
     });
   }
 
+  /** Whether a create that was held up longer than `--create-settle` made an endpoint. */
+  isMadeTooLate(endpointID: string): boolean {
+    return this.#writes.some((write) => write.endpointID === endpointID && wasMadeTooLate(write));
+  }
+
   /** Whether an endpoint was created too late for its Compute's last list, or nothing shows whose it is. */
   #arrivedUnseen(endpointID: string): boolean {
     const late = this.#writes.find((write) => write.endpointID === endpointID && wasMadeTooLate(write));

@@ -4,6 +4,7 @@ import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import {
   adopts,
   annotationOf,
+  conditionOf,
   endpointFinalizer,
   isDeleting,
   isOurs,
@@ -69,6 +70,8 @@ export class Register {
   readonly retained = new Set<string>();
   /** Computes from whose status a person took the only proof of their endpoint, at a service that shows no names. */
   readonly unproved = new Set<string>();
+  /** Computes that were not ready since a person wiped their status: nothing shows whether the spec was edited. */
+  readonly wiped = new Set<string>();
   /** Computes that were deleted because their definition was. */
   readonly uninstalled = new Set<string>();
   /** Since when the definition of Computes is being deleted. */
@@ -162,6 +165,9 @@ export class Register {
     if (hasFinalizer(before) && !hasFinalizer(after) && !byOperator) this.letGoByPerson.add(uid);
     const isProved = (one: KubeObject) => proofOf(one)?.by === "created";
     if (before !== undefined && isProved(before) && !isProved(compute) && !byOperator) this.unproved.add(uid);
+    const isApplied = (one: KubeObject) => statusOf(one)["appliedGeneration"] !== undefined;
+    if (before !== undefined && isApplied(before) && !isApplied(compute) && !byOperator) this.wiped.add(uid);
+    if (conditionOf(compute, "Ready")?.status === "True") this.wiped.delete(uid);
     if (after === undefined && isRetained(compute)) this.retained.add(uid);
     if (isDeleting(compute) && this.uninstallingSince !== undefined) this.uninstalled.add(uid);
   }
