@@ -1,4 +1,4 @@
-import { DeletionBrake } from "./compute/execute/gate.ts";
+import { DeletionBrake } from "./connection/deletion-brake.ts";
 import { ClusterClient, type ClusterClientOptions } from "./kube/client.ts";
 import { EventRecorder } from "./kube/events.ts";
 import { alwaysLeader, type Leadership, requireLeader } from "./kube/leadership.ts";

@@ -10,12 +10,13 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   api: [],
 };
 
-const clients = ["service-client", "kube", "metrics", "runtime", "resources"];
+const clients = ["service-client", "kube", "metrics", "runtime", "resources", "conditions"];
 
 /** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
 const operatorLayers: Readonly<Record<string, readonly string[]>> = {
-  manager: ["compute", "pool", "connection", ...clients],
+  manager: ["compute", "pool", "branch", "connection", ...clients],
   compute: ["connection", ...clients],
+  branch: ["connection", ...clients],
   pool: ["connection", ...clients],
   connection: clients,
   "service-client": ["runtime", "resources"],
@@ -23,6 +24,7 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
   metrics: ["runtime", "resources"],
   runtime: [],
   resources: [],
+  conditions: ["resources"],
   tracing: ["runtime"],
 };
 
@@ -65,7 +67,7 @@ export function forbiddenImports(sources: readonly Source[]): string[] {
 /** What pure modules reach, however far away, that acts. */
 export function impureReaches(sources: readonly Source[]): string[] {
   const acts = /^src\/operator\/(service-client|kube|connection)\//;
-  const pure = /^src\/operator\/compute\/(plan|status)(\.ts|\/|-)/;
+  const pure = /^src\/operator\/(compute|branch)\/(plan|status)(\.ts|\/|-)/;
   const start = sources.filter(({ file }) => pure.test(file));
   return start.flatMap(({ file }) =>
     reachable(file, sources)

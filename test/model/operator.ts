@@ -1,4 +1,4 @@
-import type { ExecuteContext, ListerAccess } from "../../src/operator/compute/execute/context.ts";
+import type { ExecuteContext } from "../../src/operator/compute/execute/context.ts";
 import { refusedPatch } from "../../src/operator/compute/execute/deferred.ts";
 import { execute } from "../../src/operator/compute/execute/execute.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
@@ -10,6 +10,7 @@ import { plan } from "../../src/operator/compute/plan/plan.ts";
 import { handOverForMs, type Remembered } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
 import { updateStatus } from "../../src/operator/compute/update-status.ts";
+import type { ListerAccess } from "../../src/operator/connection/access.ts";
 import type { ConnectionView } from "../../src/operator/connection/registry.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";

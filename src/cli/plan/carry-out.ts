@@ -1,10 +1,10 @@
-import type { ServiceAccess } from "../../operator/compute/execute/context.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
 import { type Observed, shownReason } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { plan } from "../../operator/compute/plan/plan.ts";
 import { updateStatus } from "../../operator/compute/update-status.ts";
+import type { ServiceAccess } from "../../operator/connection/access.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";

@@ -1,4 +1,6 @@
+import { accessTo, type ListerAccess } from "../connection/access.ts";
 import type { EndpointLister } from "../connection/endpoint-lister.ts";
+import type { Brake } from "../connection/gate.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { ClusterClient } from "../kube/client.ts";
@@ -8,10 +10,9 @@ import { type Compute, computeKind } from "../resources/compute.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
-import { accessTo, type CrdDeletion, type ListerAccess } from "./execute/context.ts";
+import type { CrdDeletion } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
-import type { Brake } from "./execute/gate.ts";
 import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { interestsOf } from "./observe/interests.ts";

@@ -1,8 +1,8 @@
 import { operationOutcome } from "../../api/operation.ts";
-import type { DeletionBrake } from "../compute/execute/gate.ts";
 import { recordedID } from "../compute/observe/annotations.ts";
 import { ClaimIndex } from "../compute/observe/claim-index.ts";
 import { ComputeReconciler } from "../compute/reconciler.ts";
+import type { DeletionBrake } from "../connection/deletion-brake.ts";
 import { ConnectionReconciler } from "../connection/reconciler.ts";
 import { SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";

@@ -1,6 +1,6 @@
-import { DeletionBrake } from "../../../src/operator/compute/execute/gate.ts";
 import { ClaimIndex } from "../../../src/operator/compute/observe/claim-index.ts";
 import { ComputeReconciler, type ComputeReconcilerOptions } from "../../../src/operator/compute/reconciler.ts";
+import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { Reaching } from "./reaching.ts";
 

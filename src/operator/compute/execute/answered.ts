@@ -1,7 +1,8 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import type { ServiceAccess } from "../../connection/access.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 
 /** With these the service did nothing: what is known of the endpoint stays true. */
 const notCarriedOut: readonly (Failure["kind"] | "ok")[] = ["busy", "rateLimited", "unavailable", "superseded"];

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import type { ServiceAccess } from "../../connection/access.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";
@@ -10,7 +11,7 @@ import { creating, inProgress } from "../status/messages/conditions.ts";
 import { created as messages } from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
-import { type ExecuteContext, newestOf, type ServiceAccess } from "./context.ts";
+import { type ExecuteContext, newestOf } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { writeLink } from "./patch-metadata.ts";
 import { outdated, writeRecord } from "./write-record.ts";

@@ -1,3 +1,6 @@
+import { requeueDelay } from "../../conditions/rows.ts";
+import type { ServiceAccess } from "../../connection/access.ts";
+import type { Wait } from "../../connection/gate.ts";
 import { isRefusal } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -10,9 +13,8 @@ import { identityOf, type WriteAction } from "../plan/action.ts";
 import type { FailedWrite } from "../remembered.ts";
 import { waiting as messages, noAnswer } from "../status/messages/conditions.ts";
 import { meaningOf, patchRefused } from "../status/messages/failures.ts";
-import { reasons, requeueDelay } from "../status/reasons.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
-import type { Wait } from "./gate.ts";
+import { reasons } from "../status/reasons.ts";
+import type { ExecuteContext } from "./context.ts";
 
 const progressOf = {
   create: "Creating",

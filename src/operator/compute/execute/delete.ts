@@ -1,3 +1,4 @@
+import type { ServiceAccess } from "../../connection/access.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
@@ -5,7 +6,7 @@ import type { Action } from "../plan/action.ts";
 import { deleted, deleting, orRetain, released } from "../status/messages/deletion.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { release } from "./patch-metadata.ts";
 

@@ -1,3 +1,4 @@
+import type { ServiceAccess } from "../../connection/access.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
@@ -6,7 +7,7 @@ import type { Action, WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";
 import { deleting } from "../status/messages/deletion.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 import { createEndpoint } from "./create.ts";
 import { paused, waiting } from "./deferred.ts";
 import { deleteEndpoint, keepEndpoint } from "./delete.ts";

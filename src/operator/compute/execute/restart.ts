@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import type { ServiceAccess } from "../../connection/access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
@@ -7,7 +8,7 @@ import { inProgress, restartDone } from "../status/messages/conditions.ts";
 import * as events from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { outdated, writeRecord } from "./write-record.ts";
 

@@ -1,12 +1,13 @@
+import { requeueDelay } from "../../conditions/rows.ts";
+import type { ServiceAccess } from "../../connection/access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { signedBefore } from "../remembered.ts";
 import { creating } from "../status/messages/conditions.ts";
 import { requests } from "../status/messages/failures.ts";
-import { requeueDelay } from "../status/reasons.ts";
 import { recordAnswer } from "./answered.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { outdated, writeRecord } from "./write-record.ts";
 

@@ -1,3 +1,4 @@
+import type { ServiceAccess } from "../../connection/access.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { generationOf } from "../observe/observation.ts";
@@ -7,7 +8,7 @@ import { inProgress } from "../status/messages/conditions.ts";
 import * as events from "../status/messages/events.ts";
 import { requests } from "../status/messages/failures.ts";
 import { recordAnswer } from "./answered.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { noteDisabling } from "./patch-metadata.ts";
 import { outdated, writeRecord } from "./write-record.ts";

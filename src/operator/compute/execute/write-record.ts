@@ -1,3 +1,4 @@
+import type { ServiceAccess } from "../../connection/access.ts";
 import type { Compute, WriteRecord } from "../../resources/compute.ts";
 import { timestamp } from "../../resources/conditions-of.ts";
 import { finalizers } from "../../resources/names.ts";
@@ -8,7 +9,7 @@ import { identityOf, type WriteAction } from "../plan/action.ts";
 import { isSameRecord, nextRecord } from "../record.ts";
 import { conditionsOf } from "../status/conditions.ts";
 import { outdatedCRD } from "../status/messages/conditions.ts";
-import type { ExecuteContext, ServiceAccess } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 import { withoutFormerNotes } from "./former-notes.ts";
 import { noted, patchOf, statusCarrying } from "./patch-metadata.ts";
 

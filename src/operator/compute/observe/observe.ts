@@ -1,3 +1,4 @@
+import type { ListerAccess } from "../../connection/access.ts";
 import type { NamedBranch } from "../../connection/branch-lister.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
@@ -7,7 +8,6 @@ import { conditionOf } from "../../resources/conditions-of.ts";
 import { type Failure, isLasting } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
-import type { ListerAccess } from "../execute/context.ts";
 import { isUnanswered } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";

@@ -1,10 +1,10 @@
+import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
 import { endpointNamedBy } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { branchGone } from "../status/messages/branch.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
-import { requeueDelay } from "../status/reasons.ts";
 import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 import { resolveBranch } from "./branch.ts";
 

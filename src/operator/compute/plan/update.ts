@@ -1,3 +1,4 @@
+import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { claimOnBranch } from "../observe/claims.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
@@ -5,7 +6,6 @@ import type { Link } from "../observe/ownership.ts";
 import { isMoveOpen } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
-import { requeueDelay } from "../status/reasons.ts";
 import type { Action, PlanRule } from "./action.ts";
 import {
   type Attributes,

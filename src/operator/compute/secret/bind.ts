@@ -1,8 +1,8 @@
+import type { ListerAccess } from "../../connection/access.ts";
 import type { Secret } from "../../connection/resolve.ts";
 import type { ClusterClient } from "../../kube/client.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import type { ListerAccess } from "../execute/context.ts";
 import { annotationsOf } from "../observe/annotations.ts";
 import { isBeingDeleted, type Observed, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";

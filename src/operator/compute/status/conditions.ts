@@ -1,35 +1,21 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { conditionsFor } from "../../conditions/conditions.ts";
+import { stallsAfterMs } from "../../conditions/rows.ts";
 import type { Compute, Condition } from "../../resources/compute.ts";
-import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../../resources/conditions-of.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
 import { serviceUnavailable } from "./messages/failures.ts";
-import { type Reason, reasons, stallsAfterMs } from "./reasons.ts";
+import { type Reason, reasons } from "./reasons.ts";
 
-/**
- * Ready and Synced share the whole message, Reconciling and Stalled have a short one. `compared`: whether the endpoint
- * is as the spec says, where that was seen. `stalls`: the reason has held for long.
- */
+/** The conditions of a Compute for a reason. */
 export function conditionsOf(
-  { metadata, status }: Compute,
+  compute: Compute,
   reason: Reason,
   message: string,
-  { now, compared, stalls = false }: { now: number; compared: boolean | undefined; stalls?: boolean },
+  seen: { now: number; compared: boolean | undefined; stalls?: boolean },
 ): Condition[] {
-  const row = reasons[reason];
-  // A paused Compute was not compared with its present spec: a wait for Ready must not end with it.
-  const observedGeneration = row.ready === "kept" ? Math.max(0, status.observedGeneration ?? 0) : metadata.generation;
-  const shared = { reason, message: clippedMessage(message), observedGeneration };
-  const ready = row.ready === "kept" ? (conditionOf(status, "Ready")?.status ?? "Unknown") : row.ready;
-  const synced = row.synced === "compared" ? inCondition(compared) : row.synced;
-  const isStalled = row.stalled === "later" ? stalls : row.stalled;
-  const drafts = [
-    { type: "Ready", status: ready, ...shared },
-    { type: "Synced", status: synced, ...shared },
-    ...(row.reconciling && !isStalled ? [besideReady("Reconciling", shared)] : []),
-    ...(isStalled ? [besideReady("Stalled", shared)] : []),
-  ];
-  return datedConditions(drafts, status.conditions, timestamp(now));
+  return conditionsFor(compute, reasons[reason], { reason, message }, seen);
 }
 
 /**
@@ -39,11 +25,6 @@ export function conditionsOf(
 export function holdsForLong(reason: Reason, { status }: Compute, since: number | undefined, now: number): boolean {
   if (conditionOf(status, "Stalled")?.reason === reason) return true;
   return since !== undefined && now - since >= stallsAfterMs;
-}
-
-function inCondition(value: boolean | undefined): "True" | "False" | "Unknown" {
-  if (value === undefined) return "Unknown";
-  return value ? "True" : "False";
 }
 
 /** How many fields are named, and how much of each name: they are the service's own. */

@@ -1,13 +1,15 @@
-import { accessTo, type ExecuteContext, type ListerAccess } from "../../../../src/operator/compute/execute/context.ts";
+import type { ExecuteContext } from "../../../../src/operator/compute/execute/context.ts";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
-import { type Brake, DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import type { Outcome } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { accessTo, type ListerAccess } from "../../../../src/operator/connection/access.ts";
+import { DeletionBrake } from "../../../../src/operator/connection/deletion-brake.ts";
 import { EndpointLister } from "../../../../src/operator/connection/endpoint-lister.ts";
+import type { Brake } from "../../../../src/operator/connection/gate.ts";
 import { type Compute, parseCompute } from "../../../../src/operator/resources/compute.ts";
 import type { ServiceClientOptions } from "../../../../src/operator/service-client/client.ts";
 import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";

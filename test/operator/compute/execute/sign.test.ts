@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
-import { requeueDelay } from "../../../../src/operator/compute/status/reasons.ts";
+import { requeueDelay } from "../../../../src/operator/conditions/rows.ts";
 import { endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { Acting, linked, msOf, settled } from "./executing.ts";

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Requeue, reasons, requeueDelay, rowOf } from "../../../../src/operator/compute/status/reasons.ts";
+import { reasons, rowOf } from "../../../../src/operator/compute/status/reasons.ts";
+import { type Requeue, requeueDelay } from "../../../../src/operator/conditions/rows.ts";
 
 test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
   const lines = Object.entries(reasons).map(([reason, { ready, synced, reconciling, stalled, look }]) =>

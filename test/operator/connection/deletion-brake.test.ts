@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { DeletionBrake } from "../../../../src/operator/compute/execute/gate.ts";
-import { VirtualClock } from "../../../support/virtual-clock.ts";
+import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const minute = 60_000;
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type BrakeCaller, DeletionBrake, Gate } from "../../../../src/operator/compute/execute/gate.ts";
-import { ProjectWriteLimiter } from "../../../../src/operator/connection/write-limiter.ts";
-import { WriteWindow } from "../../../../src/operator/connection/write-window.ts";
-import { RequestBudget } from "../../../../src/operator/service-client/budget.ts";
-import { RequestReservation } from "../../../../src/operator/service-client/request-reservation.ts";
-import { VirtualClock } from "../../../support/virtual-clock.ts";
+import { type BrakeCaller, DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { Gate } from "../../../src/operator/connection/gate.ts";
+import { ProjectWriteLimiter } from "../../../src/operator/connection/write-limiter.ts";
+import { WriteWindow } from "../../../src/operator/connection/write-window.ts";
+import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
+import { RequestReservation } from "../../../src/operator/service-client/request-reservation.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** The gates of Computes of one project, each for one reconcile, and what they share. */
 function setUp({ deletions = 10, requests = 10 } = {}) {

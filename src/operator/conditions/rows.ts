@@ -1,0 +1,39 @@
+/**
+ * When to reconcile again. `refresh`: with the project's next list. `progress`: soon, then ever later. `backoff`: after
+ * a failure that is expected to pass. `patient`: after one that somebody else has to fix. `slow`: at most hourly; a
+ * person has to act, and their change enqueues the Compute.
+ */
+export type Requeue = "refresh" | "progress" | "backoff" | "patient" | "slow";
+
+/** What a reason means for the conditions of an object, and when it is reconciled again. */
+export interface ConditionRow {
+  /** `kept`: as it was. */
+  ready: "True" | "False" | "kept";
+  /** `compared`: as this reconcile saw it, and `Unknown` where it compared nothing. */
+  synced: "True" | "False" | "compared";
+  reconciling: boolean;
+  /** `later`: once it has held for `stallsAfterMs`, and instead of `reconciling`. It is retried all the same. */
+  stalled: boolean | "later";
+  look: Requeue;
+}
+
+/** For so long, in milliseconds, a reason that stalls later counts as in progress. */
+export const stallsAfterMs = 300_000;
+
+/** The delay before the n-th look in a row for one reason, in milliseconds; `undefined` waits for news. */
+export function requeueDelay(look: Exclude<Requeue, "refresh">, lookedBefore: number): number;
+export function requeueDelay(look: Requeue, lookedBefore: number): number | undefined;
+export function requeueDelay(look: Requeue, lookedBefore: number): number | undefined {
+  switch (look) {
+    case "refresh":
+      return undefined;
+    case "progress":
+      return Math.min(10_000, 500 * 1.6 ** lookedBefore);
+    case "backoff":
+      return Math.min(60_000, 1000 * 2 ** lookedBefore);
+    case "patient":
+      return Math.min(300_000, 5000 * 2 ** lookedBefore);
+    case "slow":
+      return Math.min(3_600_000, 60_000 * 2 ** lookedBefore);
+  }
+}

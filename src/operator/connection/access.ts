@@ -1,0 +1,43 @@
+import type { KubeObject } from "../resources/object.ts";
+import type { ServiceClient } from "../service-client/client.ts";
+import type { RequestReservation } from "../service-client/request-reservation.ts";
+import type { EndpointLister } from "./endpoint-lister.ts";
+import { type Brake, Gate } from "./gate.ts";
+import type { Operations } from "./operations.ts";
+
+/** How an action reaches the service. */
+export interface ServiceAccess {
+  /** Of the object's project. */
+  lister: Pick<EndpointLister, "listing" | "observed" | "underWay" | "wrote" | "answered"> & {
+    operations: Pick<Operations, "follow">;
+  };
+  /** Draws from the reservation, and sends no write that is no longer wanted when it could be sent. */
+  client: ServiceClient;
+  /** What the reconcile may send; it is asked before anything is begun that needs the service. */
+  reservation: Pick<RequestReservation, "tryTake" | "waitMs" | "closedForMs">;
+  /** What every write has to pass. */
+  gate: Pick<Gate, "pass" | "answered" | "enqueuesRefused">;
+}
+
+/** The same with what observing and waiting need, which `apply` does without. */
+export interface ListerAccess extends ServiceAccess {
+  lister: EndpointLister;
+  reservation: RequestReservation;
+  gate: Gate;
+}
+
+/** How one reconcile of one object reaches the service. */
+export function accessTo(
+  lister: EndpointLister,
+  { metadata, spec }: Pick<KubeObject, "metadata"> & { spec: { projectID: string } },
+  brake: Brake,
+  withdrawn: () => boolean,
+): ListerAccess {
+  const { uid, namespace = "" } = metadata;
+  const reservation = lister.reservation(uid, namespace);
+  const { writeLimiter } = lister;
+  const enqueue = () => lister.enqueue(uid);
+  const gate = new Gate({ uid, flow: `${namespace}/${spec.projectID}`, brake, writeLimiter, reservation, enqueue });
+  const client = lister.client.within(reservation, () => withdrawn() || !gate.sends());
+  return { lister, reservation, gate, client };
+}
