@@ -42,3 +42,8 @@ export type Random = () => number;
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** A time in whole seconds as the API writes it. */
+export function wholeSeconds(ms: number): string {
+  return timestamp(ms).replace(/\.\d+Z$/, "Z");
+}

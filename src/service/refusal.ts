@@ -71,6 +71,13 @@ export const refusals = {
       "the project does not store passwords (store_passwords is false): reset the password to see a new one",
     ),
   planLimit: (message: string) => new Refusal(422, message),
+  branchesLimit: (limit: number) =>
+    new Refusal(
+      422,
+      `branches limit exceeded: a project of this plan has at most ${limit} branches, so delete one first`,
+      errorCodes.branchesLimit,
+    ),
+  branchExists: (name: string) => new Refusal(409, `branch already exists; branch_name:${JSON.stringify(name)}`),
 } as const;
 
 /** `found`; throws the refusal that `what` was not found if there is none. */

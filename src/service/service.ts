@@ -15,7 +15,8 @@ import { isFromElsewhere, isOnThisMachine, loopback } from "./http/loopback.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
 import { openApiDocument } from "./http/openapi.ts";
 import { RateLimiter } from "./http/rate-limit.ts";
-import type { Handled, Route } from "./http/route.ts";
+import { dated, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
+import type { Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
 import { apiRoutes, unservedRoutes } from "./http/routes.ts";
 import { ClockAdvance, type TestControls } from "./http/test-controls.ts";
@@ -84,9 +85,9 @@ export class Service {
     const at = this.context.clock.now();
     try {
       this.#settleFirst();
-      return this.#dispatch(call, at);
+      return this.#dated(this.#dispatch(call, at));
     } catch (error) {
-      return this.#refuse(call, error);
+      return this.#dated(this.#refuse(call, error));
     }
   }
 
@@ -94,7 +95,7 @@ export class Service {
   exchange(call: ServiceCall): Exchange {
     if (call.path === changesPath && call.method === "GET" && call.head !== true) return this.#console.follow(call);
     const fault = call.path.startsWith(`${apiRoot}/`) ? this.#faults.next(call.method, call.path) : undefined;
-    return answerWith(
+    const exchange = answerWith(
       fault,
       () => this.call(call),
       (ids) =>
@@ -102,6 +103,11 @@ export class Service {
           ids.forEach((id) => store.operations.forceFailure(id, "the operation was made to fail")),
         ),
     );
+    return "reply" in exchange ? { ...exchange, reply: this.#dated(exchange.reply) } : exchange;
+  }
+
+  #dated(reply: ServiceReply): ServiceReply {
+    return dated(reply, this.context.clock.now());
   }
 
   /** Replaces the current faults, as `PUT /_faults` does. */
@@ -263,30 +269,4 @@ function found(router: Router<Route>, method: string, path: string, hint = ""): 
   const match = router.match(method, path);
   if (!match) throw refusals.noSuchRoute(hint);
   return match;
-}
-
-function parsedBody({ body }: ServiceCall): unknown {
-  if (body === undefined || body.trim() === "") return undefined;
-  if (escapedNull.test(body))
-    throw refusals.invalid("the request body has the character U+0000, which Postgres cannot keep");
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw refusals.invalid("the request body is not JSON");
-  }
-}
-
-/** U+0000 in a JSON text is always escaped; a backslash that is itself escaped starts no escape. */
-const escapedNull = /(?<!\\)(?:\\\\)*\\u0000/;
-
-/** The client's own id of the request, if it sent one; the answer carries it. */
-function requestIdOf({ headers }: ServiceCall): string | undefined {
-  const id = headers?.["x-request-id"];
-  return id !== undefined && /^[\x21-\x7e]{1,128}$/.test(id) ? id : undefined;
-}
-
-function replyOf({ status, body, json }: Handled, requestId: string | undefined): ServiceReply {
-  const headers = requestId === undefined ? {} : { "x-request-id": requestId };
-  if (json !== undefined) return serialisedReply(status, json, headers);
-  return body === undefined ? { status, headers } : jsonReply(status, body, headers);
 }

@@ -6,7 +6,9 @@ import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
+import { refuseBeyondLimit } from "./branch-limit.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
+import { refuseExpiringParent, refuseExpiry, ttlSeconds } from "./expiry.ts";
 import { checkPast, pointOf } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
@@ -30,19 +32,20 @@ export function createBranch(
   }
   const point = pointOf({ time: parent_timestamp, lsn: parent_lsn });
   checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "parent_lsn" : "parent_timestamp", point, at);
-  if (source.expiresAt !== undefined) throw refusals.unprocessable("a branch that expires cannot have child branches");
+  if (init_source === "parent-data") refuseExpiringParent(source);
   const isProtected = wanted.branch?.protected ?? false;
   const expiresAt = wanted.branch?.expires_at;
   refuseExpiry({ isDefault: false, isProtected }, expiresAt, at);
   const endpoints = wanted.endpoints ?? [];
   if (endpoints.filter(({ type }) => type === "read_write").length > 1) throw refusals.secondPrimary();
+  refuseBeyondLimit(context, project);
   refuseWhileLocked(context, project.id);
   const details = {
     init_source,
     annotations: wanted.annotation_value ?? {},
     ...(parent_lsn !== undefined && { parent_lsn }),
     ...(parent_timestamp !== undefined && { parent_timestamp: timestamp(parent_timestamp) }),
-    ...(expiresAt !== undefined && { ttl_interval_seconds: Math.round((expiresAt - at) / 1000) }),
+    ...(expiresAt !== undefined && { ttl_interval_seconds: ttlSeconds(expiresAt, at) }),
   };
   // A schema-only branch is a root branch: it only starts with the other one's schema.
   const parentId = init_source === "schema-only" ? undefined : source.id;
@@ -73,8 +76,7 @@ export function changeBranch(
     if (expiresAt !== undefined && context.store.branches.childrenOf(before).length > 0) {
       throw refusals.unprocessable("a branch that has child branches cannot expire");
     }
-    after.details =
-      expiresAt === undefined ? others : { ...others, ttl_interval_seconds: Math.round((expiresAt - at) / 1000) };
+    after.details = expiresAt === undefined ? others : { ...others, ttl_interval_seconds: ttlSeconds(expiresAt, at) };
   }
   refuseExpiry(after, expiresAt === before.expiresAt ? undefined : expiresAt, at);
   if (after.isProtected && expiresAt !== undefined) throw refusals.unprocessable("a protected branch cannot expire");
@@ -124,17 +126,6 @@ export function stored(context: ServiceContext, { id, projectId }: Branch): Bran
 /** Refuses a name that another branch of the project has. */
 export function refuseTaken(context: ServiceContext, project: Project, name: string | undefined): void {
   if (name !== undefined && context.store.branches.list(project.id).some((branch) => branch.name === name)) {
-    throw refusals.conflict(`branch with name ${JSON.stringify(name)} already exists`);
+    throw refusals.branchExists(name);
   }
-}
-
-function refuseExpiry(
-  { isDefault, isProtected }: Pick<Branch, "isDefault" | "isProtected">,
-  expiresAt: number | undefined,
-  at: number,
-): void {
-  if (expiresAt === undefined) return;
-  if (isDefault) throw refusals.unprocessable("the default branch of a project cannot expire");
-  if (isProtected) throw refusals.unprocessable("a protected branch cannot expire");
-  if (expiresAt <= at) throw refusals.invalid("expires_at must be a time in the future");
 }

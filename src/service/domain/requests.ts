@@ -3,6 +3,7 @@ import { EndpointCreate, EndpointPatch } from "../../api/endpoint.ts";
 import { Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
 import { ComputeSettings, DefaultEndpointSettings, keptOnly, ProjectDetails } from "../store/details.ts";
+import { ExpiresAt } from "./expiry.ts";
 
 /**
  * The fields that the service uses from the bodies that change projects, branches and computes. Other fields of the
@@ -63,7 +64,10 @@ export const RoleName = PostgresName.refine(
 /** The name of a database. The service's own sessions rely on these databases: no client may own one. */
 export const DatabaseName = PostgresName.refine((name) => !/^(postgres|template[01])$/.test(name), kept);
 
-const Annotations = z.record(z.string().min(1).max(256), z.string().max(4096)).meta(keptOnly);
+const Annotations = z
+  .record(z.string().min(1).max(256), z.string().max(4096))
+  .refine((values) => Object.keys(values).length <= 50, { error: "must be at most 50 values" })
+  .meta(keptOnly);
 
 /** The body of `POST /projects`; without `org_id` a personal key creates a project of its own account. */
 export const ProjectCreateBody = z.object({
@@ -115,7 +119,7 @@ export const BranchCreateBody = z.object({
       parent_timestamp: Time.optional(),
       protected: z.boolean().optional(),
       init_source: z.enum(["schema-only", "parent-data"]).optional(),
-      expires_at: Time.optional(),
+      expires_at: ExpiresAt.optional(),
     })
     .optional(),
   endpoints: z
@@ -137,7 +141,7 @@ export const BranchPatchBody = z.object({
   branch: z.object({
     name: nameOf(256).optional(),
     protected: z.boolean().optional(),
-    expires_at: Time.nullable().optional(),
+    expires_at: ExpiresAt.nullable().optional(),
   }),
 });
 export type ChangedBranch = z.infer<typeof BranchPatchBody>["branch"];

@@ -5,16 +5,19 @@ import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
+import { refuseBeyondLimit } from "./branch-limit.ts";
 import { refuseTaken, stored } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
+import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
 import { checkPast, pointOf } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 
 /**
  * Gives a branch the state of another branch, or an earlier state of its own. The previous state can be kept under a
- * new name; then the branch's children belong to that. Running computes restart. The model keeps no history: an earlier
- * state of the branch equals its present one.
+ * new name; then the branch's children belong to that. Running computes restart. A branch with an end begins its
+ * interval again when it is reset to its parent, and the roles of a protected branch's child get new passwords. The
+ * model keeps no history: an earlier state of the branch equals its present one.
  */
 export function restoreBranch(
   context: ServiceContext,
@@ -27,18 +30,22 @@ export function restoreBranch(
   refuseProtected(branch, "a protected branch cannot be restored");
   const { source_branch_id, source_lsn, source_timestamp, preserve_under_name } = wanted;
   const source = required("source branch", branches.get(project.id, source_branch_id));
+  const itself = source.id === branch.id;
+  if (!itself) refuseExpiringParent(source);
   const children = branches.childrenOf(branch);
   refuseIncomplete(wanted, branch, children);
   const point = pointOf({ time: source_timestamp, lsn: source_lsn });
   checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "source_lsn" : "source_timestamp", point, at);
   refuseTaken(context, project, preserve_under_name);
+  if (preserve_under_name !== undefined) refuseBeyondLimit(context, project);
   if (operations.anyUnfinished(project.id)) throw refusals.projectBusy();
 
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
   if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
-  if (source.id !== branch.id) context.catalog.copy(source.id, branch.id, at, point);
+  if (!itself) context.catalog.copy(source.id, branch.id, at, point);
   else if (backup && point) context.catalog.rewind(backup.branch.id, branch.id, point);
+  if (source.isProtected) for (const role of context.catalog.roles(branch.id)) context.catalog.resetPassword(role, at);
   const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;
   const details = {
     ...others,
@@ -46,8 +53,9 @@ export function restoreBranch(
     ...(source_lsn !== undefined && { parent_lsn: source_lsn }),
     ...(source_timestamp !== undefined && { parent_timestamp: timestamp(source_timestamp) }),
   };
-  const parentId = source.id === branch.id ? backup?.branch.id : source.id;
-  branches.update({ ...branch, parentId, details }, at);
+  const parentId = itself ? backup?.branch.id : source.id;
+  const expiresAt = source.id === branch.parentId ? expiryAfterReset(branch, at) : branch.expiresAt;
+  branches.update({ ...branch, parentId, details, expiresAt }, at);
   const restarts = restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
   return {
     branch: stored(context, branch),

@@ -12,7 +12,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
-import { type Handled, noInput, projectRoute, type Route } from "./route.ts";
+import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
 import { BranchAndOperations, BranchOnly, BranchPage, Cursor, wholeNumber } from "./shapes.ts";
 
 const branches = "/projects/{project_id}/branches";
@@ -46,7 +46,9 @@ export const branchRoutes: readonly Route[] = [
         status: 200,
         body: {
           branches: page.map((branch) => branchView(context, branch, at)),
-          annotations: Object.fromEntries(page.map((branch) => [branch.id, annotationView(branch)])),
+          annotations: Object.fromEntries(
+            page.filter(isAnnotated).map((branch) => [branch.id, annotationView(branch)] as const),
+          ),
           pagination: { ...(next < found.length && { next: String(next) }), sort_by, sort_order },
         },
       };
@@ -112,16 +114,20 @@ export const branchRoutes: readonly Route[] = [
     ({ context, project, branch, body, at }) =>
       answer(context, changeBranch(context, project, branch, body.branch, at), [], at),
   ),
-  branchRoute(
+  projectRoute(
+    "member",
     {
       method: "DELETE",
       path: branchPath,
       operationId: "deleteProjectBranch",
-      summary: "Deletes a branch with its computes; never the default branch, a protected one, nor one with children.",
+      summary:
+        "Deletes a branch with its computes; never the default branch, a protected one, nor one with children. 204 where there is none.",
       ...noInput,
-      answers: { 200: BranchAndOperations },
+      answers: { 200: BranchAndOperations, 204: undefined },
     },
-    ({ context, project, branch, at }) => {
+    ({ context, project, params, at }) => {
+      const branch = context.store.branches.get(project.id, param({ params }, "branch_id"));
+      if (!branch) return { status: 204 };
       const reply = answer(context, branch, [], at);
       deleteBranch(context, project, branch, at);
       return reply;
@@ -160,6 +166,10 @@ const orders = {
   created_at: (one: Branch, other: Branch) => one.createdAt - other.createdAt || one.seq - other.seq,
   updated_at: (one: Branch, other: Branch) => one.updatedAt - other.updatedAt || one.seq - other.seq,
 } as const;
+
+function isAnnotated({ details }: Branch): boolean {
+  return Object.keys(details.annotations).length > 0;
+}
 
 function matching(context: ServiceContext, project: Project, search = ""): Branch[] {
   return context.store.branches

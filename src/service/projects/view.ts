@@ -1,4 +1,4 @@
-import { timestamp } from "../clock.ts";
+import { timestamp, wholeSeconds } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
 import { usageOf, usageOfBranch } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
@@ -104,7 +104,7 @@ export function branchView(context: ServiceContext, branch: Branch, at: number) 
     state_changed_at: timestamp(branch.stateChangedAt),
     creation_source: "console",
     ...details,
-    ...(branch.expiresAt !== undefined && { expires_at: timestamp(branch.expiresAt) }),
+    ...(branch.expiresAt !== undefined && { expires_at: wholeSeconds(branch.expiresAt) }),
     default: branch.isDefault,
     primary: branch.isDefault,
     protected: branch.isProtected,

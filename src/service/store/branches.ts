@@ -77,6 +77,11 @@ export class Branches {
     return this.#db.all("SELECT * FROM branches WHERE project_id = ? ORDER BY seq", projectId).map(branchOf);
   }
 
+  count(projectId: string): number {
+    const row = this.#db.one("SELECT count(*) AS count FROM branches WHERE project_id = ?", projectId);
+    return row ? number(row, "count") : 0;
+  }
+
   setState(id: string, state: string, at: number): void {
     const sql = "UPDATE branches SET current_state = ?, state_changed_at = ?, updated_at = ? WHERE id = ?";
     this.#db.run(sql, state, at, at, id);

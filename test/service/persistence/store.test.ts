@@ -53,6 +53,23 @@ describe("a service that was ended and started again", () => {
     after.core.close();
   });
 
+  it("ends a branch whose end fell into that time, with its computes", () => {
+    const before = new Shop({ file });
+    const expires_at = new Date(before.time.now() + 60_000).toISOString();
+    const wanted = { branch: { name: "short", expires_at }, endpoints: [{ type: "read_write" }] };
+    before.ana(`POST /projects/${project}/branches`, wanted);
+    before.finishOperations();
+    expect(before.list()).toHaveLength(2);
+    before.core.close();
+    const after = new Shop({ file, time: before.time });
+    expect(after.core.nextDue()).toBeDefined();
+    after.time.pass(60_000);
+    after.core.settle();
+    expect(after.core.context.store.branches.list(project).map(({ name }) => name)).not.toContain("short");
+    expect(after.list().map(({ id }) => id)).toEqual([primary]);
+    after.core.close();
+  });
+
   it("lets happen what should have happened meanwhile, at its time", () => {
     const before = new Shop({ file });
     const { endpoint } = before.create({ branch_id: preview, type: "read_write" });

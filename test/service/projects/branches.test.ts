@@ -24,6 +24,8 @@ function made(fields: object = {}): z.infer<typeof Branch> {
 }
 
 const later = (ms: number) => new Date(shop.time.now() + ms).toISOString();
+/** A time to come as the service shows the end of a branch. */
+const inSeconds = (ms: number) => later(ms).replace(".000Z", "Z");
 
 describe("creating a branch", () => {
   it("begins at a time or an LSN of its parent, which it shows", () => {
@@ -50,8 +52,10 @@ describe("creating a branch", () => {
     [{ parent_lsn: "somewhere" }, 400, "must be an LSN such as"],
     [{ parent_lsn: "0/1", parent_timestamp: "2026-01-01T00:00:00Z" }, 400, "not at both"],
     [{ expires_at: "2026-01-01T00:00:00Z" }, 400, "must be a time in the future"],
-    [{ expires_at: "2027-01-01T00:00:00Z", protected: true }, 422, "a protected branch cannot expire"],
-    [{ name: "preview" }, 409, 'branch with name "preview" already exists'],
+    [{ expires_at: "2026-01-02T00:00:00Z", protected: true }, 422, "a protected branch cannot expire"],
+    [{ expires_at: "2026-01-01T00:00:10.5Z" }, 400, "must be a time in whole seconds"],
+    [{ expires_at: "2026-01-31T00:00:01Z" }, 400, "must be at most 30 days ahead"],
+    [{ name: "preview" }, 409, 'branch already exists; branch_name:"preview"'],
     [{ parent_id: "br-eve" }, 404, "parent branch not found"],
     [{ init_source: "nothing" }, 400, "branch.init_source"],
   ])("of %j is refused", (fields, status, message) => {
@@ -63,6 +67,63 @@ describe("creating a branch", () => {
     shop.time.pass(3_600_000);
     const begin = (ms: number) => shop.ana(`POST ${base}`, { branch: { parent_timestamp: later(-ms) } }).status;
     expect([begin(61_000), begin(59_000)]).toEqual([422, 201]);
+  });
+
+  it("takes an end that lies 30 days ahead, also with a fraction of zero", () => {
+    const endingAt = (expires_at: string) => branchIn(shop.ana(`POST ${base}`, { branch: { expires_at } }));
+    expect(endingAt("2026-01-31T00:00:00Z")).toMatchObject({ expires_at: "2026-01-31T00:00:00Z" });
+    shop.finishOperations();
+    expect(endingAt("2026-01-30T00:00:00.000Z")).toMatchObject({ expires_at: "2026-01-30T00:00:00Z" });
+  });
+
+  it("keeps the annotation of its request, which its own call and lists show and no change touches", () => {
+    const note = { "compute-operator.dev/uid": "0b3c", "compute-operator.dev/object": "shop/pr-42" };
+    const answer = shop.ana(`POST ${base}`, { branch: { name: "pr-42" }, annotation_value: note });
+    const { id } = branchIn(answer);
+    const shown = { object: { type: "console/branch", id }, value: note };
+    shop.finishOperations();
+    shop.ana(`PATCH ${base}/${id}`, { branch: { name: "renamed" } });
+    expect(shop.ana(`GET ${base}/${id}`).body["annotation"]).toMatchObject(shown);
+    const listed = z.record(z.string(), z.unknown()).parse(shop.ana(`GET ${base}`).body["annotations"]);
+    expect(Object.keys(listed)).toEqual([id]);
+    expect(listed[id]).toMatchObject(shown);
+    const otherPage = shop.ana(`GET ${base}?sort_by=created_at&sort_order=asc&limit=1`).body;
+    expect(otherPage["annotations"]).toEqual({});
+    expect(shop.ana(`PATCH ${base}/${id}`, { branch: {}, annotation_value: {} }).status).toBe(400);
+  });
+
+  it("takes at most 50 values as annotation", () => {
+    const values = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, ""]));
+    const send = (count: number) => shop.ana(`POST ${base}`, { annotation_value: values(count) });
+    expect(messageOf(send(51))).toEqual([400, expect.stringContaining("must be at most 50 values")]);
+    expect(send(50).status).toBe(201);
+  });
+
+  it("with a name that another request has just taken is refused, and makes nothing", () => {
+    const wanted = { branch: { name: "pr-42" }, endpoints: [{ type: "read_write" }] };
+    expect(shop.ana(`POST ${base}`, wanted).status).toBe(201);
+    const count = () => shop.ana(`GET ${base}/count`).body["count"];
+    const before = [count(), shop.list().length];
+    expect(messageOf(shop.ana(`POST ${base}`, wanted))).toEqual([409, 'branch already exists; branch_name:"pr-42"']);
+    shop.finishOperations();
+    expect(messageOf(shop.ana(`POST ${base}`, wanted))).toEqual([409, 'branch already exists; branch_name:"pr-42"']);
+    expect([count(), shop.list().length]).toEqual(before);
+  });
+
+  it("ends at ten branches of a project on the free plan", () => {
+    const create = () => shop.send(keys.bob, "POST /projects/bob-own/branches");
+    for (let count = 1; count < 10; count += 1) {
+      expect(create().status).toBe(201);
+      shop.finishOperations();
+    }
+    const refused = create();
+    expect(refused).toMatchObject({ status: 422, body: { code: "BRANCHES_LIMIT_EXCEEDED" } });
+    expect(refused.body["message"]).toContain("has at most 10 branches");
+    const { branches } = z
+      .object({ branches: z.array(Branch) })
+      .parse(shop.send(keys.bob, "GET /projects/bob-own/branches").body);
+    shop.send(keys.bob, `DELETE /projects/bob-own/branches/${branches[0]?.id}`);
+    expect(create().status).toBe(201);
   });
 
   it("with the schema alone makes a root branch with the roles and databases of the other one", () => {
@@ -84,8 +145,22 @@ describe("changing a branch", () => {
     expect(branch(preview).name).toBe("next");
     expect(messageOf(shop.ana(`PATCH ${base}/${preview}`, { branch: { name: "staging" } }))).toEqual([
       409,
-      'branch with name "staging" already exists',
+      'branch already exists; branch_name:"staging"',
     ]);
+  });
+
+  it("deletes it once, and answers 204 where there is none", () => {
+    expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(200);
+    expect(shop.ana(`DELETE ${base}/${preview}`).status).toBe(204);
+  });
+
+  it.each([
+    [main, "the default branch of a project cannot be deleted"],
+    [staging, "a branch that has child branches cannot be deleted"],
+  ])("never deletes %s: %s", (id, message) => {
+    made({ parent_id: staging });
+    expect(messageOf(shop.ana(`DELETE ${base}/${id}`))).toEqual([422, message]);
+    expect(branch(id).id).toBe(id);
   });
 
   it("protects it from being deleted", () => {
@@ -136,7 +211,7 @@ describe("a branch that expires", () => {
       endpoints: [{ type: "read_write" }],
     });
     const { id } = branchIn(answer);
-    expect(branchIn(answer)).toMatchObject({ expires_at: later(3_600_000), ttl_interval_seconds: 3600 });
+    expect(branchIn(answer)).toMatchObject({ expires_at: inSeconds(3_600_000), ttl_interval_seconds: 3600 });
     shop.time.pass(3_599_999);
     expect(branch(id).name).toBe("short");
     expect(shop.list()).toHaveLength(2);
@@ -149,7 +224,38 @@ describe("a branch that expires", () => {
   it("shows in seconds how long it was given, also by a change", () => {
     const { id } = made();
     const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(90_000) } });
-    expect(branchIn(changed)).toMatchObject({ expires_at: later(90_000), ttl_interval_seconds: 90 });
+    expect(branchIn(changed)).toMatchObject({ expires_at: inSeconds(90_000), ttl_interval_seconds: 90 });
+  });
+
+  it.each([
+    ["2026-01-01T00:10:00.250Z", "must be a time in whole seconds"],
+    ["2026-02-01T00:00:00Z", "must be at most 30 days ahead"],
+    ["2025-12-31T00:00:00Z", "must be a time in the future"],
+  ])("keeps its end where a change to %s is refused", (expires_at, message) => {
+    const { id } = made({ expires_at: "2026-01-02T00:00:00Z" });
+    const refused = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at } });
+    expect(messageOf(refused)).toEqual([400, expect.stringContaining(message)]);
+    expect(branch(id)["expires_at"]).toBe("2026-01-02T00:00:00Z");
+  });
+
+  it("ends at its time also where the rest of the service runs faster", () => {
+    shop = new Shop({ timeScale: 60 });
+    const { id } = made({ expires_at: later(60_000) });
+    shop.time.pass(56_999);
+    expect(branch(id).id).toBe(id);
+    shop.time.pass(1);
+    expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
+  });
+
+  it("leaves its name to others when it has ended", () => {
+    made({ name: "pr-42", expires_at: later(60_000) });
+    shop.time.pass(60_000);
+    expect(made({ name: "pr-42" })).toMatchObject({ name: "pr-42" });
+  });
+
+  it("is no parent, but may lend its schema to a root branch", () => {
+    const { id } = made({ expires_at: later(60_000) });
+    expect(made({ parent_id: id, init_source: "schema-only" })).toMatchObject({ init_source: "schema-only" });
   });
 
   it("stays when its expiration is taken away", () => {
@@ -231,6 +337,58 @@ describe("restoring a branch", () => {
     const before = shop.ana(`GET ${base}`).body;
     expect(messageOf(restore(id, body))).toEqual([status, expect.stringContaining(message)]);
     expect(shop.ana(`GET ${base}`).body).toEqual(before);
+  });
+
+  it("gives one that ends its interval again when it is reset to its parent, and not when it gets another's state", () => {
+    const { id } = made({ expires_at: later(600_000) });
+    shop.time.pass(300_000);
+    expect(branchIn(restore(id, { source_branch_id: main }))).toMatchObject({
+      expires_at: inSeconds(600_000),
+      ttl_interval_seconds: 600,
+    });
+    shop.time.pass(300_000);
+    expect(branchIn(restore(id, { source_branch_id: preview }))).toMatchObject({ expires_at: inSeconds(300_000) });
+  });
+
+  it("refuses a source that ends, as no other branch may be its child", () => {
+    const { id } = made({ expires_at: later(600_000) });
+    expect(messageOf(restore(preview, { source_branch_id: id }))).toEqual([
+      422,
+      "a branch that expires cannot have child branches",
+    ]);
+    expect(branch(preview)).not.toHaveProperty("last_reset_at");
+  });
+
+  it("gives the child of a protected branch new passwords, and leaves those of other children", () => {
+    const path = `${base}/${preview}/roles/neondb_owner/reveal_password`;
+    const password = () => shop.ana(`GET ${path}`).body["password"];
+    const first = password();
+    restore(preview, { source_branch_id: main });
+    expect(password()).toBe(first);
+    shop.ana(`PATCH ${base}/${main}`, { branch: { protected: true } });
+    restore(preview, { source_branch_id: main });
+    const second = password();
+    restore(preview, { source_branch_id: main });
+    expect(new Set([first, second, password()]).size).toBe(3);
+    expect(shop.ana(`GET ${base}/${main}/roles/neondb_owner/reveal_password`).body["password"]).not.toBe(first);
+  });
+
+  it("keeps id and host of its compute", () => {
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+    shop.finishOperations();
+    restore(preview, { source_branch_id: main });
+    expect(shop.get(endpoint.id)).toMatchObject({ host: endpoint.host, branch_id: preview });
+  });
+
+  it("keeps nothing where the project has no room for another branch", () => {
+    const own = "/projects/bob-own/branches";
+    for (let count = 1; count < 10; count += 1) {
+      shop.send(keys.bob, `POST ${own}`);
+      shop.finishOperations();
+    }
+    const body = { source_branch_id: "br-bob", source_timestamp: later(-1000), preserve_under_name: "before" };
+    const answer = shop.send(keys.bob, `POST ${own}/br-bob/restore`, body);
+    expect(answer).toMatchObject({ status: 422, body: { code: "BRANCHES_LIMIT_EXCEEDED" } });
   });
 
   it("waits for the operations of the project", () => {

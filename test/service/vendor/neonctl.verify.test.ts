@@ -38,6 +38,9 @@ function neonctl(...args: string[]): Promise<string> {
   });
 }
 
+/** An end for a branch: in whole seconds, and at most 30 days ahead. */
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
+
 /** One session, in order: each command, and what its output must hold. */
 const session: readonly (readonly [command: string, output: string])[] = [
   ["me", "ana@example.com"],
@@ -49,7 +52,7 @@ const session: readonly (readonly [command: string, output: string])[] = [
   [`projects update ${project} --cu 1-2`, '"autoscaling_limit_max_cu": 2'],
   ["branches list", "br-aged-salad-637688"],
   ["branches create --name dev", '"name": "dev"'],
-  ["branches create --name short --expires-at 2999-01-01T00:00:00Z", "2999-01-01T00:00:00"],
+  [`branches create --name short --expires-at ${tomorrow}`, tomorrow],
   ["branches create --name bare --no-compute", '"name": "bare"'],
   ["branches create --name reading --type read_only --parent preview", "read_only"],
   ["branches create --name sized --cu 2 --suspend-timeout 600", '"suspend_timeout_seconds": 600'],
@@ -57,7 +60,7 @@ const session: readonly (readonly [command: string, output: string])[] = [
   ["branches get dev", '"name": "dev"'],
   ["branches rename dev devel", '"name": "devel"'],
   ["branches add-compute devel --type read_only --cu 0.25-1", '"autoscaling_limit_max_cu": 1'],
-  ["branches set-expiration devel --expires-at 2999-01-01T00:00:00Z", "2999-01-01T00:00:00"],
+  [`branches set-expiration devel --expires-at ${tomorrow}`, tomorrow],
   ["branches set-expiration devel", '"name": "devel"'],
   ["branches set-default devel", '"default": true'],
   ["branches set-default main", '"default": true'],

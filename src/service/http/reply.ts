@@ -1,0 +1,37 @@
+import { refusals } from "../refusal.ts";
+import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./message.ts";
+import type { Handled } from "./route.ts";
+
+/** The body of a call as JSON; `undefined` where it has none. */
+export function parsedBody({ body }: ServiceCall): unknown {
+  if (body === undefined || body.trim() === "") return undefined;
+  if (escapedNull.test(body))
+    throw refusals.invalid("the request body has the character U+0000, which Postgres cannot keep");
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw refusals.invalid("the request body is not JSON");
+  }
+}
+
+/** U+0000 in a JSON text is always escaped; a backslash that is itself escaped starts no escape. */
+const escapedNull = /(?<!\\)(?:\\\\)*\\u0000/;
+
+/** The client's own id of the request, if it sent one; the answer carries it. */
+export function requestIdOf({ headers }: ServiceCall): string | undefined {
+  const id = headers?.["x-request-id"];
+  return id !== undefined && /^[\x21-\x7e]{1,128}$/.test(id) ? id : undefined;
+}
+
+/** What a route has answered, as a reply. */
+export function replyOf({ status, body, json }: Handled, requestId: string | undefined): ServiceReply {
+  const headers = requestId === undefined ? {} : { "x-request-id": requestId };
+  if (json !== undefined) return serialisedReply(status, json, headers);
+  return body === undefined ? { status, headers } : jsonReply(status, body, headers);
+}
+
+/** A reply with the service's own time, which `POST /_clock/advance` moves, where it has no other. */
+export function dated(reply: ServiceReply, at: number): ServiceReply {
+  const headers = { date: new Date(at).toUTCString(), ...reply.headers };
+  return { ...reply, headers, ...(reply.later && { later: reply.later.then((late) => dated(late, at)) }) };
+}
