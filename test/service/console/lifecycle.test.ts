@@ -133,7 +133,7 @@ describe("a branch", () => {
     expect(rowsIn(bare).find(([name]) => name === "bare")?.[2]).toBe("0 computes");
     shop.finishOperations();
     const again = ana.post(`${projectPath}/branches`, fields);
-    expect([again.status, problemIn(again)]).toEqual([409, expect.stringContaining('"feature" already exists')]);
+    expect([again.status, problemIn(again)]).toEqual([409, expect.stringContaining('branch_name:"feature"')]);
     expect(again.html).toContain('name="name" maxlength="256" value="feature"');
   });
 
