@@ -27,6 +27,11 @@ export const serviceLine = newCommand(
   .option("--faults", "serve PUT /_faults, with which requests can be made to fail", false)
   .option("--no-rate-limits", "refuse no request with 429 for the number of requests")
   .option("--no-project-lock", "let the computes of a project change at the same time, where it would answer 423")
+  .option(
+    "--branch-recovery",
+    "keep deleted branches for 7 days, in which they can be recovered and their names stay taken",
+    false,
+  )
   .option("--test-controls", "serve POST /_reset and POST /_clock/advance; only with a loopback --host", false)
   .option("--ready-file <FILE>", "file that holds the base URL while the service is ready")
   .option("--postgres", "run a real Postgres server behind every compute; it prints where clients connect", false)
@@ -74,6 +79,7 @@ const values = {
   faults: z.boolean(),
   rateLimits: z.boolean(),
   projectLock: z.boolean(),
+  branchRecovery: z.boolean(),
   testControls: z.boolean(),
   readyFile: z.string().optional(),
   postgres: z.boolean(),

@@ -10,6 +10,8 @@ export interface ServiceOptions {
   rateLimits: RateLimits | undefined;
   /** Whether an operation in a project refuses other changes of its computes with 423, as at the public service. */
   projectLock: boolean;
+  /** Whether a deleted branch can be recovered for a week, and keeps its name for that time. */
+  branchRecovery: boolean;
   /** Below which computes have their host names; `undefined`: the vendor's. */
   domain: string | undefined;
 }
@@ -27,5 +29,6 @@ export const defaultOptions: ServiceOptions = {
   faults: false,
   rateLimits: { perMinute: 700, perSecondAndRoute: 40 },
   projectLock: true,
+  branchRecovery: false,
   domain: undefined,
 };

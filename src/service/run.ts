@@ -19,7 +19,8 @@ import { StoreUnusable } from "./store/database.ts";
 import { Store } from "./store/store.ts";
 
 /** How to run the service as a process. */
-export interface RunOptions extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults" | "projectLock"> {
+export interface RunOptions
+  extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults" | "projectLock" | "branchRecovery"> {
   /** Whether requests are limited as the public service limits them. */
   rateLimits: boolean;
   /** Whether `POST /_reset` and `POST /_clock/advance` exist. */
@@ -127,7 +128,8 @@ function make(
   store: Store,
   postgres: Postgres | undefined,
 ): Service {
-  const { timeScale, strictSpec, faults, projectLock, rateLimits, testControls, domain } = options;
+  const { timeScale, strictSpec, faults, projectLock, branchRecovery, rateLimits, testControls, domain } = options;
+  const shared = { timeScale, strictSpec, faults, projectLock, branchRecovery, domain };
   const clock = new AdvanceableClock(ports.clock);
   return createService({
     clock,
@@ -135,7 +137,7 @@ function make(
     ids: ports.ids,
     store,
     ...(postgres && { behind: postgres }),
-    options: { timeScale, strictSpec, faults, projectLock, domain, ...(!rateLimits && { rateLimits: undefined }) },
+    options: { ...shared, ...(!rateLimits && { rateLimits: undefined }) },
     ...(testControls && {
       testControls: {
         applySeed: (context: ServiceContext, at: number) => beginning.applySeed(context, at),

@@ -1,7 +1,7 @@
 import type { EndpointState } from "../../api/endpoint.ts";
 import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
-import { removeBranch } from "../domain/branches.ts";
+import { removeBranch } from "../domain/recovery.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import { schedule } from "./chain.ts";
@@ -43,7 +43,12 @@ function nextEvent(context: ServiceContext): DueEvent | undefined {
   const idle = endpoints.nextToSuspend();
   if (idle) events.push({ at: idle.due, happen: () => suspendIdle(context, idle.id, idle.due) });
   const expiring = branches.nextToExpire();
-  if (expiring) events.push({ at: expiring.due, happen: () => removeBranch(context, expiring.branch, expiring.due) });
+  if (expiring) {
+    const { branch, due } = expiring;
+    events.push({ at: due, happen: () => removeBranch(context, branch, { method: "ttl" }, due) });
+  }
+  const forgotten = branches.nextToForget();
+  if (forgotten) events.push({ at: forgotten.due, happen: () => branches.delete(forgotten.id) });
   return events.reduce<DueEvent | undefined>(
     (first, event) => (first && first.at <= event.at ? first : event),
     undefined,

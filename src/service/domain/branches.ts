@@ -1,16 +1,15 @@
 import { timestamp } from "../clock.ts";
 import { refuseWhileLocked } from "../computes/lock.ts";
-import { meter } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
-import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { refuseBeyondLimit } from "./branch-limit.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import { refuseExpiringParent, refuseExpiry, ttlSeconds } from "./expiry.ts";
 import { checkPast, pointOf } from "./history.ts";
 import { refuseProtected } from "./protection.ts";
+import { removeBranch } from "./recovery.ts";
 import type { ChangedBranch, NewBranchBody } from "./requests.ts";
 
 /** Creates a branch from another one, with its roles and databases, and the requested computes. */
@@ -94,26 +93,20 @@ export function makeDefault(context: ServiceContext, branch: Branch, at: number)
   return stored(context, branch);
 }
 
-/** Deletes a branch with its computes. */
-export function deleteBranch(context: ServiceContext, project: Project, branch: Branch, at: number): void {
+/** Deletes a branch with its computes; a `hard` deletion cannot be taken back. */
+export function deleteBranch(
+  context: ServiceContext,
+  project: Project,
+  branch: Branch,
+  { at, hard }: { at: number; hard: boolean },
+): void {
   if (branch.isDefault) throw refusals.unprocessable("the default branch of a project cannot be deleted");
   refuseProtected(branch, "a protected branch cannot be deleted");
   if (context.store.branches.childrenOf(branch).length > 0) {
     throw refusals.unprocessable("a branch that has child branches cannot be deleted");
   }
   if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();
-  removeBranch(context, branch, at);
-}
-
-/** Removes a branch with its computes, whatever is in progress on them. */
-export function removeBranch(context: ServiceContext, branch: Branch, at: number): StoredEndpoint[] {
-  const gone = context.store.endpoints.ofBranch(branch.id);
-  for (const endpoint of gone) {
-    meter(context, endpoint, at);
-    context.store.endpoints.delete(endpoint);
-  }
-  context.store.branches.delete(branch.id);
-  return gone;
+  removeBranch(context, branch, { method: "user", hard }, at);
 }
 
 /** The branch as stored. */
@@ -123,9 +116,7 @@ export function stored(context: ServiceContext, { id, projectId }: Branch): Bran
   return branch;
 }
 
-/** Refuses a name that another branch of the project has. */
+/** Refuses a name that another branch of the project has, also one that was deleted and can be recovered. */
 export function refuseTaken(context: ServiceContext, project: Project, name: string | undefined): void {
-  if (name !== undefined && context.store.branches.list(project.id).some((branch) => branch.name === name)) {
-    throw refusals.branchExists(name);
-  }
+  if (name !== undefined && context.store.branches.isTaken(project.id, name)) throw refusals.branchExists(name);
 }

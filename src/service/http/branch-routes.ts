@@ -3,17 +3,19 @@ import { endpointView, operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeBranch, createBranch, deleteBranch, makeDefault } from "../domain/branches.ts";
 import type { CreatedBranch } from "../domain/creation.ts";
+import { recoverBranch } from "../domain/recovery.ts";
 import { BranchCreateBody, BranchPatchBody, BranchRestoreBody } from "../domain/requests.ts";
 import { restoreBranch } from "../domain/restore.ts";
 import { connectionViews } from "../projects/roles.ts";
-import { annotationView, branchView } from "../projects/view.ts";
+import { annotationView, branchView, deletedBranchView } from "../projects/view.ts";
+import { required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
 import { nothing } from "./check.ts";
 import { type Handled, noInput, param, projectRoute, type Route } from "./route.ts";
-import { BranchAndOperations, BranchOnly, BranchPage, Cursor, wholeNumber } from "./shapes.ts";
+import { BranchAndOperations, BranchOnly, BranchPage, Cursor, truth, wholeNumber } from "./shapes.ts";
 
 const branches = "/projects/{project_id}/branches";
 
@@ -33,19 +35,27 @@ export const branchRoutes: readonly Route[] = [
         sort_order: z.enum(["asc", "desc"]).default("desc"),
         cursor: Cursor.optional(),
         limit: wholeNumber(1, 10_000, 10_000),
+        include_deleted: truth,
       }),
       answers: { 200: BranchPage },
     },
     ({ context, project, query, at }) => {
-      const { search, cursor = 0, limit, sort_by, sort_order } = query;
-      const found = matching(context, project, search).toSorted(orders[sort_by]);
+      const { search, cursor = 0, limit, sort_by, sort_order, include_deleted } = query;
+      const deleted = new Map(
+        (include_deleted ? context.store.branches.listDeleted(project.id) : []).map((branch) => [branch.id, branch]),
+      );
+      const all = [...context.store.branches.list(project.id), ...deleted.values()];
+      const found = matching(all, search).toSorted(orders[sort_by]);
       if (sort_order === "desc") found.reverse();
       const page = found.slice(cursor, cursor + limit);
       const next = cursor + page.length;
       return {
         status: 200,
         body: {
-          branches: page.map((branch) => branchView(context, branch, at)),
+          branches: page.map((branch) => {
+            const gone = deleted.get(branch.id);
+            return gone ? deletedBranchView(context, gone, at) : branchView(context, branch, at);
+          }),
           annotations: Object.fromEntries(
             page.filter(isAnnotated).map((branch) => [branch.id, annotationView(branch)] as const),
           ),
@@ -67,7 +77,7 @@ export const branchRoutes: readonly Route[] = [
     },
     ({ context, project, query }) => ({
       status: 200,
-      body: { count: matching(context, project, query.search).length },
+      body: { count: matching(context.store.branches.list(project.id), query.search).length },
     }),
   ),
   projectRoute(
@@ -87,19 +97,23 @@ export const branchRoutes: readonly Route[] = [
       return { status: 201, body: { ...createdAnswer(context, project, created, at), ...connections } };
     },
   ),
-  branchRoute(
+  projectRoute(
+    "member",
     {
       method: "GET",
       path: branchPath,
       operationId: "getProjectBranch",
-      summary: "One branch.",
+      summary: "One branch, also a deleted one that can be recovered.",
       ...noInput,
       answers: { 200: BranchOnly },
     },
-    ({ context, branch, at }) => ({
-      status: 200,
-      body: { branch: branchView(context, branch, at), annotation: annotationView(branch) },
-    }),
+    ({ context, project, params, at }) => {
+      const id = param({ params }, "branch_id");
+      const deleted = context.store.branches.deleted(project.id, id);
+      const branch = required("branch", deleted ?? context.store.branches.get(project.id, id));
+      const view = deleted ? deletedBranchView(context, deleted, at) : branchView(context, branch, at);
+      return { status: 200, body: { branch: view, annotation: annotationView(branch) } };
+    },
   ),
   branchRoute(
     {
@@ -122,15 +136,36 @@ export const branchRoutes: readonly Route[] = [
       operationId: "deleteProjectBranch",
       summary:
         "Deletes a branch with its computes; never the default branch, a protected one, nor one with children. 204 where there is none.",
-      ...noInput,
+      body: nothing,
+      query: z.object({ hard_delete: truth }),
       answers: { 200: BranchAndOperations, 204: undefined },
     },
-    ({ context, project, params, at }) => {
-      const branch = context.store.branches.get(project.id, param({ params }, "branch_id"));
-      if (!branch) return { status: 204 };
+    ({ context, project, params, query, at }) => {
+      const id = param({ params }, "branch_id");
+      const branch = context.store.branches.get(project.id, id);
+      if (!branch) {
+        if (query.hard_delete && context.store.branches.deleted(project.id, id)) context.store.branches.delete(id);
+        return { status: 204 };
+      }
       const reply = answer(context, branch, [], at);
-      deleteBranch(context, project, branch, at);
+      deleteBranch(context, project, branch, { at, hard: query.hard_delete });
       return reply;
+    },
+  ),
+  projectRoute(
+    "member",
+    {
+      method: "POST",
+      path: `${branchPath}/recover`,
+      operationId: "recoverProjectBranch",
+      summary: "Brings a deleted branch back, with its computes and without an end; only with --branch-recovery.",
+      ...noInput,
+      answers: { 200: BranchOnly },
+    },
+    ({ context, project, params, at }) => {
+      const { branch, endpoints } = recoverBranch(context, project, param({ params }, "branch_id"), at);
+      const computes = endpoints.map((endpoint) => endpointView(context, endpoint, project.regionId));
+      return { status: 200, body: { branch: branchView(context, branch, at), endpoints: computes } };
     },
   ),
   branchRoute(
@@ -171,10 +206,9 @@ function isAnnotated({ details }: Branch): boolean {
   return Object.keys(details.annotations).length > 0;
 }
 
-function matching(context: ServiceContext, project: Project, search = ""): Branch[] {
-  return context.store.branches
-    .list(project.id)
-    .filter(({ id, name }) => name.toLowerCase().includes(search.toLowerCase()) || id.includes(search));
+function matching(all: readonly Branch[], search = ""): Branch[] {
+  const sought = search.toLowerCase();
+  return all.filter(({ id, name }) => name.toLowerCase().includes(sought) || id.includes(search));
 }
 
 function answer(context: ServiceContext, branch: Branch, operations: readonly StoredOperation[], at: number): Handled {

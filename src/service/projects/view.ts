@@ -3,7 +3,7 @@ import { proxyHost } from "../computes/hosts.ts";
 import { usageOf, usageOfBranch } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { restrictedActions } from "../domain/protection.ts";
-import type { Branch } from "../store/branches.ts";
+import type { Branch, DeletedBranch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
 import { planOf } from "./owner.ts";
 
@@ -117,6 +117,17 @@ export function branchView(context: ServiceContext, branch: Branch, at: number) 
     created_at: timestamp(branch.createdAt),
     updated_at: timestamp(branch.updatedAt),
   };
+}
+
+/** A branch that was deleted and can be recovered. */
+export function deletedBranchView(context: ServiceContext, branch: DeletedBranch, at: number) {
+  const { deletion } = branch;
+  const recovery = {
+    deleted_at: timestamp(deletion.at),
+    recoverable_until: timestamp(deletion.until),
+    deletion_method: deletion.method,
+  };
+  return { ...branchView(context, branch, at), recovery };
 }
 
 /** A client's annotation of a branch. */

@@ -23,8 +23,24 @@ export interface Branch {
   updatedAt: number;
 }
 
+/** Who deleted a branch: a caller, or its end. */
+export type DeletionMethod = "user" | "ttl";
+
+/** When and how a branch was deleted, and until when it can be recovered. */
+export interface Deletion {
+  at: number;
+  until: number;
+  method: DeletionMethod;
+}
+
+/** A branch that was deleted and can be recovered. */
+export interface DeletedBranch extends Branch {
+  deletion: Deletion;
+}
+
 export type NewBranch = Omit<Branch, "seq" | "stateChangedAt" | "updatedAt" | "activeMs" | "computeMs">;
 
+/** The branches, without those that were deleted unless a method says so. */
 export class Branches {
   readonly #db: Database;
 
@@ -54,15 +70,48 @@ export class Branches {
   }
 
   get(projectId: string, id: string): Branch | undefined {
-    const row = this.#db.one("SELECT * FROM branches WHERE id = ? AND project_id = ?", id, projectId);
+    const row = this.#db.one(`SELECT * FROM branches WHERE id = ? AND project_id = ? AND ${present}`, id, projectId);
     return row && branchOf(row);
   }
 
+  /** One that was deleted and can be recovered. */
+  deleted(projectId: string, id: string): DeletedBranch | undefined {
+    const sql = "SELECT * FROM branches WHERE id = ? AND project_id = ? AND deleted_at IS NOT NULL";
+    const row = this.#db.one(sql, id, projectId);
+    return row && deletedOf(row);
+  }
+
+  /** All of a project that were deleted and can be recovered, oldest first. */
+  listDeleted(projectId: string): DeletedBranch[] {
+    const sql = "SELECT * FROM branches WHERE project_id = ? AND deleted_at IS NOT NULL ORDER BY seq";
+    return this.#db.all(sql, projectId).map(deletedOf);
+  }
+
+  /** Deletes a branch so that it can be recovered. */
+  hide(id: string, { at, until, method }: Deletion): void {
+    const sql = "UPDATE branches SET deleted_at = ?, recoverable_until = ?, deletion_method = ? WHERE id = ?";
+    this.#db.run(sql, at, until, method, id);
+  }
+
+  /** Takes the deletion of a branch back. */
+  unhide(id: string): void {
+    const nothing = "deleted_at = NULL, recoverable_until = NULL, deletion_method = NULL";
+    this.#db.run(`UPDATE branches SET ${nothing} WHERE id = ?`, id);
+  }
+
+  /** True if a branch of the project has the name, also a deleted one that can be recovered. */
+  isTaken(projectId: string, name: string): boolean {
+    const sql = "SELECT 1 AS found FROM branches WHERE project_id = ? AND name = ? LIMIT 1";
+    return this.#db.one(sql, projectId, name) !== undefined;
+  }
+
+  /** Also finds a deleted one that can be recovered, as its data is still there. */
   byId(id: string): Branch | undefined {
     const row = this.#db.one("SELECT * FROM branches WHERE id = ?", id);
     return row && branchOf(row);
   }
 
+  /** As `byId`. */
   exists(id: string): boolean {
     return this.#db.one("SELECT 1 AS found FROM branches WHERE id = ?", id) !== undefined;
   }
@@ -74,11 +123,13 @@ export class Branches {
 
   /** All branches of a project, oldest first. */
   list(projectId: string): Branch[] {
-    return this.#db.all("SELECT * FROM branches WHERE project_id = ? ORDER BY seq", projectId).map(branchOf);
+    return this.#db
+      .all(`SELECT * FROM branches WHERE project_id = ? AND ${present} ORDER BY seq`, projectId)
+      .map(branchOf);
   }
 
   count(projectId: string): number {
-    const row = this.#db.one("SELECT count(*) AS count FROM branches WHERE project_id = ?", projectId);
+    const row = this.#db.one(`SELECT count(*) AS count FROM branches WHERE project_id = ? AND ${present}`, projectId);
     return row ? number(row, "count") : 0;
   }
 
@@ -109,7 +160,7 @@ export class Branches {
   }
 
   childrenOf({ id, projectId }: Branch): Branch[] {
-    const sql = "SELECT * FROM branches WHERE project_id = ? AND parent_id = ? ORDER BY seq";
+    const sql = `SELECT * FROM branches WHERE project_id = ? AND parent_id = ? AND ${present} ORDER BY seq`;
     return this.#db.all(sql, projectId, id).map(branchOf);
   }
 
@@ -120,13 +171,29 @@ export class Branches {
 
   /** The branch that expires next. */
   nextToExpire(): { branch: Branch; due: number } | undefined {
-    const row = this.#db.one("SELECT * FROM branches WHERE expires_at IS NOT NULL ORDER BY expires_at, seq LIMIT 1");
+    const ends = `expires_at IS NOT NULL AND ${present}`;
+    const row = this.#db.one(`SELECT * FROM branches WHERE ${ends} ORDER BY expires_at, seq LIMIT 1`);
     return row && { branch: branchOf(row), due: number(row, "expires_at") };
+  }
+
+  /** The deleted branch that can no longer be recovered next. */
+  nextToForget(): { id: string; due: number } | undefined {
+    const deleted = "recoverable_until IS NOT NULL ORDER BY recoverable_until, seq LIMIT 1";
+    const row = this.#db.one(`SELECT id, recoverable_until FROM branches WHERE ${deleted}`);
+    return row && { id: text(row, "id"), due: number(row, "recoverable_until") };
   }
 
   delete(id: string): void {
     this.#db.run("DELETE FROM branches WHERE id = ?", id);
   }
+}
+
+const present = "deleted_at IS NULL";
+
+function deletedOf(row: Row): DeletedBranch {
+  const method = text(row, "deletion_method") === "ttl" ? "ttl" : "user";
+  const deletion = { at: number(row, "deleted_at"), until: number(row, "recoverable_until"), method } as const;
+  return { ...branchOf(row), deletion };
 }
 
 function branchOf(row: Row): Branch {

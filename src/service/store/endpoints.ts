@@ -119,6 +119,18 @@ export class Endpoints {
     this.#onChange(endpoint.projectId);
   }
 
+  /** Keeps a copy of an endpoint that goes with its branch. */
+  keepDeleted({ id }: StoredEndpoint): void {
+    this.#db.run("INSERT INTO deleted_endpoints SELECT * FROM endpoints WHERE id = ?", id);
+  }
+
+  /** The endpoints that went with a branch, oldest first; they are kept no longer. */
+  takeDeleted(branchId: string): StoredEndpoint[] {
+    const rows = this.#db.all("SELECT * FROM deleted_endpoints WHERE branch_id = ? ORDER BY seq", branchId);
+    this.#db.run("DELETE FROM deleted_endpoints WHERE branch_id = ?", branchId);
+    return rows.map(endpointOf);
+  }
+
   /** The endpoint that suspends for inactivity next. */
   nextToSuspend(): { id: string; due: number } | undefined {
     const row = this.#db.one(

@@ -195,4 +195,15 @@ export const migrations: readonly string[] = [
   `
   ALTER TABLE branch_sources ADD COLUMN point TEXT;
   `,
+  // A later step that adds a column to endpoints adds it to deleted_endpoints too: rows are copied as they are.
+  `
+  ALTER TABLE branches ADD COLUMN deleted_at INTEGER;
+  ALTER TABLE branches ADD COLUMN recoverable_until INTEGER;
+  ALTER TABLE branches ADD COLUMN deletion_method TEXT;
+  CREATE INDEX branches_recoverable ON branches (recoverable_until) WHERE recoverable_until IS NOT NULL;
+
+  CREATE TABLE deleted_endpoints AS SELECT * FROM endpoints WHERE false;
+  CREATE TRIGGER forget_endpoints AFTER DELETE ON branches
+    BEGIN DELETE FROM deleted_endpoints WHERE branch_id = old.id; END;
+  `,
 ];

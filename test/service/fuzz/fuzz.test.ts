@@ -86,7 +86,7 @@ it(`${runs * requestsPerRun} requests made from the OpenAPI find no 5xx, no hang
     fc.property(
       fc.array(requestsFor(document), { minLength: requestsPerRun, maxLength: requestsPerRun }),
       (requests) => {
-        const shop = new Shop({ rateLimits });
+        const shop = new Shop({ rateLimits, branchRecovery: true });
         for (const request of requests) {
           expect(problems(shop, request, succeeded)).toEqual([]);
         }

@@ -40,7 +40,7 @@ const known: Known = new Map([
   ["format", ["sql"]],
   ["owner_name", ["neondb_owner"]],
   ["source_branch_id", [main, preview, staging]],
-  ["expires_at", ["2026-01-01T00:01:00Z", "2030-01-01T00:00:00+01:00", "2025-01-01T00:00:00Z", null]],
+  ["expires_at", ["2026-01-01T00:01:00Z", "2026-01-20T00:00:00+01:00", "2025-01-01T00:00:00Z", null]],
   ["parent_timestamp", ["2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]],
   ["source_timestamp", ["2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"]],
   ["parent_lsn", ["0/1E19478"]],
@@ -113,7 +113,7 @@ const lifecycle: fc.Arbitrary<Fuzzed> = fc
     },
   }));
 
-/** Calls whose bodies chance seldom makes fit. */
+/** Calls that chance seldom makes fit. */
 const unlikely: fc.Arbitrary<Fuzzed> = fc
   .record({
     call: fc.constantFrom(
@@ -137,6 +137,16 @@ const unlikely: fc.Arbitrary<Fuzzed> = fc
         path: `/projects/${project}/branches/${staging}/restore`,
         body: { source_branch_id: main },
       },
+      {
+        route: "DELETE /projects/{project_id}/branches/{branch_id}",
+        path: `/projects/${project}/branches/${staging}`,
+        body: undefined,
+      },
+      {
+        route: "POST /projects/{project_id}/branches/{branch_id}/recover",
+        path: `/projects/${project}/branches/${staging}/recover`,
+        body: undefined,
+      },
     ),
     afterMs: delay,
   })
@@ -144,10 +154,10 @@ const unlikely: fc.Arbitrary<Fuzzed> = fc
     route,
     afterMs,
     call: {
-      method: "POST",
+      method: route.split(" ")[0] ?? "",
       path: `/api/v2${path}`,
       headers: { authorization: `Bearer ${keys.ana}` },
-      body: JSON.stringify(body),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     },
   }));
 

@@ -71,7 +71,7 @@ function parameter(shop: Shop, route: Route, caller: CallerName, target: Target,
     case "project_id":
       return pick(project, "eve-own", "no-such-project");
     case "branch_id":
-      return pick(route.method === "DELETE" ? preview : main, "br-eve", "br-none");
+      return pick(aBranch(shop, route), "br-eve", "br-none");
     case "endpoint_id":
       return pick(primary, "ep-of-eve", "ep-none");
     case "operation_id":
@@ -131,6 +131,12 @@ export function bodyOf(route: Route, caller: CallerName, target: Target): unknow
     default:
       return undefined;
   }
+}
+
+/** The branch that a call is for: one that can go, one that has gone, or the default one. */
+function aBranch(shop: Shop, { method, operationId }: Route): string {
+  if (operationId === "recoverProjectBranch") shop.ana(`DELETE /projects/${project}/branches/${preview}`);
+  return method === "DELETE" || operationId === "recoverProjectBranch" ? preview : main;
 }
 
 function anOperation(shop: Shop): string {

@@ -40,6 +40,7 @@ POST /projects/{project_id}/branches                                            
 GET /projects/{project_id}/branches/{branch_id}                                      200  200  200  200
 PATCH /projects/{project_id}/branches/{branch_id}                                    200  200  200  200
 DELETE /projects/{project_id}/branches/{branch_id}                                   200  200  200  200
+POST /projects/{project_id}/branches/{branch_id}/recover                             200  200  200  200
 POST /projects/{project_id}/branches/{branch_id}/set_as_default                      200  200  200  200
 POST /projects/{project_id}/branches/{branch_id}/restore                             200  200  200  200
 GET /projects/{project_id}/branches/{branch_id}/roles                                200  200  200  200

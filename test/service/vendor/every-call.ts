@@ -20,7 +20,7 @@ export interface Call {
 
 /** Serves a new shop over HTTP, with what the call of a route needs; ends both after `use`. */
 export async function withShop<T>(route: Route, use: (baseURL: string, call: Call) => Promise<T>): Promise<T> {
-  const shop = new Shop({ rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
+  const shop = new Shop({ branchRecovery: true, rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
   const call = callOf(shop, route);
   const listening = await listen(shop.core, { host: "127.0.0.1", port: 0 });
   try {

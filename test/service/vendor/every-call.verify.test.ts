@@ -8,6 +8,9 @@ import { PublicApi } from "./public-api.ts";
 const routes = apiRoutes({ strictSpec: false });
 const api = new PublicApi();
 
+/** A call in beta, for which the SDK has no method. */
+const notInSdk = "recoverProjectBranch";
+
 /** The method of a client for an operation: generators write some names in letters of another case. */
 function methodFor(methods: object, operationId: string): ((...args: unknown[]) => unknown) | undefined {
   const found = Object.entries(methods).find(([name]) => name.toLowerCase() === operationId.toLowerCase())?.[1];
@@ -29,7 +32,7 @@ describe("every served operation, by its method as declared", () => {
     });
   });
 
-  it.each(routes)("@neon/sdk: $operationId", async (route) => {
+  it.each(routes.filter(({ operationId }) => operationId !== notInSdk))("@neon/sdk: $operationId", async (route) => {
     await withShop(route, async (baseURL, { operationId, method, path, params, query, body }) => {
       let status = 0;
       const client = raw.createClient({ baseUrl: baseURL, headers: { Authorization: `Bearer ${apiKey}` } });
@@ -43,5 +46,9 @@ describe("every served operation, by its method as declared", () => {
       expect(api.problems(method, path, status, data)).toEqual([]);
       expect(status).toBe(Number(Object.keys(route.answers)[0]));
     });
+  });
+
+  it(`@neon/sdk has no method for ${notInSdk}`, () => {
+    expect(methodFor(raw, notInSdk)).toBeUndefined();
   });
 });

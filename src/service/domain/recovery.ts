@@ -1,0 +1,56 @@
+import { meter } from "../computes/meter.ts";
+import type { ServiceContext } from "../context.ts";
+import { refusals, required } from "../refusal.ts";
+import type { Branch, DeletionMethod } from "../store/branches.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { Project } from "../store/projects.ts";
+
+/** How long a deleted branch can be recovered, in milliseconds: seven days. */
+const recoverableMs = 7 * 86_400_000;
+
+/**
+ * Removes a branch with its computes, whatever is in progress on them. With `branchRecovery` it is only hidden: its
+ * data, roles, databases and computes come back with it, and its name stays taken until it is forgotten.
+ */
+export function removeBranch(
+  context: ServiceContext,
+  branch: Branch,
+  { method, hard = false }: { method: DeletionMethod; hard?: boolean },
+  at: number,
+): void {
+  const { branches, endpoints } = context.store;
+  const recoverable = context.options.branchRecovery && !hard;
+  for (const endpoint of endpoints.ofBranch(branch.id)) {
+    meter(context, endpoint, at);
+    if (recoverable) endpoints.keepDeleted(endpoint);
+    endpoints.delete(endpoint);
+  }
+  if (recoverable) branches.hide(branch.id, { at, until: at + recoverableMs, method });
+  else branches.delete(branch.id);
+}
+
+/** Brings a deleted branch back, with its computes, idle, and without an end. */
+export function recoverBranch(
+  { store: { branches, endpoints } }: ServiceContext,
+  project: Project,
+  id: string,
+  at: number,
+): { branch: Branch; endpoints: StoredEndpoint[] } {
+  const deleted = required("deleted branch", branches.deleted(project.id, id));
+  if (deleted.parentId !== undefined && !branches.get(project.id, deleted.parentId)) {
+    throw refusals.unprocessable(`the parent of the branch was deleted too: recover ${deleted.parentId} first`);
+  }
+  const { ttl_interval_seconds: _, ...details } = deleted.details;
+  branches.unhide(id);
+  branches.update({ ...deleted, details, expiresAt: undefined }, at);
+  for (const endpoint of endpoints.takeDeleted(id)) {
+    const asleep = {
+      currentState: "idle",
+      pendingState: undefined,
+      suspendDue: undefined,
+      meteredAt: undefined,
+    } as const;
+    endpoints.insert({ ...endpoint, ...asleep, updatedAt: at });
+  }
+  return { branch: required("branch", branches.get(project.id, id)), endpoints: endpoints.ofBranch(id) };
+}

@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { Answer } from "../support/service.ts";
+import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+
+const Branch = z.looseObject({ id: z.string(), name: z.string() });
+const base = `/projects/${project}/branches`;
+const day = 86_400_000;
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop({ branchRecovery: true });
+});
+
+const branchIn = (answer: Answer) => Branch.parse(answer.body["branch"]);
+const messageOf = ({ status, body }: Answer) => [status, body["message"]];
+const named = (query = "") =>
+  z
+    .array(Branch)
+    .parse(shop.ana(`GET ${base}${query}`).body["branches"])
+    .map(({ name }) => name)
+    .toSorted();
+
+/** Makes a branch with a primary compute and lets both become ready. */
+function made(fields: object): string {
+  const { id } = branchIn(shop.ana(`POST ${base}`, { branch: fields, endpoints: [{ type: "read_write" }] }));
+  shop.finishOperations();
+  return id;
+}
+
+describe("a deleted branch with --branch-recovery", () => {
+  it("is shown by its own call with its recovery, and by a list only on request", () => {
+    const deleted_at = new Date(shop.time.now()).toISOString();
+    shop.ana(`DELETE ${base}/${preview}`);
+    const recovery = { deleted_at, recoverable_until: "2026-01-08T00:00:00.000Z", deletion_method: "user" };
+    expect(branchIn(shop.ana(`GET ${base}/${preview}`))).toMatchObject({ id: preview, recovery });
+    expect(named()).toEqual(["main", "staging"]);
+    expect(named("?include_deleted=true")).toEqual(["main", "preview", "staging"]);
+    expect(shop.ana(`GET ${base}/count`).body).toMatchObject({ count: 2 });
+    expect(branchIn(shop.ana(`GET ${base}/${main}`))).not.toHaveProperty("recovery");
+  });
+
+  it("is gone for every other call, with its computes", () => {
+    const id = made({ name: "pr-42" });
+    shop.ana(`DELETE ${base}/${id}`);
+    expect(shop.list().map((endpoint) => endpoint.id)).toEqual([primary]);
+    expect(shop.ana(`PATCH ${base}/${id}`, { branch: { name: "other" } }).status).toBe(404);
+    expect(shop.ana(`POST ${base}/${id}/restore`, { source_branch_id: main }).status).toBe(404);
+    expect(shop.ana(`POST ${base}`, { branch: { parent_id: id } }).status).toBe(404);
+    expect(
+      shop.ana(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: id, type: "read_only" } }).status,
+    ).toBe(404);
+    expect(shop.ana(`GET ${base}/${id}/roles`).status).toBe(404);
+    expect(shop.ana(`DELETE ${base}/${id}`).status).toBe(204);
+  });
+
+  it("keeps its name taken for seven days, and then is forgotten", () => {
+    const id = made({ name: "pr-42" });
+    shop.ana(`DELETE ${base}/${id}`);
+    const again = () => shop.ana(`POST ${base}`, { branch: { name: "pr-42" } });
+    expect(messageOf(again())).toEqual([409, 'branch already exists; branch_name:"pr-42"']);
+    shop.time.pass(7 * day - 1);
+    expect(again().status).toBe(409);
+    shop.time.pass(1);
+    expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
+    expect(shop.ana(`POST ${base}/${id}/recover`).status).toBe(404);
+    expect(again().status).toBe(201);
+  });
+
+  it("leaves its name at once when it is deleted for good, at first or later", () => {
+    const again = () => shop.ana(`POST ${base}`, { branch: { name: "preview" } });
+    shop.ana(`DELETE ${base}/${preview}`);
+    expect(again().status).toBe(409);
+    expect(shop.ana(`DELETE ${base}/${preview}?hard_delete=true`).status).toBe(204);
+    const { id } = branchIn(again());
+    shop.finishOperations();
+    expect(shop.ana(`DELETE ${base}/${id}?hard_delete=true`).status).toBe(200);
+    expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
+    expect(again().status).toBe(201);
+  });
+
+  it("comes back with its compute, idle, its annotation and its password", () => {
+    const note = { "compute-operator.dev/uid": "0b3c" };
+    const wanted = { branch: { name: "pr-42" }, annotation_value: note, endpoints: [{ type: "read_write" }] };
+    const { id } = branchIn(shop.ana(`POST ${base}`, wanted));
+    shop.finishOperations();
+    const endpoint = shop.list().find(({ branch_id }) => branch_id === id);
+    const password = () => shop.ana(`GET ${base}/${id}/roles/neondb_owner/reveal_password`).body["password"];
+    const before = password();
+    shop.ana(`DELETE ${base}/${id}`);
+    const answer = shop.ana(`POST ${base}/${id}/recover`);
+    expect(answer).toMatchObject({ status: 200, body: { endpoints: [{ id: endpoint?.id, host: endpoint?.host }] } });
+    expect(branchIn(answer)).not.toHaveProperty("recovery");
+    expect(shop.get(endpoint?.id ?? "")).toMatchObject({ current_state: "idle", branch_id: id });
+    expect(shop.ana(`GET ${base}/${id}`).body["annotation"]).toMatchObject({ value: note });
+    expect(password()).toBe(before);
+    shop.connect(endpoint?.id ?? "");
+    expect(shop.finishOperations().get(endpoint?.id ?? "").current_state).toBe("active");
+  });
+
+  it("that ended at its time has no end when it comes back", () => {
+    const id = made({ name: "pr-42", expires_at: "2026-01-01T01:00:00Z" });
+    shop.time.pass(3_600_000);
+    expect(branchIn(shop.ana(`GET ${base}/${id}`))).toMatchObject({ recovery: { deletion_method: "ttl" } });
+    const recovered = branchIn(shop.ana(`POST ${base}/${id}/recover`));
+    expect(recovered).not.toHaveProperty("expires_at");
+    expect(recovered).not.toHaveProperty("ttl_interval_seconds");
+    shop.time.pass(30 * day);
+    expect(branchIn(shop.ana(`GET ${base}/${id}`)).name).toBe("pr-42");
+  });
+
+  it("waits for its parent, if that was deleted too", () => {
+    const id = made({ parent_id: staging });
+    shop.ana(`DELETE ${base}/${id}`);
+    expect(shop.ana(`DELETE ${base}/${staging}`).status).toBe(200);
+    const recover = (branch: string) => shop.ana(`POST ${base}/${branch}/recover`);
+    expect(messageOf(recover(id))).toEqual([422, expect.stringContaining(`recover ${staging} first`)]);
+    expect([recover(staging).status, recover(id).status]).toEqual([200, 200]);
+  });
+});
+
+it("without --branch-recovery a deleted branch is gone for good, and its name free", () => {
+  shop = new Shop();
+  shop.ana(`DELETE ${base}/${preview}`);
+  expect(shop.ana(`GET ${base}/${preview}`).status).toBe(404);
+  expect(shop.ana(`POST ${base}/${preview}/recover`).status).toBe(404);
+  expect(shop.ana(`POST ${base}`, { branch: { name: "preview" } }).status).toBe(201);
+});
