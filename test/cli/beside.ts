@@ -78,7 +78,11 @@ export class Beside implements Disposable {
   #link({ metadata }: Record<string, unknown>, endpointID: string): void {
     const path = `/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/${String(asRecord(metadata).name)}`;
     const finalizer = { op: "add", path: "/metadata/finalizers", value: [finalizers.endpoint] };
-    const link = { op: "add", path: "/metadata/annotations", value: { [annotations.endpointID]: endpointID } };
+    const link = {
+      op: "add",
+      path: "/metadata/annotations",
+      value: { ...asRecord(asRecord(metadata).annotations), [annotations.endpointID]: endpointID },
+    };
     const contentType = "application/json-patch+json";
     this.send({ method: "PATCH", path, contentType, body: [finalizer, link] });
     const lastTransitionTime = "2026-01-01T00:00:00Z";

@@ -27,7 +27,7 @@ async function afterRounds(stage: Stage, text: string, rounds: number): Promise<
     fleet: undefined,
     baseURL: undefined,
   };
-  const flags = { ...none, createSettleMs: 60_000 };
+  const flags = { ...none, createSettleMs: 60_000, prune: false, writes: true };
   const paths = [stage.file("a.yaml", documents(connection, text))];
   const { inventory, tracked } = await prepare({ ...flags, paths }, ports, stage.transport());
   const [one] = tracked;

@@ -273,7 +273,7 @@ describe("--fleet", () => {
     const text = documents(connection, compute("a"), pool("r", 1)).replaceAll(/, namespace: shop/g, "");
     const run = await plan(stage, text, "--fleet", "prod");
     expect(run).toMatchObject({ status: 1, out: "" });
-    expect(run.err).toContain("Compute a: metadata.namespace: --fleet and --prune need it");
+    expect(run.err).toContain("Compute a: metadata.namespace: --fleet needs it");
     expect(run.err).toContain("or set --namespace");
     expect((await plan(stage, text, "--fleet", "prod", "--namespace", "eu")).out).toContain("+ eu/a");
   });

@@ -5,8 +5,12 @@ import { main, preview, project, staging } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
-const apply = (stage: Stage, text: string, ...flags: string[]) =>
+const applied = (stage: Stage, text: string, ...flags: string[]) =>
   stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes", ...flags]);
+
+/** In the fleet that `--prune` needs to be given. */
+const apply = (stage: Stage, text: string, ...flags: string[]) => applied(stage, text, ...inFleet, ...flags);
+const inFleet = ["--fleet", "prod", "--namespace", "shop"];
 
 const replica = (name: string, spec = "") => compute(name, `type: read_only${spec}`, main);
 
@@ -19,10 +23,10 @@ function standing(stage: Stage, name: string, type = "read_only", branch: string
   return endpoint.id;
 }
 
-/** As apply names the endpoint of a Compute, in a fleet or in none. */
-function nameFor(namespace: string, name: string, fleet?: string): string {
+/** As apply names the endpoint of a Compute; null: in no fleet. */
+function nameFor(namespace: string, name: string, fleet: string | null = "prod"): string {
   const metadata = { namespace, name, uid: derivedUID(namespace, name), resourceVersion: "" };
-  return signatureOf({ metadata }, fleet === undefined ? undefined : fleetOf(fleet));
+  return signatureOf({ metadata }, fleet === null ? undefined : fleetOf(fleet));
 }
 
 describe("apply --prune", () => {
@@ -48,44 +52,88 @@ describe("apply --prune", () => {
     await apply(stage, documents(connection, replica("a"), replica("b")));
     stage.terminal = true;
     const path = stage.file("a.yaml", documents(connection, replica("a")));
-    expect((await stage.run("apply", ["-f", path, "--prune"], "no\n")).err).toContain("nothing was sent");
+    expect((await stage.run("apply", ["-f", path, "--prune", ...inFleet], "no\n")).err).toContain("nothing was sent");
     let lists = 0;
     stage.fate = ({ method, path: asked }) => {
       if (method === "GET" && asked.endsWith("/endpoints") && ++lists === 2) standing(stage, nameFor("shop", "late"));
       return "answered";
     };
-    const run = await stage.run("apply", ["-f", path, "--prune"], "yes\n");
+    const run = await stage.run("apply", ["-f", path, "--prune", ...inFleet], "yes\n");
     expect(run.err).toContain("the service has changed since the plan was shown");
     expect(deletes(stage)).toEqual([]);
   });
 
   test.each([
-    ["of another namespace, though its name is the same", nameFor("eu", "b"), []],
-    ["of another fleet", nameFor("shop", "b", "other"), ["--fleet", "prod"]],
-    ["of a fleet that is not named", nameFor("shop", "b", "prod"), []],
-    ["of an operator", markerOf("0f6c1d1e-8d5b-4c57-9a3e-000000000009"), []],
-    ["of version 0.1.0, whose names do not say the namespace", markerOf(derivedUIDBefore("shop", "b")), []],
-    ["with another name", "reports", []],
-  ])("keeps endpoints %s", async (_, name, flags) => {
+    ["of another namespace, though its name is the same", nameFor("eu", "b")],
+    ["of another fleet", nameFor("shop", "b", "other")],
+    ["of no fleet", nameFor("shop", "b", null)],
+    ["of an operator", markerOf("0f6c1d1e-8d5b-4c57-9a3e-000000000009")],
+    ["of version 0.1.0, whose names do not say the namespace", markerOf(derivedUIDBefore("shop", "b"))],
+    ["with another name", "reports"],
+  ])("keeps endpoints %s", async (_, name) => {
     using stage = new Stage();
     standing(stage, name, "read_only", staging);
-    expect(await apply(stage, documents(connection, replica("a")), "--prune", ...flags)).toMatchObject({ status: 0 });
+    expect(await apply(stage, documents(connection, replica("a")), "--prune")).toMatchObject({ status: 0 });
     expect(deletes(stage)).toEqual([]);
   });
 
-  test("deletes what was signed for the fleet that is named, and what was signed for none", async () => {
+  test("deletes in the namespace that is named alone, whatever namespaces the manifests have", async () => {
     using stage = new Stage();
-    const ids = [nameFor("shop", "b", "prod"), nameFor("shop", "c")].map((name) => standing(stage, name));
-    const run = await apply(stage, documents(connection, replica("a")), "--prune", "--fleet", "prod");
-    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("1 to create, 2 to delete") });
-    expect(deletes(stage)).toEqual(ids.map((id) => `DELETE /projects/${project}/endpoints/${id}`));
+    const kept = standing(stage, nameFor("eu", "b"));
+    const text = documents(connection, replica("a"), `${connection}---\n${replica("a")}`.replaceAll("shop}", "eu}"));
+    expect((await apply(stage, text, "--prune")).status).toBe(0);
+    expect(stage.shop.list().map(({ id }) => id)).toContain(kept);
+  });
+
+  test.each([["--prune"], ["--prune", "--fleet", "prod"], ["--prune", "--namespace", "shop"]])(
+    "needs fleet and namespace: %j is refused",
+    async (...flags) => {
+      using stage = new Stage();
+      const text = documents(connection, replica("a"));
+      const run = await applied(stage, text, ...flags);
+      expect(run).toMatchObject({
+        status: 1,
+        out: "",
+        err: expect.stringContaining("--prune needs --fleet and --namespace"),
+      });
+      const { err } = await stage.run("plan", ["-f", stage.file("a.yaml", text), ...flags]);
+      expect(err).toContain("With --kubeconfig or --context it shows what leaves the cluster");
+    },
+  );
+
+  test.each([
+    ["more than half", 2, 3, "3 of 5 computes of namespace shop would be deleted"],
+    ["more than five", 7, 6, "6 of 13 computes of namespace shop would be deleted"],
+  ])("stops at %s of the computes, until --max-deletes allows it", async (_, kept, gone, message) => {
+    using stage = new Stage();
+    const keeping = pool("readers", kept);
+    await apply(stage, documents(connection, keeping));
+    for (let nth = 0; nth < gone; nth++) standing(stage, nameFor("shop", `gone-${nth}`));
+    const text = documents(connection, keeping);
+    const run = await apply(stage, text, "--prune");
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining(message) });
+    expect(run.err).toContain(`set --max-deletes ${gone}`);
+    const fewer = await apply(stage, text, "--prune", "--max-deletes", String(gone - 1));
+    expect(fewer.err).toContain(`${gone} computes would be deleted, and --max-deletes is ${gone - 1}`);
+    expect(deletes(stage)).toEqual([]);
+    expect((await apply(stage, text, "--prune", "--max-deletes", String(gone))).status).toBe(0);
+    expect(deletes(stage)).toHaveLength(gone);
+  });
+
+  test("plan --prune shows what apply --prune deletes, and deletes nothing", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    const path = stage.file("a.yaml", documents(connection, replica("a")));
+    const run = await stage.run("plan", ["-f", path, "--prune", ...inFleet]);
+    expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to delete, 1 unchanged.") });
+    expect(deletes(stage)).toEqual([]);
   });
 
   test("deletes the members that a pool lost, and names both where one create took effect twice", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, pool("readers", 3)));
     const twice = standing(stage, nameFor("shop", "readers-2"));
-    const run = await apply(stage, documents(connection, pool("readers", 1)), "--prune");
+    const run = await apply(stage, documents(connection, pool("readers", 1)), "--prune", "--max-deletes", "2");
     expect(run.status).toBe(0);
     const [line = ""] = run.out.split("\n").filter((each) => each.startsWith("- ") && each.includes(twice));
     expect(line.match(/ep-[a-z0-9-]+/g)?.filter((id) => id === twice)).not.toHaveLength(0);
@@ -96,7 +144,7 @@ describe("apply --prune", () => {
   test("gives the branch of a renamed primary to its new name", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, compute("a", "", preview)));
-    const run = await apply(stage, documents(connection, compute("b", "", preview)), "--prune");
+    const run = await apply(stage, documents(connection, compute("b", "", preview)), "--prune", "--max-deletes", "1");
     expect(run).toMatchObject({ status: 0, out: expect.stringMatching(/… shop\/b .*has left branch/) });
     const names = stage.shop.list().flatMap(({ branch_id, name }) => (branch_id === preview ? [name] : []));
     expect(names).toEqual([nameFor("shop", "b")]);
@@ -119,7 +167,7 @@ describe("apply --prune", () => {
     const uid = "0f6c1d1e-8d5b-4c57-9a3e-000000000001";
     const metadata = { namespace: "shop", name: "a", uid, resourceVersion: "" };
     standing(stage, signatureOf({ metadata }, fleetOf("prod")));
-    expect((await apply(stage, documents(connection, replica("a")), "--prune", "--fleet", "prod")).status).toBe(0);
+    expect((await apply(stage, documents(connection, replica("a")), "--prune")).status).toBe(0);
     expect(stage.writes).toEqual([]);
   });
 
@@ -133,12 +181,6 @@ describe("apply --prune", () => {
     const run = await apply(stage, documents(connection, replica("a")), "--prune");
     expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! shop\/ep-\S+: Forbidden: .*not permitted/) });
     expect(run.out).not.toContain("deletionPolicy");
-  });
-
-  test("needs a namespace for each manifest", async () => {
-    using stage = new Stage();
-    const run = await apply(stage, replica("a").replace(", namespace: shop", ""), "--prune");
-    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("--fleet and --prune need it") });
   });
 
   test("deletes nothing at a service that shows no names", async () => {

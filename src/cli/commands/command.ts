@@ -8,8 +8,9 @@ import { clientFor } from "../plan/inventory.ts";
 import { orphansIn } from "../plan/orphans.ts";
 import { hasChanges, hasProblems, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
-import { trackPruned } from "../plan/prune.ts";
+import { tooManyDeletes, trackPruned } from "../plan/prune.ts";
 import { renderPlan } from "../plan/render.ts";
+import { countsOf, prunedObjects } from "../plan/undeclared.ts";
 import { Application } from "./apply.ts";
 import { exportProject } from "./export.ts";
 import {
@@ -27,12 +28,11 @@ import { type CliPorts, CommandProblem, readLine } from "./ports.ts";
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
-      const prepared = await prepare({ ...flags, createSettleMs: defaultCreateSettleMs }, ports, transport);
-      const planned = await planAll(prepared, ports.clock);
-      const { entries } = planned;
+      const options = { ...flags, createSettleMs: defaultCreateSettleMs, writes: false };
+      const planned = await planAll(await prepare(options, ports, transport), ports.clock, flags);
       ports.stdout(renderPlan(planned, flags.output, inColour(ports)));
-      if (hasProblems(entries)) return 1;
-      return hasChanges(entries) ? 2 : 0;
+      if (hasProblems(planned)) return 1;
+      return hasChanges(planned) ? 2 : 0;
     }),
   );
 }
@@ -41,7 +41,7 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
 export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(applyLine, parseApplyFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) =>
-      apply(flags, await prepare({ ...flags, writes: flags }, ports, transport), ports),
+      apply(flags, await prepare({ ...flags, writes: true }, ports, transport), ports),
     ),
   );
 }
@@ -53,12 +53,14 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
     const why = "is being deleted in its cluster, where the operator deletes it: remove it from the manifests";
     throw new CommandProblem(leaving.map(({ compute }) => `Compute ${nameOf(compute)} ${why}`));
   }
-  const shown = await planAll(prepared, ports.clock, flags.prune);
+  const shown = await planAll(prepared, ports.clock, flags);
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
-  if (!hasChanges(shown.entries)) return hasProblems(shown.entries) ? 1 : 0;
+  const tooMany = flags.prune ? tooManyDeletes(prepared.tracked, flags.namespace, flags.maxDeletes) : undefined;
+  if (tooMany !== undefined) throw new CommandProblem([tooMany]);
+  if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await confirm(ports);
-    const now = await planAll(prepared, ports.clock, flags.prune);
+    const now = await planAll(prepared, ports.clock, flags);
     if (renderPlan(now, "json", false) !== renderPlan(shown, "json", false)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
@@ -81,14 +83,23 @@ async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
 }
 
 /** Lists the service and plans each Compute. `prune`: also those that are not declared any more. */
-async function planAll(prepared: Prepared, clock: Clock, prune = false): Promise<Plan> {
-  const { inventory, tracked, running } = prepared;
+async function planAll(
+  prepared: Prepared,
+  clock: Clock,
+  { prune, namespace }: { prune: boolean; namespace: string | undefined },
+): Promise<Plan> {
+  const { inventory, tracked, running, undeclared } = prepared;
   await inventory.refresh();
-  if (prune) tracked.push(...trackPruned(inventory, tracked, clock));
+  const isByName = prune && (running === undefined || inventory.beside.writes);
+  if (isByName) tracked.push(...trackPruned(inventory, tracked, namespace, clock));
   const entries: PlanEntry[] = [];
   // In order: an endpoint that one Compute adopts is not available to the next.
   for (const each of tracked) entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.beside));
-  return running === undefined ? { entries } : { entries, orphans: orphansIn(inventory, running.isPartial) };
+  if (running === undefined) return { entries };
+  const orphans = orphansIn(inventory, running.isPartial);
+  if (inventory.beside.writes) return { entries, orphans };
+  if (!prune) return { entries, orphans, undeclared: countsOf(undeclared) };
+  return { entries, orphans, pruned: prunedObjects(undeclared, inventory, tracked) };
 }
 
 /** Only at a terminal, and not if the variable NO_COLOR is set (no-color.org). */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable } from "../../command-line.ts";
+import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable, whole } from "../../command-line.ts";
 import { publicServicePattern } from "../../operator/connection/resolve.ts";
 import { createSettle, fleetName } from "../../operator/flags.ts";
 
@@ -12,7 +12,7 @@ address that only a manifest names.`;
 function manifestsCommand(name: string, about: string): Command {
   return newCommand(name, about, { usage: "-f PATH... [flags]", more })
     .addOption(repeatable("-f, --filename <PATH>", "a file, a directory (with all below it), or - for standard input"))
-    .option("--namespace <NAME>", "namespace of manifests that name none (default: the context's, else default)")
+    .option("-n, --namespace <NAME>", "namespace of manifests that name none (default: the context's, else default)")
     .option("--kubeconfig <FILE>", "compare with the cluster that this file names")
     .option("--context <NAME>", "compare with the cluster of this context of the kubeconfig")
     .addOption(
@@ -36,7 +36,13 @@ export const planLine = manifestsCommand(
   `Shows what the operator would do to the service for these manifests. Sends only read requests. Without --kubeconfig and
 --context it reads no cluster.
 Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
-).addOption(flag("--output <FORMAT>", "text, json or markdown", format, Format.options).default("text"));
+)
+  .option(
+    "--prune",
+    "show as deletions what the cluster holds and these manifests no longer declare: what Flux or Argo CD labelled as they did the declared objects, else all of the manifests' namespaces. Without it only the number is shown",
+    false,
+  )
+  .addOption(flag("-o, --output <FORMAT>", "text, json or markdown", format, Format.options).default("text"));
 
 export const applyLine = manifestsCommand(
   "apply",
@@ -47,8 +53,15 @@ Exit status: 0 everything is as declared, 1 anything else.`,
   .option("--yes", "do not ask; required if standard input is not a terminal", false)
   .option(
     "--prune",
-    "also delete what apply created in the namespaces and projects of the manifests, and no manifest declares",
+    "also delete what apply created for --fleet in --namespace and in the projects of the manifests, and no manifest declares",
     false,
+  )
+  .addOption(
+    flag(
+      "--max-deletes <NUMBER>",
+      "the most that --prune deletes (default: five, and half of what apply created there)",
+      whole(0, 1_000_000),
+    ),
   )
   .addOption(
     flag("--timeout <DURATION>", "how long to wait for the service in total", duration).default(600_000, "10m"),
@@ -66,7 +79,7 @@ Exit status: 0 done, 1 an error.`,
   },
 )
   .option("--project <ID>", "the project")
-  .option("--namespace <NAME>", "namespace to write into the manifests (default: none)")
+  .option("-n, --namespace <NAME>", "namespace to write into the manifests (default: none)")
   .option("--connection <NAME>", "ServiceConnection to name in them", "default")
   .option("--base-url <URL>", "base URL of the service", publicServicePattern);
 
@@ -88,23 +101,36 @@ const manifestValues = {
   baseUrl: z.string().optional(),
 };
 
-export function parsePlanFlags(args: readonly string[]): ManifestFlags & { output: Format } {
-  const values = parsed(planLine, args, { ...manifestValues, output: Format }, hint);
-  return { ...manifestFlags(values), output: values.output };
+export function parsePlanFlags(args: readonly string[]): ManifestFlags & { output: Format; prune: boolean } {
+  const values = parsed(planLine, args, { ...manifestValues, output: Format, prune: z.boolean() }, hint);
+  return { ...manifestFlags(values), output: values.output, prune: values.prune };
 }
+
+/** Without a cluster only these two prove which endpoints belonged to these manifests. */
+export const pruneNeeds =
+  "--prune needs --fleet and --namespace: it deletes only what apply created for that fleet in that namespace";
 
 export interface ApplyFlags extends ManifestFlags {
   yes: boolean;
   prune: boolean;
+  maxDeletes: number | undefined;
   timeoutMs: number;
   createSettleMs: number;
 }
 
 export function parseApplyFlags(args: readonly string[]): ApplyFlags {
-  const own = { yes: z.boolean(), prune: z.boolean(), timeout: z.number(), createSettle: z.number() };
+  const own = {
+    yes: z.boolean(),
+    prune: z.boolean(),
+    maxDeletes: z.number().optional(),
+    timeout: z.number(),
+    createSettle: z.number(),
+  };
   const values = parsed(applyLine, args, { ...manifestValues, ...own }, hint);
-  const { yes, prune, timeout, createSettle: settle } = values;
-  return { ...manifestFlags(values), yes, prune, timeoutMs: timeout, createSettleMs: settle };
+  const { yes, prune, maxDeletes, timeout, createSettle: settle } = values;
+  if (prune && (values.fleet === undefined || values.namespace === undefined)) throw new BadFlag(pruneNeeds);
+  if (maxDeletes !== undefined && !prune) throw new BadFlag("--max-deletes is about --prune, which is not set");
+  return { ...manifestFlags(values), yes, prune, maxDeletes, timeoutMs: timeout, createSettleMs: settle };
 }
 
 export interface ExportFlags {

@@ -147,7 +147,7 @@ function requireNamespace(
   const { namespace: own, name } = asRecord(metadata);
   if ((namespace ?? own ?? undefined) !== undefined) return;
   problems.push(
-    `${where(["metadata"])}: ${String(kind)} ${String(name)}: metadata.namespace: --fleet and --prune need it, because endpoints are recognised by namespace and name: add it, or set --namespace`,
+    `${where(["metadata"])}: ${String(kind)} ${String(name)}: metadata.namespace: --fleet needs it, because endpoints are recognised by namespace and name: add it, or set --namespace`,
   );
 }
 

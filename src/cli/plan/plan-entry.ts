@@ -9,6 +9,7 @@ import type { DryRun } from "./carry-out.ts";
 import type { Beside, Tracked } from "./inventory.ts";
 import type { Orphan } from "./orphans.ts";
 import { keeperOf } from "./running-operator.ts";
+import type { PrunedObject, UndeclaredCount } from "./undeclared.ts";
 
 /** A field in which service and manifest differ; `theirs` is absent if the service shows none. */
 export interface FieldChange {
@@ -17,7 +18,7 @@ export interface FieldChange {
   ours: string;
 }
 
-export type PlanStep = "create" | "patch" | "restart" | "delete" | "none" | "wait" | "refuse" | "error";
+export type PlanStep = "create" | "patch" | "restart" | "delete" | "release" | "none" | "wait" | "refuse" | "error";
 
 /** The plan of one Compute: a line of the text, a row of the table, an item of the JSON. */
 export interface PlanEntry {
@@ -39,22 +40,17 @@ export interface PlanEntry {
   message?: string;
 }
 
-/** What a plan shows. `orphans`: absent where they cannot be known. */
+/** What a plan shows. The other members are absent where they cannot be known: without a cluster. */
 export interface Plan {
   entries: readonly PlanEntry[];
   orphans?: readonly Orphan[];
+  /** Objects that left the manifests, without `--prune`. */
+  undeclared?: readonly UndeclaredCount[];
+  /** With `--prune`: what becomes of those that are no Computes, or that stay. */
+  pruned?: readonly PrunedObject[];
 }
 
-export interface Summary {
-  create: number;
-  patch: number;
-  restart: number;
-  delete: number;
-  none: number;
-  wait: number;
-  refuse: number;
-  error: number;
-}
+export type Summary = Record<PlanStep, number>;
 
 export function planEntryOf(
   { action, adopted, warning }: DryRun,
@@ -68,7 +64,6 @@ export function planEntryOf(
   const isWarned = isStored && link?.proof === "adopted";
   const keptBy = linked === undefined || beside.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
-  const message = warning ?? (action.kind === "delete" ? pruned : undefined);
   return {
     compute: nameOf(compute),
     project: projectID,
@@ -78,10 +73,21 @@ export function planEntryOf(
     ...(adopted ? { adopts: true as const } : {}),
     ...(keptBy === undefined ? {} : { keptBy }),
     ...(isWarned && linked !== undefined ? { deletesAdopted: deletesAdopted(linked.id) } : {}),
-    ...whatOf(action, compute, linked),
-    ...(message === undefined ? {} : { message }),
+    ...(pruned === undefined ? whatOf(action, compute, linked) : whatOfPruned(action, compute, linked, pruned)),
+    ...(warning === undefined ? {} : { message: warning }),
   };
 }
+
+/** A Compute that leaves with its manifest: also one that only lets its endpoint go is a change. */
+function whatOfPruned(action: DryRun["action"], compute: Compute, linked: Endpoint | undefined, why: string): What {
+  if (compute.spec.deletionProtection === true) return { step: "refuse", fields: [], message: protectedFromDeletion };
+  if (action.kind === "release") return { step: "release", fields: [], message: action.message };
+  const what = whatOf(action, compute, linked);
+  return action.kind === "delete" ? { ...what, message: why } : what;
+}
+
+const protectedFromDeletion =
+  "No manifest declares the Compute any more, and deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
 
 type Endpoint = NonNullable<ReturnType<typeof ownershipOf>["link"]>["endpoint"];
 type What = Pick<PlanEntry, "step" | "endpoint" | "fields" | "reason" | "message">;
@@ -165,22 +171,33 @@ function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[
   return endpoint === undefined ? unseenFields : [...compared(compute, endpoint), ...unseenFields];
 }
 
-export function summaryOf(entries: readonly PlanEntry[]): Summary {
-  const summary: Summary = { create: 0, patch: 0, restart: 0, delete: 0, none: 0, wait: 0, refuse: 0, error: 0 };
-  for (const { step } of entries) summary[step] += 1;
+export function summaryOf({ entries, pruned = [] }: Plan): Summary {
+  const summary: Summary = {
+    create: 0,
+    patch: 0,
+    restart: 0,
+    delete: 0,
+    release: 0,
+    none: 0,
+    wait: 0,
+    refuse: 0,
+    error: 0,
+  };
+  for (const { step } of [...entries, ...pruned]) summary[step] += 1;
   return summary;
 }
 
-/** Whether `run` would change something at the service, now or after its wait. */
-export function hasChanges(entries: readonly PlanEntry[]): boolean {
-  return entries.some(
+/** Whether `run` would change something at the service, now or after its wait, or an object leaves the cluster. */
+export function hasChanges({ entries, pruned = [] }: Plan): boolean {
+  const isChanged = entries.some(
     ({ step, reason, fields }) =>
-      ["create", "patch", "restart", "delete"].includes(step) ||
+      ["create", "patch", "restart", "delete", "release"].includes(step) ||
       (step === "wait" && reason !== "Paused" && (fields.length > 0 || reason === "EndpointLost")),
   );
+  return isChanged || pruned.some(({ step }) => step === "delete");
 }
 
 /** Whether a person has to act before everything can be as declared. */
-export function hasProblems(entries: readonly PlanEntry[]): boolean {
-  return entries.some(({ step }) => step === "refuse" || step === "error");
+export function hasProblems({ entries, pruned = [] }: Plan): boolean {
+  return [...entries, ...pruned].some(({ step }) => step === "refuse" || step === "error");
 }

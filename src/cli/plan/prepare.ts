@@ -4,7 +4,7 @@ import { placeOf } from "../../operator/resources/object.ts";
 import { fleetOf } from "../../operator/resources/signature.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
-import type { ManifestFlags } from "../commands/flags.ts";
+import { type ManifestFlags, pruneNeeds } from "../commands/flags.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { accountFor } from "../manifests/accounts.ts";
 import { declaredComputes } from "../manifests/declared.ts";
@@ -12,6 +12,7 @@ import { objectsIn, readManifests } from "../manifests/documents.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
 import { overRunning } from "../manifests/over-running.ts";
 import { type Running, RunningCluster, runningBaseURL } from "../manifests/running.ts";
+import { namespacesOf, prunedWith, type Undeclared, undeclaredIn } from "../manifests/undeclared.ts";
 import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
 
 /** The Computes of the manifests, and the inventory of the service. */
@@ -20,20 +21,25 @@ export interface Prepared {
   tracked: Tracked[];
   /** The cluster that was read, if any. */
   running: Running | undefined;
+  /** What the cluster holds and these manifests no longer declare. */
+  undeclared: readonly Undeclared[];
 }
 
 export interface PrepareOptions extends ManifestFlags, Pick<InventoryOptions, "createSettleMs"> {
-  /** Of `apply`; absent for `plan`, which writes nothing. */
-  writes?: { prune: boolean };
+  prune: boolean;
+  /** The command sends writes to the service: `apply`. */
+  writes: boolean;
 }
 
 /** Reads manifests and the cluster that flags name, and finds the account of each Compute. Throws `CommandProblem`. */
 export async function prepare(flags: PrepareOptions, ports: CliPorts, transport: ServiceTransport): Promise<Prepared> {
   const texts = await readManifests(flags.paths, ports.stdin);
   const cluster = clusterOf(flags, ports);
+  if (flags.prune && cluster === undefined && (flags.fleet === undefined || flags.namespace === undefined)) {
+    throw new CommandProblem([`${pruneNeeds}. With --kubeconfig or --context it shows what leaves the cluster`]);
+  }
   try {
-    const { manifests, computes } = await declaredBy(texts, flags, cluster);
-    return tracking(manifests, computes, flags, ports, transport);
+    return tracking(await declaredBy(texts, flags, cluster), flags, ports, transport);
   } finally {
     await cluster?.close();
   }
@@ -51,44 +57,51 @@ function clusterOf({ kubeconfig, context }: ManifestFlags, ports: CliPorts): Run
   return new RunningCluster(connection, ports);
 }
 
+interface DeclaredBy {
+  manifests: Manifests;
+  computes: readonly Declared<Compute>[];
+  /** The Computes that leave the cluster with their manifests. */
+  pruned: readonly Declared<Compute>[];
+  undeclared: readonly Undeclared[];
+}
+
 /** The Computes that the manifests declare, with what the cluster knows of them. */
 async function declaredBy(
   texts: Awaited<ReturnType<typeof readManifests>>,
   flags: PrepareOptions,
   cluster: RunningCluster | undefined,
-): Promise<{ manifests: Manifests; computes: readonly Declared<Compute>[] }> {
+): Promise<DeclaredBy> {
   const read = texts.map(objectsIn);
   const objects = read.flatMap((file) => file.objects);
   // What is recognised by namespace and name needs the one that the Compute has in its cluster.
-  const isRecognised = flags.fleet !== undefined || flags.writes?.prune === true;
+  const isRecognised =
+    flags.fleet !== undefined || (flags.prune && cluster === undefined) || (flags.prune && flags.writes);
   const assumed = isRecognised ? undefined : (cluster?.namespace ?? "default");
   const written = sortManifests(objects, flags.namespace ?? assumed);
   const problems = [...read.flatMap((file) => file.problems), ...written.problems];
   if (problems.length > 0) throw new CommandProblem(problems);
-  const namespaces = [...written.computes, ...written.pools].map(
-    ({ object: { metadata } }) => metadata.namespace ?? "",
-  );
-  const running = await cluster?.read([...new Set(namespaces)]);
+  const running = await cluster?.read(namespacesOf(written, flags.namespace));
   const manifests = running === undefined ? written : overRunning(written, running);
   if (manifests.problems.length > 0) throw new CommandProblem(manifests.problems);
   const { computes, problems: unplanned } = declaredComputes(manifests);
   if (unplanned.length > 0) throw new CommandProblem(unplanned);
-  if (computes.length === 0) {
+  const undeclared = running === undefined ? [] : undeclaredIn(written, running, flags.namespace);
+  const pruned = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
+  if (computes.length + undeclared.length === 0) {
     const places = flags.paths.map((path) => (path === "-" ? "standard input" : path));
     const hint = "of a directory the .yaml, .yml and .json files are read, with all below it";
     throw new CommandProblem([`no Compute and no ComputePool in ${places.join(", ")}: ${hint}`]);
   }
-  const used = new Set(computes.map(({ object }) => placeOf(connectionKeyOf(object))));
+  const used = new Set([...computes, ...pruned].map(({ object }) => placeOf(connectionKeyOf(object))));
   const connections = manifests.connections.filter(({ object }) => used.has(placeOf(object.metadata)));
   if (cluster !== undefined && running !== undefined) {
     await Promise.all(connections.map(({ object }) => cluster.readSecretOf(object, running)));
   }
-  return { manifests, computes };
+  return { manifests, computes, pruned, undeclared };
 }
 
 function tracking(
-  manifests: Manifests,
-  computes: readonly Declared<Compute>[],
+  { manifests, computes, pruned, undeclared }: DeclaredBy,
   { baseURL, createSettleMs, fleet, writes }: PrepareOptions,
   { clock, signal, env }: CliPorts,
   transport: ServiceTransport,
@@ -97,22 +110,32 @@ function tracking(
     fleet: fleet === undefined ? undefined : fleetOf(fleet),
     cluster: manifests.running !== undefined,
     storedPolicies: manifests.storedPolicies,
-    writes: writes !== undefined,
+    writes,
   };
   const inventory = new Inventory({ clock, transport, signal, createSettleMs, beside });
   const unreached = new Set<string>();
-  const tracked = computes.flatMap((compute) => {
+  const track = (compute: Declared<Compute>) => {
     const reached = accountFor(compute, manifests, { baseURL, env });
     if (!("problem" in reached)) return [inventory.track(compute.object, reached.account, reached.connection)];
     unreached.add(reached.problem);
     return [];
-  });
+  };
+  const leaving = pruned.flatMap(track);
+  for (const one of leaving)
+    one.pruned = "no manifest declares the Compute any more: its endpoint and host are deleted.";
+  const tracked = [...computes.flatMap(track), ...leaving].toSorted((a, b) => compareNames(a.compute, b.compute));
   if (unreached.size > 0) throw new CommandProblem([...unreached]);
   const { running, others } = manifests;
+  const uids = new Set(pruned.map(({ object }) => object.metadata.uid));
   for (const compute of others) {
+    if (uids.has(compute.metadata.uid)) continue;
     inventory.claim(compute, running && runningBaseURL(running, placeOf(connectionKeyOf(compute))));
   }
-  return { inventory, tracked, running };
+  return { inventory, tracked, running, undeclared };
+}
+
+function compareNames({ metadata: a }: Compute, { metadata: b }: Compute): number {
+  return placeOf(a) < placeOf(b) ? -1 : 1;
 }
 
 /** Runs `task` with the service's transport, and closes the transport afterwards. */

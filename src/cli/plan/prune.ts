@@ -1,27 +1,32 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { ownerOf } from "../../operator/compute/observe/claims.ts";
-import { endpointNamedBy } from "../../operator/compute/observe/ownership.ts";
+import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
 import { API_VERSION, annotations, finalizers } from "../../operator/resources/names.ts";
 import { signatureIn, uidOfMarker } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
-import { derivedUID, derivedUIDBefore, isDerivedIn } from "../manifests/derived-uid.ts";
+import { derivedUID, derivedUIDBefore, isDerivedIn, isDerivedUID } from "../manifests/derived-uid.ts";
 import type { Inventory, Tracked } from "./inventory.ts";
 
 // The operator's rules delete what a removed manifest declared: in its place stands a Compute that is being deleted,
 // with the uid that the signature bears. That uid proves that apply made the endpoint, and for which namespace.
 
-/** Tracks what `apply --prune` deletes: made by apply, in a namespace and a project that a Compute here is in. */
-export function trackPruned(inventory: Inventory, tracked: readonly Tracked[], clock: Clock): Tracked[] {
-  // One Compute for each namespace and project stands for all.
+/** Tracks what `--prune` deletes: made by apply for this fleet and namespace, in a project of its Computes here. */
+export function trackPruned(
+  inventory: Inventory,
+  tracked: readonly Tracked[],
+  namespace: string | undefined,
+  clock: Clock,
+): Tracked[] {
+  // One Compute for each project stands for all.
   const places = Map.groupBy(
-    tracked.filter(({ pruned }) => pruned === undefined),
-    ({ compute, project }) => `${compute.metadata.namespace ?? ""} ${inventory.projects.indexOf(project)}`,
+    tracked.filter(({ compute, pruned }) => pruned === undefined && compute.metadata.namespace === namespace),
+    ({ project }) => inventory.projects.indexOf(project),
   );
   const names = new Set(
     inventory.computes.flatMap(({ metadata }) => {
-      const { namespace = "", name } = metadata;
-      return [derivedUID(namespace, name), derivedUIDBefore(namespace, name)];
+      const place = [metadata.namespace ?? "", metadata.name] as const;
+      return [derivedUID(...place), derivedUIDBefore(...place)];
     }),
   );
   const added: Tracked[] = [];
@@ -53,10 +58,34 @@ function unownedBeside({ compute, project }: Tracked, inventory: Inventory): End
   return index.all.filter((endpoint) => {
     const { uid, fleet } = signatureIn(endpoint.name) ?? {};
     if (uid === undefined || !isDerivedIn(namespace, uid)) return false;
-    if (fleet !== undefined && fleet !== inventory.beside.fleet) return false;
+    if (fleet === undefined || fleet !== inventory.beside.fleet) return false;
     if (claimants.inProject().some((each) => endpointNamedBy(each) === endpoint.id)) return false;
     return ownerOf(endpoint, claimants, index) === undefined;
   });
+}
+
+/** Deletions that need no `--max-deletes`. */
+const mostDeletes = 5;
+
+/** Why a plan deletes more than `--prune` may; `undefined`: it does not. */
+export function tooManyDeletes(
+  tracked: readonly Tracked[],
+  namespace: string | undefined,
+  most: number | undefined,
+): string | undefined {
+  const own = tracked.filter(({ compute, project: { listing } }) => {
+    const { metadata } = compute;
+    if (metadata.namespace !== namespace || !isDerivedUID(metadata.uid)) return false;
+    return listing?.kind === "listed" && ownershipOf(compute, listing.index).link !== undefined;
+  });
+  const count = own.filter(({ pruned }) => pruned !== undefined).length;
+  const allowed = most ?? Math.min(mostDeletes, Math.floor(own.length / 2));
+  if (count <= allowed) return undefined;
+  const limit =
+    most === undefined
+      ? `${count} of ${own.length} computes of namespace ${namespace ?? ""} would be deleted, and without --max-deletes at most ${mostDeletes} and at most half are`
+      : `${count} computes would be deleted, and --max-deletes is ${most}`;
+  return `${limit}; nothing was sent. If all of them are meant, set --max-deletes ${count}`;
 }
 
 function removed([first]: readonly Endpoint[], uid: string, beside: Compute, now: number): Compute | undefined {

@@ -9,6 +9,7 @@ import {
   type PlanStep,
   summaryOf,
 } from "./plan-entry.ts";
+import { inWordsOf } from "./undeclared.ts";
 
 /** A plan in the requested format. Colour is for terminals only. */
 export function renderPlan(plan: Plan, format: Format, colour: boolean): string {
@@ -27,6 +28,7 @@ const signs: Readonly<Record<PlanStep, string>> = {
   patch: "~",
   restart: "~",
   delete: "-",
+  release: "-",
   none: "=",
   wait: "…",
   refuse: "!",
@@ -35,38 +37,50 @@ const signs: Readonly<Record<PlanStep, string>> = {
 
 const colours: Readonly<Record<string, string>> = { "+": "32", "~": "33", "-": "31", "!": "31", "=": "2", "…": "2" };
 
-function asText({ entries, orphans = [] }: Plan, colour: boolean): string {
-  const width = Math.max(0, ...entries.map(({ compute }) => compute.length));
-  const lines = entries.map((entry) => {
-    const sign = signs[entry.step];
-    const line = `${sign} ${entry.compute.padEnd(width)}  ${entry.step.padEnd(7)}  ${detailOf(entry)}`;
+function asText(plan: Plan, colour: boolean): string {
+  const { entries, orphans = [], undeclared = [], pruned = [] } = plan;
+  const shown = [
+    ...entries.map((entry) => ({ name: entry.compute, step: entry.step, detail: detailOf(entry) })),
+    ...pruned.map(({ kind, name, step, message }) => ({ name: `${kind} ${name}`, step, detail: message })),
+  ];
+  const width = Math.max(0, ...shown.map(({ name }) => name.length));
+  const lines = shown.map(({ name, step, detail }) => {
+    const sign = signs[step];
+    const line = `${sign} ${name.padEnd(width)}  ${step.padEnd(7)}  ${detail}`;
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
   const warned = entries.flatMap(({ compute, deletesAdopted }) =>
     deletesAdopted ? `? ${compute}  warning  ${deletesAdopted}` : [],
   );
   const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${stateOf(orphan)}`);
-  return [...lines, ...warned, ...others, "", `Plan: ${inWords(entries, orphans)}.`].join("\n");
+  const left = undeclared.map((count) => `? ${inWordsOf(count)} (--prune shows what deleting does)`);
+  return [...lines, ...warned, ...others, ...left, "", `Plan: ${inWords(plan)}.`].join("\n");
 }
 
-function asJSON({ entries, orphans }: Plan): string {
-  const summary = { ...summaryOf(entries), changes: hasChanges(entries), problems: hasProblems(entries) };
-  return JSON.stringify({ computes: entries, orphans, summary }, null, 2);
+function asJSON(plan: Plan): string {
+  const { entries, orphans, undeclared, pruned } = plan;
+  const summary = { ...summaryOf(plan), changes: hasChanges(plan), problems: hasProblems(plan) };
+  return JSON.stringify({ computes: entries, orphans, undeclared, pruned, summary }, null, 2);
 }
 
-function asMarkdown({ entries, orphans = [] }: Plan): string {
-  const title = `### Compute plan: ${inWords(entries, orphans)}`;
+function asMarkdown(plan: Plan): string {
+  const { entries, orphans = [], undeclared = [], pruned = [] } = plan;
+  const title = `### Compute plan: ${inWords(plan)}`;
   const shown = entries.filter(({ step }) => step !== "none");
   const warned = entries.flatMap(({ compute, deletesAdopted }) =>
     deletesAdopted ? `| ${code(compute)} | warning | ${cell(deletesAdopted)} |` : [],
   );
-  if (shown.length + warned.length + orphans.length === 0) return title;
+  const left = undeclared.map((count) => `- ${cell(inWordsOf(count, code))}`);
+  const after = left.length === 0 ? [] : ["", ...left];
+  const changed = pruned.filter(({ step }) => step !== "none");
+  if (shown.length + warned.length + orphans.length + changed.length === 0) return [title, ...after].join("\n");
   const rows = [
     ...shown.map((entry) => `| ${code(entry.compute)} | ${entry.step} | ${cell(detailOf(entry, code))} |`),
+    ...changed.map(({ kind, name, step, message }) => `| ${kind} ${code(name)} | ${step} | ${cell(message)} |`),
     ...warned,
     ...orphans.map((orphan) => `| ${code(orphan.endpoint)} | orphan | ${cell(stateOf(orphan, code))} |`),
   ];
-  return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows].join("\n");
+  return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows, ...after].join("\n");
 }
 
 function detailOf(entry: PlanEntry, quote: (text: string) => string = (text) => text): string {
@@ -90,7 +104,7 @@ function stepOf(entry: PlanEntry, quote: (text: string) => string): string {
     case "restart":
       return on;
     case "delete":
-      return joined(on, message ?? "");
+    case "release":
     case "none":
       return joined(on, message ?? "");
     case "wait":
@@ -117,18 +131,22 @@ function changeOf({ field, theirs, ours }: FieldChange, quote: (text: string) =>
 }
 
 /** The summary in a few words, without zeros. */
-function inWords(entries: readonly PlanEntry[], orphans: readonly Orphan[]): string {
-  const summary = summaryOf(entries);
+function inWords(plan: Plan): string {
+  const { orphans = [], undeclared = [] } = plan;
+  const summary = summaryOf(plan);
+  const left = undeclared.reduce((sum, { names }) => sum + names.length, 0);
   const parts = [
     [summary.create, "to create"],
     [summary.patch, "to change"],
     [summary.restart, "to restart"],
     [summary.delete, "to delete"],
+    [summary.release, "to let go"],
     [summary.wait, "waiting"],
     [summary.refuse, "refused"],
     [summary.error, "not known"],
     [summary.none, "unchanged"],
     [orphans.length, orphans.length === 1 ? "orphan" : "orphans"],
+    [left, "not in these manifests"],
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   return said.length === 0 ? "nothing" : said.join(", ");

@@ -40,8 +40,14 @@ export function branchInWords({ spec: { branchID, branchName } }: Pick<Compute, 
   return branchID ?? branchName ?? "";
 }
 
+/** A Compute, or the template of a ComputePool with the pool's metadata. */
+interface Connected {
+  metadata: Pick<Compute["metadata"], "namespace">;
+  spec: Pick<ComputeSpec, "connectionRef">;
+}
+
 /** Where the connection that a Compute names stands; the namespace of a ClusterServiceConnection is empty. */
-export function connectionKeyOf({ metadata, spec }: Pick<Compute, "metadata" | "spec">) {
+export function connectionKeyOf({ metadata, spec }: Connected) {
   const { kind, name } = spec.connectionRef;
   return { namespace: kind === "ClusterServiceConnection" ? "" : (metadata.namespace ?? ""), name };
 }

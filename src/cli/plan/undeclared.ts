@@ -1,0 +1,90 @@
+import { nameOf } from "../../operator/kube/objects.ts";
+import { connectionKeyOf } from "../../operator/resources/compute.ts";
+import { parseComputePool } from "../../operator/resources/compute-pool.ts";
+import { placeOf } from "../../operator/resources/object.ts";
+import type { OurKind } from "../manifests/check-fields.ts";
+import type { Undeclared } from "../manifests/undeclared.ts";
+import type { Inventory, Tracked } from "./inventory.ts";
+
+/** The objects of one kind and namespace that no manifest declares; without a namespace they are of the cluster. */
+export interface UndeclaredCount {
+  kind: OurKind;
+  namespace?: string;
+  names: readonly string[];
+}
+
+/** An object of the cluster that no manifest declares, and what a tool that prunes does with it. */
+export interface PrunedObject {
+  kind: OurKind;
+  /** `namespace/name`. */
+  name: string;
+  step: "delete" | "none" | "refuse";
+  message: string;
+}
+
+/** The most names in a message. */
+const mostNamed = 5;
+
+export function countsOf(undeclared: readonly Undeclared[]): UndeclaredCount[] {
+  const groups = Map.groupBy(undeclared, ({ kind, object }) => `${kind} ${object.metadata.namespace ?? ""}`);
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const { namespace } = first.object.metadata;
+    const names = [first, ...others].map(({ object }) => object.metadata.name).toSorted();
+    return [{ kind: first.kind, ...(namespace === undefined ? {} : { namespace }), names }];
+  });
+}
+
+/** `1 Compute of namespace shop is not in these manifests: shop-old`. */
+export function inWordsOf(
+  { kind, namespace, names }: UndeclaredCount,
+  quote: (text: string) => string = (text) => text,
+): string {
+  const many = names.length > 1;
+  const place = namespace === undefined ? "of the cluster" : `of namespace ${namespace}`;
+  return `${names.length} ${kind}${many ? "s" : ""} ${place} ${many ? "are" : "is"} not in these manifests: ${listed(names.map(quote))}`;
+}
+
+/** What becomes of the objects other than Computes, which are planned, and of Computes that stay. */
+export function prunedObjects(
+  undeclared: readonly Undeclared[],
+  inventory: Inventory,
+  tracked: readonly Tracked[],
+): PrunedObject[] {
+  const leaving = new Set(
+    tracked.filter(({ pruned }) => pruned !== undefined).map(({ compute }) => compute.metadata.uid),
+  );
+  const staying = inventory.computes.filter(({ metadata }) => !leaving.has(metadata.uid));
+  return undeclared.flatMap(({ kind, object, keptBy }): PrunedObject[] => {
+    const name = nameOf(object.metadata);
+    if (keptBy !== undefined) return [{ kind, name, step: "none", message: `stays in the cluster: it has ${keptBy}` }];
+    switch (kind) {
+      case "Compute":
+        return [];
+      case "ComputePool":
+        return [{ kind, name, ...ofPool(object) }];
+      case "ServiceConnection":
+      case "ClusterServiceConnection": {
+        const users = staying.filter((compute) => placeOf(connectionKeyOf(compute)) === placeOf(object.metadata));
+        if (users.length === 0) return [{ kind, name, step: "delete", message: "no Compute uses it" }];
+        const message = `its deletion waits while Computes use it: ${listed(users.map(({ metadata }) => nameOf(metadata)))}. Keep its manifest, or remove those first.`;
+        return [{ kind, name, step: "refuse", message }];
+      }
+    }
+  });
+}
+
+function ofPool(object: unknown): Pick<PrunedObject, "step" | "message"> {
+  const pool = parseComputePool(object);
+  if (pool.ok && pool.value.spec.template.deletionProtection === true) {
+    const message =
+      "spec.template.deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
+    return { step: "refuse", message };
+  }
+  return { step: "delete", message: "its Computes are deleted with it" };
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return names.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

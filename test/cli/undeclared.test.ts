@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { main, staging } from "../service/support/shop.ts";
+import { Beside } from "./beside.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
+
+const replica = (name: string, spec = "", metadata = "") =>
+  compute(name, `type: read_only${spec === "" ? "" : `, ${spec}`}`, main, metadata);
+const flux = (name: string) =>
+  `labels: {kustomize.toolkit.fluxcd.io/name: ${name}, kustomize.toolkit.fluxcd.io/namespace: flux-system}`;
+const argo = (name: string) =>
+  `annotations: {argocd.argoproj.io/tracking-id: "${name}:compute-operator.dev/Compute:shop/x"}`;
+const spare = `apiVersion: compute-operator.dev/v1alpha1
+kind: ServiceConnection
+metadata: {name: spare, namespace: shop}
+spec: {baseURL: "https://service.example.com/api/v2", apiKeySecretRef: {name: service-api-key}}
+`;
+
+const held = documents(connection, spare, replica("a"), replica("b"), replica("c"), pool("readers", 2));
+
+/** The lines of a plan that begin with this sign. */
+const lines = (out: string, sign: string) => out.split("\n").filter((line) => line.startsWith(`${sign} `));
+
+describe("plan without --prune", () => {
+  test("gives the number of objects that left the manifests, by namespace and kind, and exits as without them", async () => {
+    using beside = new Beside(held);
+    const run = await beside.run("plan", documents(connection, replica("a")));
+    expect(run).toMatchObject({ status: 0, err: "" });
+    expect(lines(run.out, "?").map((line) => line.replace(/ \(--prune.*/, ""))).toEqual([
+      "? 2 Computes of namespace shop are not in these manifests: b, c",
+      "? 1 ComputePool of namespace shop is not in these manifests: readers",
+      "? 1 ServiceConnection of namespace shop is not in these manifests: spare",
+    ]);
+    expect(run.out).toContain("Plan: 1 unchanged, 4 not in these manifests.");
+  });
+
+  test("shows the number in JSON and Markdown too", async () => {
+    using beside = new Beside(documents(connection, replica("a"), replica("b")));
+    const text = documents(connection, replica("a"));
+    const json = JSON.parse((await beside.run("plan", text, "--output", "json")).out);
+    expect(json).toMatchObject({
+      undeclared: [{ kind: "Compute", namespace: "shop", names: ["b"] }],
+      summary: { changes: false, problems: false },
+    });
+    expect(json).not.toHaveProperty("pruned");
+    expect((await beside.run("plan", text, "--output", "markdown")).out).toBe(
+      "### Compute plan: 1 unchanged, 1 not in these manifests\n\n- 1 Compute of namespace shop is not in these manifests: `b`",
+    );
+  });
+
+  test("counts nothing where the manifests are complete, and knows nothing without a cluster", async () => {
+    using beside = new Beside(held);
+    expect(JSON.parse((await beside.run("plan", held, "-o", "json")).out).undeclared).toEqual([]);
+    const run = await beside.stage.run("plan", ["-f", beside.stage.file("a.yaml", held), "-o", "json"]);
+    expect(JSON.parse(run.out)).not.toHaveProperty("undeclared");
+  });
+});
+
+describe("plan --prune", () => {
+  test("shows each as a deletion, with the members of a pool, and exits with 2", async () => {
+    using beside = new Beside(held);
+    const run = await beside.run("plan", documents(connection, replica("a")), "--prune");
+    expect(run).toMatchObject({ status: 2, err: "" });
+    const shown = lines(run.out, "-").map((line) => line.replaceAll(/ep-[a-z0-9-]+/g, "ID").replaceAll(/ +/g, " "));
+    const gone = "delete ID: no manifest declares the Compute any more: its endpoint and host are deleted.";
+    expect(shown).toEqual([
+      `- shop/b ${gone}`,
+      `- shop/c ${gone}`,
+      `- shop/readers-0 ${gone}`,
+      `- shop/readers-1 ${gone}`,
+      "- ComputePool shop/readers delete its Computes are deleted with it",
+      "- ServiceConnection shop/spare delete no Compute uses it",
+    ]);
+    expect(run.out).toContain("Plan: 6 to delete, 1 unchanged.");
+    expect(beside.stage.writes).toEqual([]);
+  });
+
+  test("shows them in JSON and Markdown too", async () => {
+    using beside = new Beside(held);
+    const text = documents(connection, replica("a"), replica("b"), replica("c"));
+    const json = JSON.parse((await beside.run("plan", text, "--prune", "-o", "json")).out);
+    expect(json).toMatchObject({
+      pruned: [
+        { kind: "ComputePool", name: "shop/readers", step: "delete" },
+        { kind: "ServiceConnection", name: "shop/spare", step: "delete" },
+      ],
+      summary: { delete: 4, changes: true, problems: false },
+    });
+    const { out } = await beside.run("plan", text, "--prune", "-o", "markdown");
+    expect(out).toMatch(/^\| `shop\/readers-1` \| delete \| `ep-\S+`: no manifest declares/m);
+    expect(out).toContain("| ServiceConnection `shop/spare` | delete | no Compute uses it |");
+  });
+
+  test("says that an endpoint is let go where deletionPolicy: Retain keeps it, which is a change", async () => {
+    using beside = new Beside(documents(connection, replica("a"), replica("b", "deletionPolicy: Retain")));
+    const run = await beside.run("plan", documents(connection, replica("a")), "--prune");
+    expect(run.status).toBe(2);
+    expect(run.out).toMatch(/^- shop\/b +release +ep-\S+: Endpoint ep-\S+ is kept: deletionPolicy is Retain\./m);
+    expect(run.out).toContain("Plan: 1 to let go, 1 unchanged.");
+  });
+
+  test("refuses what deletionProtection protects", async () => {
+    using beside = new Beside(documents(connection, replica("a"), replica("b", "deletionProtection: true")));
+    const run = await beside.run("plan", documents(connection, replica("a")), "--prune");
+    expect(run.status).toBe(1);
+    expect(run.out).toMatch(/^! shop\/b +refuse +No manifest declares .* deletionProtection: true refuses/m);
+  });
+
+  test("refuses a connection that a Compute still uses, if both have one label; another is applied elsewhere", async () => {
+    const uses = replica("a", "connectionRef: {name: spare}", flux("shop"));
+    const labelled = (name: string) => spare.replace("namespace: shop", `namespace: shop, ${flux(name)}`);
+    using beside = new Beside(documents(connection, labelled("shop"), uses));
+    const run = await beside.run("plan", documents(connection, uses), "--prune");
+    expect(run.status).toBe(1);
+    expect(run.out).toMatch(
+      /^! ServiceConnection shop\/spare +refuse +its deletion waits while Computes use it: shop\/a\./m,
+    );
+    using apart = new Beside(documents(connection, spare, replica("a", "connectionRef: {name: spare}")));
+    const kept = await apart.run("plan", replica("a", "connectionRef: {name: spare}"), "--prune");
+    expect(kept.out).toContain("Plan: 1 to delete, 1 unchanged.");
+    expect(lines(kept.out, "-")).toEqual([expect.stringContaining("ServiceConnection shop/default")]);
+  });
+
+  test.each([
+    ["Flux", flux],
+    ["Argo CD", argo],
+  ])("narrows the deletions to what %s labelled as it did the declared objects", async (_, mark) => {
+    using beside = new Beside(
+      documents(
+        connection,
+        replica("a", "", mark("shop")),
+        replica("b", "", mark("shop")),
+        replica("c", "", mark("other")),
+        replica("d"),
+      ),
+    );
+    const run = await beside.run("plan", documents(connection, replica("a", "", mark("shop"))), "--prune");
+    expect(lines(run.out, "-")).toEqual([expect.stringContaining("- shop/b")]);
+  });
+
+  test("leaves out what Flux labelled where the declared objects bear no label, and counts all where none of them stands", async () => {
+    using beside = new Beside(documents(connection, replica("a"), replica("b"), replica("c", "", flux("shop"))));
+    const some = await beside.run("plan", documents(connection, replica("a")), "--prune");
+    expect(lines(some.out, "-")).toEqual([expect.stringContaining("- shop/b")]);
+    const away = await beside.run("plan", compute("new", "", staging), "--prune");
+    expect(lines(away.out, "-").map((line) => line.split(" ")[1])).toEqual(["shop/a", "shop/b", "shop/c"]);
+  });
+
+  test("takes a label of Argo CD's name that the manifests themselves write for no mark", async () => {
+    const own = (name: string) => `labels: {app.kubernetes.io/instance: ${name}}`;
+    using beside = new Beside(documents(connection, replica("a", "", own("a")), replica("b", "", own("b"))));
+    const run = await beside.run("plan", documents(connection, replica("a", "", own("a"))), "--prune");
+    expect(lines(run.out, "-")).toEqual([expect.stringContaining("- shop/b")]);
+  });
+
+  test.each([
+    "kustomize.toolkit.fluxcd.io/prune: disabled",
+    "kustomize.toolkit.fluxcd.io/reconcile: disabled",
+    'argocd.argoproj.io/sync-options: "Prune=false,Replace=true"',
+  ])("keeps what is annotated with %s", async (annotation) => {
+    using beside = new Beside(documents(connection, replica("a"), replica("b", "", `annotations: {${annotation}}`)));
+    const run = await beside.run("plan", documents(connection, replica("a")), "--prune");
+    expect(run.status).toBe(0);
+    expect(run.out).toMatch(/^= Compute shop\/b +none +stays in the cluster: it has /m);
+  });
+
+  test("shows that the last Compute of the manifests left", async () => {
+    using beside = new Beside(documents(connection, replica("a")));
+    const run = await beside.run("plan", connection, "--prune");
+    expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to delete.") });
+  });
+
+  test("gives the branch of a renamed primary to its new name after the deletion", async () => {
+    using beside = new Beside(documents(connection, compute("a", "", staging)));
+    const run = await beside.run("plan", documents(connection, compute("b", "", staging)), "--prune");
+    expect(run.status).toBe(2);
+    expect(run.out).toMatch(/^- shop\/a +delete/m);
+    expect(run.out).toMatch(/^… shop\/b +wait/m);
+  });
+});
