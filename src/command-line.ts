@@ -91,7 +91,7 @@ export async function withFlags<Flags>(
   try {
     flags = read(args);
   } catch (error) {
-    if (error instanceof BadFlag) ports.stderr(`${command.name()}: ${error.message}\n\n${command.helpInformation()}`);
+    if (error instanceof BadFlag) ports.stderr(`${command.name()}: ${error.message}\nSee ${command.name()} --help.`);
     else if (error instanceof CommanderError) ports.stdout(command.helpInformation());
     else throw error;
     return error instanceof BadFlag ? 1 : 0;

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import manifest from "../package.json" with { type: "json" };
 import type { CliPorts } from "./cli/commands/ports.ts";
+import { systemPrograms } from "./cli/commands/programs.ts";
 import type { CommandPorts } from "./operator/command.ts";
 import type { Clock } from "./operator/runtime/clock.ts";
 import type { ServiceCommandPorts } from "./service/command.ts";
@@ -77,12 +78,14 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
     signal: stopping.signal,
     stdin: process.stdin,
     stdoutTerminal: process.stdout.isTTY,
+    programs: systemPrograms(process.env),
     self: { pid: process.pid, uid: process.getuid?.() ?? -1, node: process.execPath },
   };
   const asked = name === "help" ? args[0] : undefined;
   const command = commands[asked ?? name];
   if (command) return (await command.load())(asked === undefined ? args : ["--help"], ports);
-  const list = Object.entries(commands).map(([known, { summary }]) => `  ${known.padEnd(10)}${summary}`);
+  const width = Math.max(...Object.keys(commands).map(({ length }) => length));
+  const list = Object.entries(commands).map(([known, { summary }]) => `  ${known.padEnd(width)}  ${summary}`);
   const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\ncompute-operator help COMMAND shows the flags of a command, compute-operator --version the version.`;
   if (name === "--version") {
     ports.stdout(`compute-operator ${manifest.version}`);
@@ -92,9 +95,8 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
     ports.stdout(usage);
     return 0;
   }
-  ports.stderr(
-    name === "" ? usage : `compute-operator: there is no command ${JSON.stringify(asked ?? name)}\n\n${usage}`,
-  );
+  const unknown = `compute-operator: there is no command ${JSON.stringify(asked ?? name)}. See compute-operator --help`;
+  ports.stderr(name === "" ? usage : unknown);
   return 1;
 }
 

@@ -28,7 +28,7 @@ it.each([
     ["run", "plan", "help"],
   ],
   [["compute-operator", "pl"], ["plan"]],
-  [["compute-operator", "plan", "--ku"], ["--kubeconfig"]],
+  [["compute-operator", "plan", "--kub"], ["--kubeconfig"]],
   [
     ["compute-operator", "plan", "--output", ""],
     ["text", "json", "markdown"],

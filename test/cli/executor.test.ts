@@ -21,6 +21,8 @@ const restartOfPrimary =
 async function afterRounds(stage: Stage, text: string, rounds: number): Promise<Compute> {
   const ports = stage.ports();
   const none = {
+    cluster: "none" as const,
+    kustomize: undefined,
     namespace: undefined,
     kubeconfig: undefined,
     context: undefined,

@@ -65,6 +65,22 @@ describe("export", () => {
     expect(run).toEqual({ status: 0, out: "", err: `compute-operator export: project ${project} has no computes` });
   });
 
+  test("takes several projects, each once, and all that the key reaches, in one stream", async () => {
+    using stage = furnished();
+    const one = await stage.run("export", ["--project", project, ...from]);
+    const id = "shop-two";
+    const two = await stage.run("export", ["--project", id, "--project", project, "--project", id, ...from]);
+    const ids = parseAllDocuments(two.out).map((document) => document.getIn(["spec", "projectID"]));
+    expect(ids).toEqual([id, ...Array.from({ length: 4 }, () => project)]);
+    const all = await stage.run("export", ["--all-projects", ...from]);
+    expect(all.status).toBe(0);
+    expect(parseAllDocuments(all.out)).toHaveLength(5);
+    expect(all.out).toContain(one.out);
+    stage.env = { COMPUTE_OPERATOR_API_KEY: "wrong" };
+    const refused = await stage.run("export", ["--all-projects", ...from]);
+    expect(refused).toMatchObject({ status: 1, out: "", err: expect.stringContaining("Set a valid key in") });
+  });
+
   test("of a project that the key does not reach, and with a wrong key, names the flags to check", async () => {
     using stage = furnished();
     const run = await stage.run("export", ["--project", "eve-own", ...from]);

@@ -158,12 +158,14 @@ describe("files", () => {
 
 describe("flags", () => {
   test.each<["plan" | "apply" | "export", string[], string]>([
-    ["plan", [], "-f is needed: a file, a directory, or - for standard input"],
+    ["plan", [], "-f or -k is needed: -f a file, a directory, or - for standard input; -k a kustomization"],
     ["plan", ["-f", "a", "--output", "html"], `--output must be text, json or markdown, not "html"`],
     ["plan", ["-f", "a", "--key", "k"], "--key"],
     ["apply", ["-f", "a", "--timeout", "soon"], `--timeout must be a duration such as 60s or 1m30s, not "soon"`],
-    ["plan", ["deploy/samples"], "'deploy/samples' belongs to no flag: manifests are named with -f"],
-    ["export", [], "--project is needed: the id of the project"],
+    ["plan", ["deploy/samples"], "'deploy/samples' belongs to no flag: manifests are named with -f or -k"],
+    ["export", [], "--project is needed: the id of the project; or --all-projects"],
+    ["export", ["--project", "p", "--all-projects"], "--project and --all-projects exclude each other"],
+    ["export", ["--project", "p", "--organization", "o"], "--organization is about --all-projects"],
     ["export", ["shop"], "'shop' belongs to no flag: the project is named with --project"],
     ["export", ["--project", "p"], "no API key: set the environment variable COMPUTE_OPERATOR_API_KEY"],
   ])("%s %j is refused", async (command, args, message) => {

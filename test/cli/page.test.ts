@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
 import { keys } from "../service/support/shop.ts";
 import { type Run, Stage } from "./stage.ts";
 
@@ -8,6 +11,7 @@ const page = "docs/cli.md";
 /** Runs the commands of the page in its order and answers the page with what they really write. */
 async function played(text: string): Promise<string> {
   using stage = new Stage();
+  stage.programs = { kubectl: ([, directory = ""]) => ({ status: 0, stdout: joined(directory), stderr: "" }) };
   stage.env = { COMPUTE_OPERATOR_API_KEY: keys.shop };
   let last: Run = { status: 0, out: "", err: "" };
   const parts: string[] = [];
@@ -27,6 +31,13 @@ async function played(text: string): Promise<string> {
     parts.push(`${shown.join("\n")}\n`);
   }
   return parts.join("");
+}
+
+/** What kustomize makes of a kustomization that only lists files. */
+function joined(directory: string): string {
+  const { resources } = parse(readFileSync(join(directory, "kustomization.yaml"), "utf8"));
+  const files = z.array(z.string()).parse(resources);
+  return files.map((file) => readFileSync(join(directory, file), "utf8")).join("---\n");
 }
 
 /** One line of a shell, with pipes. */

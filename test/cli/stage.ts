@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { expect } from "vitest";
 import { applyCommand, exportCommand, planCommand } from "../../src/cli/commands/command.ts";
 import type { CliPorts } from "../../src/cli/commands/ports.ts";
+import type { Ended } from "../../src/cli/commands/programs.ts";
 import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
 import type { Clock } from "../../src/operator/runtime/clock.ts";
 import {
@@ -66,6 +67,10 @@ export class Stage implements Disposable {
   /** The API server of the cluster that a kubeconfig names. */
   cluster: ClusterTransport | undefined;
   #stale: string | undefined;
+  /** The programs of the machine, by name. */
+  programs: Record<string, (args: readonly string[]) => Ended> = {};
+  /** Programs that the terminal was handed over to. */
+  readonly handedOver: { program: string; args: readonly string[]; env: Readonly<Record<string, string>> }[] = [];
   readonly #directory = temporaryDirectory("cli");
 
   constructor(options: { strictSpec?: boolean } = {}) {
@@ -109,6 +114,14 @@ export class Stage implements Disposable {
       stdin: Object.assign(Readable.from(this.#answers(stdin)), { isTTY: this.terminal }),
       env: this.env,
       signal: this.stopping.signal,
+      programs: {
+        run: (program, args) => Promise.resolve(this.programs[program]?.(args)),
+        handOver: (program, args, env) => {
+          const found = this.programs[program]?.(args);
+          if (found !== undefined) this.handedOver.push({ program, args, env });
+          return Promise.resolve(found?.status);
+        },
+      },
       serviceTransport: this.transport(),
       ...(this.cluster === undefined ? {} : { clusterTransport: this.cluster }),
     };

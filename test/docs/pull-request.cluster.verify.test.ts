@@ -59,6 +59,9 @@ beforeAll(async () => {
     recursive: true,
     filter: (file) => !file.endsWith("connection.yaml") && !file.endsWith("seed.yaml"),
   });
+  // The connection is in the cluster, and applied elsewhere.
+  const kustomization = join(clone.path, "shop", "kustomization.yaml");
+  writeFileSync(kustomization, readFileSync(kustomization, "utf8").replace("  - connection.yaml\n", ""));
   const temp = join(clone.path, "temp");
   mkdirSync(temp);
   const own = await cluster.kubeconfigFor({ name: "ci" });
@@ -68,7 +71,7 @@ beforeAll(async () => {
     KUBECONFIG_TEXT: readFileSync(own, "utf8"),
     COMPUTE_OPERATOR_API_KEY: "org-key",
   };
-  shell = new Shell({}, env, clone.path);
+  shell = new Shell({ kubectl: cluster.binaries.kubectl }, env, clone.path);
 });
 
 afterAll(async () => {
@@ -81,10 +84,10 @@ afterAll(async () => {
 /** Types both steps, and resolves with the comment and the status of the job. `by`: how the operator is found. */
 async function planned(by?: string): Promise<{ comment: string; failed: boolean }> {
   // The workflow is for the public service; here it is one of this machine.
-  const usual = '--kubeconfig "$RUNNER_TEMP/kubeconfig"';
+  const usual = '--prune --kubeconfig "$RUNNER_TEMP/kubeconfig"';
   expect(step("Plan")).toContain(usual);
   const script = `set -e\n${step("Plan").replace(usual, by ?? usual)}`;
-  const { status, output } = await shell.type(script.replace("plan -f", `plan --base-url ${service.baseURL} -f`));
+  const { status, output } = await shell.type(script.replace("plan -k", `plan --base-url ${service.baseURL} -k`));
   expect({ output, status }).toEqual({ output, status: 0 });
   const result = await shell.type(step("Result"));
   return { comment: readFileSync(join(clone.path, "temp", "plan.md"), "utf8"), failed: result.status !== 0 };
@@ -126,20 +129,27 @@ it("the workflow that shows in a pull request what it changes tells no change, a
     comment: expect.stringMatching(/^### Compute plan: \d+ unchanged$/m),
     failed: false,
   });
-  expect(await planned("--fleet prod")).toMatchObject({
+  expect(await planned("--fleet prod --no-cluster")).toMatchObject({
     comment: expect.stringMatching(/^### Compute plan: \d+ unchanged$/m),
     failed: false,
   });
-  expect(await planned("--fleet other")).toMatchObject({
+  expect(await planned("--fleet other --no-cluster")).toMatchObject({
     comment: expect.stringContaining("kept by the operator of fleet #"),
     failed: true,
   });
   edited("max: 2", "max: 3");
-  const byFleet = await planned("--fleet prod");
+  const byFleet = await planned("--fleet prod --no-cluster");
   expect(byFleet).toMatchObject({ comment: expect.stringContaining("1 to change"), failed: false });
   const changed = await planned();
   expect(changed).toMatchObject({ comment: expect.stringContaining("1 to change"), failed: false });
   expect(changed.comment).toContain("computeUnits.max");
+  const left = join(clone.path, "shop", "kustomization.yaml");
+  const complete = readFileSync(left, "utf8");
+  writeFileSync(left, complete.replace("  - pool.yaml\n", ""));
+  const pruned = await planned();
+  expect(pruned).toMatchObject({ comment: expect.stringContaining("3 to delete"), failed: false });
+  expect(pruned.comment).toContain("| ComputePool `shop/shop-readers` | delete |");
+  writeFileSync(left, complete);
   edited("min: 0.25", "min: 4");
   const wrong = await planned();
   expect(wrong).toMatchObject({ comment: expect.stringContaining("must not be greater"), failed: true });

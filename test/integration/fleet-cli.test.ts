@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
 import { applyCommand } from "../../src/cli/commands/command.ts";
+import { systemPrograms } from "../../src/cli/commands/programs.ts";
 import { type Cluster, Clusters, isReady } from "../simulation/fleet/clusters.ts";
 import { manifest } from "./support/manifests.ts";
 import { goodKey } from "./support/seeded-service.ts";
@@ -25,6 +26,7 @@ async function applied(world: Clusters, computes: Record<string, object>, ...fla
     stdin: Readable.from([Buffer.from(texts.join("---\n"))]),
     env: { COMPUTE_OPERATOR_API_KEY: goodKey },
     signal: new AbortController().signal,
+    programs: systemPrograms({}),
     serviceTransport: world.network,
   }).then((ended) => (status = ended));
   await world.until("apply has ended", () => status !== undefined);

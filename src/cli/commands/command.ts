@@ -12,7 +12,7 @@ import { tooManyDeletes, trackPruned } from "../plan/prune.ts";
 import { renderPlan } from "../plan/render.ts";
 import { countsOf, prunedObjects } from "../plan/undeclared.ts";
 import { Application } from "./apply.ts";
-import { exportProject } from "./export.ts";
+import { exportProjects } from "./export.ts";
 import {
   type ApplyFlags,
   applyLine,
@@ -113,7 +113,7 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
     withTransport(ports, async (transport) => {
       const account = givenAccount({ baseURL: flags.baseURL, env: ports.env });
       const client = clientFor(account, { transport, clock: ports.clock });
-      const { yaml, notes } = await exportProject(flags, client, ports.signal);
+      const { yaml, notes } = await exportProjects(flags, client, ports.signal);
       if (yaml !== "") ports.stdout(yaml);
       for (const line of notes) ports.stderr(`compute-operator export: ${line}`);
       return 0;

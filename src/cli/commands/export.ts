@@ -9,17 +9,53 @@ import type { ExportFlags } from "./flags.ts";
 import { CommandProblem } from "./ports.ts";
 
 /**
- * The manifests of a project's computes as one YAML stream, by branch with the primary first, and notes: which computes
- * cannot be declared, or that there are none. Sends one list request. Throws `CommandProblem` if the service refuses
- * it, or a name is none of a Kubernetes object.
+ * The manifests of the projects' computes as one YAML stream, by project and branch with the primary first, and notes:
+ * which computes cannot be declared, and projects without any. Sends one list request for each project. Throws
+ * `CommandProblem` if the service refuses one, or a name is none of a Kubernetes object.
  */
-export async function exportProject(
-  { project, namespace, connection }: ExportFlags,
-  client: ServiceClient,
-  signal: AbortSignal,
-): Promise<{ yaml: string; notes: string[] }> {
+export async function exportProjects(flags: ExportFlags, client: ServiceClient, signal: AbortSignal): Promise<Written> {
+  const { namespace, connection } = flags;
   requireName("--connection", connection);
   if (namespace !== undefined) requireName("--namespace", namespace);
+  const { ids, notes } = await projectsOf(flags, client, signal);
+  const parts: string[] = [];
+  for (const id of ids) {
+    // One after the other: the service limits how many requests it takes.
+    const { yaml, notes: ofProject } = await exportProject(id, flags, client, signal);
+    if (yaml !== "") parts.push(yaml);
+    notes.push(...ofProject);
+  }
+  return { yaml: parts.join("\n---\n"), notes };
+}
+
+interface Written {
+  yaml: string;
+  notes: string[];
+}
+
+/** The projects that are named, else all that the key reaches. */
+async function projectsOf(
+  { projects, organization }: ExportFlags,
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<{ ids: readonly string[]; notes: string[] }> {
+  if (projects.length > 0) return { ids: projects, notes: [] };
+  const answer = await client.listProjects(organization, signal);
+  if (answer.kind !== "ok") {
+    throw new CommandProblem([saidOnce(meaningOf(answer, requests.listProjects), client.account.baseURL, "flags")]);
+  }
+  const { projects: listed, complete } = answer.value;
+  const notes = complete ? [] : ["the service left projects out of its list: export those with --project"];
+  if (listed.length === 0) notes.push("the key reaches no projects: a personal key may need --organization");
+  return { ids: listed.map(({ id }) => id).toSorted(), notes };
+}
+
+async function exportProject(
+  project: string,
+  { namespace, connection }: ExportFlags,
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<Written> {
   const answer = await client.listEndpoints(project, signal);
   if (answer.kind !== "ok") {
     const meaning = meaningOf(answer, requests.listEndpoints(project));

@@ -10,11 +10,12 @@ address that only a manifest names.`;
 
 /** A command that reads manifests. */
 function manifestsCommand(name: string, about: string): Command {
-  return newCommand(name, about, { usage: "-f PATH... [flags]", more })
+  return newCommand(name, about, { usage: "(-f PATH... | -k DIR) [flags]", more })
     .addOption(repeatable("-f, --filename <PATH>", "a file, a directory (with all below it), or - for standard input"))
+    .option("-k, --kustomize <DIR>", "a directory with a kustomization, which kustomize or kubectl builds")
     .option("-n, --namespace <NAME>", "namespace of manifests that name none (default: the context's, else default)")
     .option("--kubeconfig <FILE>", "compare with the cluster that this file names")
-    .option("--context <NAME>", "compare with the cluster of this context of the kubeconfig")
+    .option("--context <NAME>", "compare with the cluster of this context, instead of the current one")
     .addOption(
       flag(
         "--fleet <NAME>",
@@ -33,10 +34,11 @@ export type Format = z.infer<typeof Format>;
 
 export const planLine = manifestsCommand(
   "plan",
-  `Shows what the operator would do to the service for these manifests. Sends only read requests. Without --kubeconfig and
---context it reads no cluster.
+  `Shows what the operator would do to the service for these manifests. Sends only read requests.
+Compares with the cluster that kubectl would use, if there is a kubeconfig and the cluster has our kinds.
 Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
 )
+  .option("--no-cluster", "read no cluster, also where there is a kubeconfig")
   .option(
     "--prune",
     "show as deletions what the cluster holds and these manifests no longer declare: what Flux or Argo CD labelled as they did the declared objects, else all of the manifests' namespaces. Without it only the number is shown",
@@ -70,21 +72,26 @@ Exit status: 0 everything is as declared, 1 anything else.`,
 
 export const exportLine = newCommand(
   "export",
-  `Prints a manifest for each compute of a project. Each adopts what exists and retains it when deleted, so that applying
+  `Prints a manifest for each compute of the projects. Each adopts what exists and retains it when deleted, so that applying
 and deleting them changes nothing at the service.
 Exit status: 0 done, 1 an error.`,
   {
-    usage: "--project ID [flags]",
+    usage: "(--project ID... | --all-projects) [flags]",
     more: "The API key is read from the environment variable COMPUTE_OPERATOR_API_KEY.",
   },
 )
-  .option("--project <ID>", "the project")
+  .addOption(repeatable("--project <ID>", "a project"))
+  .option("--all-projects", "every project that the key reaches", false)
+  .option("--organization <ID>", "with --all-projects and a personal key: the projects of this organization")
   .option("-n, --namespace <NAME>", "namespace to write into the manifests (default: none)")
   .option("--connection <NAME>", "ServiceConnection to name in them", "default")
   .option("--base-url <URL>", "base URL of the service", publicServicePattern);
 
 export interface ManifestFlags {
+  /** Only plan looks for a cluster that no flag names: what apply creates bears a name derived from the namespace. */
+  cluster: "usual" | "named" | "none";
   paths: readonly string[];
+  kustomize: string | undefined;
   namespace: string | undefined;
   kubeconfig: string | undefined;
   context: string | undefined;
@@ -94,6 +101,7 @@ export interface ManifestFlags {
 
 const manifestValues = {
   filename: z.array(z.string()).default([]),
+  kustomize: z.string().optional(),
   namespace: z.string().optional(),
   kubeconfig: z.string().optional(),
   context: z.string().optional(),
@@ -102,8 +110,11 @@ const manifestValues = {
 };
 
 export function parsePlanFlags(args: readonly string[]): ManifestFlags & { output: Format; prune: boolean } {
-  const values = parsed(planLine, args, { ...manifestValues, output: Format, prune: z.boolean() }, hint);
-  return { ...manifestFlags(values), output: values.output, prune: values.prune };
+  const own = { output: Format, prune: z.boolean(), cluster: z.boolean() };
+  const { output, prune, cluster, ...values } = parsed(planLine, args, { ...manifestValues, ...own }, hint);
+  const flags = manifestFlags(values);
+  if (!cluster && flags.cluster === "named") throw new BadFlag("--no-cluster excludes --kubeconfig and --context");
+  return { ...flags, cluster: cluster && flags.cluster === "none" ? "usual" : flags.cluster, output, prune };
 }
 
 /** Without a cluster only these two prove which endpoints belonged to these manifests. */
@@ -134,7 +145,9 @@ export function parseApplyFlags(args: readonly string[]): ApplyFlags {
 }
 
 export interface ExportFlags {
-  project: string;
+  /** Empty: all. */
+  projects: readonly string[];
+  organization: string | undefined;
   namespace: string | undefined;
   connection: string;
   baseURL: string | undefined;
@@ -142,29 +155,41 @@ export interface ExportFlags {
 
 export function parseExportFlags(args: readonly string[]): ExportFlags {
   const exportValues = {
-    project: z.string().default(""),
+    project: z.array(z.string()).default([]),
+    allProjects: z.boolean(),
+    organization: z.string().optional(),
     namespace: z.string().optional(),
     connection: z.string(),
     baseUrl: z.string(),
   };
   const values = parsed(exportLine, args, exportValues, "the project is named with --project");
-  const { project, namespace, connection, baseUrl } = values;
-  if (project === "") throw new BadFlag("--project is needed: the id of the project");
-  return { project, namespace, connection, baseURL: baseUrl };
+  const { project: projects, allProjects, organization, namespace, connection, baseUrl } = values;
+  if (projects.length === 0 && !allProjects) {
+    throw new BadFlag("--project is needed: the id of the project; or --all-projects");
+  }
+  if (projects.length > 0 && allProjects) throw new BadFlag("--project and --all-projects exclude each other");
+  if (organization !== undefined && !allProjects)
+    throw new BadFlag("--organization is about --all-projects, which is not set");
+  return { projects: [...new Set(projects)], organization, namespace, connection, baseURL: baseUrl };
 }
 
-const hint = "manifests are named with -f";
+const hint = "manifests are named with -f or -k";
 
 function manifestFlags({
   filename: paths,
+  kustomize,
   namespace,
   kubeconfig,
   context,
   fleet,
   baseUrl: baseURL,
 }: z.infer<z.ZodObject<typeof manifestValues>>): ManifestFlags {
-  if (paths.length === 0) throw new BadFlag("-f is needed: a file, a directory, or - for standard input");
-  return { paths, namespace, kubeconfig, context, fleet, baseURL };
+  if (kustomize !== undefined && paths.length > 0) throw new BadFlag("-f and -k exclude each other: take one of them");
+  if (paths.length === 0 && kustomize === undefined) {
+    throw new BadFlag("-f or -k is needed: -f a file, a directory, or - for standard input; -k a kustomization");
+  }
+  const cluster = kubeconfig === undefined && context === undefined ? "none" : "named";
+  return { cluster, paths, kustomize, namespace, kubeconfig, context, fleet, baseURL };
 }
 
 function format(text: string, name: string): Format {

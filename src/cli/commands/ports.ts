@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { CommandPorts } from "../../operator/command.ts";
 import type { ClusterTransport } from "../../operator/kube/transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
+import type { Programs } from "./programs.ts";
 
 /** What plan, apply and export receive from the process. */
 export interface CliPorts extends Omit<CommandPorts, "random" | "newID" | "log" | "hostname"> {
@@ -9,6 +10,7 @@ export interface CliPorts extends Omit<CommandPorts, "random" | "newID" | "log" 
   stdin: Readable & { isTTY?: boolean };
   /** Whether standard output is a terminal. */
   stdoutTerminal: boolean;
+  programs: Programs;
   /** Replaces HTTP in tests. */
   serviceTransport?: ServiceTransport;
   clusterTransport?: ClusterTransport;

@@ -4,6 +4,8 @@ import type { Readable } from "node:stream";
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { isRecord } from "../../operator/resources/record.ts";
 import { CommandProblem } from "../commands/ports.ts";
+import type { Programs } from "../commands/programs.ts";
+import { built, kustomizationsBelow } from "./kustomization.ts";
 
 /** One object of a manifest file, as written. */
 export interface ManifestObject {
@@ -17,7 +19,7 @@ export interface ManifestObject {
 }
 
 /** A file as it was read. The members as in `ManifestObject`. */
-interface ManifestText {
+export interface ManifestText {
   file: string;
   found: boolean;
   text: string;
@@ -77,14 +79,30 @@ function firstLine(text: string): string {
   return (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }
 
-/** Reads everything that `-f` names, in a stable order. Throws `CommandProblem` if something cannot be read. */
-export async function readManifests(paths: readonly string[], stdin: Readable): Promise<ManifestText[]> {
+/** What `-f` and `-k` name, read. */
+export interface Read {
+  texts: readonly ManifestText[];
+  /** The directories of `-f` that hold kustomizations. */
+  unbuilt: readonly string[];
+}
+
+/**
+ * Reads everything that `-f` names, in a stable order, and what the kustomization of `-k` makes. Throws
+ * `CommandProblem` if something cannot be read.
+ */
+export async function readManifests(
+  { paths, kustomize }: { paths: readonly string[]; kustomize: string | undefined },
+  { stdin, programs }: { stdin: Readable; programs: Programs },
+): Promise<Read> {
+  if (kustomize !== undefined) return { texts: [await built(kustomize, programs)], unbuilt: [] };
   const texts: ManifestText[] = [];
+  const kustomized: string[] = [];
   for (const path of new Set(paths)) {
     if (path === "-") texts.push({ file: "standard input", found: false, text: await textOf(stdin) });
     else texts.push(...readPath(path));
+    if (path !== "-" && statSync(path).isDirectory()) kustomized.push(...kustomizationsBelow(path));
   }
-  return texts;
+  return { texts, unbuilt: kustomized };
 }
 
 /** One file, or all manifests of a directory. Throws `CommandProblem` if something cannot be read. */

@@ -46,9 +46,12 @@ export class RunningCluster {
   readonly #signal: AbortSignal;
   readonly #close: () => Promise<void>;
   readonly #client: ClusterClient;
+  readonly #wayOut: string;
   #isPartial = false;
 
-  constructor(connection: ClusterConnection, { clock, signal, clusterTransport }: CliPorts) {
+  /** `wayOut` is added to every problem. */
+  constructor(connection: ClusterConnection, { clock, signal, clusterTransport }: CliPorts, wayOut = "") {
+    this.#wayOut = wayOut;
     this.namespace = connection.namespace;
     this.#server = connection.server;
     this.#signal = signal;
@@ -59,6 +62,18 @@ export class RunningCluster {
 
   close(): Promise<void> {
     return this.#close();
+  }
+
+  /** Whether the cluster knows Computes. */
+  async hasOurKinds(): Promise<boolean> {
+    try {
+      await this.#client.listPage(computeKind, { namespace: this.namespace ?? "default", limit: 1 });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      if (isForbidden(error)) return true;
+      throw this.#problemOf(error);
+    }
   }
 
   /** Without the right to list all namespaces it reads these. */
@@ -133,9 +148,12 @@ export class RunningCluster {
     const grant = isForbidden(error)
       ? ". Grant get and list of computes, computepools, serviceconnections and clusterserviceconnections"
       : "";
-    return new CommandProblem([`the cluster at ${this.#server} cannot be read: ${error.message}${grant}`], {
-      cause: error,
-    });
+    return new CommandProblem(
+      [`the cluster at ${this.#server} cannot be read: ${error.message}${grant}${this.#wayOut}`],
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ClusterConnection, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
+import { type ClusterConnection, hasKubeConfig, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
 import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
 import { placeOf } from "../../operator/resources/object.ts";
 import { fleetOf } from "../../operator/resources/signature.ts";
@@ -8,7 +8,8 @@ import { type ManifestFlags, pruneNeeds } from "../commands/flags.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { accountFor } from "../manifests/accounts.ts";
 import { declaredComputes } from "../manifests/declared.ts";
-import { objectsIn, readManifests } from "../manifests/documents.ts";
+import { objectsIn, type Read, readManifests } from "../manifests/documents.ts";
+import { unbuilt } from "../manifests/kustomization.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
 import { overRunning } from "../manifests/over-running.ts";
 import { type Running, RunningCluster, runningBaseURL } from "../manifests/running.ts";
@@ -33,28 +34,44 @@ export interface PrepareOptions extends ManifestFlags, Pick<InventoryOptions, "c
 
 /** Reads manifests and the cluster that flags name, and finds the account of each Compute. Throws `CommandProblem`. */
 export async function prepare(flags: PrepareOptions, ports: CliPorts, transport: ServiceTransport): Promise<Prepared> {
-  const texts = await readManifests(flags.paths, ports.stdin);
-  const cluster = clusterOf(flags, ports);
+  const read = await readManifests(flags, ports);
+  const notBuilt = unbuilt(read.unbuilt);
+  if (notBuilt !== undefined) ports.stderr(`compute-operator: ${notBuilt}`);
+  const cluster = await clusterOf(flags, ports);
   if (flags.prune && cluster === undefined && (flags.fleet === undefined || flags.namespace === undefined)) {
     throw new CommandProblem([`${pruneNeeds}. With --kubeconfig or --context it shows what leaves the cluster`]);
   }
   try {
-    return tracking(await declaredBy(texts, flags, cluster), flags, ports, transport);
+    return tracking(await declaredBy(read, flags, cluster), flags, ports, transport);
   } finally {
     await cluster?.close();
   }
 }
 
-/** The cluster that the flags name, if any. */
-function clusterOf({ kubeconfig, context }: ManifestFlags, ports: CliPorts): RunningCluster | undefined {
-  if (kubeconfig === undefined && context === undefined) return undefined;
+/** The cluster that the flags name, or the one that kubectl would use, if that has our kinds. */
+async function clusterOf(
+  { cluster, kubeconfig, context }: ManifestFlags,
+  ports: CliPorts,
+): Promise<RunningCluster | undefined> {
+  if (cluster === "none" || (cluster === "usual" && !hasKubeConfig(ports.env))) return undefined;
+  const wayOut = cluster === "usual" ? ". --no-cluster plans without it" : "";
   let connection: ClusterConnection;
   try {
     connection = loadKubeConfig({ file: kubeconfig, context, env: ports.env });
   } catch (error) {
-    throw new CommandProblem([error instanceof Error ? error.message : String(error)], { cause: error });
+    const said = error instanceof Error ? error.message : String(error);
+    throw new CommandProblem([`${said}${wayOut}`], { cause: error });
   }
-  return new RunningCluster(connection, ports);
+  const found = new RunningCluster(connection, ports, wayOut);
+  let isUsed = false;
+  try {
+    isUsed = cluster === "named" || (await found.hasOurKinds());
+  } finally {
+    if (!isUsed) await found.close();
+  }
+  if (isUsed) return found;
+  ports.stderr(`compute-operator plan: the cluster at ${connection.server} knows no Computes, so it is left out`);
+  return undefined;
 }
 
 interface DeclaredBy {
@@ -67,7 +84,7 @@ interface DeclaredBy {
 
 /** The Computes that the manifests declare, with what the cluster knows of them. */
 async function declaredBy(
-  texts: Awaited<ReturnType<typeof readManifests>>,
+  { texts }: Read,
   flags: PrepareOptions,
   cluster: RunningCluster | undefined,
 ): Promise<DeclaredBy> {
@@ -88,9 +105,14 @@ async function declaredBy(
   const undeclared = running === undefined ? [] : undeclaredIn(written, running, flags.namespace);
   const pruned = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
   if (computes.length + undeclared.length === 0) {
-    const places = flags.paths.map((path) => (path === "-" ? "standard input" : path));
+    const { paths, kustomize } = flags;
+    const places = paths.map((path) => (path === "-" ? "standard input" : path));
     const hint = "of a directory the .yaml, .yml and .json files are read, with all below it";
-    throw new CommandProblem([`no Compute and no ComputePool in ${places.join(", ")}: ${hint}`]);
+    throw new CommandProblem([
+      kustomize === undefined
+        ? `no Compute and no ComputePool in ${places.join(", ")}: ${hint}`
+        : `no Compute and no ComputePool in what the kustomization ${kustomize} makes`,
+    ]);
   }
   const used = new Set([...computes, ...pruned].map(({ object }) => placeOf(connectionKeyOf(object))));
   const connections = manifests.connections.filter(({ object }) => used.has(placeOf(object.metadata)));

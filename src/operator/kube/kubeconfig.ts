@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
+import { delimiter, join } from "node:path";
 // Not the index, which loads every model and call of the Kubernetes API.
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Cluster } from "@kubernetes/client-node/dist/config_types.js";
@@ -55,7 +56,7 @@ export function loadKubeConfig(options: {
   try {
     if (file !== undefined) config.loadFromFile(file);
     else if (inCluster) config.loadFromCluster();
-    else config.loadFromDefault();
+    else loadUsual(config, env);
   } catch (error) {
     throw new Error(`Cannot read the kubeconfig from ${source}: ${messageOf(error)}${inCluster ? "" : anotherFile}`, {
       cause: error,
@@ -76,6 +77,33 @@ export function loadKubeConfig(options: {
     config.setCurrentContext(context);
   }
   return connectionOf(config, { source, inCluster, env });
+}
+
+/** Whether kubectl would find a kubeconfig without being given one. */
+export function hasKubeConfig({ KUBECONFIG = "", HOME }: Readonly<Record<string, string | undefined>>): boolean {
+  return KUBECONFIG !== "" || (HOME !== undefined && existsSync(join(HOME, ".kube", "config")));
+}
+
+/** The files of KUBECONFIG as kubectl merges them: the first that names something counts, and one may be missing. */
+function loadUsual(config: KubeConfig, { KUBECONFIG = "" }: Readonly<Record<string, string | undefined>>): void {
+  const named = KUBECONFIG.split(delimiter).filter((file) => file !== "");
+  const [first = named[0], ...others] = named.filter((file) => existsSync(file));
+  if (first === undefined) {
+    config.loadFromDefault();
+    return;
+  }
+  config.loadFromFile(first);
+  for (const file of others) {
+    const more = new KubeConfig();
+    more.loadFromFile(file);
+    const isNew = ({ name }: { name: string }, known: readonly { name: string }[]) =>
+      known.every((each) => each.name !== name);
+    more.clusters = more.clusters.filter((each) => isNew(each, config.clusters));
+    more.users = more.users.filter((each) => isNew(each, config.users));
+    more.contexts = more.contexts.filter((each) => isNew(each, config.contexts));
+    const current: string | undefined = config.currentContext;
+    config.mergeConfig(more, current !== undefined && current !== "");
+  }
 }
 
 /** Without a kubeconfig client-node assumes a cluster at http://localhost:8080, which nobody asked for. */

@@ -47,6 +47,7 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
 
 /** What a request was to do: completes "The service could not …" and "The API key may not …". */
 export const requests = {
+  listProjects: "list the projects of the key",
   listEndpoints: (projectID: string) => `list the endpoints of project ${projectID}`,
   listBranches: (projectID: string) => `list the branches of project ${projectID}`,
   create: (branchID: string) => `create the endpoint on branch ${branchID}`,
