@@ -9,7 +9,7 @@ describe("help", () => {
     expect(help).toEqual(flag);
     expect(help).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining("Usage: compute-operator plan -f PATH..."),
+      stdout: expect.stringContaining("Usage: compute-operator plan (-f PATH... | -k DIR)"),
     });
   });
 
@@ -17,7 +17,7 @@ describe("help", () => {
     const [all, unknown] = await Promise.all([run("help"), run("help", "plant")]);
     expect(all).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining("  plan      show what the operator would do"),
+      stdout: expect.stringContaining("  plan        show what the operator would do"),
     });
     expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('there is no command "plant"') });
   });
