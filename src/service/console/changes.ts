@@ -3,7 +3,7 @@ import { param } from "../http/route.ts";
 import { refusals } from "../refusal.ts";
 import { sizeInWords, suspensionInWords } from "./labels.ts";
 import { pageOf } from "./pages/branch.ts";
-import { branchPath } from "./pages/project.ts";
+import { branchPath } from "./pages/paths.ts";
 import { pathOf, type Visit } from "./visit.ts";
 
 /** Changes what the person edited of a compute's size and scale to zero; returns the path to show next. */

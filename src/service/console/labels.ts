@@ -78,6 +78,18 @@ export function moment(at: number | undefined, now: number): Html {
 <small>${ago(now - at)}</small>`;
 }
 
+/** A time to come and how far ahead it is. */
+export function momentAhead(at: number, now: number): Html {
+  const iso = timestamp(at);
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time> <small>${ahead(at - now)}</small>`;
+}
+
+function ahead(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  for (const [unit, name] of units) if (seconds >= unit) return `in ${counted(Math.floor(seconds / unit), name)}`;
+  return "now";
+}
+
 function ago(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   for (const [unit, name] of units) if (seconds >= unit) return `${counted(Math.floor(seconds / unit), name)} ago`;

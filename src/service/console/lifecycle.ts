@@ -1,6 +1,6 @@
 import { param } from "../http/route.ts";
-import { computePath } from "./pages/compute.ts";
-import { branchPath } from "./pages/project.ts";
+import { refusals } from "../refusal.ts";
+import { branchPath, computePath } from "./pages/paths.ts";
 import { pathOf, type Visit } from "./visit.ts";
 
 /** Starts a compute. Like all of these, returns the path to show next. */
@@ -54,8 +54,29 @@ export function createBranch(visit: Visit): string {
   return pathOf("app", "projects", param(visit, "project_id"));
 }
 
+/** Sets the end of a branch, in seconds from now, or takes it away. */
+export function endBranch(visit: Visit): string {
+  const seconds = visit.form["seconds"] ?? "";
+  const end = new Date(Math.floor(visit.at / 1000) * 1000 + Number(seconds) * 1000);
+  if (seconds !== "" && Number.isNaN(end.getTime()))
+    throw refusals.invalid("the end must be a number of seconds from now");
+  visit.act("PATCH", branchApiPath(visit), { branch: { expires_at: seconds === "" ? null : end.toISOString() } });
+  visit.session.notice = seconds === "" ? "The branch has no end any more." : "The branch has a new end.";
+  return branchPath(param(visit, "project_id"), param(visit, "branch_id"));
+}
+
+/** Gives a branch the state of its parent. */
+export function resetBranch(visit: Visit): string {
+  const [projectId, branchId] = [param(visit, "project_id"), param(visit, "branch_id")];
+  const parentId = visit.context.store.branches.get(projectId, branchId)?.parentId;
+  if (parentId === undefined) throw refusals.unprocessable("the branch has no parent to be reset to");
+  visit.act("POST", `${branchApiPath(visit)}/restore`, { source_branch_id: parentId });
+  visit.session.notice = "The branch is reset to its parent.";
+  return branchPath(projectId, branchId);
+}
+
 export function deleteBranch(visit: Visit): string {
-  visit.act("DELETE", pathOf("projects", param(visit, "project_id"), "branches", param(visit, "branch_id")));
+  visit.act("DELETE", branchApiPath(visit));
   visit.session.notice = "The branch is deleted with its computes.";
   return pathOf("app", "projects", param(visit, "project_id"));
 }
@@ -65,6 +86,10 @@ function changed(visit: Visit, verb: string, notice: string): string {
   visit.act("POST", `${apiPath(visit)}/${verb}`);
   visit.session.notice = `${id} ${notice}.`;
   return computePath(param(visit, "project_id"), param(visit, "branch_id"), id);
+}
+
+function branchApiPath(visit: Visit): string {
+  return pathOf("projects", param(visit, "project_id"), "branches", param(visit, "branch_id"));
 }
 
 function apiPath(visit: Visit): string {

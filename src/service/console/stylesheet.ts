@@ -37,6 +37,10 @@ header small, button small, .about small { display: inline; margin-left: .35rem;
 code { font: .9em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 .about, .hint { color: var(--soft); margin: 0 0 1rem; }
 .hint { margin-top: 1rem; max-width: 60rem; }
+.facts { display: flex; flex-wrap: wrap; gap: .5rem 2.5rem; margin: 0 0 1.25rem; }
+.facts dt { color: var(--soft); font-size: .85em; }
+.facts dd { margin: 0; overflow-wrap: anywhere; }
+.facts small { display: inline; }
 .trail { gap: .5rem; color: var(--soft); }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 table { width: 100%; border-collapse: collapse; }
@@ -75,7 +79,7 @@ details p { margin: .4rem 0; }
 .problem { background: var(--bad-back); border-left: 4px solid var(--bad); }
 .problem strong { color: var(--bad); }
 .problem p { margin: .15rem 0 0; }
-.secret input { display: block; width: 100%; max-width: 64rem; margin-top: .4rem; font: .9em ui-monospace, "DejaVu Sans Mono", monospace; }
+.secret input { display: block; width: 100%; max-width: 64rem; margin-top: .4rem; font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; }
 .narrow { max-width: 30rem; margin: 2rem auto; }
 .narrow form { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.25rem; margin-top: 1rem; }
 .narrow form p { display: flex; gap: .5rem; margin: .3rem 0 0; }

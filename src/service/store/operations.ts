@@ -149,6 +149,12 @@ export class Operations {
     return this.#db.all(sql, projectId, endpointId, limit).map(operationOf);
   }
 
+  /** The newest operations of a branch and its computes, newest first. */
+  ofBranch(projectId: string, branchId: string, limit: number): StoredOperation[] {
+    const sql = "SELECT * FROM operations WHERE project_id = ? AND branch_id = ? ORDER BY seq DESC LIMIT ?";
+    return this.#db.all(sql, projectId, branchId, limit).map(operationOf);
+  }
+
   /** Newest first. */
   page(projectId: string, { beforeSeq, limit }: { beforeSeq: number | undefined; limit: number }): StoredOperation[] {
     const sql = "SELECT * FROM operations WHERE project_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?";

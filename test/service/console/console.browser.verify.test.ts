@@ -163,6 +163,19 @@ it("a connection string is copied with one button", async () => {
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe(uri);
 });
 
+it("a connection string shows its underscores on a screen with one pixel to a point", async () => {
+  const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
+  await using _ = site;
+  expect(await page.evaluate("devicePixelRatio")).toBe(1);
+  const field = page.getByLabel("Connection string");
+  const pictureOf = async (value: string) => {
+    await field.evaluate((input, text) => Object.assign(input, { value: text }), value);
+    return (await field.screenshot()).toString("base64");
+  };
+  // Cut off below the base line, an underscore looks like a space.
+  expect(await pictureOf("neondb_owner")).not.toBe(await pictureOf("neondb owner"));
+});
+
 it("without a script a page works as before, with a link to look again and no button that does nothing", async () => {
   const { shop, site, page } = await openAs("/");
   await using _ = site;

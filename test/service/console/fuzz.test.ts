@@ -28,6 +28,7 @@ const names = [
   "account",
   "page",
   "search",
+  "seconds",
 ];
 const fields = fc.dictionary(fc.oneof(fc.constantFrom(...names), text), part, { maxKeys: 6 });
 

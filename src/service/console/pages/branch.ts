@@ -18,13 +18,15 @@ import {
 } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { computePath } from "./compute.ts";
+import { branchActions } from "./branch-actions.ts";
+import { branchFacts, branchWarning } from "./branch-facts.ts";
+import { operationTable } from "./operations.ts";
 import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
-import { branchPath } from "./project.ts";
+import { branchPath, computePath } from "./paths.ts";
 
 const perPage = 50;
 
-/** The computes of a branch; size and scale to zero can be changed in place. */
+/** A branch: its computes, whose size and scale to zero can be changed in place, its actions and its operations. */
 export function branchPage(visit: Visit): Page {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
@@ -32,6 +34,7 @@ export function branchPage(visit: Visit): Page {
   // The primary first; replicas in the order of creation.
   const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
   const free = planOf(context.store, project.owner) === "free";
+  const operations = context.store.operations.ofBranch(project.id, branch.id, 20);
   const page = pageOf(visit.query);
   const shown = computes.slice((page - 1) * perPage, page * perPage);
   return {
@@ -39,22 +42,17 @@ export function branchPage(visit: Visit): Page {
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
-<p class="about" id="about" data-live><code>${branch.id}</code>${branch.isProtected && html` <span class="badge">protected</span>`}
-· used ${usageInWords(usageOfBranch(context, branch, visit.at))}${historyInWords(visit, branch)}</p>
+<p class="about" id="about" data-live><code>${branch.id}</code>${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
+· used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
+<div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
 <div id="computes" data-live>${computes.length === 0 ? none : table(visit, shown, free)}</div>
 ${pages(page, Math.ceil(computes.length / perPage))}
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
 <section id="new" data-live><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
-${!branch.isDefault && !branch.isProtected && deletion(visit, branch)}`,
+<section id="actions" data-live><h2>Branch</h2>${branchActions(visit, branch)}</section>
+<section id="operations" data-live><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
   };
-}
-
-/** What is kept of the branch's past, and what that takes on the disk. */
-function historyInWords({ context, at }: Visit, branch: Branch): Html | undefined {
-  const history = context.backend.history(branch.id);
-  if (!history) return undefined;
-  return html` · history since ${moment(history.since, at)}, ${Math.ceil(history.bytes / 1024 ** 2)} MiB`;
 }
 
 function rank({ type }: StoredEndpoint): number {
@@ -68,13 +66,6 @@ autocomplete="off" aria-label="New compute">${tokenField(token)}
 <label>Type <select name="type">${!primary && html`<option value="read_write">Primary</option>`}
 <option value="read_only">Read Replica</option></select></label>
 <label>Size <select name="size">${sizeOptions(1, free)}</select> vCPU</label> <button>Create compute</button></form>`;
-}
-
-function deletion({ token }: Visit, branch: Branch): Html {
-  return html`<section><details><summary>Delete this branch…</summary>
-<form method="post" action="${branchPath(branch.projectId, branch.id)}/delete" aria-label="Delete ${branch.name}">
-${tokenField(token)}<p>Its computes, roles and databases go with it, for good.</p>
-<button class="danger">Delete ${branch.name} for good</button></form></details></section>`;
 }
 
 const none = html`<p>This branch has no computes: nobody can connect to it.</p>`;

@@ -11,6 +11,7 @@ import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typ
 import { tokenField } from "../layout.ts";
 import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
 import { operationTable } from "./operations.ts";
+import { computePath } from "./paths.ts";
 
 /** A compute and what its page needs. */
 interface Subject {
@@ -118,9 +119,4 @@ function deletion(id: string, form: (verb: string, content: Html) => Html): Html
     html`<p>Nobody can connect to it from then on. A compute added later has another address.</p>
 <button class="danger">Delete ${id} for good</button>`,
   )}</details>`;
-}
-
-/** The path of a compute's page. */
-export function computePath(projectId: string, branchId: string, endpointId: string): string {
-  return pathOf("app", "projects", projectId, "branches", branchId, "computes", endpointId);
 }

@@ -6,9 +6,11 @@ import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
-import { counted, usageInWords } from "../labels.ts";
+import { counted, momentAhead, usageInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
+import { madeBy } from "./branch-facts.ts";
+import { branchPath } from "./paths.ts";
 
 /** The branches of a project. */
 export function projectPage(visit: Visit): Page {
@@ -45,7 +47,9 @@ function row({ context, at }: Visit, branch: Branch, computes: readonly StoredEn
   const { id, name, projectId, isDefault, isProtected } = branch;
   const active = computes.filter(({ currentState }) => currentState === "active").length;
   return html`<tr id="${id}" data-live><th scope="row"><a href="${branchPath(projectId, id)}">${name}</a>${isDefault && badge("default")}
-${isProtected && badge("protected")}</th><td><code>${id}</code></td>
+${isProtected && badge("protected")}${madeBy(branch)}${
+  branch.expiresAt !== undefined && html`<small>ends ${momentAhead(branch.expiresAt, at)}</small>`
+}</th><td><code>${id}</code></td>
 <td>${counted(computes.length, "compute")}${active > 0 && html`<small>${active} active</small>`}</td>
 <td>${usageInWords(usageOfBranch(context, branch, at))}</td></tr>
 `;
@@ -53,9 +57,4 @@ ${isProtected && badge("protected")}</th><td><code>${id}</code></td>
 
 function badge(text: string): Html {
   return html` <span class="badge">${text}</span>`;
-}
-
-/** The path of a branch's page. */
-export function branchPath(projectId: string, branchId: string): string {
-  return pathOf("app", "projects", projectId, "branches", branchId);
 }

@@ -1,0 +1,64 @@
+import { noteOf } from "../../domain/branch-note.ts";
+import type { Branch } from "../../store/branches.ts";
+import { type Html, html } from "../html.ts";
+import { tokenField } from "../layout.ts";
+import type { Visit } from "../visit.ts";
+import { branchPath } from "./paths.ts";
+
+/** The ends that the page offers, in seconds from now. */
+const offeredEnds = [
+  [3600, "in 1 hour"],
+  [86_400, "in 1 day"],
+  [604_800, "in 7 days"],
+  [2_592_000, "in 30 days"],
+] as const;
+
+/** What can be done with a branch. Each is a form; the API decides whether it is allowed. */
+export function branchActions(visit: Visit, branch: Branch): Html {
+  const { branches } = visit.context.store;
+  const parent = branch.parentId === undefined ? undefined : branches.get(branch.projectId, branch.parentId);
+  const hasChildren = branches.childrenOf(branch).length > 0;
+  const form = (verb: string, content: Html) =>
+    html`<form class="create" method="post" action="${branchPath(branch.projectId, branch.id)}/${verb}" autocomplete="off"
+aria-label="${verb} ${branch.name}">${tokenField(visit.token)}${content}</form>`;
+  const mayGo = !branch.isDefault && !branch.isProtected && !hasChildren;
+  const mayReset = parent && !branch.isProtected && !hasChildren;
+  if (!mayGo && !mayReset) return html`<p>${whyNone(branch)}</p>`;
+  return html`<div class="actions">
+${mayGo && form("end", endChoice(branch))}
+${mayReset && reset(branch, parent, form)}
+${mayGo && deletion(visit, branch, form)}</div>`;
+}
+
+function whyNone({ isDefault, isProtected }: Branch): string {
+  if (isDefault) return "The default branch of a project stays: it cannot end or be deleted.";
+  return `The branch ${isProtected ? "is protected" : "has child branches"}: it cannot end, be reset or be deleted.`;
+}
+
+function endChoice({ expiresAt }: Branch): Html {
+  return html`<label>Ends <select name="seconds">${offeredEnds.map(
+    ([seconds, words]) => html`<option value="${seconds}">${words}</option>`,
+  )}${expiresAt !== undefined && html`<option value="">never</option>`}</select></label>
+<button class="quiet">Set</button>`;
+}
+
+type Form = (verb: string, content: Html) => Html;
+
+function reset({ name }: Branch, parent: Branch, form: Form): Html {
+  return html`<details><summary>Reset to its parent…</summary>${form(
+    "reset",
+    html`<p>It gets the data, roles and databases that ${parent.name} has now, and loses its own. Its computes keep their
+addresses, and their connections are cut.</p><button class="danger">Reset ${name} to ${parent.name}</button>`,
+  )}</details>`;
+}
+
+function deletion({ context }: Visit, { name, details }: Branch, form: Form): Html {
+  const back = context.options.branchRecovery ? ", and can be recovered for 7 days" : ", for good";
+  return html`<details><summary>Delete this branch…</summary>${form(
+    "delete",
+    html`<p>Its computes, roles and databases go with it${back}.${
+      noteOf(details) && " Its operator will report it as lost, and not make it again."
+    }</p>
+<button class="danger">Delete ${name}${!context.options.branchRecovery && " for good"}</button>`,
+  )}</details>`;
+}

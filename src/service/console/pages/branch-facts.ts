@@ -1,0 +1,52 @@
+import { noteOf, otherValues } from "../../domain/branch-note.ts";
+import type { Branch } from "../../store/branches.ts";
+import { type Html, html } from "../html.ts";
+import { moment, momentAhead } from "../labels.ts";
+import type { Visit } from "../visit.ts";
+import { branchPath } from "./paths.ts";
+
+/** Where a branch comes from, who made it, and when it ends. */
+export function branchFacts(visit: Visit, branch: Branch): Html {
+  const { context, at } = visit;
+  const { details } = branch;
+  const history = context.backend.history(branch.id);
+  return html`<dl class="facts">
+${fact("Parent", parentOf(visit, branch))}
+${fact("Made", html`${moment(branch.createdAt, at)} ${madeBy(branch)}`)}
+${fact("Ends", branch.expiresAt === undefined ? html`never` : momentAhead(branch.expiresAt, at))}
+${details.last_reset_at !== undefined && fact("Last reset", moment(Date.parse(details.last_reset_at), at))}
+${history && fact("History", html`since ${moment(history.since, at)}, ${Math.ceil(history.bytes / 1024 ** 2)} MiB`)}
+${otherValues(details).map(([name, value]) => fact(name, html`${value}`))}
+</dl>`;
+}
+
+/** A warning on a branch that an operator made. */
+export function branchWarning({ details }: Branch): Html | undefined {
+  const note = noteOf(details);
+  if (!note) return undefined;
+  const fleet = note.fleet === undefined ? "" : ` of fleet ${note.fleet}`;
+  return html`<p class="warning" role="note"><strong>Managed by an operator${fleet}.</strong>
+Change or delete its Branch manifest instead: a branch that is deleted here counts as lost, and is not made again.
+<code>${note.object ?? note.uid}</code></p>`;
+}
+
+/** Who made a branch, in a few words; `undefined` where nobody has noted it. */
+export function madeBy({ details }: Branch): Html | undefined {
+  const note = noteOf(details);
+  if (!note) return undefined;
+  return html`<small class="managed">by an operator, for Branch ${note.object ?? note.uid}</small>`;
+}
+
+function parentOf({ context }: Visit, { projectId, parentId, details }: Branch): Html {
+  if (parentId === undefined) return details.init_source === "schema-only" ? html`none, schema only` : html`none`;
+  const parent = context.store.branches.get(projectId, parentId);
+  if (!parent) return html`<code>${parentId}</code>`;
+  const { parent_lsn: lsn, parent_timestamp: time } = details;
+  return html`<a href="${branchPath(projectId, parent.id)}">${parent.name}</a>${
+    time !== undefined && html` as of ${time}`
+  }${lsn !== undefined && html` at ${lsn}`}`;
+}
+
+function fact(name: string, value: Html): Html {
+  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+}

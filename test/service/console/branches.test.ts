@@ -1,0 +1,164 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { main, preview, project, Shop, staging } from "../support/shop.ts";
+import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
+
+const projectPath = `/app/projects/${project}`;
+const pathOf = (id: string) => `${projectPath}/branches/${id}`;
+const apiPath = `/projects/${project}/branches`;
+
+const note = {
+  "compute-operator.dev/uid": "0b3c4d5e-11aa-4bbb-8ccc-0123456789ab",
+  "compute-operator.dev/fleet": "one",
+  "compute-operator.dev/object": "shop/pr-42",
+};
+
+let shop: Shop;
+let ana: Visitor;
+beforeEach(() => {
+  shop = new Shop();
+  ana = new Visitor(shop.core).signIn("acc-ana");
+});
+
+/** Makes the branch `pr-42` of main with its primary compute; answers its id. */
+function made(annotation_value: object = {}, branch: object = {}): string {
+  shop.ana(`POST ${apiPath}`, {
+    branch: { name: "pr-42", ...branch },
+    endpoints: [{ type: "read_write" }],
+    annotation_value,
+  });
+  shop.finishOperations();
+  return shop.core.context.store.branches.list(project).find(({ name }) => name === "pr-42")?.id ?? "";
+}
+
+/** What the page of a branch says of it, by name. */
+function factsOf(id: string): Record<string, string> {
+  const seen = ana.get(pathOf(id));
+  const pairs = [...seen.html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)];
+  return Object.fromEntries(
+    pairs.map(([, name = "", value = ""]) => [textOf({ ...seen, html: name }), textOf({ ...seen, html: value })]),
+  );
+}
+
+const later = (ms: number) => new Date(shop.time.now() + ms).toISOString();
+
+describe("the page of a branch", () => {
+  it("says where the branch comes from, when it was made, and that it has no end", () => {
+    const id = made();
+    expect(factsOf(id)).toEqual({ Parent: "main", Made: "2026-01-01 00:00 UTC just now", Ends: "never" });
+    expect(factsOf(main)["Parent"]).toBe("none");
+    expect(textOf(ana.get(pathOf(id)))).not.toContain("Managed by an operator");
+  });
+
+  it("names the operator that made the branch, its fleet and its object, and warns", () => {
+    const id = made(note);
+    expect(factsOf(id)["Made"]).toContain("by an operator, for Branch shop/pr-42");
+    const page = textOf(ana.get(pathOf(id)));
+    expect(page).toContain("Managed by an operator of fleet one.");
+    expect(page).toContain("Change or delete its Branch manifest instead");
+    expect(page).toContain("Its operator will report it as lost");
+    expect(rowsIn(ana.get(projectPath)).find(([name]) => name?.startsWith("pr-42"))?.[0]).toBe(
+      "pr-42 by an operator, for Branch shop/pr-42",
+    );
+  });
+
+  it("names an operator by the uid where its note says no more", () => {
+    const id = made({ "compute-operator.dev/uid": "0b3c" });
+    expect(factsOf(id)["Made"]).toContain("by an operator, for Branch 0b3c");
+    expect(textOf(ana.get(pathOf(id)))).toContain("Managed by an operator.");
+  });
+
+  it("shows what somebody else noted, as text", () => {
+    const id = made({ "github-commit-ref": "<b>topic</b>" });
+    expect(factsOf(id)).toMatchObject({ "github-commit-ref": "<b>topic</b>" });
+    expect(ana.get(pathOf(id)).html).not.toContain("<b>topic");
+  });
+
+  it("shows when the branch ends, here and in the list of branches", () => {
+    const id = made({}, { expires_at: later(3 * 86_400_000 + 60_000) });
+    expect(factsOf(id)["Ends"]).toBe("2026-01-04 00:01 UTC in 3 days");
+    expect(textOf(ana.get(projectPath))).toContain("ends 2026-01-04 00:01 UTC in 3 days");
+  });
+
+  it("shows the operations of the branch and its computes, the newest first, and no others", () => {
+    const id = made();
+    shop.write(`POST /projects/${project}/endpoints/ep-shop-primary/start`);
+    const rows = [...ana.get(pathOf(id)).html.matchAll(/<th scope="row">([a-z ]+)<\/th>\s*<td>(\w+)/g)];
+    expect(rows.map(([, action, status]) => [action, status])).toEqual([
+      ["start compute", "finished"],
+      ["create branch", "finished"],
+    ]);
+  });
+
+  it("shows the time or the position of the parent that the branch began at", () => {
+    const time = made({}, { parent_timestamp: "2026-01-01T00:00:00Z" });
+    expect(factsOf(time)["Parent"]).toBe("main as of 2026-01-01T00:00:00.000Z");
+    shop.ana(`DELETE ${apiPath}/${time}`);
+    expect(factsOf(made({}, { parent_lsn: "0/1E19478" }))["Parent"]).toBe("main at 0/1E19478");
+    shop.ana(`POST ${apiPath}`, { branch: { name: "bare", init_source: "schema-only" } });
+    const bare = shop.core.context.store.branches.list(project).find(({ name }) => name === "bare");
+    expect(factsOf(bare?.id ?? "")["Parent"]).toBe("none, schema only");
+  });
+});
+
+describe("a branch in the console", () => {
+  it("is given an end, and loses it again", () => {
+    const id = made();
+    expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "86400" }))).toContain("The branch has a new end.");
+    expect(factsOf(id)["Ends"]).toContain("in 1 day");
+    expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "" }))).toContain("The branch has no end any more.");
+    expect(factsOf(id)["Ends"]).toBe("never");
+  });
+
+  it.each([
+    ["nonsense", "The end must be a number of seconds from now"],
+    ["9999999", "must be at most 30 days ahead"],
+    ["-1", "must be a time in the future"],
+  ])("is not given an end of %s seconds, in words", (seconds, words) => {
+    const id = made();
+    const seen = ana.post(`${pathOf(id)}/end`, { seconds });
+    expect([seen.status, problemIn(seen)]).toEqual([400, expect.stringContaining(words)]);
+    expect(factsOf(id)["Ends"]).toBe("never");
+  });
+
+  it("is reset to its parent, and says when", () => {
+    const id = made();
+    shop.time.pass(60_000);
+    expect(textOf(ana.post(`${pathOf(id)}/reset`))).toContain("The branch is reset to its parent.");
+    expect(factsOf(id)["Last reset"]).toBe("2026-01-01 00:01 UTC just now");
+  });
+
+  it("without a parent is not reset", () => {
+    const seen = ana.post(`${pathOf(main)}/reset`);
+    expect([seen.status, problemIn(seen)]).toEqual([422, expect.stringContaining("has no parent to be reset to")]);
+  });
+
+  it("is offered only what may be done with it", () => {
+    const offered = (id: string) =>
+      ["end", "reset", "delete"].filter((verb) => ana.get(pathOf(id)).html.includes(`action="${pathOf(id)}/${verb}"`));
+    expect(offered(main)).toEqual([]);
+    expect(textOf(ana.get(pathOf(main)))).toContain("The default branch of a project stays");
+    expect(offered(preview)).toEqual(["end", "reset", "delete"]);
+    shop.ana(`PATCH ${apiPath}/${preview}`, { branch: { protected: true } });
+    expect(offered(preview)).toEqual([]);
+    shop.ana(`POST ${apiPath}`, { branch: { parent_id: staging } });
+    expect(offered(staging)).toEqual([]);
+    expect(textOf(ana.get(pathOf(staging)))).toContain("has child branches");
+  });
+
+  it("can be recovered after its deletion where the service keeps deleted branches, and says so", () => {
+    const text = (branchRecovery: boolean) => {
+      const own = new Shop({ branchRecovery });
+      return textOf(new Visitor(own.core).signIn("acc-ana").get(pathOf(preview)));
+    };
+    expect(text(false)).toContain("Delete preview for good");
+    expect(text(true)).toContain("and can be recovered for 7 days");
+  });
+
+  it("is nobody else's to end or to reset", () => {
+    const eve = new Visitor(shop.core).signIn("acc-eve");
+    const id = made();
+    expect(eve.post(`${pathOf(id)}/end`, { seconds: "3600" }).status).toBe(404);
+    expect(eve.post(`${pathOf(id)}/reset`).status).toBe(404);
+    expect(factsOf(id)).toEqual({ Parent: "main", Made: expect.any(String), Ends: "never" });
+  });
+});
