@@ -118,11 +118,13 @@ const events = {
 };
 
 type Annotation = keyof typeof annotations;
-type Request = "restartedAt" | "reconcileRequestedAt" | "confirmLoss" | "paused";
+type Request = "restartedAt" | "resetAt" | "reconcileRequestedAt" | "confirmLoss" | "paused";
 
 const requests: Record<Request, string> = {
   restartedAt:
     "any new value | one restart; `.status.restartedAt` shows the value when the service has restarted the compute",
+  resetAt:
+    "any new value, on a Branch | one reset to the parent's head; `.status.resetAt` shows the value when the service has done it",
   reconcileRequestedAt:
     "any new value | a reconcile from new lists, and a new read of the connection Secret's password",
   confirmLoss:
@@ -141,7 +143,8 @@ const labelTexts: Record<keyof typeof labelNames, string> = {
 
 const finalizerTexts: Record<keyof typeof finalizers, string> = {
   endpoint: "Compute | its endpoint has to be deleted, or released, before the Compute may go",
-  inUse: "ServiceConnection, Secret with an API key | a Compute still needs it",
+  branch: "Branch | its branch has to be deleted, or released, before the Branch may go",
+  inUse: "ServiceConnection, Secret with an API key | a Compute or Branch still needs it",
 };
 
 const secretKeys = {

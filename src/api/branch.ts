@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { loose } from "./loose.ts";
+import { Operation } from "./operation.ts";
 
 /** What the answers are made of; the service itself promises more of it than a reader may count on. */
 export const branchFields = {
@@ -12,15 +13,33 @@ export const branchFields = {
   protected: z.boolean().optional(),
   created_at: z.string().optional(),
   updated_at: z.string().optional(),
+  expires_at: z.string().optional(),
+  last_reset_at: z.string().optional(),
+  logical_size: z.number().optional(),
 };
 
 /** A branch of a project. */
 export const Branch = loose(branchFields);
 export type Branch = z.infer<typeof Branch>;
 
+/** A branch with the note that a client wrote with its create, where it has one. */
+export type ListedBranch = Branch & { note?: Readonly<Record<string, unknown>> };
+
+/** What a client wrote with the create of a branch; nothing rewrites it. */
+const Annotation = loose({ value: loose({}).optional() });
+
 /** `GET …/branches`, one page of it. */
 export const BranchesAnswer = loose({
   branches: z.array(Branch),
+  annotations: z.record(z.string(), Annotation.optional()).optional().catch(undefined),
   pagination: loose({ next: z.string().optional() }).optional(),
 });
 export type BranchesAnswer = z.infer<typeof BranchesAnswer>;
+
+/** One branch; `recovery` shows that it is deleted and can be recovered for a while. */
+export const BranchAnswer = loose({
+  branch: loose({ ...branchFields, recovery: z.unknown().optional() }),
+  annotation: Annotation.optional().catch(undefined),
+  operations: z.array(Operation).optional(),
+});
+export type BranchAnswer = z.infer<typeof BranchAnswer>;

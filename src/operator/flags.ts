@@ -80,6 +80,13 @@ export const runLine = newCommand(
   )
   .addOption(
     flag(
+      "--max-branch-deletes-per-minute <N>",
+      "most deletions of branches at the service per minute",
+      whole(1, 1_000_000),
+    ).default(5),
+  )
+  .addOption(
+    flag(
       "--metrics-namespaces <N|NAMES>",
       "namespaces that metrics name, the others being other: N with the most Computes, or names with commas",
       metricsNamespaces,
@@ -104,6 +111,7 @@ const values = {
   createSettle: z.number(),
   fleet: z.string().optional(),
   maxDeletesPerMinute: z.number(),
+  maxBranchDeletesPerMinute: z.number(),
   metricsNamespaces: z.union([z.number(), z.array(z.string())]),
   budgetShare: z.number(),
 };

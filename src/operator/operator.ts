@@ -56,6 +56,7 @@ export class Operator {
   readonly #budgets: Budgets;
   readonly #namesShownBy = new Set<string>();
   readonly #brake: DeletionBrake;
+  readonly #branchBrake: DeletionBrake;
   readonly #namespaces: NamespaceLabels;
   #manager: Manager | undefined;
 
@@ -75,6 +76,7 @@ export class Operator {
     this.#informers = new Informers({ client, clock, random, log, metrics: this.metrics, ...watched });
     this.#budgets = new Budgets(clock, (seconds) => this.metrics.budgetWaits.observe({}, seconds));
     this.#brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
+    this.#branchBrake = new DeletionBrake(clock, settings.maxBranchDeletesPerMinute ?? 5);
     this.#namespaces = new NamespaceLabels(settings.metricsNamespaces ?? 20, this.#informers.counts);
     this.metrics.beforeScrape(() =>
       measureState(this.metrics, {
@@ -83,7 +85,7 @@ export class Operator {
         namespaces: this.#namespaces,
         connections: this.#manager?.connections,
         deletesHeld: this.#brake.held,
-        queued: this.#manager?.queued ?? { compute: 0, connection: 0, pool: 0 },
+        queued: this.#manager?.queued ?? { compute: 0, connection: 0, pool: 0, branch: 0 },
         clock,
       }),
     );
@@ -137,6 +139,7 @@ export class Operator {
       budgets: this.#budgets,
       namesShownBy: this.#namesShownBy,
       brake: this.#brake,
+      branchBrake: this.#branchBrake,
       beforeWrite,
       informers,
       clock,

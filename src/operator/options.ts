@@ -15,6 +15,8 @@ export interface OperatorOptions {
   /** How long after a create of unknown outcome another may be sent, in milliseconds. */
   createSettleMs: number;
   maxDeletesPerMinute: number;
+  /** Default: 5. */
+  maxBranchDeletesPerMinute?: number | undefined;
   /** `--fleet`; left out: none. */
   fleet?: string | undefined;
   /** `--metrics-namespaces`; left out: the 20 with the most Computes. */

@@ -15,8 +15,10 @@ const rights = [
   "view: computes get list watch",
   "view: serviceconnections get list watch",
   "view: computepools get list watch",
+  "view: branches get list watch",
   "edit, admin: computes create update patch delete deletecollection",
   "edit, admin: serviceconnections create update patch delete deletecollection",
+  "edit, admin: branches create update patch delete deletecollection",
   "edit, admin: computepools create update patch delete deletecollection",
   // `kubectl scale` needs it.
   "edit, admin: computepools/scale get update patch",

@@ -28,6 +28,7 @@ test("without flags all has its documented default", () => {
     allowedBaseURLs: ["https://console.neon.tech/api/v2"],
     createSettleMs: 60_000,
     maxDeletesPerMinute: 60,
+    maxBranchDeletesPerMinute: 5,
     metricsNamespaces: 20,
     budgetShare: 1,
   });
@@ -38,7 +39,7 @@ test("every flag is in the usage, and is taken", () => {
     "--kubeconfig file --namespace b --namespace=a --namespace b --selector team=a --leader-elect --lease-name l " +
     "--lease-namespace n --http-port 0 --workers 1 --log-level silent --allowed-base-url https://a/api/v2 " +
     "--allowed-base-url https://b/api/v2 --create-settle 1m30s500ms --max-deletes-per-minute 1 --budget-share 0.25 " +
-    "--metrics-namespaces shop,stock,shop";
+    "--metrics-namespaces shop,stock,shop --max-branch-deletes-per-minute 1";
   const flags = parseRunFlags(line.split(" "));
   const { selects, ...rest } = flags;
   expect([selects({ team: "a" }), selects({ team: "b" })]).toEqual([true, false]);
@@ -55,6 +56,7 @@ test("every flag is in the usage, and is taken", () => {
     allowedBaseURLs: ["https://a/api/v2", "https://b/api/v2"],
     createSettleMs: 90_500,
     maxDeletesPerMinute: 1,
+    maxBranchDeletesPerMinute: 1,
     metricsNamespaces: ["shop", "stock"],
     budgetShare: 0.25,
   });
@@ -74,6 +76,7 @@ test("every flag is in the usage, and is taken", () => {
     "allowed-base-url",
     "create-settle",
     "max-deletes-per-minute",
+    "max-branch-deletes-per-minute",
     "budget-share",
     "metrics-namespaces",
   );

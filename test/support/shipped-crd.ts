@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
-const allCRDs = ["computes", "computepools", "serviceconnections", "clusterserviceconnections"] as const;
+const allCRDs = ["computes", "computepools", "serviceconnections", "clusterserviceconnections", "branches"] as const;
 
 /** A CRD as it is shipped, by the name of its file. */
 export function shippedCRD(name: string) {

@@ -8,7 +8,8 @@ import {
   kindOf,
   labelOf,
 } from "../../operator/resources/cluster-service-connection.ts";
-import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { selectsLabels } from "../../operator/resources/namespace.ts";
 import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/resources/object.ts";

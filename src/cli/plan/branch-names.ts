@@ -7,7 +7,7 @@ import type { Project, Tracked } from "./inventory.ts";
 export async function listBranches(project: Project, computes: readonly Tracked[], signal: AbortSignal): Promise<void> {
   if (project.branches?.kind === "ok" || project.listing?.kind !== "listed") return;
   if (!computes.some(({ compute }) => branchNameNeeded(compute) !== undefined)) return;
-  project.branches = await project.client.listBranches(project.id, signal);
+  project.branches = await project.client.branches.list(project.id, signal);
 }
 
 /** What the name of a Compute's branch comes to. A command has one list, and believes it. */

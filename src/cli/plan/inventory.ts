@@ -11,7 +11,8 @@ import { meaningOf, requests } from "../../operator/compute/status/messages/fail
 import type { Listing as Listed } from "../../operator/connection/list-changes.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import { allowsProject, type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
-import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import type { Fleet } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";

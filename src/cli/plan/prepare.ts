@@ -1,5 +1,6 @@
 import { type ClusterConnection, hasKubeConfig, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
-import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { placeOf } from "../../operator/resources/object.ts";
 import { fleetOf } from "../../operator/resources/signature.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";

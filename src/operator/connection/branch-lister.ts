@@ -1,7 +1,9 @@
 import type { Branch } from "../../api/branch.ts";
+import { type BranchInterest, BranchListing } from "../../api/branch-listing.ts";
 import { Id } from "../../api/ids.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
+import type { Priority } from "../service-client/priority-queue.ts";
 import { ListSchedule, type ListScheduleOptions } from "./list-schedule.ts";
 
 /** What the lists of branches say of one name. */
@@ -27,10 +29,10 @@ interface Entry {
 }
 
 /**
- * One list of branches per project and refresh, shared by all Computes that name their branch or miss their endpoint,
- * and made only while there are any. A Compute that has asked for a name is enqueued by the next list unless its name
- * is as it wants it. Renaming and lagging reads can show a name twice, not at all, or on its former branch: callers
- * that have followed it once wait until lists some time apart agree.
+ * One list of branches per project and refresh, shared by all Branches and by the Computes that name their branch or
+ * miss their endpoint, and made only while there are any. A Compute that has asked for a name is enqueued by the next
+ * list unless its name is as it wants it. Renaming and lagging reads can show a name twice, not at all, or on its
+ * former branch: callers that have followed it once wait until lists some time apart agree.
  */
 export class BranchLister {
   readonly #options: BranchListerOptions;
@@ -39,8 +41,10 @@ export class BranchLister {
   readonly #users = new Map<string, string>();
   /** The branch on which each Compute had the endpoint that it misses. */
   readonly #missed = new Map<string, string>();
+  /** What of the project concerns each Branch. */
+  readonly #interests = new Map<string, BranchInterest>();
   readonly #waiting = new Set<string>();
-  #ids: ReadonlySet<string> | undefined;
+  #listing: BranchListing | undefined;
   #names: ReadonlyMap<string, Entry> | undefined;
   #startedAt = Number.NEGATIVE_INFINITY;
   #failure: Failure | undefined;
@@ -73,9 +77,29 @@ export class BranchLister {
     this.#schedule.start();
   }
 
+  /** A Branch uses the lists, and is enqueued by one that shows a change of what concerns it. */
+  watch(uid: string, interest: BranchInterest): void {
+    this.#interests.set(uid, interest);
+    this.#schedule.start();
+  }
+
+  /** The latest list if it began after `after`; else a Branch is enqueued with such a list, or with its failure. */
+  listedAfter(after: number, uid: string, priority: Priority): BranchListing | undefined {
+    if (this.#listing !== undefined && this.#startedAt > after && this.failure === undefined) return this.#listing;
+    this.#waiting.add(uid);
+    this.#schedule.want(after, priority);
+    return undefined;
+  }
+
+  /** Why the latest lists failed. */
+  get failure(): Failure | undefined {
+    return this.#isFailing(this.#listing) ? this.#failure : undefined;
+  }
+
   leave(uid: string): void {
     this.#waiting.delete(uid);
     const wasUsed = this.#isUsed;
+    this.#interests.delete(uid);
     this.#users.delete(uid);
     this.#missed.delete(uid);
     if (wasUsed && !this.#isUsed) this.#schedule.plan();
@@ -87,8 +111,8 @@ export class BranchLister {
    */
   shows(uid: string, branchID: string, after: number): "shown" | "gone" | "failed" | undefined {
     this.#missed.set(uid, branchID);
-    if (this.#isFailing(this.#ids)) return "failed";
-    if (this.#ids !== undefined && this.#startedAt > after) return this.#ids.has(branchID) ? "shown" : "gone";
+    if (this.#isFailing(this.#listing)) return "failed";
+    if (this.#listing !== undefined && this.#startedAt > after) return this.lacks(branchID) ? "gone" : "shown";
     this.#waiting.add(uid);
     this.#schedule.want(after, "plan");
     this.#schedule.start();
@@ -97,7 +121,7 @@ export class BranchLister {
 
   /** Whether the latest list lacks this branch. */
   lacks(branchID: string): boolean {
-    return this.#ids?.has(branchID) === false;
+    return this.#listing !== undefined && this.#listing.byID(branchID) === undefined;
   }
 
   /** A Compute misses no endpoint any more. */
@@ -136,7 +160,7 @@ export class BranchLister {
   }
 
   get #isUsed(): boolean {
-    return this.#users.size + this.#missed.size > 0;
+    return this.#users.size + this.#missed.size + this.#interests.size > 0;
   }
 
   /** As with endpoints, a single failure after a good list does not count. */
@@ -156,7 +180,7 @@ export class BranchLister {
     const startedAt = clock.monotonic();
     this.#schedule.begin(startedAt);
     try {
-      const answer = await client.listBranches(projectID, signal);
+      const answer = await client.branches.list(projectID, signal);
       this.#schedule.demand.ended(answer.kind === "ok");
       if (answer.kind === "ok") this.#listed(answer.value, startedAt);
       else this.#failure = answer;
@@ -179,9 +203,15 @@ export class BranchLister {
       const old = before?.get(name);
       return old !== undefined && sameIDs(old.ids, ids) ? old : { ids, since: startedAt };
     };
-    const ids = new Set(branches.map(({ id }) => id));
-    for (const [uid, id] of this.#missed) if (this.#ids?.has(id) !== ids.has(id)) this.#waiting.add(uid);
-    this.#ids = ids;
+    const earlier = this.#listing;
+    const listing = new BranchListing(branches, startedAt);
+    for (const [uid, id] of this.#missed) {
+      if ((earlier?.byID(id) === undefined) !== (listing.byID(id) === undefined)) this.#waiting.add(uid);
+    }
+    for (const [uid, interest] of this.#interests) {
+      if (earlier?.concerning(interest) !== listing.concerning(interest)) this.#waiting.add(uid);
+    }
+    this.#listing = listing;
     this.#failure = undefined;
     this.#startedAt = startedAt;
     this.#names = new Map([...names].map((name) => [name, entryOf(name)]));

@@ -3,11 +3,13 @@ import { type ClusterError, isNotFound, isRefusal } from "../kube/errors.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
+import { branchKind, parseBranch } from "../resources/branch.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
-import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
+import { computeKind, parseCompute } from "../resources/compute.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import { namespaceKind, parseNamespace } from "../resources/namespace.ts";
-import type { KubeObject } from "../resources/object.ts";
+import type { KubeObject, Parsed } from "../resources/object.ts";
 import { asRecord } from "../resources/record.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
 import { type NamespaceLabels, type Secret, secretKind } from "./resolve.ts";
@@ -20,10 +22,10 @@ export interface FinalizersOptions {
     connectionsOf(namespace: string): readonly Connection[];
     secret(namespace: string, name: string): Secret | undefined;
     secretsOf(namespace: string): readonly Secret[];
-    /** The Computes that use this connection: there may be thousands, so only as many are read as are needed. */
-    usersOf(namespace: string, name: string): Iterable<Compute>;
-    /** Whether a Compute that names a connection counts as its user, by these labels instead of those of the cache. */
-    isUser(compute: Compute, labelsOf?: NamespaceLabels): boolean;
+    /** The objects that use this connection: there may be thousands, so only as many are read as are needed. */
+    usersOf(namespace: string, name: string): Iterable<ConnectionUser>;
+    /** Whether an object that names a connection counts as its user, by these labels instead of those of the cache. */
+    isUser(user: ConnectionUser, labelsOf?: NamespaceLabels): boolean;
   };
   /** Asks the API server whether the CRD of Computes is being deleted, or gone. */
   uninstalling: () => Promise<boolean>;
@@ -122,7 +124,7 @@ export class Finalizers {
   /** The Secrets of connections in use, read from the API server; without the connection `gone`. */
   async #secretsInUse(namespace: string, gone: string | undefined): Promise<Set<string>> {
     const connections = await this.#listed(serviceConnectionKind, namespace);
-    const computes = await this.#listed(computeKind, namespace);
+    const users = await this.#users(namespace);
     const inUse = new Set<string>();
     for (const item of connections) {
       const parsed = parseServiceConnection(item);
@@ -130,7 +132,7 @@ export class Finalizers {
       if (!parsed.ok) return new Set(this.#options.cache.secretsOf(namespace).map(({ metadata }) => metadata.name));
       const { metadata, spec } = parsed.value;
       if (metadata.uid === gone) continue;
-      const isNamed = computes.some((compute) => names(compute, parsed.value));
+      const isNamed = users.some(({ raw }) => names(raw, parsed.value));
       if (hasFinalizer(parsed.value) || isNamed) inUse.add(spec.apiKeySecretRef.name);
     }
     return inUse;
@@ -158,16 +160,24 @@ export class Finalizers {
     return user !== undefined;
   }
 
-  /** The cache may lag behind a new Compute or a label, so the API server is asked before a finalizer is removed. */
+  /** The cache may lag behind a new user or a label, so the API server is asked before a finalizer is removed. */
   async #provedUnused(connection: Connection): Promise<boolean> {
-    const computes = await this.#listed(computeKind, connection.metadata.namespace);
-    const named = computes.filter((item) => names(item, connection));
+    const users = await this.#users(connection.metadata.namespace);
+    const named = users.filter(({ raw }) => names(raw, connection));
     const labelsOf = named.length > 0 && isOfCluster(connection) ? await this.#labelsNow() : undefined;
-    return !named.some((item) => {
-      const compute = parseCompute(item);
-      // An unreadable Compute may be a user.
-      return !compute.ok || this.#options.cache.isUser(compute.value, labelsOf);
+    return !named.some(({ raw, parse }) => {
+      const user = parse(raw);
+      // An unreadable object may be a user.
+      return !user.ok || this.#options.cache.isUser(user.value, labelsOf);
     });
+  }
+
+  /** The Computes and Branches of a namespace, or of all, as the API server has them. */
+  async #users(namespace: string | undefined) {
+    const parseAny: (raw: unknown) => Parsed<ConnectionUser> = parseCompute;
+    const computes = (await this.#listed(computeKind, namespace)).map((raw) => ({ raw, parse: parseAny }));
+    const parseOther: (raw: unknown) => Parsed<ConnectionUser> = parseBranch;
+    return [...computes, ...(await this.#listed(branchKind, namespace)).map((raw) => ({ raw, parse: parseOther }))];
   }
 
   /** The labels of all namespaces; `undefined` without the right to read them, of which the cache knows. */
@@ -189,7 +199,9 @@ export class Finalizers {
     try {
       return (await listAll(cluster, kind, { ...only, namespace, limit: 500 }, (item) => item)).items;
     } catch (error) {
-      if (!isNotFound(error) || !(await uninstalling())) throw error;
+      // Without their CRD, which an older installation lacks, there are no Branches.
+      const isAbsent = isNotFound(error) && (kind.plural === branchKind.plural || (await uninstalling()));
+      if (!isAbsent) throw error;
       return [];
     }
   }

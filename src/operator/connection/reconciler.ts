@@ -1,8 +1,8 @@
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
-import type { Compute } from "../resources/compute.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import { sameJSON } from "../resources/record.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -131,7 +131,7 @@ export class ConnectionReconciler {
     return session;
   }
 
-  #dependentsOf({ metadata: { namespace = "", name } }: Connection): Compute[] {
+  #dependentsOf({ metadata: { namespace = "", name } }: Connection): ConnectionUser[] {
     const { cache } = this.#options;
     return [...cache.usersOf(namespace, name)];
   }

@@ -1,5 +1,5 @@
 import { allowsProject, type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
-import { type Compute, connectionKeyOf } from "../resources/compute.ts";
+import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
 import { secondsOf } from "../resources/duration.ts";
 import type { KubeObject } from "../resources/object.ts";
 import { memoize } from "../runtime/caches.ts";
@@ -103,7 +103,7 @@ export class SessionRegistry {
   }
 
   /** The connection that a Compute names. */
-  #named(compute: Compute): Connection | undefined {
+  #named(compute: ConnectionUser): Connection | undefined {
     const { namespace, name } = connectionKeyOf(compute);
     return this.#options.cache.connection(namespace, name);
   }
@@ -112,7 +112,7 @@ export class SessionRegistry {
    * Whether a Compute counts as a user of the connection that it names: of a ClusterServiceConnection only if its
    * namespace has access, or its endpoint was seen through it once.
    */
-  isUser(compute: Compute, labelsOf: NamespaceLabels = this.#options.cache.namespaceLabels): boolean {
+  isUser(compute: ConnectionUser, labelsOf: NamespaceLabels = this.#options.cache.namespaceLabels): boolean {
     const connection = this.#named(compute);
     if (connection === undefined) return true;
     const { name } = connection.metadata;
@@ -121,26 +121,26 @@ export class SessionRegistry {
   }
 
   /** Whether the connection that a Compute names may still be used by its namespace. */
-  isGranted(compute: Compute): boolean {
+  isGranted(compute: ConnectionUser): boolean {
     const connection = this.#named(compute);
     if (connection === undefined) return false;
     return namespaceAccess(connection, compute, this.#options.cache.namespaceLabels) === "granted";
   }
 
   /** The normalised base URL of a Compute's connection, for claims; also if the connection cannot be used. */
-  baseURLOf(compute: Compute): string | undefined {
+  baseURLOf(compute: ConnectionUser): string | undefined {
     const connection = this.#named(compute);
     return connection && this.isUser(compute) ? normalisedOf(connection) : undefined;
   }
 
   /** Whether the service of a Compute's connection did not answer the last probe. */
-  isUnreachable(compute: Compute): boolean {
+  isUnreachable(compute: ConnectionUser): boolean {
     const connection = this.#named(compute);
     return connection !== undefined && this.sessionOf(connection)?.probe.health.kind === "unreachable";
   }
 
   /** The fingerprint of the connection's present base URL and key if they have listed the project, refused or not. */
-  reachedThrough(compute: Compute): string | undefined {
+  reachedThrough(compute: ConnectionUser): string | undefined {
     const connection = this.#named(compute);
     const resolved = connection && this.resolved(connection);
     if (connection === undefined || resolved?.kind !== "account") return undefined;
@@ -149,7 +149,7 @@ export class SessionRegistry {
     return session?.listers.get(compute.spec.projectID)?.listing === undefined ? undefined : session.fingerprint;
   }
 
-  view(compute: Compute): ConnectionView {
+  view(compute: ConnectionUser): ConnectionView {
     const { cache } = this.#options;
     const { projectID, connectionRef } = compute.spec;
     const notReady = (message: string): ConnectionView => ({ kind: "closed", reason: "ConnectionNotReady", message });

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
-import type { Compute } from "../resources/compute.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import { selectsAll, selectsLabels } from "../resources/namespace.ts";
 import { builtInKind, type KubeObject } from "../resources/object.ts";
 import { memoize } from "../runtime/caches.ts";
@@ -105,7 +105,11 @@ export type NamespaceLabels = (namespace: string) => Readonly<Record<string, str
 export type NamespaceAccess = "granted" | "unknown" | { refused: string };
 
 /** A ServiceConnection serves its own namespace, a ClusterServiceConnection the namespaces that it selects. */
-export function namespaceAccess(connection: Connection, compute: Compute, labelsOf: NamespaceLabels): NamespaceAccess {
+export function namespaceAccess(
+  connection: Connection,
+  compute: ConnectionUser,
+  labelsOf: NamespaceLabels,
+): NamespaceAccess {
   if (!isOfCluster(connection) || selectsAll(connection.spec.namespaceSelector)) return "granted";
   const { namespace = "", deletionTimestamp } = compute.metadata;
   const labels = labelsOf(namespace);

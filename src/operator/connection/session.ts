@@ -15,6 +15,7 @@ import { Orphans, type OrphansAmong } from "./orphans.ts";
 import { Pause } from "./pause.ts";
 import { Probe, projectIsGone } from "./probe.ts";
 import { RefreshInterval } from "./refresh-interval.ts";
+import { ServiceTime } from "./service-time.ts";
 import type { WriteWindows } from "./write-window.ts";
 
 export interface SessionOptions {
@@ -62,6 +63,7 @@ export class Session {
   readonly budget: RequestBudget;
   readonly pause: Pause;
   readonly refreshes: RefreshInterval;
+  readonly time: ServiceTime;
   /** `undefined` without a fleet. */
   readonly orphans: Orphans | undefined;
   /** Aborts when the session is no longer used, or the operator stops. */
@@ -80,6 +82,7 @@ export class Session {
     this.fingerprint = accountFingerprint(account);
     this.#limits.set(connectionUID, limits);
     this.budget = options.budgets.join(this.fingerprint, connectionUID, limits.limits);
+    this.time = new ServiceTime(clock);
     const shared = {
       account,
       transport,
@@ -96,6 +99,7 @@ export class Session {
       },
       onNameShown: () => options.namesShownBy.add(account.baseURL),
       observe,
+      onDate: (dateMs: number) => this.time.shown(dateMs),
     };
     const guarded = { ...shared, circuitOpen: () => this.probe.refusal, retired: this.#stop.signal };
     this.client = new ServiceClient({ ...guarded, changeBlockedWorkers });

@@ -1,7 +1,7 @@
 import type { Project } from "../../api/project.ts";
 import type { Connection } from "../resources/cluster-service-connection.ts";
-import type { Compute } from "../resources/compute.ts";
 import { besideReady, clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
@@ -22,7 +22,7 @@ export function statusOf(
   resolved: Resolved,
   session: Session | undefined,
   terminating: Terminating | undefined,
-  users: () => readonly Compute[],
+  users: () => readonly ConnectionUser[],
   now: string,
 ): ServiceConnectionStatus {
   const condition = connectionCondition(connection, resolved, session);
@@ -49,7 +49,7 @@ export function statusOf(
 function orphansOf(
   connection: Connection,
   orphans: Orphans | undefined,
-  users: () => readonly Compute[],
+  users: () => readonly ConnectionUser[],
 ): Pick<ServiceConnectionStatus, "orphanedEndpoints" | "orphanedEndpointCount"> {
   if (orphans === undefined) return {};
   const others = (connection.status.orphanedEndpoints ?? []).filter(({ projectID }) => !orphans.isJudged(projectID));

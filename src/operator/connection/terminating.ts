@@ -1,6 +1,7 @@
+import { branchKind } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
-import type { Compute } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { KubeObject } from "../resources/object.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { deleting } from "./messages.ts";
@@ -22,7 +23,7 @@ const mostOfNames = 400;
 export function terminatingOf(
   connection: Connection,
   secret: Secret | undefined,
-  usersOf: () => readonly Compute[],
+  usersOf: () => readonly ConnectionUser[],
 ): Terminating | undefined {
   const deleted = secret !== undefined && isTerminating(secret) ? secret : undefined;
   if (deleted === undefined && !isTerminating(connection)) return undefined;
@@ -47,11 +48,12 @@ function isTerminating(object: Pick<KubeObject, "metadata">): boolean {
  * Sorted and clipped; with their namespaces if `ofMany`. Members of a pool are named by their pool, because only the
  * pool can change them.
  */
-function namesOf(computes: readonly Compute[], ofMany: boolean): string {
-  const users = computes.map((compute) => {
-    const pool = owningPool(compute);
-    const place = ofMany ? `${compute.metadata.namespace ?? ""}/` : "";
-    return pool === undefined ? `${place}${compute.metadata.name}` : `ComputePool ${place}${pool.name}`;
+function namesOf(all: readonly ConnectionUser[], ofMany: boolean): string {
+  const users = all.map((user) => {
+    const pool = owningPool(user);
+    const place = ofMany ? `${user.metadata.namespace ?? ""}/` : "";
+    const kind = user.kind === branchKind.kind ? "Branch " : "";
+    return pool === undefined ? `${kind}${place}${user.metadata.name}` : `ComputePool ${place}${pool.name}`;
   });
   const names = [...new Set(users)].toSorted();
   const [first = "", ...rest] = names;

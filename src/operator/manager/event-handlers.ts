@@ -1,11 +1,15 @@
+import type { BranchReconciler } from "../branch/reconciler.ts";
 import type { ClaimIndex } from "../compute/observe/claim-index.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Change } from "../kube/store.ts";
+import type { Branch } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
-import { type Compute, connectionKeyOf } from "../resources/compute.ts";
+import type { Compute } from "../resources/compute.ts";
 import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
+import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
 import { labels } from "../resources/names.ts";
 import type { Namespace } from "../resources/namespace.ts";
 import { sameJSON } from "../resources/record.ts";
@@ -16,6 +20,7 @@ export interface EventHandlersOptions {
   informers: Informers;
   claims: ClaimIndex;
   computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted">;
+  branches: Pick<BranchReconciler, "relisted">;
   connections: Pick<ConnectionReconciler, "seen" | "secretSeen" | "awaitsUser">;
   /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
@@ -50,6 +55,7 @@ export class EventHandlers implements ChangeHandlers {
     const orphans = informers.apiKeys.list().filter((secret) => connections.secretSeen(secret));
     enqueue("connection", uidsOf([...informers.connections, ...orphans]));
     enqueue("pool", uidsOf(informers.pools.list()));
+    enqueue("branch", uidsOf(informers.branches.list()));
   }
 
   compute(change: Change<Compute>): void {
@@ -80,6 +86,30 @@ export class EventHandlers implements ChangeHandlers {
     const { computes, enqueue } = this.#options;
     computes.relisted();
     void this.#eachCompute((uid) => enqueue("compute", [uid])).catch(() => {});
+  }
+
+  branch({ type, object, previous }: Change<Branch>): void {
+    const { informers, connections, enqueue } = this.#options;
+    enqueue("branch", [object.metadata.uid]);
+    const used = this.#connectionOf(object);
+    if (type === "added") {
+      if (used !== undefined && connections.awaitsUser(used)) enqueue("connection", [used.metadata.uid]);
+    } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
+      this.connectionsUsedBy(object, previous);
+    }
+    if (type !== "deleted" && previous?.metadata.generation === object.metadata.generation) return;
+    // What one Branch claims or gives up another may wait for.
+    const { projectID } = object.spec;
+    enqueue(
+      "branch",
+      uidsOf(informers.branches.list().filter((other) => waits(other) && other.spec.projectID === projectID)),
+    );
+  }
+
+  branchesRelisted(): void {
+    const { informers, branches, enqueue } = this.#options;
+    branches.relisted();
+    enqueue("branch", uidsOf(informers.branches.list()));
   }
 
   connection({ type, object, previous }: Change<Connection>): void {
@@ -113,11 +143,11 @@ export class EventHandlers implements ChangeHandlers {
   namespace({ type, object, previous }: Change<Namespace>): void {
     if (type === "updated" && sameJSON(previous.metadata.labels, object.metadata.labels)) return;
     const { informers, claims, enqueue } = this.#options;
-    const named = informers.computes
-      .within(object.metadata.name)
-      .filter((compute) => connectionKeyOf(compute).namespace === "");
+    const branches = informers.branches.within(object.metadata.name).filter(isOfClusters);
+    enqueue("branch", uidsOf(branches));
+    const named = informers.computes.within(object.metadata.name).filter(isOfClusters);
     for (const compute of named) enqueue("compute", claims.movedWith(compute));
-    this.connectionsUsedBy(...named);
+    this.connectionsUsedBy(...named, ...branches);
   }
 
   clusterApiKey({ object }: Change<Secret>): void {
@@ -161,22 +191,23 @@ export class EventHandlers implements ChangeHandlers {
     }
   }
 
-  /** Enqueues the Computes that use a connection. */
+  /** Enqueues the Computes and Branches that use a connection. */
   usersOf(namespace: string, connection: string): void {
     const { informers, enqueue } = this.#options;
     enqueue("compute", uidsOf(informers.users.of(namespace, connection)));
+    enqueue("branch", uidsOf(informers.branchUsers.of(namespace, connection)));
   }
 
-  /** Enqueues the connections that these versions of a Compute use. */
-  connectionsUsedBy(...versions: readonly (Compute | undefined)[]): void {
+  /** Enqueues the connections that these versions of an object use. */
+  connectionsUsedBy(...versions: readonly (ConnectionUser | undefined)[]): void {
     for (const version of versions) {
       const used = version && this.#connectionOf(version);
       if (used !== undefined) this.#options.enqueue("connection", [used.metadata.uid]);
     }
   }
 
-  #connectionOf(compute: Compute): Connection | undefined {
-    const { namespace, name } = connectionKeyOf(compute);
+  #connectionOf(user: ConnectionUser): Connection | undefined {
+    const { namespace, name } = connectionKeyOf(user);
     return this.#options.informers.connection(namespace, name);
   }
 }
@@ -193,14 +224,24 @@ function servedBy(connection: Connection): unknown {
   return [connection.spec.baseURL, isOfCluster(connection) ? connection.spec.namespaceSelector : undefined];
 }
 
-/** The part of a Compute that affects its connection. */
-function connectionUseOf({ spec, metadata }: Compute): string {
+/** The part of an object that affects its connection. */
+function connectionUseOf({ spec, metadata }: ConnectionUser): string {
   return JSON.stringify([spec.connectionRef, metadata.deletionTimestamp]);
 }
 
 /** The name of the pool that would give a member this name. */
 function poolNameIn({ metadata }: Compute): string {
   return metadata.name.replace(/-\d+$/, "");
+}
+
+/** Whether an object names a ClusterServiceConnection. */
+function isOfClusters(user: ConnectionUser): boolean {
+  return connectionKeyOf(user).namespace === "";
+}
+
+/** Whether a Branch waits for what another has, or for room in its project. */
+function waits({ status }: Branch): boolean {
+  return conditionOf(status, "Stalled")?.status === "True";
 }
 
 function uidsOf(objects: Iterable<{ metadata: { uid: string } }>): string[] {

@@ -9,6 +9,7 @@ import type { Change } from "../kube/store.ts";
 import { crdIsGoing } from "../kube/uninstalling.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
+import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
 import {
   type ClusterServiceConnection,
   type Connection,
@@ -17,6 +18,7 @@ import {
 } from "../resources/cluster-service-connection.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../resources/compute-pool.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import { API_KEY_SECRET_TYPE, labels } from "../resources/names.ts";
 import { type Namespace, namespaceKind, parseNamespace } from "../resources/namespace.ts";
 import type { KubeObject, Parsed, ResourceKind } from "../resources/object.ts";
@@ -55,12 +57,15 @@ export interface ChangeHandlers {
   compute: (change: Change<Compute>) => void;
   connection: (change: Change<ServiceConnection> | Change<ClusterServiceConnection>) => void;
   pool: (change: Change<ComputePool>) => void;
+  branch: (change: Change<Branch>) => void;
   apiKey: (change: Change<Secret>) => void;
   clusterApiKey: (change: Change<Secret>) => void;
   connectionSecret: (change: Change<Secret>) => void;
   namespace: (change: Change<Namespace>) => void;
   /** A complete list of Computes was read. */
   computesRelisted: () => void;
+  /** A complete list of Branches was read. */
+  branchesRelisted: () => void;
 }
 
 /**
@@ -69,7 +74,9 @@ export interface ChangeHandlers {
  */
 export class Informers {
   readonly computes: Reflectors<Compute>;
-  readonly users = new ConnectionUsers();
+  readonly branches: Reflectors<Branch>;
+  readonly users = new ConnectionUsers<Compute>();
+  readonly branchUsers = new ConnectionUsers<Branch>();
   readonly counts = new ComputeCounts();
   readonly arrivals: Arrivals;
   readonly #connections: Reflectors<ServiceConnection>;
@@ -111,6 +118,10 @@ export class Informers {
     this.pools = reflect(computePoolKind, (change) => each((handlers) => handlers.pool(change)), {
       parse: (raw) => readable(parseComputePool(raw)),
     });
+    this.branches = reflect(branchKind, (change) => this.#branchChanged(change), {
+      ...branchesParsed,
+      onRelist: () => each((handlers) => handlers.branchesRelisted()),
+    });
     const ofKeys = { ...apiKeysOnly, optional: isClusterWide };
     this.apiKeys = reflect(secretKind, (change) => each((handlers) => handlers.apiKey(change)), ofKeys);
     this.connectionSecrets = reflect(secretKind, (change) => each((handlers) => handlers.connectionSecret(change)), {
@@ -133,6 +144,17 @@ export class Informers {
         optional: true,
       }),
     };
+  }
+
+  /** The objects that use a connection: there may be thousands, so only as many are read as are needed. */
+  *usersOf(namespace: string, name: string, isUser: (user: ConnectionUser) => boolean): Iterable<ConnectionUser> {
+    yield* this.users.of(namespace, name, isUser);
+    yield* this.branchUsers.of(namespace, name, isUser);
+  }
+
+  #branchChanged(change: Change<Branch>): void {
+    this.branchUsers.change(change);
+    for (const handlers of this.#handlers) handlers.branch(change);
   }
 
   /** Calls the handlers with each change from now on, until the function that it returns is called. */
@@ -196,6 +218,7 @@ export class Informers {
       [computeKind, this.computes],
       [serviceConnectionKind, this.#connections],
       [computePoolKind, this.pools],
+      [branchKind, this.branches],
       [secretKind, this.apiKeys],
       [secretKind, this.connectionSecrets],
       ...(this.#cluster === undefined
@@ -239,6 +262,12 @@ export class Informers {
     return Object.fromEntries(ages);
   }
 }
+
+/** An installation from before this kind lacks its CRD, or the right to it. */
+const branchesParsed: Partial<ReflectorOptions<Branch>> = {
+  parse: (raw) => readable(parseBranch(raw)),
+  optional: true,
+};
 
 const apiKeysOnly: Partial<ReflectorOptions<Secret>> = {
   fieldSelector: `type=${API_KEY_SECRET_TYPE}`,

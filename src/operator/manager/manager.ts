@@ -1,4 +1,5 @@
 import { operationOutcome } from "../../api/operation.ts";
+import type { BranchReconciler } from "../branch/reconciler.ts";
 import { recordedID } from "../compute/observe/annotations.ts";
 import { ClaimIndex } from "../compute/observe/claim-index.ts";
 import { ComputeReconciler } from "../compute/reconciler.ts";
@@ -11,7 +12,7 @@ import { crdIsGoing, Uninstalling } from "../kube/uninstalling.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
-import { PoolReconciler } from "../pool/reconciler.ts";
+import type { PoolReconciler } from "../pool/reconciler.ts";
 import { StoredSpecs } from "../pool/stored-specs.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
@@ -28,6 +29,7 @@ import { flowOf, type Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
 import type { NamespaceLabels } from "./namespace-labels.ts";
 import { orphansAmong } from "./orphans-among.ts";
+import { newBranchReconciler, newPoolReconciler } from "./reconcilers.ts";
 import { type NamespaceOf, UsageMeter } from "./state-metrics.ts";
 
 export interface ManagerOptions extends RuntimePorts {
@@ -38,6 +40,7 @@ export interface ManagerOptions extends RuntimePorts {
   /** Belongs to the process too, as does `brake`. */
   namesShownBy: Set<string>;
   brake: DeletionBrake;
+  branchBrake: DeletionBrake;
   beforeWrite: () => void;
   informers: Informers;
   metrics: Metrics;
@@ -69,6 +72,7 @@ export class Manager {
   readonly #computes: ComputeReconciler;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #pools: PoolReconciler;
+  readonly #branches: BranchReconciler;
   readonly #storedSpecs = new StoredSpecs();
   readonly #handlers: EventHandlers;
 
@@ -80,6 +84,7 @@ export class Manager {
       compute: this.#queue("compute", (uid) => this.#computes.reconcile(uid), settings.workers),
       connection: this.#queue("connection", (uid) => this.#connectionReconciler.reconcile(uid), few),
       pool: this.#queue("pool", (uid) => this.#pools.reconcile(uid), few),
+      branch: this.#queue("branch", (uid) => this.#branches.reconcile(uid), few),
     };
     this.#connections = this.#newSessions();
     this.#claims = new ClaimIndex(
@@ -89,12 +94,14 @@ export class Manager {
     );
     this.#connectionReconciler = this.#newConnectionReconciler();
     this.#computes = this.#newComputeReconciler();
-    this.#pools = this.#newPoolReconciler();
+    this.#pools = newPoolReconciler(options, this.#storedSpecs);
+    this.#branches = newBranchReconciler(options, this.#connections, this.#stop.signal);
     this.#handlers = new EventHandlers({
       informers,
       claims: this.#claims,
       computes: this.#computes,
       connections: this.#connectionReconciler,
+      branches: this.#branches,
       enqueue: (kind, uids) => this.#enqueue(kind, uids),
       pause: () => sleep(options.clock, 0, this.#stop.signal),
     });
@@ -106,8 +113,13 @@ export class Manager {
 
   /** How many objects wait for a worker, by kind. */
   get queued(): Record<Kind, number> {
-    const { compute, connection, pool } = this.#queues;
-    return { compute: compute.queue.depth, connection: connection.queue.depth, pool: pool.queue.depth };
+    const { compute, connection, pool, branch } = this.#queues;
+    return {
+      compute: compute.queue.depth,
+      connection: connection.queue.depth,
+      pool: pool.queue.depth,
+      branch: branch.queue.depth,
+    };
   }
 
   /** The progress of each queue, for the health check. */
@@ -136,6 +148,7 @@ export class Manager {
     for (const { queue } of Object.values(this.#queues)) queue.close();
     this.#options.budgets.dismiss();
     this.#options.brake.dismiss();
+    this.#options.branchBrake.dismiss();
   }
 
   #newSessions(): SessionRegistry {
@@ -160,8 +173,8 @@ export class Manager {
       clock,
       beforeWrite: options.beforeWrite,
       signal: this.#stop.signal,
-      enqueue: (uids) => this.#enqueue("compute", uids),
-      mayStart: (uid) => this.#queues.compute.queue.mayStart(uid),
+      enqueue: (uids) => this.#enqueueUsers(uids),
+      mayStart: (uid) => this.#queues[this.#kindOf(uid)].queue.mayStart(uid),
       enqueueConnections: (uids) => this.#enqueue("connection", uids),
       observe: ({ method, route, code, seconds }) => {
         metrics.serviceRequests.add({ method, route, code });
@@ -194,8 +207,7 @@ export class Manager {
         secret: (namespace, name) => informers.apiKey(namespace, name),
         secretsOf: (namespace) => informers.apiKeys.within(namespace),
         isUser: (compute, labelsOf) => this.#connections.isUser(compute, labelsOf),
-        usersOf: (namespace, name) =>
-          informers.users.of(namespace, name, (compute) => this.#connections.isUser(compute)),
+        usersOf: (...connection) => informers.usersOf(...connection, (user) => this.#connections.isUser(user)),
       },
       uninstalling: () => crdIsGoing(cluster),
       enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
@@ -244,22 +256,6 @@ export class Manager {
     });
   }
 
-  #newPoolReconciler(): PoolReconciler {
-    const { cluster, informers, clock, event, options: settings } = this.#options;
-    return new PoolReconciler({
-      cluster,
-      clock,
-      selects: (pool) => settings.selects(pool.metadata.labels),
-      event,
-      storedSpecs: this.#storedSpecs,
-      cache: {
-        poolByUID: (uid) => informers.pools.byUid(uid),
-        computesOf: (namespace) => informers.computes.within(namespace),
-        compute: (namespace, name) => informers.computes.get(namespace, name),
-      },
-    });
-  }
-
   #queue(kind: Kind, reconcile: (uid: string) => Promise<Reconciled>, workers: number): Controller {
     const { clock, random, log, metrics, tracer, informers } = this.#options;
     const stopped = this.#stop.signal;
@@ -268,6 +264,7 @@ export class Manager {
       compute: (uid: string) => informers.computes.byUid(uid),
       connection: (uid: string) => informers.connectionByUID(uid),
       pool: (uid: string) => informers.pools.byUid(uid),
+      branch: (uid: string) => informers.branches.byUid(uid),
     }[kind];
     const nameOf = (uid: string) => objectOf(uid)?.metadata ?? {};
     return new Controller({ ...shared, nameOf, flowOf: (uid) => flowOf(kind, uid, informers) });
@@ -275,6 +272,15 @@ export class Manager {
 
   #enqueue(kind: Kind, uids: Iterable<string>): void {
     this.#queues[kind].enqueue(uids);
+  }
+
+  /** Computes and Branches share the lists and limits of their projects. */
+  #kindOf(uid: string): "compute" | "branch" {
+    return this.#options.informers.branches.byUid(uid) === undefined ? "compute" : "branch";
+  }
+
+  #enqueueUsers(uids: Iterable<string>): void {
+    for (const uid of uids) this.#enqueue(this.#kindOf(uid), [uid]);
   }
 
   #log(action: string, compute: Compute, events: readonly EventInput[]): void {

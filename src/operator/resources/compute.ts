@@ -39,15 +39,3 @@ export function resolvedID({ spec, status }: Pick<Compute, "spec" | "status">): 
 export function branchInWords({ spec: { branchID, branchName } }: Pick<Compute, "spec">): string {
   return branchID ?? branchName ?? "";
 }
-
-/** A Compute, or the template of a ComputePool with the pool's metadata. */
-interface Connected {
-  metadata: Pick<Compute["metadata"], "namespace">;
-  spec: Pick<ComputeSpec, "connectionRef">;
-}
-
-/** Where the connection that a Compute names stands; the namespace of a ClusterServiceConnection is empty. */
-export function connectionKeyOf({ metadata, spec }: Connected) {
-  const { kind, name } = spec.connectionRef;
-  return { namespace: kind === "ClusterServiceConnection" ? "" : (metadata.namespace ?? ""), name };
-}

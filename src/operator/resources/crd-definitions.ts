@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { branchKind, branchSpec, branchStatus } from "./branch.ts";
 import { clusterServiceConnectionKind, clusterServiceConnectionSpec } from "./cluster-service-connection.ts";
 import { computeKind } from "./compute.ts";
 import { computePoolKind, computePoolSpec, computePoolStatus } from "./compute-pool.ts";
@@ -121,6 +122,31 @@ export const definitions: readonly Definition[] = [
       {
         rule: "self.metadata.name.size() <= 57",
         message: "a ComputePool's name takes at most 57 characters, because its Computes carry it in a label",
+      },
+    ],
+  },
+  {
+    kind: branchKind,
+    description:
+      "A Branch is one branch of a Postgres-hosting service, a database with a lifetime, kept as declared here.",
+    spec: branchSpec,
+    status: branchStatus,
+    shortNames: ["brn"],
+    columns: [
+      { name: "Branch", type: "string", jsonPath: ".status.branchID", description: "The service's id of it." },
+      { name: "State", type: "string", jsonPath: ".status.state", description: "What it is doing." },
+      READY,
+      REASON,
+      // A date column shows a time to come as invalid.
+      { name: "Expires", type: "string", jsonPath: ".status.expiresAt", description: "When the service deletes it." },
+      AGE,
+      { name: "Name", type: "string", jsonPath: ".status.branchName", description: "Its name there.", wide: true },
+    ],
+    rules: [
+      {
+        rule: "has(self.spec.branchName) || self.metadata.name.size() <= 192",
+        message:
+          "a Branch without spec.branchName has a name of at most 192 characters, because NAMESPACE/NAME is its name at the service",
       },
     ],
   },

@@ -13,7 +13,9 @@ export const INSTALL_NAMESPACE = "compute-operator-system";
 export const finalizers = {
   /** On a Compute: its endpoint is deleted, or let go, before the object may go. */
   endpoint: `${GROUP}/endpoint`,
-  /** On a ServiceConnection and its Secret: a Compute still needs them. */
+  /** On a Branch: its branch is deleted, or let go, before the object may go. */
+  branch: `${GROUP}/branch`,
+  /** On a ServiceConnection and its Secret: a Compute or Branch still needs them. */
   inUse: `${GROUP}/in-use`,
 } as const;
 
@@ -22,12 +24,24 @@ export const annotations = {
   endpointID: `${GROUP}/endpoint-id`,
   /** Any new value asks for one restart. */
   restartedAt: `${GROUP}/restartedAt`,
+  /** On a Branch: any new value asks for one reset to the parent's head. */
+  resetAt: `${GROUP}/resetAt`,
   /** Any value but "false": nothing is sent to the service. */
   paused: `${GROUP}/paused`,
   /** Any new value requests a refresh at once; it never confirms anything. */
   reconcileRequestedAt: `${GROUP}/reconcileRequestedAt`,
   /** Any new value confirms the MassLoss that the conditions show. */
   confirmLoss: `${GROUP}/confirmLoss`,
+} as const;
+
+/** The keys of the note that a branch gets with its create, and that no call of the service rewrites. */
+export const noteKeys = {
+  /** The uid of the Branch. */
+  uid: `${GROUP}/uid`,
+  /** The operator's `--fleet`, where it has one. */
+  fleet: `${GROUP}/fleet`,
+  /** The Branch, as `namespace/name`. */
+  object: `${GROUP}/object`,
 } as const;
 
 /** Notes that 0.1.0 left on Computes. They prove nothing; a pending one is read once, as a record of a write. */

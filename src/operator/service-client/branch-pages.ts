@@ -1,4 +1,5 @@
-import type { Branch, BranchesAnswer } from "../../api/branch.ts";
+import type { BranchesAnswer, ListedBranch } from "../../api/branch.ts";
+import { asRecord } from "../resources/record.ts";
 import type { Answer } from "./answer.ts";
 
 /** The most pages of branches that are read: of a service that pages without end nothing is concluded. */
@@ -10,17 +11,20 @@ const mostPages = 50;
  */
 export async function allBranches(
   read: (query: Record<string, string>) => Promise<Answer<BranchesAnswer>>,
-): Promise<Answer<Branch[]> | { kind: "incomplete"; problem: string }> {
-  const branches = new Map<string, Branch>();
+): Promise<Answer<ListedBranch[]> | { kind: "incomplete"; problem: string }> {
+  const branches = new Map<string, ListedBranch>();
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {
     const query = { sort_by: "created_at", sort_order: "asc", ...(cursor === undefined ? {} : { cursor }) };
     // Each page needs the cursor of the previous one.
     const answer = await read(query);
     if (answer.kind !== "ok") return answer;
-    const { branches: shown, pagination: { next } = {} } = answer.value;
+    const { branches: shown, annotations = {}, pagination: { next } = {} } = answer.value;
     const before = branches.size;
-    for (const branch of shown) branches.set(branch.id, branch);
+    for (const branch of shown) {
+      const note = noteOf(annotations[branch.id]);
+      branches.set(branch.id, note === undefined ? branch : { ...branch, note });
+    }
     const isLast = shown.length === 0 || next === undefined || next === "";
     if (isLast) return { ...answer, value: [...branches.values()] };
     if (next === cursor || branches.size === before) {
@@ -29,4 +33,10 @@ export async function allBranches(
     cursor = next;
   }
   return { kind: "incomplete", problem: ": more pages than any project has" };
+}
+
+/** The note of an annotation; one without any text is none. */
+export function noteOf(annotation: { value?: object | undefined } | undefined): ListedBranch["note"] {
+  const value = asRecord(annotation?.value);
+  return Object.keys(value).length > 0 ? value : undefined;
 }

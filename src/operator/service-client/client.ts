@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import { AuthAnswer } from "../../api/auth.ts";
-import { type Branch, BranchesAnswer } from "../../api/branch.ts";
 import { ConnectionUriAnswer } from "../../api/connection-uri.ts";
 import { type Endpoint, EndpointAnswer } from "../../api/endpoint.ts";
 import { type Operation, OperationAnswer, OperationsAnswer } from "../../api/operation.ts";
@@ -8,12 +7,12 @@ import { type Project, ProjectAnswer, ProjectsAnswer } from "../../api/project.t
 import { turnsOf } from "../runtime/turns.ts";
 import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
-import { allBranches } from "./branch-pages.ts";
+import { BranchCalls } from "./branch-calls.ts";
 import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
-import { type ExchangeOptions, exchange } from "./exchange.ts";
+import { type Call, type ExchangeOptions, exchange } from "./exchange.ts";
 import { operationsAmong, operationsListed } from "./operations-answer.ts";
 import { RequestReservation } from "./request-reservation.ts";
-import { mostBytes } from "./transport.ts";
+import { mostBytes, type ServiceResponse } from "./transport.ts";
 
 export interface ServiceClientOptions extends ExchangeOptions {
   /** Called with each failure; returns what it counts as. */
@@ -30,6 +29,11 @@ export interface Written {
   operations: Operation[];
 }
 
+type WriteMethod = "POST" | "PATCH" | "DELETE";
+
+/** A request that may change something. */
+export type WriteCall = Call & { method: WriteMethod };
+
 /** The most pages of projects that are read, 400 projects each. */
 const mostProjectPages = 50;
 
@@ -37,10 +41,17 @@ const mostProjectPages = 50;
 export class ServiceClient {
   readonly #options: ServiceClientOptions;
   readonly #lists: EndpointLists;
+  readonly branches: BranchCalls;
 
   constructor(options: ServiceClientOptions, lists = new EndpointLists()) {
     this.#options = options;
     this.#lists = lists;
+    this.branches = new BranchCalls({
+      read: (...call) => this.#read(...call),
+      send: (...call) => this.#send(...call),
+      invalidResponse: (...why) => this.#invalidResponse(...why),
+      hiding: this.#hiding,
+    });
   }
 
   readonly #hiding = (text: string) => this.account.key.hiddenIn(text);
@@ -176,14 +187,6 @@ export class ServiceClient {
     return { kind: "ok", status: 200, value: { projects: [...projects.values()], complete: false } };
   }
 
-  /** All branches of a project, or a failure if some may be missing. */
-  async listBranches(projectID: string, signal: AbortSignal): Promise<Answer<Branch[]>> {
-    const route = "/projects/{p}/branches";
-    const read = (query: Record<string, string>) => this.#read(route, [projectID], BranchesAnswer, signal, query);
-    const listed = await allBranches(read);
-    return listed.kind === "incomplete" ? this.#invalidResponse(`GET ${route}`, listed.problem) : listed;
-  }
-
   auth(signal: AbortSignal): Promise<Answer<AuthAnswer>> {
     return this.#read("/auth", [], AuthAnswer, signal);
   }
@@ -220,37 +223,42 @@ export class ServiceClient {
     return this.#invalidResponse(`GET ${route}`, placeOf(parsed.error));
   }
 
-  async #write(
-    method: "POST" | "PATCH" | "DELETE",
+  #write(
+    method: WriteMethod,
     route: string,
     ids: readonly string[],
     body: unknown,
     signal: AbortSignal,
   ): Promise<Answer<Written>> {
-    const sent = await exchange(this.#options, { method, route, ids, body }, signal);
+    const none = { endpoint: undefined, operations: [] };
+    return this.#send({ method, route, ids, body }, signal, (response) => {
+      if (response.status === 204) return none;
+      const parsed = EndpointAnswer.safeParse(response.body);
+      if (parsed.success && isAbout(ids, parsed.data.endpoint)) {
+        const { endpoint, operations } = parsed.data;
+        this.#noteNames([endpoint]);
+        return { endpoint, operations: (operations ?? []).map((one) => withoutKey(one, this.#hiding)) };
+      }
+      // Restart and start responses are undocumented, so any 2xx JSON body is accepted.
+      return route.endsWith("/restart") && response.json ? none : undefined;
+    });
+  }
+
+  /** Sends a write once; `read` takes the value out of a 2xx, or finds that it is not the service's own. */
+  async #send<T>(
+    call: WriteCall,
+    signal: AbortSignal,
+    read: (response: ServiceResponse) => T | undefined,
+  ): Promise<Answer<T>> {
+    const sent = await exchange(this.#options, call, signal);
     if (sent.kind === "failed") return this.#failed(sent.failure);
     const { response } = sent;
     if (response.status < 200 || response.status >= 300) return this.#failed(failureOf(response, true, this.#hiding));
     this.#options.onAccepted?.();
-    if (response.status === 204) return { kind: "ok", status: 204, value: { endpoint: undefined, operations: [] } };
-    const parsed = EndpointAnswer.safeParse(response.body);
-    if (parsed.success && isAbout(ids, parsed.data.endpoint)) {
-      const { endpoint, operations } = parsed.data;
-      this.#noteNames([endpoint]);
-      return {
-        kind: "ok",
-        status: response.status,
-        value: { endpoint, operations: (operations ?? []).map((one) => withoutKey(one, this.#hiding)) },
-      };
-    }
-    // Restart and start responses are undocumented, so any 2xx JSON body is accepted.
-    if (route.endsWith("/restart") && response.json) {
-      return { kind: "ok", status: response.status, value: { endpoint: undefined, operations: [] } };
-    }
-    return this.#failed({
-      kind: "ambiguous",
-      message: `HTTP ${response.status} with a body that is not the service's`,
-    });
+    const value = read(response);
+    if (value !== undefined) return { kind: "ok", status: response.status, value };
+    const message = `HTTP ${response.status} with a body that is not the service's`;
+    return this.#failed({ kind: "ambiguous", message });
   }
 
   #noteNames(endpoints: readonly Endpoint[]): void {

@@ -20,6 +20,8 @@ export interface ExchangeOptions extends AdmissionOptions {
   /** Called right before a write is sent; an error stops the write (leadership). */
   beforeWrite: () => void;
   observe?: RequestObserver | undefined;
+  /** Called with the `Date` of each answer. */
+  onDate?: ((dateMs: number) => void) | undefined;
 }
 
 /** One request: `ids` replace the braces in `route`, in order. */
@@ -70,6 +72,7 @@ async function admittedAndSent(options: ExchangeOptions, call: Call, signal: Abo
     );
     observe?.({ method, route, code: String(response.status), seconds: seconds() });
     budget.closeFor(pauseAskedFor(response) ?? 0);
+    if (response.dateMs !== undefined) options.onDate?.(response.dateMs);
     return { kind: "answered", response };
   } catch (error) {
     if (!(error instanceof NoResponseError)) throw error;

@@ -58,7 +58,8 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
       });
       const text = await bodies.text(answer.body, request.maxBytes ?? mostBytes.other);
       const waitMs = retryAfterMs(answer.headers["retry-after"], options.now());
-      return parsedLater(answer.statusCode, text, waitMs, bodies);
+      const dateMs = Date.parse(String(answer.headers.date));
+      return parsedLater(answer.statusCode, text, { waitMs, dateMs }, bodies);
     } catch (error) {
       throw new NoResponseError(
         reasonOf(error, request.caBundle),
@@ -127,7 +128,12 @@ class Agents {
 }
 
 /** An answer that is parsed only when its body is read, and then once. */
-function parsedLater(status: number, text: string, waitMs: number | undefined, bodies: Bodies): ServiceResponse {
+function parsedLater(
+  status: number,
+  text: string,
+  { waitMs, dateMs }: { waitMs: number | undefined; dateMs: number },
+  bodies: Bodies,
+): ServiceResponse {
   let known: ReturnType<Bodies["parsed"]> | undefined;
   const parsed = () => {
     known ??= bodies.parsed(text);
@@ -144,6 +150,7 @@ function parsedLater(status: number, text: string, waitMs: number | undefined, b
       return parsed().json;
     },
     retryAfterMs: waitMs,
+    ...(Number.isNaN(dateMs) ? {} : { dateMs }),
   };
 }
 

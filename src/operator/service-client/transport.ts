@@ -33,6 +33,8 @@ export interface ServiceResponse {
   bytes?: number;
   /** The wait that `Retry-After` asks for, in milliseconds. */
   retryAfterMs?: number | undefined;
+  /** The header `Date`, in milliseconds since the epoch: when the service answered, by its clock, in whole seconds. */
+  dateMs?: number | undefined;
 }
 
 /**

@@ -30,6 +30,7 @@ const collections = {
   Compute: { root: group, plural: "computes" },
   ServiceConnection: { root: group, plural: "serviceconnections" },
   ComputePool: { root: group, plural: "computepools" },
+  Branch: { root: group, plural: "branches" },
   Secret: { root: "/api/v1", plural: "secrets" },
   Event: { root: "/api/v1", plural: "events" },
 } as const;

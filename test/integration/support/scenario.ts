@@ -261,7 +261,7 @@ export class Scenario {
 
   async #empty(namespace: string): Promise<void> {
     if (!(await this.cluster.namespaceExists(namespace))) return;
-    for (const kind of ["ComputePool", "Compute", "ServiceConnection", "Secret"] as const) {
+    for (const kind of ["Branch", "ComputePool", "Compute", "ServiceConnection", "Secret"] as const) {
       // In this order, so that no pool makes what was just taken away.
       const objects = await this.cluster.list(kind, namespace);
       await Promise.all(objects.map(({ metadata: { name } }) => this.#remove(kind, namespace, name)));
@@ -270,7 +270,11 @@ export class Scenario {
   }
 
   /** Deleted before it is set free: no operator of another test can guard it again then, and its namespace goes. */
-  async #remove(kind: "ComputePool" | "Compute" | "ServiceConnection" | "Secret", namespace: string, name: string) {
+  async #remove(
+    kind: "Branch" | "ComputePool" | "Compute" | "ServiceConnection" | "Secret",
+    namespace: string,
+    name: string,
+  ) {
     const free = (object: Raw) => {
       delete object.metadata.finalizers;
     };

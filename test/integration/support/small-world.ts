@@ -67,7 +67,7 @@ export class SmallWorld implements AsyncDisposable {
         service: { timeScale, ...service },
       }),
     );
-    installCRDs(this.server, ["computes", "serviceconnections", "computepools"]);
+    installCRDs(this.server, ["computes", "serviceconnections", "computepools", "branches"]);
     connectNamespace("default", (path, body) => this.send("POST", path, body));
     this.#running = this.#run();
   }

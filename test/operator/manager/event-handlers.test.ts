@@ -50,6 +50,7 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
     informers,
     claims,
     computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore },
+    branches: { relisted: () => {} },
     connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
     enqueue: (_, uids) => [...uids].forEach((uid) => enqueued.add(uid)),
     pause: async () => {
@@ -104,6 +105,7 @@ test("a Compute that came from another shard before this process led is no new o
       () => "through",
     ),
     computes: { gone: ignore, changed: ignore, entered: (...one) => arrivals.push(one), relisted: ignore },
+    branches: { relisted: () => {} },
     connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
     enqueue: ignore,
     pause: () => Promise.resolve(),

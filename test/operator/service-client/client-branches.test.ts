@@ -9,7 +9,7 @@ const branch = (id: string, name: string) => ({ id, name });
 async function listed(...pages: ReturnType<typeof json>[]) {
   let page = 0;
   const service = new ScriptedService(() => pages[Math.min(page++, pages.length - 1)] ?? json(200, {}));
-  const answer = await clientOf(service, new VirtualClock()).listBranches("shop", forever);
+  const answer = await clientOf(service, new VirtualClock()).branches.list("shop", forever);
   return { answer, queries: service.requests.map(({ query }) => query) };
 }
 

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Change } from "../../kube/store.ts";
-import { branchIDOf, type Compute, connectionKeyOf } from "../../resources/compute.ts";
+import { branchIDOf, type Compute } from "../../resources/compute.ts";
+import { connectionKeyOf } from "../../resources/connection-user.ts";
 import { Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
 import { recordedID } from "./annotations.ts";
 import { adoptsPrimary, type Claimants, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";

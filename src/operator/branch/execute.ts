@@ -1,0 +1,241 @@
+import type { ListerAccess } from "../connection/access.ts";
+import type { Wait } from "../connection/gate.ts";
+import type { ClusterClient } from "../kube/client.ts";
+import { guardedPatch } from "../kube/json-patch.ts";
+import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
+import { conditionOf, timestamp } from "../resources/conditions-of.ts";
+import { finalizers } from "../resources/names.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Answer } from "../service-client/answer.ts";
+import type { WrittenBranch } from "../service-client/branch-calls.ts";
+import { type BranchAction, type BranchWrite, identityOf } from "./action.ts";
+import { annotationOf, isBeingDeleted, noteFor, shownReason } from "./observation.ts";
+import { type Outcome, outcome } from "./outcome.ts";
+import { isSameEnd } from "./plan/expiry.ts";
+import { refused } from "./refused.ts";
+import type { BranchMemory } from "./state.ts";
+import * as words from "./words.ts";
+
+export interface ExecuteContext {
+  object: Branch;
+  memory: BranchMemory;
+  cluster: ClusterClient;
+  clock: Clock;
+  signal: AbortSignal;
+  fleet: string | undefined;
+  /** `undefined` while the connection is not open. */
+  access: ListerAccess | undefined;
+  /** Whether the definition of Branches is being deleted: then nothing is deleted at the service. */
+  uninstalling: () => Promise<boolean>;
+}
+
+const progressOf = { create: "Creating", patch: "Updating", reset: "Resetting", delete: "Deleting" } as const;
+
+/** Carries out an action: at most one write to the service. */
+export async function execute(action: BranchAction, context: ExecuteContext): Promise<Outcome> {
+  const { object, access } = context;
+  switch (action.kind) {
+    case "noop":
+      return outcome(object, { requeue: action.afterMs ?? "byReason" });
+    case "note":
+      return outcome(object, { news: action.news, events: eventsOf(action), requeue: 1 });
+    case "show": {
+      const { reason, message, news = {}, afterMs } = action;
+      return outcome(object, {
+        shown: { reason, message },
+        news,
+        events: eventsOf(action),
+        requeue: afterMs ?? "byReason",
+      });
+    }
+    case "release":
+      return release(action, context);
+    case "probe":
+      return access === undefined ? outcome(object, { requeue: 1000 }) : probe(action.id, context, access);
+    case "write":
+      return access === undefined ? outcome(object, { requeue: 1000 }) : write(action.write, context, access);
+  }
+}
+
+function eventsOf({ event }: { event?: Outcome["events"][number] }): Outcome["events"] {
+  return event === undefined ? [] : [event];
+}
+
+async function release(
+  { event: reason, message }: Extract<BranchAction, { kind: "release" }>,
+  { object, cluster }: ExecuteContext,
+): Promise<Outcome> {
+  const patch = guardedPatch(object, { resourceVersion: true }).removeFinalizer(finalizers.branch);
+  if (!patch.isEmpty) await cluster.patch(branchKind, object.metadata, patch.ops());
+  return outcome(object, { released: true, events: [{ type: "Normal", reason, message }] });
+}
+
+/** The branch's own GET decides whether one that lists lack is gone. */
+async function probe(id: string, context: ExecuteContext, access: ListerAccess): Promise<Outcome> {
+  const { object, memory, signal, clock } = context;
+  if (!access.reservation.tryTake("read")) return outcome(object, { requeue: "enqueued" });
+  const answer = await access.client.branches.get(object.spec.projectID, id, signal);
+  const now = clock.monotonic();
+  if (answer.kind === "ok" && !answer.value.isDeleted) {
+    memory.missing = undefined;
+    memory.listsAfter = now;
+    return outcome(object, { requeue: 5000 });
+  }
+  // Of another 404 it is not known that it is about the branch: the project's, or a route that the service lacks.
+  const isGone = answer.kind === "ok" || (answer.kind === "notFound" && /branch/i.test(answer.message));
+  if (isGone && memory.missing?.id === id) {
+    memory.missing = { ...memory.missing, proved: true };
+    return outcome(object, { requeue: 1 });
+  }
+  if (answer.kind === "ok") return outcome(object, { requeue: 1000 });
+  return outcome(object, { shown: words.meaningOf(answer, words.doing.show(id)) });
+}
+
+async function write(planned: BranchWrite, context: ExecuteContext, access: ListerAccess): Promise<Outcome> {
+  const { object, memory, clock } = context;
+  const { failed } = memory;
+  const identity = identityOf(planned, object.metadata.generation ?? 0);
+  const isRepeated = failed?.write === identity && failed.through === access.client.through;
+  if (isRepeated && clock.monotonic() < failed.until) {
+    const { reason, message } = failed;
+    return outcome(object, { shown: { reason, message }, requeue: failed.until - clock.monotonic() });
+  }
+  if (planned.op === "delete" && (await context.uninstalling())) {
+    return release({ kind: "release", event: "Released", message: words.released.uninstalling(planned.id) }, context);
+  }
+  const waits = access.gate.pass(planned.op === "delete" ? "deletion" : "other");
+  if (waits !== undefined) return waiting(waits, planned, object, isRepeated);
+  const ready = await prepared(planned, context);
+  const answer = await send(planned, { ...context, object: ready }, access);
+  const now = clock.monotonic();
+  memory.listsAfter = now;
+  if (answer.kind === "ok") access.lister.operations.follow(answer.value.operations);
+  access.gate.answered(answer);
+  if (answer.kind === "ok") {
+    memory.failed = undefined;
+    return accepted(planned, answer.value, ready, memory, now);
+  }
+  return refused(planned, answer, { ...context, object: ready }, access);
+}
+
+function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: boolean): Outcome {
+  const enqueued = outcome(object, { requeue: "enqueued" });
+  if (wait !== "brake" || planned.op !== "delete") {
+    // What it waits for lasts moments: an object that shows nothing yet says what it is about to do.
+    const reason = progressOf[planned.op];
+    const isTold = isRepeated || shownReason(object) !== undefined;
+    return isTold ? enqueued : { ...enqueued, shown: { reason, message: words.waiting } };
+  }
+  const message = words.deleting.brake(planned.id);
+  const isTold = conditionOf(object.status, "Ready")?.message === message;
+  const event = { type: "Warning", reason: "Deleting", message } as const;
+  return isTold ? enqueued : { ...enqueued, shown: { reason: "Deleting", message }, events: [event] };
+}
+
+/** The finalizer goes before a create, the record before a reset. */
+async function prepared(planned: BranchWrite, { object, cluster, clock }: ExecuteContext): Promise<Branch> {
+  if (planned.op === "create") {
+    const patch = guardedPatch(object, { resourceVersion: true }).addFinalizer(finalizers.branch);
+    return patch.isEmpty ? object : read(await cluster.patch(branchKind, object.metadata, patch.ops()));
+  }
+  if (planned.op !== "reset") return object;
+  const { id: branchID, value, lastResetAt } = planned;
+  const { uid } = object.metadata;
+  const record = { uid, operation: "reset", value, since: timestamp(clock.now()), branchID };
+  const pendingWrite = lastResetAt === undefined ? record : { ...record, lastResetAt };
+  const patch = guardedPatch(object, { resourceVersion: true }).setStatus({ ...object.status, pendingWrite });
+  return read(await cluster.patch(branchKind, object.metadata, patch.ops(), { subresource: "status" }));
+}
+
+/** Puts the finalizer back on a linked object that lost it, as by `kubectl replace`. */
+export async function withFinalizer(object: Branch, cluster: ClusterClient): Promise<Branch> {
+  if (object.status.branchID === undefined || isBeingDeleted(object)) return object;
+  const patch = guardedPatch(object, { resourceVersion: true }).addFinalizer(finalizers.branch);
+  return patch.isEmpty ? object : read(await cluster.patch(branchKind, object.metadata, patch.ops()));
+}
+
+function read(answer: unknown): Branch {
+  const parsed = parseBranch(answer);
+  if (!parsed.ok) throw new Error(`the API server answered with a Branch that cannot be read: ${parsed.problem}`);
+  return parsed.value;
+}
+
+function send(planned: BranchWrite, context: ExecuteContext, { client }: ListerAccess): Promise<Answer<WrittenBranch>> {
+  const { object, signal, fleet } = context;
+  const { projectID } = object.spec;
+  const { branches } = client;
+  switch (planned.op) {
+    case "create": {
+      const body = { branch: planned.body, annotation_value: noteFor(object, fleet) };
+      return branches.create(projectID, body, signal);
+    }
+    case "patch":
+      return branches.patch(projectID, planned.id, { branch: planned.body }, signal);
+    case "reset":
+      return branches.reset(projectID, planned.id, planned.sourceID, signal);
+    case "delete":
+      return branches.delete(projectID, planned.id, signal);
+  }
+}
+
+function accepted(
+  planned: BranchWrite,
+  { branch }: WrittenBranch,
+  object: Branch,
+  memory: BranchMemory,
+  now: number,
+): Outcome {
+  switch (planned.op) {
+    case "create": {
+      memory.nameTaken = undefined;
+      if (branch === undefined) return outcome(object, { requeue: 1000 });
+      const { id } = branch;
+      const proof = { uid: object.metadata.uid, branchID: id, by: "created" };
+      const first = (object.status.observedGeneration ?? -1) === -1 ? { resetAt: annotationOf(object, "resetAt") } : {};
+      return outcome(object, {
+        shown: { reason: "Creating", message: words.creating.sent(planned.name) },
+        news: { branchID: id, proof, gone: undefined, ...first, ...ended(planned.end, branch.expires_at, memory) },
+        answered: branch,
+        isApplied: true,
+        events: [{ type: "Normal", reason: "Created", message: `${words.creating.found(planned.name)} ${id}` }],
+        requeue: 500,
+      });
+    }
+    case "patch": {
+      const { end } = planned;
+      const news = end === undefined ? {} : ended(end, branch?.expires_at, memory);
+      return outcome(object, { news, answered: branch, isApplied: true, requeue: 1000 });
+    }
+    case "reset": {
+      memory.unansweredReset = undefined;
+      const { id, value } = planned;
+      return outcome(object, {
+        shown: { reason: "Resetting", message: words.resets.sent(id) },
+        news: { resetAt: value, pendingWrite: undefined, appliedExpiry: undefined },
+        answered: branch,
+        events: [{ type: "Normal", reason: "Reset", message: words.resets.done(id) }],
+        requeue: 1000,
+      });
+    }
+    case "delete":
+      memory.deleted = { id: planned.id, at: now };
+      return outcome(object, {
+        shown: { reason: "Deleting", message: words.deleting.sent(planned.id) },
+        requeue: 1000,
+      });
+  }
+}
+
+/** The end counts as applied once the service shows it: one that ignores it is found out by lists. */
+function ended(
+  { expiry, at }: { expiry: string; at: string | undefined },
+  shown: string | undefined,
+  memory: BranchMemory,
+): Outcome["news"] {
+  if (isSameEnd(at, shown)) {
+    memory.unseenEnd = undefined;
+    return { appliedExpiry: expiry, appliedEnd: at };
+  }
+  memory.unseenEnd = { expiry, at, differsSince: undefined };
+  return {};
+}

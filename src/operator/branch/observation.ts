@@ -1,0 +1,121 @@
+import type { ListedBranch } from "../../api/branch.ts";
+import type { BranchListing } from "../../api/branch-listing.ts";
+import { type Branch, branchNameOf } from "../resources/branch.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
+import { annotations, noteKeys } from "../resources/names.ts";
+import { placeOf } from "../resources/object.ts";
+import type { BranchReason } from "./reasons.ts";
+
+/** What the operator knows of one Branch before it looks at the service. */
+export interface Subject {
+  object: Branch;
+  /** Monotonic milliseconds. */
+  now: number;
+  createSettleMs: number;
+  /** `--fleet`. */
+  fleet: string | undefined;
+  /** All Branches that reach the same project of the same service, without this one. */
+  others: readonly Branch[];
+  /** Whether a live Branch has this uid. */
+  lives: (uid: string) => boolean;
+  /** The names of Computes in its namespace that use it and that it does not own, unless they are being deleted. */
+  usedBy: readonly string[];
+}
+
+/** A Branch and its project's latest list, which is new enough. */
+export interface Observation extends Subject {
+  kind: "observed";
+  listing: BranchListing;
+  /** By the service's clock, in milliseconds since the epoch. */
+  serviceNow: number;
+  /** Of the base URL and key. */
+  fingerprint: string;
+  /** The branch at the service, and why it is this object's. */
+  linked: { listed: ListedBranch; by: Ownership } | undefined;
+  /** The id of the branch that this object is linked to and that the list lacks. */
+  missing: string | undefined;
+}
+
+/** Nothing was looked at: why is shown, or the Branch waits to be enqueued. */
+export type Unobserved = Subject & {
+  kind: "unobserved";
+  why: { kind: "shown"; reason: BranchReason; message: string } | { kind: "pending"; afterMs?: number };
+};
+
+/** `note`: our note; `created` and `former`: as `status.proof` says; `none`: it is only linked. */
+export type Ownership = "note" | "created" | "former" | "adopted" | "none";
+
+export function isBeingDeleted({ metadata }: Branch): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+export function annotationOf({ metadata }: Branch, name: "resetAt" | "paused" | "reconcileRequestedAt") {
+  return metadata.annotations?.[annotations[name]];
+}
+
+/** `paused`: a time until which it is, or any other value but "false". */
+export function isPaused(object: Branch, wallNow: number): boolean {
+  const paused = annotationOf(object, "paused");
+  if (paused === undefined || paused === "false") return false;
+  const until = /^\d{4}-\d\d-\d\dT/.test(paused) ? Date.parse(paused) : Number.NaN;
+  return Number.isNaN(until) || wallNow < until;
+}
+
+export function shownReason({ status }: Branch): string | undefined {
+  return conditionOf(status, "Ready")?.reason;
+}
+
+/** The branch that the object is linked to, unless it is proved gone. */
+export function linkedID({ status }: Branch): string | undefined {
+  return status.branchID === status.gone?.branchID ? undefined : status.branchID;
+}
+
+/** The uid in the note of a branch, whichever operator wrote it. */
+export function notedUID({ note }: ListedBranch): string | undefined {
+  const uid = note?.[noteKeys.uid];
+  return typeof uid === "string" ? uid : undefined;
+}
+
+/** The note that our create writes. */
+export function noteFor(object: Branch, fleet: string | undefined): Record<string, string> {
+  return {
+    [noteKeys.uid]: object.metadata.uid,
+    ...(fleet === undefined ? {} : { [noteKeys.fleet]: fleet }),
+    [noteKeys.object]: placeOf(object.metadata),
+  };
+}
+
+/** Whether a former Branch of this fleet, namespace and name made the branch. */
+export function isFormers({ note }: ListedBranch, object: Branch, fleet: string | undefined): boolean {
+  return fleet !== undefined && note?.[noteKeys.fleet] === fleet && note[noteKeys.object] === placeOf(object.metadata);
+}
+
+/** Our note or the status proves a branch this object's; another's note outranks the status. */
+export function ownershipOf(object: Branch, listed: ListedBranch): Ownership {
+  const { uid } = object.metadata;
+  const noted = notedUID(listed);
+  if (noted === uid) return "note";
+  const { proof } = object.status;
+  if (proof === undefined || proof.uid !== uid || proof.branchID !== listed.id) return "none";
+  if (proof.by === "former") return "former";
+  if (noted !== undefined) return "none";
+  return proof.by === "created" || proof.by === "adopted" ? proof.by : "none";
+}
+
+/** Whether renewal, reset and deletion of the branch are this object's. */
+export function isOurs(by: Ownership): boolean {
+  return by === "note" || by === "created" || by === "former";
+}
+
+/**
+ * The branch of this object in a list: the one that it is linked to, also if that was proved gone and is back; one with
+ * our note only where none is linked.
+ */
+export function findLinked(object: Branch, listing: BranchListing): Observation["linked"] {
+  const known = listing.byID(object.status.branchID);
+  if (known !== undefined) return { listed: known, by: ownershipOf(object, known) };
+  if (object.status.branchID !== undefined) return undefined;
+  const isNoted = (one: ListedBranch) => notedUID(one) === object.metadata.uid;
+  const noted = listing.named(branchNameOf(object)).find(isNoted) ?? [...listing.all].find(isNoted);
+  return noted === undefined ? undefined : { listed: noted, by: "note" };
+}

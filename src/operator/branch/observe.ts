@@ -1,0 +1,70 @@
+import type { BranchInterest, BranchListing } from "../../api/branch-listing.ts";
+import type { ListerAccess } from "../connection/access.ts";
+import type { ConnectionView } from "../connection/registry.ts";
+import { type Branch, branchNameOf } from "../resources/branch.ts";
+import { longPauseMs, pauseMessage } from "../service-client/request-reservation.ts";
+import {
+  findLinked,
+  isBeingDeleted,
+  linkedID,
+  type Observation,
+  type Subject,
+  type Unobserved,
+} from "./observation.ts";
+import type { ReadonlyMemory } from "./state.ts";
+import { doing, meaningOf } from "./words.ts";
+
+/** A connection that becomes ready enqueues its Branches. Should that be missed, they are reconciled after this. */
+const connectionPendingMs = 10_000;
+
+/** Joins a Branch with its project's latest list that is new enough, or says why there is none. */
+export function observe(
+  subject: Subject,
+  memory: ReadonlyMemory,
+  connection: ConnectionView,
+  access: ListerAccess | undefined,
+): Observation | Unobserved {
+  const unobserved = (why: Unobserved["why"]): Unobserved => ({ ...subject, kind: "unobserved", why });
+  if (connection.kind === "closed") return unobserved({ ...connection, kind: "shown" });
+  if (connection.kind === "pending" || access === undefined) {
+    return unobserved({ kind: "pending", afterMs: connectionPendingMs });
+  }
+  const { object } = subject;
+  const { branches } = access.lister;
+  const priority = isBeingDeleted(object) ? "resolve" : "plan";
+  const listing = branches.listedAfter(memory.listsAfter, object.metadata.uid, priority);
+  const failure = access.lister.unseen ?? branches.failure;
+  if (failure !== undefined) {
+    return unobserved({ kind: "shown", ...meaningOf(failure, doing.list(object.spec.projectID)) });
+  }
+  if (listing === undefined) {
+    if (access.reservation.closedForMs <= longPauseMs) return unobserved({ kind: "pending" });
+    return unobserved({ kind: "shown", ...meaningOf({ kind: "rateLimited", message: pauseMessage }, "") });
+  }
+  const { session } = connection;
+  return {
+    ...subject,
+    kind: "observed",
+    listing,
+    serviceNow: session.time.now(),
+    fingerprint: session.fingerprint,
+    linked: findLinked(object, listing),
+    missing: missingIn(object, listing),
+  };
+}
+
+/** What of the project's branches concerns the object. */
+export function interestOf(object: Branch): BranchInterest {
+  const { parent, adopt } = object.spec;
+  const adopted = adopt !== undefined && "branchID" in adopt ? adopt.branchID : undefined;
+  const isLinked = linkedID(object) !== undefined;
+  const names = isLinked
+    ? []
+    : [branchNameOf(object), ...(parent?.branchName === undefined ? [] : [parent.branchName])];
+  return { id: object.status.branchID ?? adopted, names };
+}
+
+function missingIn(object: Branch, listing: BranchListing): string | undefined {
+  const id = linkedID(object);
+  return id !== undefined && listing.byID(id) === undefined ? id : undefined;
+}

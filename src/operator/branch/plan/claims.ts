@@ -1,0 +1,43 @@
+import { type Branch, branchNameOf } from "../../resources/branch.ts";
+import { placeOf } from "../../resources/object.ts";
+import { isOurs, linkedID, type Observation } from "../observation.ts";
+
+/**
+ * One claimant per branch: a proved link beats a claim; then the older, then the lesser uid. Before a branch is linked
+ * the name is what is claimed, then the id.
+ */
+export function rivalFor({ object, others, linked }: Observation): { what: string; place: string } | undefined {
+  const id = linked?.listed.id ?? targetID(object);
+  const name = branchNameOf(object);
+  for (const other of others) {
+    const otherID = targetID(other);
+    const sameID = id !== undefined && otherID === id;
+    const sameName = id === undefined && otherID === undefined && branchNameOf(other) === name;
+    if (!sameID && !sameName) continue;
+    const isProved = linked !== undefined && isOurs(linked.by);
+    if (isProved && linked.by === "note") continue;
+    if (rank(other) > rank(object) || (rank(other) === rank(object) && isBefore(other, object))) {
+      return { what: sameID ? `branch ${id}` : `branch "${name}"`, place: placeOf(other.metadata) };
+    }
+  }
+  return undefined;
+}
+
+/** The branch that an object is linked to, or wants by its id. */
+function targetID(object: Branch): string | undefined {
+  const { adopt } = object.spec;
+  return linkedID(object) ?? (adopt !== undefined && "branchID" in adopt ? adopt.branchID : undefined);
+}
+
+/** A link with a proof, one without, a wish. */
+function rank(object: Branch): number {
+  const id = linkedID(object);
+  const { proof } = object.status;
+  if (id === undefined) return 0;
+  return proof?.uid === object.metadata.uid && proof.branchID === id ? 2 : 1;
+}
+
+function isBefore(one: Branch, other: Branch): boolean {
+  const [first = "", second = ""] = [one.metadata.creationTimestamp, other.metadata.creationTimestamp];
+  return first < second || (first === second && one.metadata.uid < other.metadata.uid);
+}

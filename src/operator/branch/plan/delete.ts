@@ -1,0 +1,82 @@
+import type { ListedBranch } from "../../../api/branch.ts";
+import type { BranchAction } from "../action.ts";
+import { isOurs, linkedID, notedUID, type Observation } from "../observation.ts";
+import type { ReadonlyMemory } from "../state.ts";
+import { deleting, namesOf, released } from "../words.ts";
+import { rivalFor } from "./claims.ts";
+
+/** Lists lag by as much, in milliseconds, and those that prove a deletion are as far apart. */
+const mostLagMs = 10_000;
+
+/** The deletion of a Branch: deletes what is proved ours, waits for what a late create may leave, and lets go. */
+export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchAction {
+  const { object, linked, missing } = o;
+  if (linked !== undefined) {
+    const { listed, by } = linked;
+    if (by === "adopted") return { kind: "release", event: "Released", message: released.adopted(listed.id) };
+    if (!isOurs(by)) return { kind: "release", event: "Released", message: released.unproved(listed.id) };
+    if (rivalFor(o) !== undefined) {
+      return { kind: "release", event: "Released", message: deleting.conflict(listed.id) };
+    }
+    if (isRetained(o)) {
+      const message = released.retained(listed.id, listed.expires_at);
+      return { kind: "release", event: "Released", message };
+    }
+    const { deleted } = memory;
+    if (deleted?.id === listed.id && o.listing.startedAt < deleted.at + mostLagMs) {
+      return { kind: "show", reason: "Deleting", message: deleting.sent(listed.id), afterMs: 2000 };
+    }
+    return obstacle(o, listed) ?? { kind: "write", write: { op: "delete", id: listed.id } };
+  }
+  if (missing !== undefined && memory.missing?.proved !== true) {
+    const sinceMs = memory.missing === undefined ? 0 : o.listing.startedAt - memory.missing.since;
+    if (sinceMs >= mostLagMs) return { kind: "probe", id: missing };
+    const message = deleting.confirming(missing);
+    return { kind: "show", reason: "Deleting", message, afterMs: mostLagMs - sinceMs };
+  }
+  const late = [...o.listing.all].find((one) => notedUID(one) === object.metadata.uid);
+  if (late !== undefined && !isRetained(o)) return { kind: "write", write: { op: "delete", id: late.id } };
+  const settledAt = lastPost(o, memory) + o.createSettleMs + mostLagMs;
+  if (o.listing.startedAt < settledAt && !isRetained(o)) {
+    return {
+      kind: "show",
+      reason: "Deleting",
+      message: deleting.settling,
+      afterMs: Math.max(1000, settledAt - o.now + 1),
+    };
+  }
+  const id = memory.deleted?.id ?? missing;
+  return id === undefined
+    ? { kind: "release", event: "Released", message: released.none }
+    : { kind: "release", event: "Deleted", message: released.deleted(id) };
+}
+
+/** What keeps the branch from being deleted. */
+function obstacle({ listing, usedBy }: Observation, listed: ListedBranch): BranchAction | undefined {
+  const { id } = listed;
+  if (listed.default === true) return { kind: "show", reason: "Protected", message: deleting.default(id) };
+  if (listed.protected === true) return { kind: "show", reason: "Protected", message: deleting.protected(id) };
+  const children = listing.childrenOf(id).map((child) => child.name ?? child.id);
+  if (children.length > 0) {
+    return { kind: "show", reason: "HasChildren", message: deleting.children(namesOf(children), id) };
+  }
+  if (usedBy.length === 0) return undefined;
+  return { kind: "show", reason: "InUse", message: deleting.inUse(namesOf(usedBy)) };
+}
+
+/**
+ * When a create without a usable answer may last have been sent. An earlier term may have sent one if no branch is
+ * linked, or one that is so young that another create may still be on its way.
+ */
+function lastPost({ object, now, serviceNow, createSettleMs }: Observation, memory: ReadonlyMemory): number {
+  const { createdAt } = object.status;
+  const seenAt = serviceNow - (now - memory.seenSince);
+  const isOld = createdAt !== undefined && Date.parse(createdAt) + createSettleMs + mostLagMs < seenAt;
+  const mayBeEarliers = memory.earlierTerm && (linkedID(object) === undefined || !isOld);
+  const earlier = mayBeEarliers ? memory.seenSince : Number.NEGATIVE_INFINITY;
+  return Math.max(earlier, memory.unansweredPost ?? Number.NEGATIVE_INFINITY);
+}
+
+function isRetained({ object }: Observation): boolean {
+  return (object.spec.deletionPolicy ?? object.status.deletionPolicy) === "Retain";
+}

@@ -1,0 +1,145 @@
+import { type Branch, expiryInWords } from "../../resources/branch.ts";
+import { timestamp } from "../../resources/conditions-of.ts";
+import { secondsOf } from "../../resources/duration.ts";
+import type { BranchAction, End } from "../action.ts";
+import { isOurs, type Observation, shownReason } from "../observation.ts";
+import type { ReadonlyMemory } from "../state.ts";
+import { ends } from "../words.ts";
+
+// The end of a branch is sent where `spec.expiry` differs from `status.appliedExpiry`, where a lease is due, and after
+// a reset. Everything else that the service shows is a person's decision.
+
+/** The furthest end that is sent: 30 days less a minute, in milliseconds. */
+const horizonMs = (30 * 24 * 3600 - 60) * 1000;
+
+/** Ends that differ by no more are the same: the service may keep a fraction of a second, or round. */
+const toleranceMs = 1000;
+
+/** Two lists this far apart that do not show an end prove that the service does not keep it, in milliseconds. */
+const believedAfterMs = 10_000;
+
+/** The end that the spec asks for, counted from now; `past`: it asks for one that is over. */
+export function wantedEnd(
+  { spec }: Branch,
+  serviceNow: number,
+): { kind: "end"; end: End } | { kind: "past"; at: string } {
+  const { expiry } = spec;
+  const words = expiryInWords(expiry);
+  const within = (ms: number): End => ({ expiry: words, at: timestamp(Math.min(ms, serviceNow + horizonMs)) });
+  if ("never" in expiry) return { kind: "end", end: { expiry: words, at: undefined } };
+  if ("after" in expiry) return { kind: "end", end: within(serviceNow + lengthOf(expiry.after)) };
+  if ("lease" in expiry) return { kind: "end", end: within(serviceNow + lengthOf(expiry.lease)) };
+  const at = Date.parse(expiry.at);
+  return at <= serviceNow ? { kind: "past", at: expiry.at } : { kind: "end", end: within(at) };
+}
+
+export function isSameEnd(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return Math.abs(Date.parse(one) - Date.parse(other)) <= toleranceMs;
+}
+
+/** The end that is to be sent for a branch of ours, or why none can be; `undefined`: none is due. */
+export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | undefined {
+  const { object, linked, serviceNow } = o;
+  if (linked === undefined || !isOurs(linked.by)) return undefined;
+  const { listed } = linked;
+  const { status } = object;
+  const wanted = wantedEnd(object, serviceNow);
+  const words = expiryInWords(object.spec.expiry);
+  if (memory.unseenEnd?.expiry === words) {
+    const { at, differsSince } = memory.unseenEnd;
+    if (isSameEnd(at, listed.expires_at)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: at } };
+    const differsMs = differsSince === undefined ? 0 : o.listing.startedAt - differsSince;
+    return differsMs >= believedAfterMs
+      ? { kind: "show", reason: "Rejected", message: ends.ignored(listed.id) }
+      : { kind: "noop", afterMs: believedAfterMs - differsMs };
+  }
+  if (status.appliedExpiry !== words) {
+    if (isMadeSo(o)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: listed.expires_at } };
+    if (wanted.kind === "past") return { kind: "show", reason: "Rejected", message: ends.past(wanted.at, listed.id) };
+    return send(listed.id, wanted.end, "expiry");
+  }
+  if (wanted.kind === "past" || differs(o) || !isDue(o)) return undefined;
+  return send(listed.id, wanted.end, "renewal");
+}
+
+/** What a person has decided at the service; `undefined`: nothing. */
+export function drift(o: Observation): string | undefined {
+  const { object, linked } = o;
+  if (linked === undefined || !isOurs(linked.by)) return undefined;
+  const { expires_at: theirs } = linked.listed;
+  const { appliedExpiry, appliedEnd } = object.status;
+  if (appliedExpiry === undefined || isSameEnd(theirs, appliedEnd)) return undefined;
+  return isRenewalOfOurs(o, theirs) ? undefined : ends.drifted(theirs, appliedEnd);
+}
+
+/**
+ * Whether the end can be that of a renewal whose answer was lost, or is an earlier one: a lease is renewed from there.
+ * What was seen as a person's decision stays one.
+ */
+function isRenewalOfOurs({ object, serviceNow }: Observation, theirs: string | undefined): boolean {
+  const { expiry } = object.spec;
+  if (!("lease" in expiry) || theirs === undefined) return false;
+  const wasDrift = shownReason(object) === "Drifted" && isSameEnd(theirs, object.status.expiresAt);
+  return !wasDrift && Date.parse(theirs) <= serviceNow + lengthOf(expiry.lease) + toleranceMs;
+}
+
+/** Milliseconds until the next renewal; `undefined`: none will be due. */
+export function renewalInMs(o: Observation): number | undefined {
+  const { linked } = o;
+  const lengthMs = renewedEvery(o.object, o.serviceNow);
+  if (linked === undefined || !isOurs(linked.by) || lengthMs === undefined || differs(o)) return undefined;
+  return Math.max(0, renewalAt(o, lengthMs) - o.serviceNow);
+}
+
+/** Whether a lease is so near its end that a renewal which fails concerns a person. */
+export function isLate({ spec: { expiry }, status }: Branch, wallNow: number): boolean {
+  if (!("lease" in expiry) || status.expiresAt === undefined || status.gone !== undefined) return false;
+  return Date.parse(status.expiresAt) - wallNow <= lengthOf(expiry.lease) / 4;
+}
+
+function differs(o: Observation): boolean {
+  return drift(o) !== undefined;
+}
+
+function isDue(o: Observation): boolean {
+  const lengthMs = renewedEvery(o.object, o.serviceNow);
+  return lengthMs !== undefined && o.serviceNow >= renewalAt(o, lengthMs);
+}
+
+/**
+ * Between 1/2 and 5/8 of the length after the last renewal, by the uid: branches that were made together are not
+ * renewed together.
+ */
+function renewalAt({ object, linked }: Observation, lengthMs: number): number {
+  const end = Date.parse(linked?.listed.expires_at ?? "");
+  const share = Number.parseInt(object.metadata.uid.slice(0, 4), 16) / 0xffff;
+  return end - lengthMs / 2 + (lengthMs / 8) * (Number.isNaN(share) ? 0 : share);
+}
+
+/** The length of a lease; of an end that lies beyond what can be sent at once, that of the longest. */
+function renewedEvery({ spec: { expiry } }: Branch, serviceNow: number): number | undefined {
+  if ("lease" in expiry) return Math.min(horizonMs, lengthOf(expiry.lease));
+  const isFar = "at" in expiry && Date.parse(expiry.at) > serviceNow + horizonMs / 2;
+  return isFar ? horizonMs : undefined;
+}
+
+function lengthOf(duration: string): number {
+  return (secondsOf(duration) ?? 0) * 1000;
+}
+
+/** Whether the create whose answer was lost has given the branch its end: then that is applied. */
+function isMadeSo({ object, linked }: Observation): boolean {
+  const { expiry } = object.spec;
+  const { expires_at: end, created_at: createdAt } = linked?.listed ?? {};
+  if (object.status.appliedExpiry !== undefined || object.status.resetAt !== undefined) return false;
+  if ("never" in expiry) return end === undefined;
+  if (end === undefined) return false;
+  if ("at" in expiry) return isSameEnd(end, expiry.at);
+  const lengthMs = Math.min(horizonMs, lengthOf("after" in expiry ? expiry.after : expiry.lease));
+  return Math.abs(Date.parse(end) - Date.parse(createdAt ?? "") - lengthMs) <= 60_000;
+}
+
+function send(id: string, end: End, why: "expiry" | "renewal"): BranchAction {
+  return { kind: "write", write: { op: "patch", id, body: { expires_at: end.at ?? null }, why, end } };
+}

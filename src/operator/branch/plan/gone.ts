@@ -1,0 +1,67 @@
+import { expiryInWords } from "../../resources/branch.ts";
+import type { BranchAction } from "../action.ts";
+import { annotationOf, type Observation } from "../observation.ts";
+import type { ReadonlyMemory } from "../state.ts";
+import { gone as messages } from "../words.ts";
+
+// A branch is gone if two lists some time apart lack it and its own GET says so. What is gone is not made again by
+// itself: a fresh copy of the parent must not pass for the data that was lost.
+
+/** How far apart lists must be that lack a branch, in milliseconds: a list may lag by as much. */
+const apartMs = 10_000;
+
+/** A branch that goes missing so long before its end came to it, in milliseconds: clocks and jobs are not exact. */
+const aroundEndMs = 60_000;
+
+/** The branch that this object is linked to is not listed: proves it gone, and concludes why. */
+export function planMissing(o: Observation, memory: ReadonlyMemory, id: string): BranchAction {
+  const { object, fingerprint, listing } = o;
+  const { status } = object;
+  if (status.observedThrough !== undefined && status.observedThrough !== fingerprint) {
+    return asked(o)
+      ? concluded(o, memory, id)
+      : { kind: "show", reason: "BranchNotFound", message: messages.unseen(id) };
+  }
+  const { missing } = memory;
+  if (missing?.proved === true) return concluded(o, memory, id);
+  const sinceMs = missing === undefined ? 0 : listing.startedAt - missing.since;
+  return sinceMs < apartMs ? { kind: "noop", afterMs: apartMs - sinceMs } : { kind: "probe", id };
+}
+
+/** A person wants another branch in place of the one that the status names. */
+function asked({ object }: Observation): boolean {
+  const { resetAt } = object.status;
+  const asks = annotationOf(object, "resetAt");
+  return asks !== undefined && asks !== resetAt;
+}
+
+function concluded(o: Observation, { missing }: ReadonlyMemory, id: string): BranchAction {
+  const { object, serviceNow, now } = o;
+  const { expiresAt } = object.status;
+  const missingAt = serviceNow - (now - (missing?.since ?? now));
+  const isExpired = expiresAt !== undefined && missingAt >= Date.parse(expiresAt) - aroundEndMs;
+  const how = isExpired ? "Expired" : "BranchLost";
+  // A value of resetAt that was not carried out asks for the fresh branch.
+  const news = {
+    gone: { branchID: id, how, expiry: expiryInWords(object.spec.expiry), resetAt: object.status.resetAt },
+  };
+  const message = isExpired ? messages.expired(id, expiresAt) : messages.lost(id);
+  return { kind: "show", reason: how, message, news };
+}
+
+/** What is shown of a branch that is gone; `undefined`: a person has asked for another one. */
+export function planGone({ object }: Observation): BranchAction | undefined {
+  const { gone, expiresAt = "" } = object.status;
+  if (gone === undefined) return undefined;
+  const resetAt = annotationOf(object, "resetAt");
+  const isAsked =
+    gone.expiry !== expiryInWords(object.spec.expiry) || (resetAt !== undefined && resetAt !== gone.resetAt);
+  if (isAsked) {
+    const forgotten = { branchID: undefined, proof: undefined, gone: undefined, pendingWrite: undefined };
+    const unapplied = { appliedExpiry: undefined, appliedEnd: undefined, observedThrough: undefined };
+    return { kind: "note", news: { ...forgotten, ...unapplied, resetAt } };
+  }
+  const isExpired = gone.how === "Expired";
+  const message = isExpired ? messages.expired(gone.branchID, expiresAt) : messages.lost(gone.branchID);
+  return { kind: "show", reason: isExpired ? "Expired" : "BranchLost", message };
+}

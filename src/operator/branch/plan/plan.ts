@@ -1,0 +1,96 @@
+import { branchNameOf } from "../../resources/branch.ts";
+import type { BranchAction, StatusNews } from "../action.ts";
+import { annotationOf, isBeingDeleted, isOurs, isPaused, type Observation, type Unobserved } from "../observation.ts";
+import type { ReadonlyMemory } from "../state.ts";
+import * as words from "../words.ts";
+import { rivalFor } from "./claims.ts";
+import { linkOrCreate } from "./create.ts";
+import { planDeletion } from "./delete.ts";
+import { drift, dueEnd } from "./expiry.ts";
+import { planGone, planMissing } from "./gone.ts";
+import { planReset } from "./reset.ts";
+
+/** What one Branch needs next. Pure: the first rule that has an action wins. */
+export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory): BranchAction {
+  if (o.kind === "unobserved") return planUnobserved(o);
+  const { object, missing } = o;
+  if (isPaused(object, o.serviceNow)) return planPaused(o, memory);
+  if (isBeingDeleted(object)) return planDeletion(o, memory);
+  const conflict = rivalFor(o);
+  if (conflict !== undefined) {
+    return { kind: "show", reason: "Conflict", message: words.conflict(conflict.what, conflict.place) };
+  }
+  const gone = o.linked === undefined ? planGone(o) : undefined;
+  if (gone !== undefined) return gone;
+  if (missing !== undefined) return planMissing(o, memory, missing);
+  if (o.linked === undefined) return linkOrCreate(o, memory);
+  return planLink(o) ?? planReset(o, memory) ?? dueEnd(o, memory) ?? planProtection(o) ?? planAtRest(o);
+}
+
+function planUnobserved({ object, why }: Unobserved): BranchAction {
+  if (why.kind === "pending") return { kind: "noop", ...(why.afterMs === undefined ? {} : { afterMs: why.afterMs }) };
+  const isGoing = isBeingDeleted(object);
+  const id = object.status.branchID;
+  if (isGoing && object.spec.deletionPolicy === "Retain") {
+    const message = id === undefined ? words.released.none : words.released.retained(id, object.status.expiresAt);
+    return { kind: "release", event: "Released", message };
+  }
+  const wayOut = isGoing ? ` ${words.deleting.orRetain}` : "";
+  return { kind: "show", reason: why.reason, message: `${why.message}${wayOut}` };
+}
+
+/** A lease is renewed all the same: pausing an object is not to end its branch. */
+function planPaused(o: Observation, memory: ReadonlyMemory): BranchAction {
+  const due = isBeingDeleted(o.object) ? undefined : dueEnd(o, memory);
+  const isRenewal = due?.kind === "write" && due.write.op === "patch" && due.write.why === "renewal";
+  return isRenewal ? due : { kind: "show", reason: "Paused", message: words.paused };
+}
+
+/** The branch is ours and the status does not say so yet. */
+function planLink({ object, linked }: Observation): BranchAction | undefined {
+  if (linked === undefined || linked.by !== "note") return undefined;
+  const { uid } = object.metadata;
+  const { id } = linked.listed;
+  const { proof } = object.status;
+  if (object.status.branchID === id && proof?.uid === uid && proof.branchID === id) return undefined;
+  // Until a status was written, a value that is there asks for nothing.
+  const isFirst = (object.status.observedGeneration ?? -1) === -1;
+  const news: StatusNews = {
+    branchID: id,
+    proof: { uid, branchID: id, by: "created" },
+    gone: undefined,
+    ...(isFirst ? { resetAt: annotationOf(object, "resetAt") } : {}),
+  };
+  const message = `${words.creating.found(branchNameOf(object))} ${id}`;
+  return { kind: "note", news, event: { type: "Normal", reason: "Created", message } };
+}
+
+function planProtection({ object, linked }: Observation): BranchAction | undefined {
+  const { protected: wanted } = object.spec;
+  if (linked === undefined || wanted === undefined || linked.by === "none") return undefined;
+  const { listed } = linked;
+  if (listed.protected === undefined || listed.protected === wanted) return undefined;
+  const body = { protected: wanted };
+  return { kind: "write", write: { op: "patch", id: listed.id, body, why: "protection", end: undefined } };
+}
+
+function planAtRest(o: Observation): BranchAction {
+  const { object, linked } = o;
+  if (linked === undefined) return { kind: "noop" };
+  const { listed, by } = linked;
+  const { id, name, current_state: state } = listed;
+  if (state !== undefined && state !== "ready") {
+    const reason = state === "init" ? "Creating" : "Updating";
+    // The service archives what is not used, and brings it back with the next connection.
+    if (state !== "archived") return { kind: "show", reason, message: words.initialising(state, id) };
+  }
+  const declared = branchNameOf(object);
+  const adoptsID = object.spec.adopt !== undefined && "branchID" in object.spec.adopt && by === "adopted";
+  const namedAs = adoptsID && object.spec.branchName === undefined ? name : declared;
+  if (name !== undefined && name !== namedAs) {
+    return { kind: "show", reason: "Drifted", message: words.renamed(name, declared) };
+  }
+  const drifted = isOurs(by) ? drift(o) : undefined;
+  if (drifted !== undefined) return { kind: "show", reason: "Drifted", message: drifted };
+  return { kind: "show", reason: "Available", message: words.available(name ?? declared, id) };
+}

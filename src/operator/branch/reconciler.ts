@@ -1,0 +1,278 @@
+import { requeueDelay } from "../conditions/rows.ts";
+import { accessTo, type ListerAccess } from "../connection/access.ts";
+import type { EndpointLister } from "../connection/endpoint-lister.ts";
+import type { Brake } from "../connection/gate.ts";
+import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
+import type { ClusterClient } from "../kube/client.ts";
+import { isNotFound, isRefusal } from "../kube/errors.ts";
+import type { EventInput } from "../kube/event-record.ts";
+import { guardedPatch } from "../kube/json-patch.ts";
+import { type Branch, branchKind } from "../resources/branch.ts";
+import { clippedMessage } from "../resources/conditions-of.ts";
+import { finalizers } from "../resources/names.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Reconciled } from "../runtime/workqueue.ts";
+import type { BranchAction } from "./action.ts";
+import { execute, withFinalizer } from "./execute.ts";
+import { annotationOf, isBeingDeleted, isPaused, type Observation, type Subject, shownReason } from "./observation.ts";
+import { interestOf, observe } from "./observe.ts";
+import { type Outcome, outcome } from "./outcome.ts";
+import { isLate, isSameEnd, renewalInMs } from "./plan/expiry.ts";
+import { planBranch } from "./plan/plan.ts";
+import { type BranchReason, branchReasons, branchRowOf } from "./reasons.ts";
+import { type BranchMemory, newMemory } from "./state.ts";
+import { nextStatus } from "./status.ts";
+import * as words from "./words.ts";
+
+export interface BranchReconcilerOptions {
+  cluster: ClusterClient;
+  clock: Clock;
+  connections: SessionRegistry;
+  event: (object: Branch, record: EventInput) => void;
+  /** `--max-branch-deletes-per-minute`. */
+  brake: Brake;
+  /** Asks the API server whether the CRD of Branches is being deleted, or gone. */
+  uninstalling: () => Promise<boolean>;
+  createSettleMs: number;
+  /** `--fleet`. */
+  fleet: string | undefined;
+  signal: AbortSignal;
+  cache: {
+    branchByUID(uid: string): Branch | undefined;
+    branches(): Iterable<Branch>;
+    /** The names of live Computes of the namespace that use a Branch and that it does not own. */
+    usersOf(object: Branch): readonly string[];
+  };
+  /** Whether this process reconciles the Branch, by its selector. */
+  selects: (object: Branch) => boolean;
+}
+
+/** What enqueues a waiting Branch may be missed: it is reconciled after this long even so, in milliseconds. */
+const enqueuedFallbackMs = 600_000;
+
+/** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */
+const patchAgainMs = 10_000;
+
+/** One reconcile of one Branch: observe, plan, execute, update the status. */
+export class BranchReconciler {
+  readonly #options: BranchReconcilerOptions;
+  readonly #memories = new Map<string, BranchMemory>();
+  readonly #listers = new Map<string, EndpointLister>();
+  #relistedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: BranchReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** A complete list of the API server may hide a gap: no plan is acted on from before it. */
+  relisted(): void {
+    this.#relistedAt = this.#options.clock.monotonic();
+    for (const memory of this.#memories.values()) memory.listsAfter = this.#relistedAt;
+  }
+
+  async reconcile(uid: string): Promise<Reconciled> {
+    const { cache, selects, clock, connections, brake } = this.#options;
+    const object = cache.branchByUID(uid);
+    if (object === undefined || !selects(object) || isReleased(object)) {
+      this.#forget(uid);
+      return {};
+    }
+    const memory = this.#memoryOf(object);
+    begin(memory, object, clock.monotonic());
+    const connection = connections.view(object);
+    const lister = this.#join(object, connection);
+    const access = lister && accessTo(lister, object, brake, () => this.#isOutdated(object));
+    try {
+      return await this.#reconcile(object, memory, connection, access);
+    } finally {
+      access?.gate.end();
+    }
+  }
+
+  async #reconcile(
+    object: Branch,
+    memory: BranchMemory,
+    connection: ConnectionView,
+    access: ListerAccess | undefined,
+  ): Promise<Reconciled> {
+    const { cluster, clock, signal, fleet, uninstalling } = this.#options;
+    const observed = observe(this.#subjectOf(object), memory, connection, access);
+    if (observed.kind === "observed") noted(memory, observed);
+    const action = await this.#overruled(planBranch(observed, memory), object);
+    let done: Outcome;
+    try {
+      const held = await withFinalizer(object, cluster);
+      done = await execute(action, { object: held, memory, cluster, clock, signal, fleet, access, uninstalling });
+    } catch (error) {
+      // The object is gone: the watch is about to say so.
+      if (isNotFound(error)) return {};
+      if (!isRefusal(error)) throw error;
+      const reason: BranchReason = error.status === 403 ? "Forbidden" : "Rejected";
+      done = outcome(object, { shown: { reason, message: words.patchRefused(error.message) }, requeue: patchAgainMs });
+    }
+    if (!done.released) await this.#updateStatus(done, observed, memory);
+    for (const event of done.events) this.#event(done.object, event);
+    return { requeueAfterMs: this.#requeue(done, observed, memory) };
+  }
+
+  /** Once the CRD itself goes, every Branch is let go. */
+  async #overruled(action: BranchAction, object: Branch): Promise<BranchAction> {
+    if (action.kind !== "show" || action.reason === "Paused" || !isBeingDeleted(object)) return action;
+    if (!(await this.#options.uninstalling())) return action;
+    const message = words.released.uninstalling(object.status.branchID ?? "");
+    return { kind: "release", event: "Released", message };
+  }
+
+  async #updateStatus(done: Outcome, o: Parameters<typeof nextStatus>[1], memory: BranchMemory): Promise<void> {
+    const { cluster, clock } = this.#options;
+    const { object, shown } = done;
+    const status = nextStatus(done, o, memory, clock.now());
+    if (status === undefined) return;
+    const patch = guardedPatch(object, { resourceVersion: true }).setStatus(status);
+    await cluster.patch(branchKind, object.metadata, patch.ops(), { subresource: "status" });
+    const before = shownReason(object);
+    if (shown === undefined || shown.reason === before) return;
+    if (done.events.some(({ reason }) => reason === shown.reason || reason === "Created" || reason === "Reset")) return;
+    const isTrouble = isTroublesome(shown.reason);
+    // Its first status tells what the event of the create tells.
+    if (!isTrouble && !isTroublesome(before) && (before === undefined || shown.reason !== "Available")) return;
+    this.#event(object, { type: isTrouble ? "Warning" : "Normal", ...shown });
+  }
+
+  #event(object: Branch, { type, reason, message }: EventInput): void {
+    this.#options.event(object, { type, reason, message: clippedMessage(message) });
+  }
+
+  #requeue({ shown, requeue, object, released }: Outcome, o: Parameters<typeof nextStatus>[1], memory: BranchMemory) {
+    const { clock } = this.#options;
+    if (released) return undefined;
+    const now = clock.monotonic();
+    this.#warnLate(object, memory);
+    if (shown !== undefined) {
+      const { reason } = shown;
+      const same = memory.shown?.reason === reason ? memory.shown : undefined;
+      memory.shown = { reason, count: (same?.count ?? 0) + 1, since: same?.since ?? now, lastAt: now };
+    }
+    const renewal = o.kind === "observed" && !isBeingDeleted(object) ? renewalInMs(o) : undefined;
+    if (requeue === "enqueued") return enqueuedFallbackMs;
+    const byReason =
+      shown === undefined ? undefined : requeueDelay(branchReasons[shown.reason].look, (memory.shown?.count ?? 1) - 1);
+    const afterMs = requeue === "byReason" ? byReason : requeue;
+    // What follows at once, or renews a lease, needs no list of its own.
+    memory.dueAt = afterMs === undefined || afterMs <= 1 ? undefined : now + afterMs;
+    const next = Math.min(afterMs ?? Number.POSITIVE_INFINITY, Math.max(1000, renewal ?? Number.POSITIVE_INFINITY));
+    return Number.isFinite(next) ? Math.max(1, next) : undefined;
+  }
+
+  /** A lease that ends soon because it cannot be renewed is a warning, once. */
+  #warnLate(object: Branch, memory: BranchMemory): void {
+    const isWarned = !isBeingDeleted(object) && isLate(object, this.#options.clock.now());
+    if (isWarned && !memory.warnedLate) {
+      const message = words.ends.late(object.status.expiresAt ?? "");
+      this.#event(object, { type: "Warning", reason: "LeaseEnding", message });
+    }
+    memory.warnedLate = isWarned;
+  }
+
+  #subjectOf(object: Branch): Subject {
+    const { cache, clock, createSettleMs, fleet, connections } = this.#options;
+    const { uid } = object.metadata;
+    const { projectID } = object.spec;
+    const baseURL = connections.baseURLOf(object);
+    const isOther = (other: Branch) =>
+      other.metadata.uid !== uid && other.spec.projectID === projectID && connections.baseURLOf(other) === baseURL;
+    return {
+      object,
+      now: clock.monotonic(),
+      createSettleMs,
+      fleet,
+      others: [...cache.branches()].filter(isOther),
+      lives: (other) => cache.branchByUID(other) !== undefined,
+      usedBy: cache.usersOf(object),
+    };
+  }
+
+  /** Joins the lister of the Branch's project, and leaves the previous one if that is another. */
+  #join(object: Branch, connection: ConnectionView): EndpointLister | undefined {
+    const { uid, namespace } = object.metadata;
+    const before = this.#listers.get(uid);
+    const lister = connection.kind === "open" ? connection.session.project(object.spec.projectID) : undefined;
+    if (before !== lister) before?.leave(uid);
+    if (lister === undefined) {
+      this.#listers.delete(uid);
+      return undefined;
+    }
+    this.#listers.set(uid, lister);
+    lister.use(uid, undefined, undefined, namespace);
+    lister.branches.watch(uid, interestOf(object));
+    return lister;
+  }
+
+  /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
+  #isOutdated(object: Branch): boolean {
+    const { cache, selects, connections, clock } = this.#options;
+    const newest = cache.branchByUID(object.metadata.uid);
+    if (newest === undefined || newest.metadata.generation !== object.metadata.generation) return true;
+    if (isPaused(newest, clock.now()) !== isPaused(object, clock.now())) return true;
+    return !selects(newest) || !connections.isGranted(newest);
+  }
+
+  #memoryOf(object: Branch): BranchMemory {
+    const { uid } = object.metadata;
+    const known = this.#memories.get(uid);
+    if (known !== undefined) return known;
+    const now = this.#options.clock.monotonic();
+    const made = newMemory(now, Math.max(now, this.#relistedAt), hasFinalizer(object));
+    this.#memories.set(uid, made);
+    return made;
+  }
+
+  #forget(uid: string): void {
+    this.#options.brake.leave(uid);
+    this.#listers.get(uid)?.leave(uid);
+    this.#listers.delete(uid);
+    this.#memories.delete(uid);
+  }
+}
+
+function hasFinalizer({ metadata }: Branch): boolean {
+  return metadata.finalizers?.includes(finalizers.branch) === true;
+}
+
+/** It goes, and waits for others only. */
+function isReleased(object: Branch): boolean {
+  return isBeingDeleted(object) && !hasFinalizer(object);
+}
+
+/** A reconcile that is due, or that a person requested, needs a list from after that. */
+function begin(memory: BranchMemory, object: Branch, now: number): void {
+  if (memory.dueAt !== undefined && now >= memory.dueAt) {
+    memory.listsAfter = Math.max(memory.listsAfter, memory.dueAt);
+    memory.dueAt = undefined;
+  }
+  const requested = annotationOf(object, "reconcileRequestedAt");
+  if (requested !== undefined && requested !== object.status.lastHandledReconcileAt && requested !== memory.requested) {
+    memory.requested = requested;
+    memory.listsAfter = now;
+    memory.failed = undefined;
+  }
+}
+
+/** What a list newly shows: since when a branch is missing, and since when an end is not shown. */
+function noted(memory: BranchMemory, { listing, missing, linked }: Observation): void {
+  if (missing === undefined) memory.missing = undefined;
+  else if (memory.missing?.id !== missing) memory.missing = { id: missing, since: listing.startedAt, proved: false };
+  const { unseenEnd } = memory;
+  if (unseenEnd === undefined || linked === undefined || isSameEnd(unseenEnd.at, linked.listed.expires_at)) return;
+  unseenEnd.differsSince ??= listing.startedAt;
+}
+
+function isTroublesome(reason: string | undefined): boolean {
+  // That a branch comes to its end is what was asked for.
+  if (reason === "Expired") return false;
+  const row = branchRowOf(reason);
+  return (
+    row !== undefined &&
+    (row.stalled !== false || row.look === "backoff" || row.look === "patient" || reason === "Drifted")
+  );
+}

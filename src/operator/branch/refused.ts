@@ -1,0 +1,76 @@
+import { requeueDelay } from "../conditions/rows.ts";
+import type { ListerAccess } from "../connection/access.ts";
+import type { Branch } from "../resources/branch.ts";
+import { type Failure, steadyMessage } from "../service-client/answer.ts";
+import { type BranchWrite, identityOf } from "./action.ts";
+import type { ExecuteContext } from "./execute.ts";
+import { type Outcome, outcome } from "./outcome.ts";
+import { type BranchReason, branchReasons } from "./reasons.ts";
+import type { BranchMemory } from "./state.ts";
+import * as words from "./words.ts";
+
+/** A deletion that finds nothing has done its work; a name that is taken is looked for; all else is retried. */
+export function refused(
+  planned: BranchWrite,
+  failure: Failure,
+  context: Pick<ExecuteContext, "object" | "memory" | "clock">,
+  { client, gate }: ListerAccess,
+): Outcome {
+  const { object, memory, clock } = context;
+  const now = clock.monotonic();
+  if (failure.kind === "superseded") return outcome(object, { requeue: 1 });
+  if (planned.op === "delete" && failure.kind === "notFound" && /branch/i.test(failure.message)) {
+    memory.deleted = { id: planned.id, at: now };
+    return outcome(object, { shown: { reason: "Deleting", message: words.deleting.sent(planned.id) }, requeue: 1000 });
+  }
+  if (planned.op === "create" && isTaken(failure)) return nameTaken(planned.name, failure.message, object, memory, now);
+  if (planned.op === "create" && failure.kind === "ambiguous") memory.unansweredPost = now;
+  if (planned.op === "reset") {
+    if (failure.kind === "ambiguous") memory.unansweredReset = { value: planned.value, at: now };
+    else memory.refusedReset = planned.value;
+  }
+  const what = planned.op === "create" ? words.doing.create(planned.name) : words.doing[planned.op](planned.id);
+  const meaning: { reason: BranchReason; message: string } =
+    planned.op === "create" && failure.kind === "ambiguous"
+      ? { reason: "CreateUnknown", message: words.creating.unknown }
+      : words.meaningOf(failure, what);
+  const identity = identityOf(planned, object.metadata.generation ?? 0);
+  const earlier =
+    memory.failed?.write === identity && memory.failed.through === client.through ? memory.failed : undefined;
+  const message = steadyMessage(earlier?.message, meaning.message);
+  const failures = earlier === undefined ? 0 : earlier.failures + 1;
+  const isEnqueued = failure.kind === "busy" && failure.retryAfterMs === undefined && gate.enqueuesRefused;
+  const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
+  const { look } = branchReasons[meaning.reason];
+  const waitMs = isEnqueued ? 0 : Math.max(asked, requeueDelay(look, failures) ?? 1000);
+  memory.failed = {
+    write: identity,
+    through: client.through,
+    until: now + waitMs,
+    reason: meaning.reason,
+    message,
+    failures,
+  };
+  // Operations often end at once: a project is reported busy if it refuses the same write again.
+  if (isEnqueued && earlier === undefined) return outcome(object, { requeue: "enqueued" });
+  return outcome(object, { shown: { reason: meaning.reason, message }, requeue: isEnqueued ? "enqueued" : waitMs });
+}
+
+function isTaken(failure: Failure): boolean {
+  return (
+    failure.kind === "refused" &&
+    (failure.status === 409 || /already exists/i.test(failure.message)) &&
+    !/limit/i.test(failure.code)
+  );
+}
+
+/** Since when the name is taken stays; the create is tried again ever later, at most hourly. */
+function nameTaken(name: string, said: string, object: Branch, memory: BranchMemory, now: number): Outcome {
+  const before = memory.nameTaken;
+  const tries = before === undefined ? 0 : before.tries + 1;
+  const triedAt = now + (tries === 0 ? 10_000 : requeueDelay("slow", tries - 1));
+  memory.nameTaken = { since: before?.since ?? now, said: before?.said ?? said, triedAt, tries };
+  const message = tries === 0 ? words.taken.looking(name) : words.taken.unlisted(name, memory.nameTaken.said);
+  const reason = tries === 0 ? "Creating" : "BranchExists";
+  return outcome(object, { shown: { reason, message }, requeue: tries === 0 ? 1000 : triedAt - now });
+}

@@ -1,0 +1,107 @@
+import type { ListedBranch } from "../../api/branch.ts";
+import { sizeClass } from "../../api/branch-listing.ts";
+import { conditionsFor } from "../conditions/conditions.ts";
+import { stallsAfterMs } from "../conditions/rows.ts";
+import type { BranchStatus } from "../resources/branch.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
+import { sameJSON } from "../resources/record.ts";
+import { annotationOf, isBeingDeleted, type Observation, type Unobserved } from "./observation.ts";
+import type { Outcome } from "./outcome.ts";
+import { type BranchReason, branchReasons } from "./reasons.ts";
+import type { ReadonlyMemory } from "./state.ts";
+
+/** The status after a reconcile; `undefined` if it is as it was. */
+export function nextStatus(
+  { object, shown, news, answered, isApplied }: Outcome,
+  o: Observation | Unobserved,
+  memory: ReadonlyMemory,
+  wallNow: number,
+): BranchStatus | undefined {
+  const before = object.status;
+  const seen = o.kind === "observed" ? o : undefined;
+  const listed = answered ?? seen?.linked?.listed;
+  const isBack = listed !== undefined && before.gone?.branchID === listed.id;
+  const next: BranchStatus = {
+    ...before,
+    ...(listed === undefined ? {} : observed(listed, before)),
+    ...(seen?.linked === undefined ? {} : { children: seen.listing.childrenOf(seen.linked.listed.id).length }),
+    ...(seen?.linked === undefined ? {} : through(seen)),
+    ...(isBack ? { gone: undefined } : {}),
+    ...(seen === undefined ? {} : { lastHandledReconcileAt: annotationOf(object, "reconcileRequestedAt") }),
+    ...news,
+  };
+  const reason = shown?.reason;
+  if (reason !== undefined && reason !== "Paused") {
+    const generation = object.metadata.generation ?? 0;
+    next.observedGeneration = generation;
+    const isSettled = branchReasons[reason].synced === "True";
+    if (isApplied || isSettled) next.appliedGeneration = generation;
+    if ((before.observedGeneration ?? -1) === -1 && next.resetAt === undefined) {
+      next.resetAt = annotationOf(object, "resetAt");
+    }
+  }
+  next.deletionPolicy = policyInForce(object.spec.deletionPolicy, next);
+  next.state = stateOf(next, reason ?? conditionOf(before, "Ready")?.reason, isBeingDeleted(object), listed);
+  if (shown !== undefined) {
+    const compared = seen?.linked === undefined ? undefined : before.appliedGeneration === object.metadata.generation;
+    const stalls = isLong(shown.reason, before, memory);
+    next.conditions = conditionsFor(object, branchReasons[shown.reason], shown, { now: wallNow, compared, stalls });
+  }
+  return sameJSON(next, before) ? undefined : withoutAbsent(next);
+}
+
+function observed(listed: ListedBranch, before: BranchStatus): BranchStatus {
+  const { logical_size: size } = listed;
+  const isAsLarge = sizeClass(size) === sizeClass(before.logicalSize);
+  return {
+    branchName: listed.name,
+    parentID: listed.parent_id,
+    createdAt: listed.created_at,
+    expiresAt: listed.expires_at,
+    currentState: listed.current_state,
+    protected: listed.protected,
+    default: listed.default,
+    logicalSize: isAsLarge ? before.logicalSize : size === undefined ? undefined : Math.round(size),
+  };
+}
+
+function through({ fingerprint, object }: Observation): BranchStatus {
+  const { kind, name } = object.spec.connectionRef;
+  return {
+    observedThrough: fingerprint,
+    clusterConnection: kind === "ClusterServiceConnection" ? name : undefined,
+  };
+}
+
+function policyInForce(declared: string | undefined, { branchID, proof, deletionPolicy }: BranchStatus) {
+  if (declared !== undefined) return declared;
+  if (branchID === undefined || proof === undefined) return deletionPolicy;
+  return proof.by === "adopted" ? "Retain" : "Delete";
+}
+
+function stateOf(
+  { branchID, gone, currentState, state }: BranchStatus,
+  reason: string | undefined,
+  isGoing: boolean,
+  listed: ListedBranch | undefined,
+): string {
+  if (gone !== undefined && gone.branchID === branchID) return gone.how === "Expired" ? "Expired" : "Lost";
+  if (branchID === undefined)
+    return reason === "Expired" ? "Expired" : reason === "CreateUnknown" ? "Unknown" : "NotCreated";
+  if (isGoing && reason === "Deleting") return "Deleting";
+  if (listed === undefined) return state ?? "Unknown";
+  if (reason === "Resetting") return "Resetting";
+  return currentState === "init" ? "Creating" : "Ready";
+}
+
+/** Whether a reason that stalls later has held for so long. What the status says outlives this process. */
+function isLong(reason: BranchReason, status: BranchStatus, { shown, seenSince }: ReadonlyMemory): boolean {
+  if (branchReasons[reason].stalled !== "later") return false;
+  if (conditionOf(status, "Stalled")?.reason === reason) return true;
+  const since = shown?.reason === reason ? shown.since : undefined;
+  return since !== undefined && (shown?.lastAt ?? seenSince) - since >= stallsAfterMs;
+}
+
+function withoutAbsent(status: BranchStatus): BranchStatus {
+  return JSON.parse(JSON.stringify(status));
+}

@@ -1,0 +1,193 @@
+import type { Failure } from "../service-client/answer.ts";
+import type { BranchReason } from "./reasons.ts";
+
+// What conditions and events say of Branches. `said` is the service's own text.
+
+const retried = "Retried automatically.";
+
+export const ends = {
+  past: (at: string, id: string) =>
+    `spec.expiry.at (${at}) is over, so it is not sent, and the branch keeps the end that it has. Set another expiry, or delete this object: ${id}.`,
+  ignored: (id: string) =>
+    `The service accepted the end of the branch and does not show it, so the branch does not end automatically. Ask the service's support whether the account may use expires_at, or set expiry.never: ${id}.`,
+  drifted: (theirs: string | undefined, ours: string | undefined) =>
+    `Somebody changed the end of the branch at the service to ${theirs ?? "never"}, where it was ${ours ?? "never"}. That is kept until spec.expiry changes.`,
+  late: (end: string) =>
+    `The lease of the branch ends at ${end} and could not be renewed. Put right what its conditions say, or the service deletes the branch with its data.`,
+};
+
+export const creating = {
+  sent: (name: string) => `The service creates branch "${name}".`,
+  unknown:
+    "The service gave no usable answer to the create. The branches are listed again, and the create is sent again if none shows it.",
+  found: (name: string) => `Created branch "${name}":`,
+  expired: (at: string) =>
+    `spec.expiry.at (${at}) is over, so no branch is created. Set another expiry, or delete this object.`,
+  parentNotFound: (named: string, projectID: string) =>
+    `Project ${projectID} has no branch ${named}, from which this one is to start. Create it; ${retried.toLowerCase()}`,
+};
+
+export const available = (name: string, id: string) => `Branch "${name}" can be used: ${id}.`;
+export const renamed = (theirs: string, ours: string) =>
+  `Somebody renamed the branch at the service to "${theirs}", where it was "${ours}". It is kept.`;
+export const protectedOtherwise = (theirs: boolean) =>
+  `The service shows the branch as ${theirs ? "protected" : "not protected"}, which spec.protected does not say.`;
+export const initialising = (state: string, id: string) => `The service prepares the branch (${state}): ${id}.`;
+
+export const taken = {
+  /** A branch that is listed has the name. */
+  listed: (name: string, id: string, by: string, end: string | undefined) =>
+    `Branch "${name}" exists and was made by ${by}; it ${end === undefined ? "has no end" : `ends at ${end}`}. Use another branchName, delete that branch, or take it over with spec.adopt: ${id}.`,
+  byFormer: (place: string, uid: string) => `a Branch ${place} with uid ${uid}`,
+  byNobody: "nobody who left a note",
+  byOther: "another operator",
+  /** None that is listed has it. */
+  unlisted: (name: string, said: string) =>
+    `The service refuses the name "${name}" (${said}), and lists no branch that has it: a deleted branch may hold it while it can be recovered. Use another branchName; ${retried.toLowerCase()}`,
+  looking: (name: string) => `The service says that branch "${name}" exists. The branches are listed again.`,
+};
+
+export const adoption = {
+  notFound: (what: string) =>
+    `No branch ${what} is there to adopt. Correct spec.adopt, or remove it to have one created.`,
+  noted: (id: string, by: string) =>
+    `The branch that spec.adopt names was made by ${by}, so it is not adopted. Delete that object with deletionPolicy: Retain and use adopt.former, or name another branch: ${id}.`,
+  noFleet:
+    "adopt.former needs the operator's --fleet, by which it knows what a former cluster made. Set it, or remove spec.adopt.",
+  adopted: (id: string) => `Adopted the branch; it is never given an end, reset or deleted: ${id}.`,
+  former: (id: string) => `Took over the branch that a former Branch of this name made: ${id}.`,
+};
+
+export const conflict = (what: string, place: string) =>
+  `Branch object ${place} has the better claim to ${what}. Use another branchName, or delete one of both.`;
+
+export const gone = {
+  expired: (id: string, end: string) =>
+    `The branch came to its end at ${end} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: ${id}.`,
+  lost: (id: string) =>
+    `The branch was deleted outside the operator. Recover it at the service while that is possible, or set the annotation resetAt to a new value to have a fresh one made: ${id}.`,
+  unseen: (id: string) =>
+    `The changed connection does not show the branch, which proves nothing. Put base URL and key back, or set the annotation resetAt to a new value if the branch is gone: ${id}.`,
+};
+
+export const resets = {
+  sent: (id: string) => `The service resets the branch to the head of its parent: ${id}.`,
+  done: (id: string) => `Reset the branch to the head of its parent: ${id}.`,
+  running: (state: string, id: string) => `The branch is ${state}; the reset follows: ${id}.`,
+  unknown: (value: string) =>
+    `The service gave no usable answer to the reset that resetAt ${JSON.stringify(value)} asks for, and shows no time of the last reset, so it is not sent again. Look at the data, and set resetAt to a new value to have it reset once more.`,
+  waiting: "The service gave no usable answer to the reset. Whether it was carried out shows within about a minute.",
+  adopted: "An adopted branch is never reset. Remove the annotation resetAt.",
+  protected: (id: string) =>
+    `A protected or default branch is never reset. Remove the annotation resetAt, or set spec.protected to false: ${id}.`,
+  children: (names: string) =>
+    `The branch has children, which a reset would move to a copy: ${names}. Delete them; the reset follows.`,
+  noParent: "The branch has no parent to be reset to. Remove the annotation resetAt.",
+};
+
+export const deleting = {
+  sent: (id: string) => `The service deletes the branch and its computes: ${id}.`,
+  confirming: (id: string) => `The branch is deleted; further lists confirm it: ${id}.`,
+  settling: "An earlier create may still be carried out. Whether it was shows within about a minute.",
+  brake: (id: string) =>
+    `--max-branch-deletes-per-minute holds this deletion back, because many branches are deleted at once. Set the annotation paused on those that are to stay: ${id}.`,
+  default: (id: string) =>
+    `The project's default branch is never deleted. Make another one the default, or set deletionPolicy: Retain: ${id}.`,
+  protected: (id: string) =>
+    `A protected branch is never deleted. Take its protection away at the service, or set deletionPolicy: Retain: ${id}.`,
+  children: (names: string, id: string) =>
+    `Other branches start from this one: ${names}. Delete them, or set deletionPolicy: Retain: ${id}.`,
+  inUse: (names: string) =>
+    `Computes of this namespace still use the branch: ${names}. Delete them or give them another branch.`,
+  orRetain: "Set deletionPolicy: Retain to let the branch go without the service.",
+  conflict: (id: string) => `Another Branch object owns the branch, so it is kept: ${id}.`,
+};
+
+export const released = {
+  deleted: (id: string) => `Deleted the branch and its computes: ${id}.`,
+  none: "No branch was left to delete.",
+  retained: (id: string, end: string | undefined) =>
+    `Kept the branch by deletionPolicy: Retain; it ${end === undefined ? "has no end" : `still ends at ${end}`}: ${id}.`,
+  adopted: (id: string) => `Kept the branch, which was adopted: ${id}.`,
+  unproved: (id: string) => `Kept the branch, because nothing proves that this object made it: ${id}.`,
+  uninstalling: (id: string) => `Kept the branch, because the definition of Branches is being deleted: ${id}.`,
+};
+
+export const patchRefused = (said: string) =>
+  `The Kubernetes API server refused the operator's patch of this Branch: ${said}. Nothing is sent to the service until it is accepted: change the policy that refuses it.`;
+
+export const waiting = "Waiting for other requests to the project. This one follows automatically.";
+
+export const paused =
+  "The annotation paused is set: nothing is sent but the renewal of a lease. Remove it to continue.";
+
+/** What a request was to do: completes "The service could not …". */
+export const doing = {
+  list: (projectID: string) => `list the branches of project ${projectID}`,
+  create: (name: string) => `create branch "${name}"`,
+  patch: (id: string) => `change branch ${id}`,
+  reset: (id: string) => `reset branch ${id}`,
+  delete: (id: string) => `delete branch ${id}`,
+  show: (id: string) => `show branch ${id}`,
+};
+
+/** What a failed call means for the Branch that it was made for. */
+export function meaningOf(failure: Failure, what: string): { reason: BranchReason; message: string } {
+  const said = failure.message;
+  switch (failure.kind) {
+    case "unauthorized":
+      return {
+        reason: "Unauthorized",
+        message: `The service refused the API key (${said}). Put a valid key into the Secret of the connection.`,
+      };
+    case "forbidden":
+      return {
+        reason: "Forbidden",
+        message: `The API key may not ${what} (${said}). Give it the right, or use a connection with another key.`,
+      };
+    case "notFound":
+      if (/branch/i.test(said)) return { reason: "BranchNotFound", message: couldNot(what, said) };
+      return {
+        reason: "ProjectNotFound",
+        message: `The service could not ${what}: ${said}. Check spec.projectID, and whether the connection reaches it.`,
+      };
+    case "superseded":
+      return {
+        reason: "ConnectionNotReady",
+        message: `The connection changed before the request to ${what} was sent.`,
+      };
+    case "busy":
+    case "notReady":
+      return { reason: "ProjectBusy", message: couldNot(`${what} yet`, said) };
+    case "rateLimited":
+      return { reason: "RateLimited", message: `The service allows no more requests for now (${said}). ${retried}` };
+    case "refusedOnce":
+    case "unavailable":
+      return { reason: "ServiceUnavailable", message: `The service is not available: ${said}. ${retried}` };
+    case "ambiguous":
+      return {
+        reason: "ServiceUnavailable",
+        message: `The service gave no usable answer to a request to ${what}: ${said}. The branches are listed again.`,
+      };
+    case "refused":
+      return {
+        reason: "Rejected",
+        message: `The service refused to ${what}: ${said} (HTTP ${failure.status}). Change the spec; retried with backoff, at most hourly.`,
+      };
+  }
+}
+
+function couldNot(what: string, said: string): string {
+  return `The service could not ${what}: ${said}. ${retried}`;
+}
+
+/** Names in a message, sorted, as many as fit. */
+export function namesOf(names: readonly string[]): string {
+  const [first = "", ...rest] = names.toSorted();
+  let text = first;
+  for (const name of rest) {
+    if (text.length + name.length > 300) return `${text} and others`;
+    text += `, ${name}`;
+  }
+  return text;
+}

@@ -1,0 +1,51 @@
+import { BranchReconciler } from "../branch/reconciler.ts";
+import type { SessionRegistry } from "../connection/registry.ts";
+import { crdIsGoing } from "../kube/uninstalling.ts";
+import { PoolReconciler } from "../pool/reconciler.ts";
+import type { StoredSpecs } from "../pool/stored-specs.ts";
+import { branchKind } from "../resources/branch.ts";
+import type { ManagerOptions } from "./manager.ts";
+
+/** Reconciles pools from the caches of this process. */
+export function newPoolReconciler(
+  { cluster, informers, clock, event, options: settings }: ManagerOptions,
+  storedSpecs: StoredSpecs,
+): PoolReconciler {
+  return new PoolReconciler({
+    cluster,
+    clock,
+    selects: (pool) => settings.selects(pool.metadata.labels),
+    event,
+    storedSpecs,
+    cache: {
+      poolByUID: (uid) => informers.pools.byUid(uid),
+      computesOf: (namespace) => informers.computes.within(namespace),
+      compute: (namespace, name) => informers.computes.get(namespace, name),
+    },
+  });
+}
+
+/** Reconciles Branches through the sessions of this term. */
+export function newBranchReconciler(
+  { cluster, informers, clock, event, branchBrake, options: settings }: ManagerOptions,
+  connections: SessionRegistry,
+  signal: AbortSignal,
+): BranchReconciler {
+  return new BranchReconciler({
+    cluster,
+    clock,
+    connections,
+    event: (object, record) => event(branchKind, object, record),
+    brake: branchBrake,
+    uninstalling: () => crdIsGoing(cluster, branchKind),
+    createSettleMs: settings.createSettleMs,
+    fleet: settings.fleet,
+    signal,
+    cache: {
+      branchByUID: (uid) => informers.branches.byUid(uid),
+      branches: () => informers.branches.list(),
+      usersOf: () => [],
+    },
+    selects: (object) => settings.selects(object.metadata.labels),
+  });
+}

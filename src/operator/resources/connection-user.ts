@@ -1,0 +1,20 @@
+import type { ComputeSpec } from "./compute-spec.ts";
+import type { KubeObject } from "./object.ts";
+
+/** An object that reaches a project of the service through a connection: a Compute or a Branch. */
+export interface ConnectionUser extends KubeObject {
+  spec: Pick<ComputeSpec, "connectionRef" | "projectID">;
+  status: { clusterConnection?: string | undefined };
+}
+
+/** Such an object, or the template of a ComputePool with the pool's metadata. */
+interface Connected {
+  metadata: Pick<ConnectionUser["metadata"], "namespace">;
+  spec: Pick<ComputeSpec, "connectionRef">;
+}
+
+/** Where the connection that an object names stands; the namespace of a ClusterServiceConnection is empty. */
+export function connectionKeyOf({ metadata, spec }: Connected) {
+  const { kind, name } = spec.connectionRef;
+  return { namespace: kind === "ClusterServiceConnection" ? "" : (metadata.namespace ?? ""), name };
+}
