@@ -79,7 +79,7 @@ describe("from an empty control plane", () => {
     await installation.install("deploy");
     await installation.applySamples();
     await ready("serviceconnection/default");
-    await ready("compute/shop-primary", "compute/shop-preview", "compute/shop-reports", "computepool/shop-readers");
+    await ready("compute/shop-primary", "compute/shop-preview", "compute/shop-reports", "computepool/shop-readers", "brn/pr-42");
     const shown = await run("get", "computes", "--no-headers", "-o", "custom-columns=:.metadata.name,:.status.type");
     expect(
       shown
@@ -123,6 +123,7 @@ describe("from an empty control plane", () => {
       (await run("get", "computes", "-o", "name")).includes("shop-readers-1") ? undefined : "gone",
     );
 
+    await run("delete", "brn/pr-42", "--timeout=60s");
     await useSharedKey();
     await replaceAndDeleteAtOnce("shop-reports");
 

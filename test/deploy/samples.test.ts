@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { parseBranch } from "../../src/operator/resources/branch.ts";
 import { parseCompute } from "../../src/operator/resources/compute.ts";
 import { parseComputePool } from "../../src/operator/resources/compute-pool.ts";
 import { API_KEY_SECRET_TYPE } from "../../src/operator/resources/names.ts";
@@ -21,10 +22,11 @@ describe("the samples", () => {
       ...ofKind("Compute").map(parseCompute),
       ...ofKind("ServiceConnection").map(parseServiceConnection),
       ...ofKind("ComputePool").map(parseComputePool),
+      ...ofKind("Branch").map(parseBranch),
     ];
     expect(parsed.filter(({ ok }) => !ok)).toEqual([]);
     expect(new Set(objects.map(({ kind }) => kind))).toEqual(
-      new Set(["Namespace", "Secret", "ServiceConnection", "Compute", "ComputePool"]),
+      new Set(["Namespace", "Secret", "ServiceConnection", "Compute", "ComputePool", "Branch"]),
     );
   });
 

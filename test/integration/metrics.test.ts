@@ -72,7 +72,7 @@ it("says who leads, what waits and what is held as numbers", async () => {
   await world.settle(1);
   expect(await valuesOf(world, "leader")).toEqual({ "": 1 });
   expect(await valuesOf(world, "deletes_held")).toEqual({ "": 0 });
-  expect(Object.values(await valuesOf(world, "queue_depth"))).toEqual([0, 0, 0]);
+  expect(Object.values(await valuesOf(world, "queue_depth"))).toEqual([0, 0, 0, 0]);
   expect(Object.values(await valuesOf(world, "request_budget_available"))).toEqual([1000]);
   expect(await valuesOf(world, "orphaned_endpoints")).toEqual({ "": 0 });
 });
