@@ -17,7 +17,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "an unknown kind",
       `${head}kind: Computer\nmetadata: {name: a}\n`,
-      "a.yaml:2: unknown kind Computer of compute-operator.dev/v1alpha1: allowed are Compute, ComputePool, ServiceConnection, ClusterServiceConnection of compute-operator.dev/v1alpha1",
+      "a.yaml:2: unknown kind Computer of compute-operator.dev/v1alpha1: allowed are Compute, ComputePool, Branch, ServiceConnection, ClusterServiceConnection of compute-operator.dev/v1alpha1",
     ],
     [
       "an unknown version",

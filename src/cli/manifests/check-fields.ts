@@ -1,3 +1,4 @@
+import { branchSpec } from "../../operator/resources/branch.ts";
 import { clusterServiceConnectionSpec } from "../../operator/resources/cluster-service-connection.ts";
 import { computePoolSpec } from "../../operator/resources/compute-pool.ts";
 import { computeSpec } from "../../operator/resources/compute-spec.ts";
@@ -9,13 +10,20 @@ import { type StructuralSchema, structuralSchema } from "../../operator/resource
 const specs = {
   Compute: computeSpec,
   ComputePool: computePoolSpec,
+  Branch: branchSpec,
   ServiceConnection: serviceConnectionSpec,
   ClusterServiceConnection: clusterServiceConnectionSpec,
 };
 
 export type OurKind = keyof typeof specs;
 
-export const ourKinds: readonly OurKind[] = ["Compute", "ComputePool", "ServiceConnection", "ClusterServiceConnection"];
+export const ourKinds: readonly OurKind[] = [
+  "Compute",
+  "ComputePool",
+  "Branch",
+  "ServiceConnection",
+  "ClusterServiceConnection",
+];
 
 /**
  * Fields that the kind does not have; `kubectl apply` refuses them too. Each with its path from the root of the object

@@ -1,5 +1,6 @@
 import type { Secret } from "../../operator/connection/resolve.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
+import { type Branch, parseBranch } from "../../operator/resources/branch.ts";
 import { type Connection, parseClusterServiceConnection } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../operator/resources/compute-pool.ts";
@@ -103,6 +104,10 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
     case "ComputePool":
       all.pools.push(...read(object, raw, ours, namespace, parseComputePool, problems));
       break;
+    case "Branch":
+      // Checked only: what they come to is the operator's, and no command shows it.
+      read(object, raw, ours, namespace, parseBranch, problems);
+      break;
     case "ServiceConnection":
       all.connections.push(...read(object, raw, ours, namespace, parseServiceConnection, problems));
       break;
@@ -113,7 +118,7 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
 }
 
 /** The object if it fits; each field that does not becomes one of the problems. */
-function read<T extends Compute | ComputePool | Connection>(
+function read<T extends Branch | Compute | ComputePool | Connection>(
   { where }: ManifestObject,
   raw: Record<string, unknown>,
   kind: OurKind,

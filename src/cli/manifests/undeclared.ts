@@ -1,7 +1,8 @@
 import { nameOf } from "../../operator/kube/objects.ts";
 import { isOfCluster } from "../../operator/resources/cluster-service-connection.ts";
-import { type Compute, connectionKeyOf } from "../../operator/resources/compute.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
 import { owningPool } from "../../operator/resources/compute-pool.ts";
+import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { type KubeObject, type ObjectMeta, placeOf } from "../../operator/resources/object.ts";
 import type { OurKind } from "./check-fields.ts";
 import type { Declared, Manifests } from "./manifests.ts";
@@ -10,9 +11,12 @@ import { inCluster, type Running } from "./running.ts";
 // Objects that leave the manifests are deleted by whatever applies these: Flux and Argo CD, with `prune: true`, delete
 // what they labelled as theirs, and kubectl apply --prune what its selector names.
 
+/** The kinds of which manifests and cluster are compared: Branches are the operator's alone. */
+type ComparedKind = Exclude<OurKind, "Branch">;
+
 /** An object of the cluster that no manifest declares. */
 export interface Undeclared {
-  kind: OurKind;
+  kind: ComparedKind;
   object: KubeObject;
   /** The annotation or label with which Flux or Argo CD leaves the object in the cluster. */
   keptBy?: string;
@@ -21,7 +25,7 @@ export interface Undeclared {
 /** The kinds that are compared, one row each. */
 const kinds: Readonly<
   Record<
-    OurKind,
+    ComparedKind,
     {
       declared: (manifests: Manifests) => readonly Declared<KubeObject>[];
       running: (running: Running) => readonly KubeObject[];

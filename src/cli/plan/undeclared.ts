@@ -1,6 +1,6 @@
 import { nameOf } from "../../operator/kube/objects.ts";
-import { connectionKeyOf } from "../../operator/resources/compute.ts";
 import { parseComputePool } from "../../operator/resources/compute-pool.ts";
+import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { placeOf } from "../../operator/resources/object.ts";
 import type { OurKind } from "../manifests/check-fields.ts";
 import type { Undeclared } from "../manifests/undeclared.ts";
