@@ -90,7 +90,8 @@ function ahead(ms: number): string {
   return "now";
 }
 
-function ago(ms: number): string {
+/** `3 minutes ago`. */
+export function ago(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   for (const [unit, name] of units) if (seconds >= unit) return `${counted(Math.floor(seconds / unit), name)} ago`;
   return "just now";

@@ -88,7 +88,9 @@ ${layout.notice !== undefined && html`<p class="notice" role="status">${layout.n
 function menu(account: Account, { token, path }: Layout): Html {
   const link = (to: string, text: string, here: boolean) =>
     html`<a href="${to}"${here && html` aria-current="page"`}>${text}</a>`;
-  return html`<nav aria-label="Console">${link("/", "Projects", !path.startsWith("/app/keys"))}
+  const others = ["/app/computes", "/app/keys"];
+  return html`<nav aria-label="Console">${link("/", "Projects", !others.some((one) => path.startsWith(one)))}
+${link("/app/computes", "Computes", path.startsWith("/app/computes"))}
 ${link("/app/keys", "API keys", path.startsWith("/app/keys"))}</nav>
 <form method="post" action="/app/sign-out"><span class="who">${account.name}</span>
 ${tokenField(token)}<button class="quiet">Sign out</button></form>`;

@@ -19,6 +19,7 @@ import {
 } from "./lifecycle.ts";
 import { branchPage } from "./pages/branch.ts";
 import { computePage, showCompute } from "./pages/compute.ts";
+import { computesPage } from "./pages/computes.ts";
 import { keysPage } from "./pages/keys.ts";
 import { operationsPage } from "./pages/operations.ts";
 import { projectPage } from "./pages/project.ts";
@@ -33,6 +34,7 @@ const compute = `${branch}/computes/{endpoint_id}`;
 export function consoleRoutes(): ConsoleRoute[] {
   return [
     { method: "GET", path: "/", live: true, show: projectsPage },
+    { method: "GET", path: "/app/computes", live: true, show: computesPage },
     { method: "GET", path: "/app/projects/{project_id}", live: true, show: projectPage },
     { method: "GET", path: branch, live: true, show: branchPage },
     { method: "POST", path: branch, submit: changeCompute, again: branchPage },

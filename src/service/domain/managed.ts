@@ -1,12 +1,27 @@
-/** The operator that manages a compute, as the compute's name says. */
-export interface Management {
-  /** The hash of the operator's fleet, if it has one. */
-  fleet: string | undefined;
+import type { Store } from "../store/store.ts";
+
+/** What is known of the operator that manages a compute. */
+export type Management =
+  /** It made the compute: the compute's name is its signature, with the hash of its fleet if it has one. */
+  | { kind: "signed"; fleet: string | undefined }
+  /** It has changed the compute, which bears another name: one that it has adopted, most often. */
+  | { kind: "changed"; at: number };
+
+/**
+ * The operator of a compute: by its name, `k8s-<uid>` or with a fleet `k8s-<fleet>-<key>-<uid>`, else by its changes.
+ * An operator that has adopted a compute, and found nothing to change, is not known.
+ */
+export function managementOf(
+  { endpoints }: Pick<Store, "endpoints">,
+  { id, name }: { id: string; name: string | undefined },
+): Management | undefined {
+  const fleet = /^k8s-([0-9a-f]{8})-[0-9a-f]{16}-[0-9a-f]{32}$/.exec(name ?? "")?.[1];
+  if (fleet !== undefined || /^k8s-[0-9a-f-]{36}$/.test(name ?? "")) return { kind: "signed", fleet };
+  const at = endpoints.changedByOperator(id);
+  return at === undefined ? undefined : { kind: "changed", at };
 }
 
-/** `k8s-<uid>`, or with a fleet `k8s-<fleet>-<key>-<uid>`; any other name means no operator. */
-export function managementOf(name: string | undefined): Management | undefined {
-  const fleet = /^k8s-([0-9a-f]{8})-[0-9a-f]{16}-[0-9a-f]{32}$/.exec(name ?? "")?.[1];
-  if (fleet !== undefined) return { fleet };
-  return /^k8s-[0-9a-f-]{36}$/.test(name ?? "") ? { fleet: undefined } : undefined;
+/** True if a client says that it is the operator, or its command line. */
+export function isOperator(agent: string | undefined): boolean {
+  return /^compute-operator\b/.test(agent ?? "");
 }

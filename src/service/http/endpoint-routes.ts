@@ -3,6 +3,7 @@ import { type Changed, createEndpoint } from "../computes/create.ts";
 import { deleteEndpoint, restartEndpoint, startEndpoint, suspendEndpoint } from "../computes/lifecycle.ts";
 import { endpointView, operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
+import { isOperator } from "../domain/managed.ts";
 import { EndpointCreateBody, EndpointPatchBody } from "../domain/requests.ts";
 import { required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
@@ -89,8 +90,9 @@ export const endpointRoutes: readonly Route[] = [
       specified: true,
     },
     (request) => {
-      const { context, project, body, at } = request;
+      const { context, project, body, agent, at } = request;
       const changed = changeEndpoint(context, project, endpointOf(request), body.endpoint, at);
+      if (isOperator(agent)) context.store.endpoints.noteOperator(changed.endpoint.id, at);
       return changedAnswer(context, project, changed, 200);
     },
   ),

@@ -28,6 +28,8 @@ export interface Request<Body, Query> {
   params: Readonly<Record<string, string>>;
   body: Body;
   query: Query;
+  /** The client's program, as it names itself. */
+  agent: string | undefined;
 }
 
 export interface Handled {
@@ -79,6 +81,8 @@ export interface Incoming {
   body: unknown;
   /** Absent only on open routes. */
   caller: Caller | undefined;
+  /** The client's program, as it names itself in `User-Agent`. */
+  agent?: string | undefined;
 }
 
 function define<Body, Query, Reached>(
@@ -95,13 +99,13 @@ function define<Body, Query, Reached>(
     access,
     run(incoming) {
       const reached = reach(incoming);
-      const { context, at, params } = incoming;
+      const { context, at, params, agent } = incoming;
       const checked = {
         body: check(body, incoming.body, "body"),
         query: check(query, given(incoming.query), "query"),
       };
       if (body !== nothing) checkKnown(shape.operationId, incoming.body);
-      return handle({ context, at, params, ...checked, ...reached });
+      return handle({ context, at, params, agent, ...checked, ...reached });
     },
   };
 }

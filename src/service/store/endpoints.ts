@@ -119,6 +119,19 @@ export class Endpoints {
     this.#onChange(endpoint.projectId);
   }
 
+  /** Notes that an operator has changed an endpoint. */
+  noteOperator(id: string, at: number): void {
+    const sql = `INSERT INTO operator_changes VALUES (?, ?)
+      ON CONFLICT (endpoint_id) DO UPDATE SET changed_at = excluded.changed_at`;
+    this.#db.run(sql, id, at);
+  }
+
+  /** When an operator last changed an endpoint; `undefined` if none has. */
+  changedByOperator(id: string): number | undefined {
+    const row = this.#db.one("SELECT changed_at FROM operator_changes WHERE endpoint_id = ?", id);
+    return row && number(row, "changed_at");
+  }
+
   /** Keeps a copy of an endpoint that goes with its branch. */
   keepDeleted({ id }: StoredEndpoint): void {
     this.#db.run("INSERT INTO deleted_endpoints SELECT * FROM endpoints WHERE id = ?", id);

@@ -58,16 +58,13 @@ export class Projects {
   }
 
   list({ owners, search, afterSeq, limit }: ProjectFilter): Project[] {
-    const accounts = JSON.stringify(owners.filter(({ kind }) => kind === "account").map(({ id }) => id));
-    const organizations = JSON.stringify(owners.filter(({ kind }) => kind === "organization").map(({ id }) => id));
     return this.#db
       .all(
         `SELECT * FROM projects
          WHERE (owner_account_id IN (SELECT value FROM json_each(?)) OR owner_organization_id IN (SELECT value FROM json_each(?)))
            AND seq > ? AND (instr(lower(name), lower(?)) > 0 OR instr(id, lower(?)) > 0)
          ORDER BY seq LIMIT ?`,
-        accounts,
-        organizations,
+        ...ownerLists(owners),
         afterSeq ?? 0,
         search ?? "",
         search ?? "",
@@ -101,6 +98,12 @@ export class Projects {
     this.#db.run("DELETE FROM endpoints WHERE project_id = ?", id);
     this.#db.run("DELETE FROM projects WHERE id = ?", id);
   }
+}
+
+/** The ids of the accounts and of the organizations among owners, each as JSON. */
+export function ownerLists(owners: readonly Owner[]): [accounts: string, organizations: string] {
+  const idsOf = (kind: Owner["kind"]) => JSON.stringify(owners.filter((one) => one.kind === kind).map(({ id }) => id));
+  return [idsOf("account"), idsOf("organization")];
 }
 
 function ownerColumns(owner: Owner): [Value, Value] {

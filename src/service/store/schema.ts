@@ -206,4 +206,10 @@ export const migrations: readonly string[] = [
   CREATE TRIGGER forget_endpoints AFTER DELETE ON branches
     BEGIN DELETE FROM deleted_endpoints WHERE branch_id = old.id; END;
   `,
+  `
+  CREATE TABLE operator_changes (
+    endpoint_id TEXT PRIMARY KEY REFERENCES endpoints (id) ON DELETE CASCADE,
+    changed_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

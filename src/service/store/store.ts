@@ -2,6 +2,7 @@ import { Accounts } from "./accounts.ts";
 import { BranchDataRows } from "./branch-data.ts";
 import { Branches } from "./branches.ts";
 import { Catalogs } from "./catalog.ts";
+import { ComputeSearch } from "./compute-search.ts";
 import { Connections } from "./connections.ts";
 import { Database } from "./database.ts";
 import { Endpoints } from "./endpoints.ts";
@@ -30,6 +31,7 @@ export class Store {
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly projects: Projects;
+  readonly computeSearch: ComputeSearch;
   readonly branches: Branches;
   readonly branchData: BranchDataRows;
   readonly catalogs: Catalogs;
@@ -45,6 +47,7 @@ export class Store {
     this.accounts = new Accounts(db);
     this.keys = new Keys(db);
     this.projects = new Projects(db);
+    this.computeSearch = new ComputeSearch(db);
     this.branches = new Branches(db);
     this.branchData = new BranchDataRows(db);
     this.catalogs = new Catalogs(db);

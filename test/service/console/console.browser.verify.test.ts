@@ -59,6 +59,12 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
   ]);
 });
 
+/** The console's pages; `branch` is the path of a branch with the primary compute. */
+function pagesOf(branch: string): string[] {
+  const around = ["/", "/app/computes", `/app/projects/${project}`, "/app/keys"];
+  return [...around, branch, `${branch}/computes/${primary}`];
+}
+
 it("every page fits a telephone of 390 pixels, with nothing to be scrolled for sideways", async () => {
   const shop = new Shop();
   shop.patch(primary, { name: "k8s-89abcdef-0123456789abcdef-0123456789abcdef0123456789abcdef" });
@@ -68,7 +74,7 @@ it("every page fits a telephone of 390 pixels, with nothing to be scrolled for s
   await page.goto(site.address);
   await page.getByRole("button", { name: "ana@example.com" }).click();
   const branch = `/app/projects/${project}/branches/${main}`;
-  for (const path of ["/", `/app/projects/${project}`, branch, `${branch}/computes/${primary}`, "/app/keys"]) {
+  for (const path of pagesOf(branch)) {
     await page.goto(`${site.address}${path}`);
     expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, 390]);
   }
@@ -197,7 +203,7 @@ it("everything that can be operated has a name for who cannot see the page", asy
   await expectNames(page);
   await page.getByRole("button", { name: "ana@example.com" }).click();
   const branch = `/app/projects/${project}/branches/${main}`;
-  for (const path of ["/", `/app/projects/${project}`, branch, `${branch}/computes/${primary}`, "/app/keys"]) {
+  for (const path of pagesOf(branch)) {
     await page.goto(`${site.address}${path}`);
     await expectNames(page);
   }

@@ -1,6 +1,5 @@
 import { reachProject } from "../../accounts/caller.ts";
 import { usageOfBranch } from "../../computes/meter.ts";
-import { managementOf } from "../../domain/managed.ts";
 import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import { required } from "../../refusal.ts";
@@ -20,6 +19,7 @@ import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { branchActions } from "./branch-actions.ts";
 import { branchFacts, branchWarning } from "./branch-facts.ts";
+import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
 import { branchPath, computePath } from "./paths.ts";
@@ -87,18 +87,11 @@ function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
 <td id="status-${id}" data-live><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
 ${progress && html`<small>${progress}… ${again}</small>`}</td>
 <th scope="row" id="name-${id}" data-live><a href="${computePath(compute.projectId, compute.branchId, id)}"><code>${id}</code></a>
-${managementInWords(compute)}</th>
+${managementInWords(visit, compute)}</th>
 <td class="whole" id="size-${id}" data-live><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
 <td id="active-${id}" data-live>${moment(lastActive, visit.at)}</td>
 <td id="change-${id}" data-live>${changeForm(visit, compute, free)}</td></tr>
 `;
-}
-
-function managementInWords({ name }: StoredEndpoint): Html | undefined {
-  const management = managementOf(name);
-  if (!management) return undefined;
-  const fleet = management.fleet !== undefined && ` of fleet ${management.fleet}`;
-  return html`<small class="managed">managed by an operator${fleet}, which puts changes back</small>`;
 }
 
 /**

@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
+import { rowsIn, textOf, Visitor } from "./visitor.ts";
+
+const uid = "0d0c4b5e-11aa-4bbb-8ccc-0123456789ab";
+
+let shop: Shop;
+let ana: Visitor;
+beforeEach(() => {
+  shop = new Shop();
+  ana = new Visitor(shop.core).signIn("acc-ana");
+});
+
+/** The ids of the computes that a search finds. */
+function found(search: string, visitor = ana): string[] {
+  const seen = visitor.get(`/app/computes?${new URLSearchParams({ search }).toString()}`);
+  return rowsIn(seen).map(([id = ""]) => id.split(" ")[0] ?? "");
+}
+
+describe("the search of computes", () => {
+  it("lists all that the account reaches, with project, branch, type, status, size and last activity", () => {
+    shop.create({ branch_id: preview, type: "read_only", autoscaling_limit_max_cu: 2, name: "reports" });
+    shop.finishOperations();
+    const rows = rowsIn(ana.get("/app/computes"));
+    expect(rows.map(([, name = ""]) => name).toSorted()).toEqual(["ana-own", "shop", "shop", "shop-two"]);
+    expect(rows.filter(([, name]) => name === "shop")).toEqual([
+      [primary, "shop", "main", "Primary", "Idle", "1 vCPU", "never"],
+      [
+        expect.stringMatching(/^ep-\S+ reports$/),
+        "shop",
+        "preview",
+        "Read Replica",
+        "Active",
+        "1–2 vCPU",
+        "2026-01-01 00:00 UTC just now",
+      ],
+    ]);
+  });
+
+  it.each([
+    ["SHOP-prim", [primary]],
+    ["repo", ["ep-reports"]],
+    ["Preview", ["ep-reports"]],
+    [preview, ["ep-reports"]],
+    ["nobody-has-this", []],
+    ["%", []],
+  ])("finds %s in id, name or branch", (search, ids) => {
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_only", name: "Reports" });
+    expect(found(search).map((id) => (id === endpoint.id ? "ep-reports" : id))).toEqual(ids);
+  });
+
+  it.each([
+    ["without a fleet", `k8s-${uid}`],
+    ["of a fleet", `k8s-89abcdef-0123456789abcdef-${uid.replaceAll("-", "")}`],
+  ])("finds the compute of an operator %s by the uid of its object", (_, name) => {
+    shop.patch(primary, { name });
+    expect(found(uid)).toEqual([primary]);
+    expect(found("0d0c4b5e-11aa-4bbb-8ccc-0123456789ac")).toEqual([]);
+  });
+
+  it("finds nothing of somebody else's, deleted or not", () => {
+    expect(found("ep-shop", new Visitor(shop.core).signIn("acc-eve"))).toEqual([]);
+    expect(found("ep-shop", new Visitor(shop.core).signIn("acc-bob"))).toEqual([primary]);
+    shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
+    expect(found("ep-shop")).toEqual([]);
+    expect(textOf(ana.get("/app/computes?search=ep-shop"))).toContain("No compute has ep-shop in its id");
+  });
+
+  it("goes on page by page", () => {
+    const endpoints = Array.from({ length: 60 }, () => ({ branchID: "br-wide", type: "read_only" as const }));
+    shop.applySeed({
+      projects: [{ id: "wide", owner: "acc-ana", branches: [{ id: "br-wide", name: "wide" }], endpoints }],
+    });
+    const first = ana.get("/app/computes?search=wide");
+    const next = /href="(\/app\/computes\?search=wide&amp;after=\d+)"/.exec(first.html)?.[1]?.replace("&amp;", "&");
+    expect([rowsIn(first).length, rowsIn(ana.get(next ?? "/")).length]).toEqual([50, 10]);
+  });
+
+  it("is a place of its own in the menu", () => {
+    const here = (path: string) => /<a href="([^"]+)" aria-current="page"/.exec(ana.get(path).html)?.[1];
+    expect(["/", "/app/computes", "/app/keys"].map(here)).toEqual(["/", "/app/computes", "/app/keys"]);
+  });
+});
+
+describe("a compute that an operator has adopted", () => {
+  const branchPath = `/app/projects/${project}/branches/${main}`;
+  const change = (agent: string, max: number) =>
+    shop.core.call({
+      method: "PATCH",
+      path: `/api/v2/projects/${project}/endpoints/${primary}`,
+      headers: { authorization: `Bearer ${keys.ana}`, "user-agent": agent },
+      body: JSON.stringify({ endpoint: { autoscaling_limit_max_cu: max } }),
+    });
+
+  it("says so from the first change by the operator on, on every page that shows the compute", () => {
+    change("curl/8.5.0", 2);
+    expect(textOf(ana.get(branchPath))).not.toContain("by an operator");
+    shop.finishOperations();
+    expect(change("compute-operator", 4).status).toBe(200);
+    shop.time.pass(120_000);
+    const words = "changed by an operator 2 minutes ago, which may put changes back";
+    expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(`${primary} ${words}`);
+    expect(rowsIn(ana.get("/app/computes?search=ep-shop"))[0]?.[0]).toBe(`${primary} ${words}`);
+    const page = textOf(ana.get(`${branchPath}/computes/${primary}`));
+    expect(page).toContain("Changed by an operator 2 minutes ago.");
+    expect(page).toContain("change its Compute manifest instead");
+  });
+
+  it("does not say so for a change that was refused", () => {
+    expect(change("compute-operator", 17).status).toBe(400);
+    expect(textOf(ana.get(branchPath))).not.toContain("by an operator");
+  });
+
+  it("is forgotten with the compute", () => {
+    change("compute-operator", 2);
+    const { endpoints } = shop.core.context.store;
+    expect(endpoints.changedByOperator(primary)).toBe(shop.time.now());
+    shop.finishOperations();
+    shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
+    expect(endpoints.changedByOperator(primary)).toBeUndefined();
+  });
+});
