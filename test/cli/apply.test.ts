@@ -3,7 +3,7 @@ import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { markerOf, uidOfMarker } from "../../src/operator/resources/signature.ts";
 import type { ServiceRequest } from "../../src/operator/service-client/transport.ts";
 import { main, preview, primary, project, staging } from "../service/support/shop.ts";
-import { type Fate, Stage } from "./stage.ts";
+import { type Fate, hidingBranches, Stage } from "./stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 const shop = documents(
@@ -158,6 +158,8 @@ describe("a service that shows no names", () => {
 describe("a refusal by the service", () => {
   test("ends that Compute with the service's words, and not the others", async () => {
     using stage = new Stage();
+    // Otherwise the plan refuses the branch before.
+    stage.rewrite = hidingBranches;
     const text = documents(connection, compute("a", "", "br-nowhere"), compute("b", "", preview));
     const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
     expect(run.status).toBe(1);
@@ -166,6 +168,15 @@ describe("a refusal by the service", () => {
     );
     expect(run.out).toContain("  shop/b: Active: The compute is as declared.");
     expect(run.out).toContain("Applied: 1 as declared, 1 not.");
+  });
+
+  test("is not waited for where the plan shows it before: a branch that the project does not have", async () => {
+    using stage = new Stage();
+    const text = documents(connection, compute("a", "", "br-nowhere"));
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+    expect(run.status).toBe(1);
+    expect(run.out).toContain("! shop/a  refuse   BranchNotFound: Project ");
+    expect(stage.writes).toEqual([]);
   });
 
   test("for being busy is waited out", async () => {

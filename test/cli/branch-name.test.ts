@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { preview, project, staging } from "../service/support/shop.ts";
+import { main, preview, project, staging } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
@@ -31,11 +31,13 @@ test("plan and apply find the branch by one list each, and a plan after that fin
   expect(lists()).toBe(3);
 });
 
-test("a plan without names lists no branches", async () => {
+test("a plan without names lists branches only for an id that no endpoint is on, once for all", async () => {
   using stage = new Stage();
   const lists = branchLists(stage);
-  await stage.run("plan", argsOf(stage, compute("a")));
+  await stage.run("plan", argsOf(stage, compute("a", "adopt: {branchPrimary: true}", main)));
   expect(lists()).toBe(0);
+  await stage.run("plan", argsOf(stage, documents(compute("a"), compute("b", "type: read_only"))));
+  expect(lists()).toBe(1);
 });
 
 test("plan shows the move of an endpoint whose branch's name has gone to another branch", async () => {

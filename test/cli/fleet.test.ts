@@ -92,7 +92,9 @@ describe("the manifests of a live fleet", () => {
     const changed = manifests.replace(`branchID: ${preview}`, `branchID: ${preview}, disabled: true`);
     const planned = await plan(stage, changed, "--fleet", "prod");
     expect(planned.status).toBe(2);
-    expect(planned.out).toMatch(new RegExp(`~ shop/shop-preview +patch +${primary}: disabled false → true \\(kept by`));
+    expect(planned.out).toMatch(
+      new RegExp(`~ shop/shop-preview +patch +${primary}: disabled false → true; cuts its connections \\(kept by`),
+    );
     const applied = await apply(stage, changed, "--fleet", "prod");
     expect(applied.status).toBe(1);
     expect(applied.out).toContain("so apply sends nothing for this Compute. Apply its manifest with kubectl");

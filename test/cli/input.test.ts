@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { main, preview, project } from "../service/support/shop.ts";
 import { refusals, Stage } from "./stage.ts";
-import { compute, connection, documents } from "./texts.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
 
 const head = "apiVersion: compute-operator.dev/v1alpha1\n";
 
@@ -50,6 +50,41 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       "a.yaml:4: Compute shop/a: spec.computeUnits: computeUnits.min must not be greater than computeUnits.max",
     ],
     [
+      "a branch's name as its id",
+      compute("a").replace(preview, "main"),
+      "a.yaml:4: Compute shop/a: spec.branchID: an id begins with br-; for a name use branchName",
+    ],
+    [
+      "a branch's name as the id in a pool",
+      pool("r", 1).replace(main, "feature/x"),
+      "a.yaml:4: ComputePool shop/r: spec.template.branchID: an id begins with br-; for a name use branchName",
+    ],
+    [
+      "a number in quotes",
+      compute("a", 'computeUnits: {min: "0.25", max: 2}'),
+      `spec.computeUnits.min: must be a number: remove the quotes (0.25, not "0.25")`,
+    ],
+    [
+      "a truth in quotes",
+      compute("a", 'scaleToZero: {enabled: "false"}'),
+      `spec.scaleToZero.enabled: must be true or false: remove the quotes (false, not "false")`,
+    ],
+    [
+      "a setting without quotes",
+      compute("a", "postgresSettings: {max_connections: 100}"),
+      `spec.postgresSettings.max_connections: must be text: add quotes ("100")`,
+    ],
+    [
+      "one end of a size",
+      compute("a", "computeUnits: {min: 1}"),
+      "spec.computeUnits.max: is missing: computeUnits takes both min and max, for example {min: 0.25, max: 2}",
+    ],
+    [
+      "a variable of a shell in a template",
+      compute("a", 'connectionSecret: {name: s, database: d, role: r, template: {data: {DATABASE_URL: "${uri}"}}}'),
+      "spec.connectionSecret.template.data: a placeholder of template.data is written {uri}, not ${uri}: remove the $",
+    ],
+    [
       "an unknown type",
       compute("a", "type: primary"),
       `spec.type: Invalid option: expected one of "read_write"|"read_only"`,
@@ -90,7 +125,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
 
   test("a required field of null is missing, as it is to the API server", async () => {
     const text = compute("a", "computeUnits: {min: null, max: 1}");
-    expect(await refusals(text)).toContain("spec.computeUnits.min: computeUnits.min must be one of");
+    expect(await refusals(text)).toContain("spec.computeUnits.min: is missing: computeUnits takes both min and max");
   });
 
   test("of standard input it is said what it holds none of", async () => {

@@ -166,6 +166,12 @@ export class Stage implements Disposable {
   }
 }
 
+/** A service without a route for branches. */
+export const hidingBranches: Stage["rewrite"] = ({ path }, response) =>
+  path.endsWith("/branches")
+    ? { status: 404, body: { code: "", message: "this route does not exist", request_id: "" }, json: true }
+    : response;
+
 /** The lines that plan writes for a file of this text, the name of the command left out. */
 export async function refusals(text: string, stage = new Stage()): Promise<string> {
   using _ = stage;

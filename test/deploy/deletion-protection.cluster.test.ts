@@ -37,7 +37,7 @@ describe("deletion protection", () => {
   });
 
   it("of a pool's template protects the pool", async () => {
-    const template = { projectID: "p", branchID: "b", deletionProtection: true };
+    const template = { projectID: "p", branchID: "br-b", deletionProtection: true };
     await apply([inNamespace(manifest("ComputePool", { template }, "readers"))]);
     expect((await remove("computepool", "readers")).stderr).toContain(
       `ComputePool ${namespace}/readers is protected from deletion: set spec.template.deletionProtection to false first`,

@@ -42,11 +42,16 @@ export function unknownFields(kind: OurKind, raw: Record<string, unknown>): Vali
  * this path. `undefined` if no rule stands there.
  */
 export function allowedAt(kind: OurKind, path: readonly (string | number)[]): string | undefined {
-  let schema: StructuralSchema | undefined = structuralSchema(specs[kind], "spec");
-  for (const step of path.slice(1)) schema = schema?.properties?.[String(step)];
-  const rules = schema?.["x-kubernetes-validations"];
+  const rules = schemaAt(kind, path)?.["x-kubernetes-validations"];
   const first: unknown = Array.isArray(rules) ? rules[0] : undefined;
   return isRecord(first) && typeof first.message === "string" ? first.message : undefined;
+}
+
+/** The schema of a field, by its path from the root of the object. */
+export function schemaAt(kind: OurKind, path: readonly (string | number)[]): StructuralSchema | undefined {
+  let schema: StructuralSchema | undefined = structuralSchema(specs[kind], "spec");
+  for (const step of path.slice(1)) schema = schema?.properties?.[String(step)] ?? schema?.additionalProperties;
+  return schema;
 }
 
 function unknownIn(schema: StructuralSchema, raw: unknown, path: readonly (string | number)[]): ValidationIssue[] {

@@ -4,6 +4,7 @@ import { type Branch, parseBranch } from "../../operator/resources/branch.ts";
 import { type Connection, parseClusterServiceConnection } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import { brokenWhenWritten } from "../../operator/resources/compute-spec.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resources/names.ts";
 import type { Parsed } from "../../operator/resources/object.ts";
@@ -12,6 +13,7 @@ import { parseServiceConnection } from "../../operator/resources/service-connect
 import { secretOf } from "./accounts.ts";
 import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
+import { hintFor } from "./hints.ts";
 import type { Running } from "./running.ts";
 
 /** An object of a manifest and its place. */
@@ -129,18 +131,23 @@ function read<T extends Branch | Compute | ComputePool | Connection>(
   const placed = inNamespace(raw, namespace);
   const label = `${kind} ${nameIn(placed)}`;
   const parsed = parse({ ...placed, spec: withoutNulls(placed.spec) });
-  const validationIssues = [...unknownFields(kind, raw), ...(parsed.ok ? namesIn(placed) : parsed.validationIssues)];
+  const broken = parsed.ok ? [...namesIn(placed), ...brokenIn(parsed.value)] : parsed.validationIssues;
+  const validationIssues = [...unknownFields(kind, raw), ...broken];
   for (const { path, message } of validationIssues) {
     const vague = message === "Invalid input" ? allowedAt(kind, path) : undefined;
-    problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${vague ?? inPlainWords(message)}`);
+    const said = hintFor(kind, path, placed, message) ?? vague ?? message;
+    problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${said}`);
   }
   return parsed.ok && validationIssues.length === 0 ? [{ object: parsed.value, where: where() }] : [];
 }
 
-/** A missing field is reported as such. */
-function inPlainWords(message: string): string {
-  const missing = /^Invalid input: expected (\w+), received undefined$/.exec(message);
-  return missing?.[1] === undefined ? message : `is needed: ${missing[1]}`;
+/** What a manifest breaks of the rules that stored objects need not keep. */
+function brokenIn({ spec }: Compute | ComputePool | Connection | Branch): { path: string[]; message: string }[] {
+  if ("template" in spec) {
+    return brokenWhenWritten(spec.template).map((issue) => ({ ...issue, path: ["spec", "template", ...issue.path] }));
+  }
+  if (!("projectID" in spec) || "expiry" in spec) return [];
+  return brokenWhenWritten(spec).map((issue) => ({ ...issue, path: ["spec", ...issue.path] }));
 }
 
 function requireNamespace(

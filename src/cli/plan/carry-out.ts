@@ -7,6 +7,7 @@ import { updateStatus } from "../../operator/compute/update-status.ts";
 import type { ServiceAccess } from "../../operator/connection/access.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
+import { onUnknownBranch } from "./branches.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
 import type { Beside, Inventory, Project, Tracked } from "./inventory.ts";
 import { leftToOperator } from "./running-operator.ts";
@@ -83,7 +84,8 @@ export async function dryRun(inventory: Inventory, tracked: Tracked, clock: Cloc
     const action =
       warnsOf === undefined ? first : plan(observed, { ...tracked.state.known, told: { formers: warnsOf } });
     if (!isInMemory(action) && !isToBeSigned(action, observed, tracked, inventory.beside)) {
-      const next = leftToOperator(action, observed, inventory.beside);
+      const unknown = onUnknownBranch(action, observed, tracked.project);
+      const next = unknown ?? leftToOperator(action, observed, inventory.beside);
       const warning = first.kind === "wait" && next.kind === "create" ? { warning: first.message } : {};
       return { action: next, observed, adopted, ...warning };
     }

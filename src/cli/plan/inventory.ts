@@ -21,7 +21,7 @@ import { RequestBudget } from "../../operator/service-client/budget.ts";
 import { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import { isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
-import { listBranches, namedFor } from "./branch-names.ts";
+import { listBranches, namedFor } from "./branches.ts";
 import { fleetOfLinked, knownUID } from "./identity.ts";
 import { saidOnce } from "./messages.ts";
 
@@ -40,7 +40,7 @@ export interface Project {
   client: ServiceClient;
   connection: Connection | undefined;
   listing: Listing | undefined;
-  /** Listed once, and only where a Compute gives the name of its branch. */
+  /** Listed once, and only where a Compute needs them. */
   branches: Answer<Branch[]> | undefined;
   /** The operations of our own writes, by id, newest first. */
   operations: Map<string, Operation>;

@@ -35,6 +35,8 @@ export interface PlanEntry {
   /** The Compute adopted its endpoint, and deleting it deletes that, as nobody declared. */
   deletesAdopted?: string;
   fields: readonly FieldChange[];
+  /** What clients of the compute notice. */
+  interrupts?: "restarts the compute, which cuts its connections" | "cuts its connections";
   /** A condition reason of the Compute. */
   reason?: string;
   message?: string;
@@ -90,7 +92,7 @@ const protectedFromDeletion =
   "No manifest declares the Compute any more, and deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
 
 type Endpoint = NonNullable<ReturnType<typeof ownershipOf>["link"]>["endpoint"];
-type What = Pick<PlanEntry, "step" | "endpoint" | "fields" | "reason" | "message">;
+type What = Pick<PlanEntry, "step" | "endpoint" | "fields" | "interrupts" | "reason" | "message">;
 
 function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | undefined): What {
   switch (action.kind) {
@@ -98,12 +100,17 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
       return { step: "create", fields: changes(compute, undefined) };
     case "patch": {
       const sent = changes(compute, linked).filter(({ field }) => action.fields.includes(field));
-      return { step: "patch", endpoint: action.endpointID, fields: sent };
+      return { step: "patch", endpoint: action.endpointID, fields: sent, ...interruptionBy(sent, linked) };
     }
     case "sign":
       return { step: "patch", endpoint: action.endpointID, fields: [signatureChange(action, linked)] };
     case "restart":
-      return { step: "restart", endpoint: action.endpointID, fields: [] };
+      return {
+        step: "restart",
+        endpoint: action.endpointID,
+        fields: [],
+        ...(isRunning(linked) ? { interrupts: "cuts its connections" } : {}),
+      };
     case "delete":
       return { step: "delete", endpoint: action.endpointID, fields: [], message: deletion(action) };
     case "wait": {
@@ -124,6 +131,20 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
     case "noop":
       return { step: "wait", ...(linked === undefined ? absence(compute) : opening(compute, linked)) };
   }
+}
+
+function isRunning(linked: Endpoint | undefined): boolean {
+  return linked !== undefined && linked.current_state !== "idle";
+}
+
+/** A suspended compute has no connections, and only starts with its new size. */
+function interruptionBy(sent: readonly FieldChange[], linked: Endpoint | undefined): Pick<PlanEntry, "interrupts"> {
+  if (!isRunning(linked)) return {};
+  if (sent.some(({ field }) => field.startsWith("computeUnits."))) {
+    return { interrupts: "restarts the compute, which cuts its connections" };
+  }
+  const isCut = sent.some(({ field, ours }) => field === "branchID" || (field === "disabled" && ours === "true"));
+  return isCut ? { interrupts: "cuts its connections" } : {};
 }
 
 /** A former Compute's endpoint is not linked before its new name is listed. */

@@ -84,8 +84,8 @@ function asMarkdown(plan: Plan): string {
 }
 
 function detailOf(entry: PlanEntry, quote: (text: string) => string = (text) => text): string {
-  const { keptBy } = entry;
-  return `${stepOf(entry, quote)}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
+  const { keptBy, interrupts } = entry;
+  return `${stepOf(entry, quote)}${interrupts === undefined ? "" : `; ${interrupts}`}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
 }
 
 function stepOf(entry: PlanEntry, quote: (text: string) => string): string {

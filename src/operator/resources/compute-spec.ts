@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { computeUnits } from "./compute-units.ts";
-import { connectionSecret } from "./connection-secret.ts";
+import { connectionSecret, noShellVariables } from "./connection-secret.ts";
 import { duration } from "./duration.ts";
-import { endpointID, id, immutable, objectName, optionalFlag, withRules } from "./fields.ts";
+import { endpointID, id, immutable, objectName, optionalFlag, type WrittenRule, withRules } from "./fields.ts";
 
 const WEEK_SECONDS = 7 * 24 * 3600;
 
@@ -82,6 +82,13 @@ const adopt = z
     ],
   });
 
+/** A name in place of an id passes the pattern of ids. */
+export const branchIDs: WrittenRule<string> = {
+  cel: "self.startsWith('br-')",
+  message: "an id begins with br-; for a name use branchName",
+  written: (branchID) => branchID.startsWith("br-"),
+};
+
 /** What a Compute and the template of a ComputePool have in common. */
 export const commonFields = {
   connectionRef: connectionRef.describe(
@@ -90,7 +97,7 @@ export const commonFields = {
   projectID: withRules(id, immutable("projectID", "make another object for another project")).describe(
     "Id of the service's project that holds the branch, for example shiny-wind-028834. Immutable.",
   ),
-  branchID: id
+  branchID: withRules(id, branchIDs)
     .optional()
     .describe(
       "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute. Exactly one of branchID and branchName.",
@@ -173,5 +180,21 @@ export const computeSpec = withRules(
     holds: ({ adopt: target, type }) => target === undefined || !("branchPrimary" in target) || type === "read_write",
   },
 );
+
+/** What a written spec, or the template of a pool, breaks of the rules that what is stored need not keep. */
+export function brokenWhenWritten({
+  branchID,
+  connectionSecret: secret,
+}: Pick<z.output<typeof computeSpec>, "branchID" | "connectionSecret">): { path: string[]; message: string }[] {
+  const data = secret?.template?.data;
+  return [
+    ...(branchID === undefined || branchIDs.written(branchID)
+      ? []
+      : [{ path: ["branchID"], message: branchIDs.message }]),
+    ...(data === undefined || noShellVariables.written(data)
+      ? []
+      : [{ path: ["connectionSecret", "template", "data"], message: noShellVariables.message }]),
+  ];
+}
 
 export type ComputeSpec = z.output<typeof computeSpec>;

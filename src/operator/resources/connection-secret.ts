@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { objectName, withRules } from "./fields.ts";
+import { objectName, type WrittenRule, withRules } from "./fields.ts";
 
 /** The keys that the operator writes into every connection Secret, or where database and role are given. */
 const ownKeys = [
@@ -35,6 +35,13 @@ function isSmall(map: object): boolean {
   return Object.keys(map).length <= most;
 }
 
+/** No application expands `$` before what was filled in. */
+export const noShellVariables: WrittenRule<Readonly<Record<string, string>>> = {
+  cel: "!self.exists(key, self[key].contains('${'))",
+  message: "a placeholder of template.data is written {uri}, not ${uri}: remove the $",
+  written: (given) => !Object.values(given).some((text) => text.includes("${")),
+};
+
 const data = withRules(
   z
     .record(
@@ -59,6 +66,7 @@ const data = withRules(
     message: `template.data adds keys to those that the operator writes: choose others than ${ownKeys.join(", ")}`,
     holds: (given) => !Object.keys(given).some((key) => ownKeys.includes(key)),
   },
+  noShellVariables,
 );
 
 const labelValue = z

@@ -42,11 +42,24 @@ export interface Rule<T> {
   readonly holds?: (value: T) => boolean;
 }
 
+/**
+ * A rule for manifests as they are written, which the API server and the CLI check, and no reader of what is stored: an
+ * object that is older than the rule must still be changed and let go.
+ */
+export interface WrittenRule<T> {
+  readonly cel: string;
+  readonly message: string;
+  readonly written: (value: T) => boolean;
+}
+
 /** `schema` with `rules`, checked by zod and handed on to the CustomResourceDefinition. */
-export function withRules<S extends z.ZodType>(schema: S, ...rules: Rule<z.output<S>>[]): S {
+export function withRules<S extends z.ZodType>(
+  schema: S,
+  ...rules: (Rule<z.output<S>> | WrittenRule<z.output<S>>)[]
+): S {
   let checked = schema;
-  for (const { holds, message } of rules) {
-    if (holds) checked = checked.refine(holds, { error: message });
+  for (const rule of rules) {
+    if ("holds" in rule && rule.holds) checked = checked.refine(rule.holds, { error: rule.message });
   }
   return checked.meta({
     "x-kubernetes-validations": rules.map(({ cel, message }) => ({ rule: cel, message })),

@@ -34,7 +34,12 @@ export const fieldCases: readonly RuleCase[] = [
       "should match '^[a-z0-9-]{1,60}$'",
       { projectID: "a".repeat(60) },
     ],
-    ["branchID is an id", { branchID: "a".repeat(61) }, "may not be more than 60", { branchID: "0-a" }],
+    [
+      "branchID is an id",
+      { branchID: "br-".padEnd(61, "a") },
+      "may not be more than 60",
+      { branchID: "br-".padEnd(60, "a") },
+    ],
     ["17 CU is no size", units(17, 17), sizes, units(16, 16)],
     ["57 CU is no size", units(57, 57), sizes, units(56, 56)],
     ["0.75 CU is no size", units(0.75, 1), sizes, units(0.5, 1)],
@@ -169,6 +174,18 @@ export const celCases: readonly RuleCase[] = [
       { adopt: { former: true, branchPrimary: true } },
       adoptsOne,
       { adopt: { former: true } },
+    ],
+    [
+      "a branch's id begins with br-",
+      { branchID: "main" },
+      "an id begins with br-; for a name use branchName",
+      { branchID: "br-main" },
+    ],
+    [
+      "a template has no variable of a shell",
+      templated("${host}"),
+      "a placeholder of template.data is written {uri}, not ${uri}: remove the $",
+      templated("$ {host}$"),
     ],
     ["adopt names one thing, not none", { adopt: {} }, adoptsOne, { adopt: { branchPrimary: true } }],
     [

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
+import { brokenWhenWritten } from "../../../src/operator/resources/compute-spec.ts";
 import { parseServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { type Fields, type Kind, manifest } from "./manifest.ts";
 import { celCases, fieldCases } from "./rule-cases.ts";
@@ -10,7 +11,12 @@ const parsers = { Compute: parseCompute, ServiceConnection: parseServiceConnecti
 /** Empty where the manifest passes. */
 function problemOf(kind: Kind, fields: Fields): string {
   const read = parsers[kind](manifest(kind, fields));
-  return read.ok ? "" : read.problem;
+  if (!read.ok) return read.problem;
+  const { spec } = read.value;
+  const written = "template" in spec ? spec.template : "projectID" in spec ? spec : {};
+  return brokenWhenWritten(written)
+    .map(({ message }) => message)
+    .join();
 }
 
 describe("a manifest is refused without an API server too", () => {
