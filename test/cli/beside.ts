@@ -53,7 +53,7 @@ export class Beside implements Disposable {
       });
       return;
     }
-    const plural = `${String(kind).toLowerCase()}s`;
+    const plural = kind === "Branch" ? "branches" : `${String(kind).toLowerCase()}s`;
     const stored = this.#post(`/apis/compute-operator.dev/v1alpha1/namespaces/shop/${plural}`, object);
     const uid = String(asRecord(stored.metadata).uid);
     if (kind === "Compute") this.#link(stored, this.endpoint(stored.metadata, asRecord(object.spec)));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { main, staging } from "../service/support/shop.ts";
+import { main, project, staging } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
@@ -15,6 +15,11 @@ metadata: {name: spare, namespace: shop}
 spec: {baseURL: "https://service.example.com/api/v2", apiKeySecretRef: {name: service-api-key}}
 `;
 
+const branch = (name: string, spec = "expiry: {after: 72h}") => `apiVersion: compute-operator.dev/v1alpha1
+kind: Branch
+metadata: {name: ${name}, namespace: shop}
+spec: {projectID: ${project}, ${spec}}
+`;
 const held = documents(connection, spare, replica("a"), replica("b"), replica("c"), pool("readers", 2));
 
 /** The lines of a plan that begin with this sign. */
@@ -96,6 +101,33 @@ describe("plan --prune", () => {
     expect(run.status).toBe(2);
     expect(run.out).toMatch(/^- shop\/b +release +ep-\S+: Endpoint ep-\S+ is kept: deletionPolicy is Retain\./m);
     expect(run.out).toContain("Plan: 1 to let go, 1 unchanged.");
+  });
+
+  test("shows what becomes of a branch: deleted with its data, kept, or protected", async () => {
+    const branches = [
+      branch("pr-1"),
+      branch("pr-2", "expiry: {after: 72h}, deletionPolicy: Retain"),
+      branch("pr-3", "expiry: {never: true}, adopt: {byName: true}"),
+      branch("pr-4", "expiry: {never: true}, deletionProtection: true"),
+    ];
+    using beside = new Beside(documents(connection, replica("a"), branch("pr-0"), ...branches));
+    const text = documents(connection, replica("a"), branch("pr-0"));
+    expect((await beside.run("plan", text)).out).toContain(
+      "? 4 Branches of namespace shop are not in these manifests: pr-1, pr-2, pr-3, pr-4",
+    );
+    const run = await beside.run("plan", text, "--prune", "-o", "json");
+    expect(run.status).toBe(1);
+    const shown = JSON.parse(run.out).pruned.map(({ name, step, message }: Record<string, string>) => [
+      name,
+      step,
+      message,
+    ]);
+    expect(shown).toEqual([
+      ["shop/pr-1", "delete", "its branch and its data are deleted"],
+      ["shop/pr-2", "delete", "its branch is kept"],
+      ["shop/pr-3", "delete", "its branch is kept"],
+      ["shop/pr-4", "refuse", expect.stringContaining("deletionProtection: true refuses its deletion")],
+    ]);
   });
 
   test("refuses what deletionProtection protects", async () => {

@@ -27,6 +27,7 @@ export interface Declared<T> {
 export interface Manifests {
   computes: Declared<Compute>[];
   pools: Declared<ComputePool>[];
+  branches: Declared<Branch>[];
   connections: Declared<Connection>[];
   /** The labels of each namespace that is declared. */
   namespaces: Map<string, Readonly<Record<string, string>>>;
@@ -53,6 +54,7 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
   const all: Manifests = {
     computes: [],
     pools: [],
+    branches: [],
     connections: [],
     namespaces: new Map(),
     secrets: [],
@@ -61,8 +63,8 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
     problems: [],
   };
   for (const object of objects) sort(object, namespace, all);
-  for (const list of [all.computes, all.pools, all.connections, all.secrets]) {
-    all.problems.push(...doubles<Compute | ComputePool | Connection | Secret>(list));
+  for (const list of [all.computes, all.pools, all.branches, all.connections, all.secrets]) {
+    all.problems.push(...doubles<Branch | Compute | ComputePool | Connection | Secret>(list));
   }
   return all;
 }
@@ -108,7 +110,7 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
       break;
     case "Branch":
       // Checked only: what they come to is the operator's, and no command shows it.
-      read(object, raw, ours, namespace, parseBranch, problems);
+      all.branches.push(...read(object, raw, ours, namespace, parseBranch, problems));
       break;
     case "ServiceConnection":
       all.connections.push(...read(object, raw, ours, namespace, parseServiceConnection, problems));

@@ -4,6 +4,7 @@ import { ClusterError, ClusterUnreachable, isForbidden, isNotFound } from "../..
 import { HttpTransport } from "../../operator/kube/http-transport.ts";
 import type { ClusterConnection } from "../../operator/kube/kubeconfig.ts";
 import { listAll } from "../../operator/kube/list-all.ts";
+import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
 import {
   type Connection,
   clusterServiceConnectionKind,
@@ -24,6 +25,7 @@ export const inCluster = "the cluster";
 export interface Running {
   computes: readonly Compute[];
   pools: readonly ComputePool[];
+  branches: readonly Branch[];
   connections: readonly Connection[];
   /** The labels of each namespace; empty where they may not be read. */
   namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -78,16 +80,17 @@ export class RunningCluster {
 
   /** Without the right to list all namespaces it reads these. */
   async read(namespaces: readonly string[]): Promise<Running> {
-    const [computes, pools, connections, clusterConnections, labels] = await Promise.all([
+    const [computes, pools, branches, connections, clusterConnections, labels] = await Promise.all([
       this.#listed(computeKind, parseCompute, namespaces),
       this.#listed(computePoolKind, parseComputePool, namespaces),
+      this.#listed(branchKind, parseBranch, namespaces),
       this.#listed(serviceConnectionKind, parseServiceConnection, namespaces),
       this.#listed(clusterServiceConnectionKind, parseClusterServiceConnection, []),
       this.#labels(),
     ]);
     const all = [...connections, ...clusterConnections];
     const isPartial = this.#isPartial;
-    return { computes, pools, connections: all, namespaces: labels, isPartial, secrets: new Map() };
+    return { computes, pools, branches, connections: all, namespaces: labels, isPartial, secrets: new Map() };
   }
 
   /** Adds the Secret that a connection names, where there is one of the right type and it may be read. */
@@ -146,7 +149,7 @@ export class RunningCluster {
     if (this.#signal.aborted) return error;
     if (!(error instanceof ClusterError || error instanceof ClusterUnreachable)) return error;
     const grant = isForbidden(error)
-      ? ". Grant get and list of computes, computepools, serviceconnections and clusterserviceconnections"
+      ? ". Grant get and list of computes, computepools, branches, serviceconnections and clusterserviceconnections"
       : "";
     return new CommandProblem(
       [`the cluster at ${this.#server} cannot be read: ${error.message}${grant}${this.#wayOut}`],

@@ -1,7 +1,6 @@
 import { nameOf } from "../../operator/kube/objects.ts";
 import { isOfCluster } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
-import { owningPool } from "../../operator/resources/compute-pool.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { type KubeObject, type ObjectMeta, placeOf } from "../../operator/resources/object.ts";
 import type { OurKind } from "./check-fields.ts";
@@ -11,12 +10,9 @@ import { inCluster, type Running } from "./running.ts";
 // Objects that leave the manifests are deleted by whatever applies these: Flux and Argo CD, with `prune: true`, delete
 // what they labelled as theirs, and kubectl apply --prune what its selector names.
 
-/** The kinds of which manifests and cluster are compared: Branches are the operator's alone. */
-type ComparedKind = Exclude<OurKind, "Branch">;
-
 /** An object of the cluster that no manifest declares. */
 export interface Undeclared {
-  kind: ComparedKind;
+  kind: OurKind;
   object: KubeObject;
   /** The annotation or label with which Flux or Argo CD leaves the object in the cluster. */
   keptBy?: string;
@@ -25,7 +21,7 @@ export interface Undeclared {
 /** The kinds that are compared, one row each. */
 const kinds: Readonly<
   Record<
-    ComparedKind,
+    OurKind,
     {
       declared: (manifests: Manifests) => readonly Declared<KubeObject>[];
       running: (running: Running) => readonly KubeObject[];
@@ -34,6 +30,7 @@ const kinds: Readonly<
 > = {
   Compute: { declared: ({ computes }) => computes, running: ({ computes }) => computes },
   ComputePool: { declared: ({ pools }) => pools, running: ({ pools }) => pools },
+  Branch: { declared: ({ branches }) => branches, running: ({ branches }) => branches },
   ServiceConnection: {
     declared: ({ connections }) => connections.filter(({ object }) => !isOfCluster(object)),
     running: ({ connections }) => connections.filter((object) => !isOfCluster(object)),
@@ -44,7 +41,7 @@ const kinds: Readonly<
   },
 };
 
-const kindNames = ["Compute", "ComputePool", "ServiceConnection", "ClusterServiceConnection"] as const;
+const kindNames = ["Compute", "ComputePool", "Branch", "ServiceConnection", "ClusterServiceConnection"] as const;
 
 /**
  * The objects of the cluster that left the manifests, by kind, namespace and name. `written` is what the manifests hold
@@ -65,7 +62,7 @@ export function undeclaredIn(written: Manifests, running: Running, namespace: st
   const marks = new Set(known.flatMap(({ object, declared }) => marksOf(object.metadata, declared?.metadata)));
   const namespaces = new Set(namespacesOf(written, namespace));
   const used = new Set(
-    [...written.computes, ...written.pools].map(({ object: { metadata, spec } }) =>
+    [...written.computes, ...written.pools, ...written.branches].map(({ object: { metadata, spec } }) =>
       placeOf(connectionKeyOf({ metadata, spec: "template" in spec ? spec.template : spec })),
     ),
   );
@@ -77,7 +74,7 @@ export function undeclaredIn(written: Manifests, running: Running, namespace: st
     if (declared !== undefined || isLeaving || metadata.ownerReferences?.some(({ controller }) => controller))
       return [];
     const isNear = metadata.namespace === undefined ? declaresOfCluster : namespaces.has(metadata.namespace);
-    const isUsed = kind !== "Compute" && kind !== "ComputePool" && used.has(placeOf(metadata));
+    const isUsed = kind.endsWith("ServiceConnection") && used.has(placeOf(metadata));
     const isTheirs =
       marks.size > 0
         ? marksOf(metadata).some((mark) => marks.has(mark))
@@ -100,7 +97,8 @@ export function prunedWith(undeclared: readonly Undeclared[], { computes }: Runn
   const uids = new Set(
     undeclared.filter(({ keptBy }) => keptBy === undefined).map(({ object }) => object.metadata.uid),
   );
-  const isLeaving = (compute: Compute) => uids.has(compute.metadata.uid) || uids.has(owningPool(compute)?.uid ?? "");
+  const isLeaving = ({ metadata }: Compute) =>
+    uids.has(metadata.uid) || metadata.ownerReferences?.some(({ uid }) => uids.has(uid));
   return computes.filter(isLeaving).map((compute) => {
     const { deletionTimestamp = compute.metadata.creationTimestamp ?? "" } = compute.metadata;
     return { object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } }, where: inCluster };

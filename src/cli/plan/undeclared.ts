@@ -1,4 +1,5 @@
 import { nameOf } from "../../operator/kube/objects.ts";
+import { parseBranch } from "../../operator/resources/branch.ts";
 import { parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { placeOf } from "../../operator/resources/object.ts";
@@ -42,7 +43,7 @@ export function inWordsOf(
 ): string {
   const many = names.length > 1;
   const place = namespace === undefined ? "of the cluster" : `of namespace ${namespace}`;
-  return `${names.length} ${kind}${many ? "s" : ""} ${place} ${many ? "are" : "is"} not in these manifests: ${listed(names.map(quote))}`;
+  return `${names.length} ${many ? pluralOf(kind) : kind} ${place} ${many ? "are" : "is"} not in these manifests: ${listed(names.map(quote))}`;
 }
 
 /** What becomes of the objects other than Computes, which are planned, and of Computes that stay. */
@@ -63,6 +64,8 @@ export function prunedObjects(
         return [];
       case "ComputePool":
         return [{ kind, name, ...ofPool(object) }];
+      case "Branch":
+        return [{ kind, name, ...ofBranch(object) }];
       case "ServiceConnection":
       case "ClusterServiceConnection": {
         const users = staying.filter((compute) => placeOf(connectionKeyOf(compute)) === placeOf(object.metadata));
@@ -82,6 +85,24 @@ function ofPool(object: unknown): Pick<PrunedObject, "step" | "message"> {
     return { step: "refuse", message };
   }
   return { step: "delete", message: "its Computes are deleted with it" };
+}
+
+function pluralOf(kind: OurKind): string {
+  return kind === "Branch" ? "Branches" : `${kind}s`;
+}
+
+function ofBranch(object: unknown): Pick<PrunedObject, "step" | "message"> {
+  const branch = parseBranch(object);
+  if (!branch.ok) return { step: "delete", message: "its branch is deleted" };
+  const { spec, status } = branch.value;
+  if (spec.deletionProtection === true) {
+    const message = "deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
+    return { step: "refuse", message };
+  }
+  const which = status.branchID === undefined ? "its branch" : `branch ${status.branchID}`;
+  const isAdopted = spec.adopt !== undefined && !("former" in spec.adopt);
+  const isKept = spec.deletionPolicy === "Retain" || isAdopted;
+  return { step: "delete", message: isKept ? `${which} is kept` : `${which} and its data are deleted` };
 }
 
 function listed(names: readonly string[]): string {
