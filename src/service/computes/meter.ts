@@ -3,6 +3,7 @@ import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
+import type { UsageHour } from "../store/usage-hours.ts";
 
 /** The usage of a project's computes. */
 export interface Usage {
@@ -21,8 +22,69 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
   if (active > 0) {
     context.store.projects.addUsage(endpoint.projectId, active, compute);
     context.store.branches.addUsage(endpoint.branchId, active, compute);
+    for (const part of partsOf(context, endpoint, at)) {
+      context.store.usageHours.add(endpoint.projectId, { ...part, peak: 0 });
+    }
   }
+  notePeak(context, endpoint, at);
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
+}
+
+/**
+ * Notes how many computes of the project are active where that changes, and at the first record of each hour: then the
+ * largest note of an hour is its peak, unless nothing was recorded in it.
+ */
+function notePeak({ store }: ServiceContext, endpoint: StoredEndpoint, at: number): void {
+  const { projectId, meteredAt } = endpoint;
+  const [was, is] = [meteredAt !== undefined, endpoint.currentState === "active"];
+  if (was === is && (meteredAt === undefined || hourOf(meteredAt) === hourOf(at))) return;
+  const peak = store.endpoints.countMetered(projectId) + (is && !was ? 1 : 0);
+  store.usageHours.add(projectId, { hour: hourOf(at), activeMs: 0, computeMs: 0, peak });
+}
+
+const hourMs = 3_600_000;
+
+/** The hours between the epoch and a time. */
+export function hourOf(at: number): number {
+  return Math.floor(at / hourMs);
+}
+
+/** What is not recorded of a compute's usage, by the hour. */
+function partsOf(context: ServiceContext, endpoint: StoredEndpoint, at: number): Omit<UsageHour, "peak">[] {
+  const { meteredAt: from } = endpoint;
+  if (from === undefined || at <= from) return [];
+  const { compute } = unbooked(context, endpoint, at);
+  const parts: Omit<UsageHour, "peak">[] = [];
+  for (let hour = hourOf(from); hour * hourMs < at; hour += 1) {
+    const activeMs = Math.min(at, (hour + 1) * hourMs) - Math.max(from, hour * hourMs);
+    parts.push({ hour, activeMs, computeMs: Math.round((compute * activeMs) / (at - from)) });
+  }
+  return parts;
+}
+
+/** The usage of a project in each of the last hours, the present one last. */
+export function usageByHour(context: ServiceContext, project: Project, hours: number, at: number): UsageHour[] {
+  const last = hourOf(at);
+  const first = last - hours + 1;
+  const running = context.store.endpoints.metered(project.id);
+  const byHour = new Map<number, UsageHour>();
+  const add = (one: UsageHour) => {
+    const { activeMs, computeMs, peak } = byHour.get(one.hour) ?? { activeMs: 0, computeMs: 0, peak: 0 };
+    byHour.set(one.hour, {
+      hour: one.hour,
+      activeMs: activeMs + one.activeMs,
+      computeMs: computeMs + one.computeMs,
+      peak: Math.max(peak, one.peak),
+    });
+  };
+  for (const recorded of context.store.usageHours.since(project.id, first)) add(recorded);
+  for (const endpoint of running) for (const part of partsOf(context, endpoint, at)) add({ ...part, peak: 0 });
+  add({ hour: last, activeMs: 0, computeMs: 0, peak: running.length });
+  return Array.from({ length: hours }, (_, index) => {
+    const hour = first + index;
+    const found = byHour.get(hour) ?? { hour, activeMs: 0, computeMs: 0, peak: 0 };
+    return { ...found, peak: Math.max(found.peak, Math.ceil(found.activeMs / hourMs)) };
+  });
 }
 
 /** The usage of all computes of a project, deleted ones included. */

@@ -44,7 +44,7 @@ export function memoryInWords({ minCu, maxCu }: StoredEndpoint): string {
 export function usageInWords({ activeSeconds, computeSeconds }: Usage): string {
   const hours = Math.round(computeSeconds / 36) / 100;
   const minutes = Math.floor(activeSeconds / 60);
-  return `${hours} CU ${hours === 1 ? "hour" : "hours"}, active for ${counted(minutes, "minute")}`;
+  return `${counted(hours, "CU hour")}, active for ${counted(minutes, "minute")}`;
 }
 
 /** When scale to zero suspends a compute: `after 5 minutes`, or `off`. */
@@ -81,7 +81,7 @@ export function moment(at: number | undefined, now: number): Html {
 /** A time to come and how far ahead it is. */
 export function momentAhead(at: number, now: number): Html {
   const iso = timestamp(at);
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time> <small>${ahead(at - now)}</small>`;
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>, ${ahead(at - now)}`;
 }
 
 function ahead(ms: number): string {

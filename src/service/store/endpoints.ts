@@ -97,6 +97,13 @@ export class Endpoints {
     return this.#db.all(sql, projectId).map(endpointOf);
   }
 
+  /** How many they are. */
+  countMetered(projectId: string): number {
+    const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
+    const row = this.#db.one(`SELECT count(*) AS count FROM endpoints ${metered}`, projectId);
+    return row ? number(row, "count") : 0;
+  }
+
   /** Those of one branch. */
   meteredOn(projectId: string, branchId: string): StoredEndpoint[] {
     const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";

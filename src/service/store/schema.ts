@@ -211,5 +211,14 @@ export const migrations: readonly string[] = [
     endpoint_id TEXT PRIMARY KEY REFERENCES endpoints (id) ON DELETE CASCADE,
     changed_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE usage_hours (
+    project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    hour INTEGER NOT NULL,
+    active_ms INTEGER NOT NULL,
+    compute_ms INTEGER NOT NULL,
+    peak INTEGER NOT NULL,
+    PRIMARY KEY (project_id, hour)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

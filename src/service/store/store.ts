@@ -10,6 +10,7 @@ import { Keys } from "./keys.ts";
 import { Operations } from "./operations.ts";
 import { Projects } from "./projects.ts";
 import { text } from "./row.ts";
+import { UsageHours } from "./usage-hours.ts";
 
 /** In an order in which no remaining row refers to a deleted one. */
 const tables = [
@@ -32,6 +33,7 @@ export class Store {
   readonly keys: Keys;
   readonly projects: Projects;
   readonly computeSearch: ComputeSearch;
+  readonly usageHours: UsageHours;
   readonly branches: Branches;
   readonly branchData: BranchDataRows;
   readonly catalogs: Catalogs;
@@ -48,6 +50,7 @@ export class Store {
     this.keys = new Keys(db);
     this.projects = new Projects(db);
     this.computeSearch = new ComputeSearch(db);
+    this.usageHours = new UsageHours(db);
     this.branches = new Branches(db);
     this.branchData = new BranchDataRows(db);
     this.catalogs = new Catalogs(db);

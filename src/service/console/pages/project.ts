@@ -11,6 +11,7 @@ import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { madeBy } from "./branch-facts.ts";
 import { branchPath } from "./paths.ts";
+import { usageCharts } from "./usage.ts";
 
 /** The branches of a project. */
 export function projectPage(visit: Visit): Page {
@@ -28,6 +29,8 @@ ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(cont
 <div class="scroll" id="branches" data-live><table class="cards"><caption>${counted(branches.length, "branch", "branches")}</caption>
 <thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th><th scope="col">Used</th></tr></thead>
 <tbody>${branches.map((branch) => row(visit, branch, computes.get(branch.id) ?? []))}</tbody></table></div>
+<section id="usage" data-live><h2>Last 24 hours</h2>${usageCharts(visit, project)}
+<p class="hint">By the hour, in UTC. Of active computes the most at one time.</p></section>
 <section id="new" data-live><h2>New branch</h2>${createForm(visit, project, branches)}</section>`,
   };
 }

@@ -1,0 +1,38 @@
+import { usageByHour } from "../../computes/meter.ts";
+import type { Project } from "../../store/projects.ts";
+import type { UsageHour } from "../../store/usage-hours.ts";
+import { type Bar, barChart } from "../chart.ts";
+import { type Html, html } from "../html.ts";
+import { counted } from "../labels.ts";
+import type { Visit } from "../visit.ts";
+
+const shownHours = 24;
+
+/** What a project has used in the last day, by the hour: compute units, and how many computes were active. */
+export function usageCharts({ context, at }: Visit, project: Project): Html {
+  const hours = usageByHour(context, project, shownHours, at);
+  const used = hours.map(({ computeMs }) => cuHours(computeMs));
+  const total = Math.round(used.reduce((sum, one) => sum + one, 0) * 100) / 100;
+  const peak = Math.max(...hours.map((hour) => hour.peak));
+  return html`<div class="charts">
+${barChart({
+  title: "CU hours",
+  summary: `${counted(total, "CU hour")} in the last ${shownHours} hours`,
+  bars: hours.map((hour) => bar(hour, cuHours(hour.computeMs), counted(cuHours(hour.computeMs), "CU hour"))),
+  counts: false,
+})}
+${barChart({
+  title: "Active computes",
+  summary: `At most ${counted(peak, "compute")} active at one time in the last ${shownHours} hours`,
+  bars: hours.map((hour) => bar(hour, hour.peak, counted(hour.peak, "compute"))),
+  counts: true,
+})}</div>`;
+}
+
+function bar({ hour }: UsageHour, value: number, words: string): Bar {
+  return { label: new Date(hour * 3_600_000).toISOString().slice(11, 16), value, words };
+}
+
+function cuHours(computeMs: number): number {
+  return Math.round(computeMs / 36_000) / 100;
+}

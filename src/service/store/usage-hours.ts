@@ -1,0 +1,52 @@
+import type { Database } from "./database.ts";
+import { number } from "./row.ts";
+
+/** What the computes of a project used in one hour. */
+export interface UsageHour {
+  /** The hours between the epoch and its beginning. */
+  hour: number;
+  /** Time on the clock that computes were active, in milliseconds, summed over computes. */
+  activeMs: number;
+  /** Active time times compute units, in milliseconds of the service's scaled time. */
+  computeMs: number;
+  /** The most computes that were seen active at one time. */
+  peak: number;
+}
+
+/** How many hours are kept: a week. */
+const kept = 7 * 24;
+
+/** The usage of projects by the hour. */
+export class UsageHours {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Adds to an hour; of peaks the largest counts. */
+  add(projectId: string, { hour, activeMs, computeMs, peak }: UsageHour): void {
+    this.#db.run(
+      `INSERT INTO usage_hours (project_id, hour, active_ms, compute_ms, peak) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (project_id, hour) DO UPDATE SET active_ms = active_ms + excluded.active_ms,
+         compute_ms = compute_ms + excluded.compute_ms, peak = max(peak, excluded.peak)`,
+      projectId,
+      hour,
+      activeMs,
+      computeMs,
+      peak,
+    );
+    this.#db.run("DELETE FROM usage_hours WHERE project_id = ? AND hour <= ?", projectId, hour - kept);
+  }
+
+  /** The hours of a project from one on, oldest first; those without usage are left out. */
+  since(projectId: string, hour: number): UsageHour[] {
+    const sql = "SELECT * FROM usage_hours WHERE project_id = ? AND hour >= ? ORDER BY hour";
+    return this.#db.all(sql, projectId, hour).map((row) => ({
+      hour: number(row, "hour"),
+      activeMs: number(row, "active_ms"),
+      computeMs: number(row, "compute_ms"),
+      peak: number(row, "peak"),
+    }));
+  }
+}
