@@ -85,6 +85,7 @@ export class Operator {
         namespaces: this.#namespaces,
         connections: this.#manager?.connections,
         deletesHeld: this.#brake.held,
+        branchDeletesHeld: this.#branchBrake.held,
         queued: this.#manager?.queued ?? { compute: 0, connection: 0, pool: 0, branch: 0 },
         clock,
       }),

@@ -129,7 +129,6 @@ describe("from an empty control plane", () => {
       (await run("get", "computes", "-o", "name")).includes("shop-readers-1") ? undefined : "gone",
     );
 
-    await run("delete", "brn/pr-42", "--timeout=60s");
     await useSharedKey();
     await replaceAndDeleteAtOnce("shop-reports");
 

@@ -29,6 +29,9 @@ export interface ExecuteContext {
   uninstalling: () => Promise<boolean>;
 }
 
+/** How soon a deletion that waits for others asks the brake again, in milliseconds. */
+const askAgainMs = 3000;
+
 const progressOf = { create: "Creating", patch: "Updating", reset: "Resetting", delete: "Deleting" } as const;
 
 /** Carries out an action: at most one write to the service. */
@@ -119,7 +122,9 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: List
 }
 
 function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: boolean): Outcome {
-  const enqueued = outcome(object, { requeue: "enqueued" });
+  // Deletions of one project are let through one by one: the others ask again, and learn that the brake holds them.
+  const again = planned.op === "delete" && wait === "project";
+  const enqueued = outcome(object, again ? { requeue: askAgainMs, keepsList: true } : { requeue: "enqueued" });
   if (wait !== "brake" || planned.op !== "delete") {
     // What it waits for lasts moments: an object that shows nothing yet says what it is about to do.
     const reason = progressOf[planned.op];

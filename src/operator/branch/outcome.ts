@@ -17,6 +17,8 @@ export interface Outcome {
   events: readonly PlannedEvent[];
   /** `enqueued`: what it waits for enqueues it. A number: in so many milliseconds. */
   requeue: "byReason" | "enqueued" | number;
+  /** The next reconcile needs no list of its own. */
+  keepsList: boolean;
   released: boolean;
 }
 
@@ -29,6 +31,7 @@ export function outcome(object: Branch, more: Partial<Outcome> = {}): Outcome {
     isApplied: false,
     events: [],
     requeue: "byReason",
+    keepsList: false,
     released: false,
     ...more,
   };

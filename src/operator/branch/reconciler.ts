@@ -134,8 +134,9 @@ export class BranchReconciler {
     if (shown === undefined || shown.reason === before) return;
     if (done.events.some(({ reason }) => reason === shown.reason || reason === "Created" || reason === "Reset")) return;
     const isTrouble = isTroublesome(shown.reason);
-    // Its first status tells what the event of the create tells.
-    if (!isTrouble && !isTroublesome(before) && (before === undefined || shown.reason !== "Available")) return;
+    // Progress is told by the event of the write that began it; the end of trouble is news.
+    const isNews = isTrouble || shown.reason === "Expired" || (shown.reason === "Available" && isTroublesome(before));
+    if (!isNews) return;
     this.#event(object, { type: isTrouble ? "Warning" : "Normal", ...shown });
   }
 
@@ -143,7 +144,11 @@ export class BranchReconciler {
     this.#options.event(object, { type, reason, message: clippedMessage(message) });
   }
 
-  #requeue({ shown, requeue, object, released }: Outcome, o: Parameters<typeof nextStatus>[1], memory: BranchMemory) {
+  #requeue(
+    { shown, requeue, keepsList, object, released }: Outcome,
+    o: Parameters<typeof nextStatus>[1],
+    memory: BranchMemory,
+  ) {
     const { clock } = this.#options;
     if (released) return undefined;
     const now = clock.monotonic();
@@ -159,7 +164,7 @@ export class BranchReconciler {
       shown === undefined ? undefined : requeueDelay(branchReasons[shown.reason].look, (memory.shown?.count ?? 1) - 1);
     const afterMs = requeue === "byReason" ? byReason : requeue;
     // What follows at once, or renews a lease, needs no list of its own.
-    memory.dueAt = afterMs === undefined || afterMs <= 1 ? undefined : now + afterMs;
+    memory.dueAt = afterMs === undefined || afterMs <= 1 || keepsList ? undefined : now + afterMs;
     const next = Math.min(afterMs ?? Number.POSITIVE_INFINITY, Math.max(1000, renewal ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(next) ? Math.max(1, next) : undefined;
   }
@@ -251,11 +256,12 @@ function begin(memory: BranchMemory, object: Branch, now: number): void {
     memory.dueAt = undefined;
   }
   const requested = annotationOf(object, "reconcileRequestedAt");
-  if (requested !== undefined && requested !== object.status.lastHandledReconcileAt && requested !== memory.requested) {
-    memory.requested = requested;
-    memory.listsAfter = now;
-    memory.failed = undefined;
-  }
+  const asked = JSON.stringify([requested, annotationOf(object, "resetAt"), isBeingDeleted(object)]);
+  if (memory.asked === asked) return;
+  // What is taken away for good is judged by a list that is newer than the wish.
+  if (memory.asked !== undefined) memory.listsAfter = now;
+  if (requested !== object.status.lastHandledReconcileAt) memory.failed = undefined;
+  memory.asked = asked;
 }
 
 /** What a list newly shows: since when a branch is missing, and since when an end is not shown. */

@@ -43,8 +43,8 @@ export interface BranchMemory {
   dueAt: number | undefined;
   /** A warning says that the lease ends and cannot be renewed. */
   warnedLate: boolean;
-  /** The value of `reconcileRequestedAt` that lists since are for. */
-  requested: string | undefined;
+  /** What a person has asked for, as far as lists since are for it: a reconcile, a reset, the deletion. */
+  asked: string | undefined;
 }
 
 export type ReadonlyMemory = Readonly<BranchMemory>;
@@ -64,7 +64,7 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     failed: undefined,
     shown: undefined,
     dueAt: undefined,
-    requested: undefined,
+    asked: undefined,
     warnedLate: false,
   };
 }

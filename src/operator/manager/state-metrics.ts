@@ -1,7 +1,10 @@
+import { isLate } from "../branch/plan/expiry.ts";
 import type { Listing } from "../connection/list-changes.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { nameOf } from "../kube/objects.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { Branch } from "../resources/branch.ts";
+import { conditionOf } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
@@ -14,6 +17,7 @@ export interface State {
   /** `undefined` if this process does not lead. */
   connections: SessionRegistry | undefined;
   deletesHeld: number;
+  branchDeletesHeld: number;
   /** How many objects wait for a worker, by kind. */
   queued: Readonly<Record<Kind, number>>;
   clock: Clock;
@@ -22,10 +26,11 @@ export interface State {
 /** Sets the gauges that are computed before each scrape. */
 export function measureState(
   metrics: Metrics,
-  { leading, informers, namespaces, connections, deletesHeld, queued, clock }: State,
+  { leading, informers, namespaces, connections, deletesHeld, branchDeletesHeld, queued, clock }: State,
 ): void {
   metrics.leader.set({}, leading ? 1 : 0);
   metrics.deletesHeld.set({}, deletesHeld);
+  metrics.branchDeletesHeld.set({}, branchDeletesHeld);
   for (const [kind, ms] of Object.entries(informers.lastEventAgeMs())) metrics.lastEventAge.set({ kind }, ms / 1000);
   for (const [kind, depth] of Object.entries(queued)) metrics.queueDepth.set({ kind }, depth);
   namespaces.refresh();
@@ -36,6 +41,7 @@ export function measureState(
     // Prometheus sees no increase from a series that was not there.
     metrics.driftCorrections.add({ namespace }, 0);
   }
+  measureBranches(metrics, { informers, namespaces, clock });
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();
   metrics.refreshInterval.reset();
@@ -52,6 +58,25 @@ export function measureState(
       if (listing === undefined) continue;
       metrics.endpointListAge.set({ project }, (clock.monotonic() - listing.startedAt) / 1000);
     }
+  }
+}
+
+const dayMs = 24 * 3600 * 1000;
+
+function measureBranches(
+  metrics: Metrics,
+  { informers, namespaces, clock }: Pick<State, "informers" | "namespaces" | "clock">,
+): void {
+  const now = clock.now();
+  const standing = informers.branches.list().filter(({ status }) => status.gone === undefined);
+  const isEnding = ({ status: { expiresAt } }: Branch) =>
+    expiresAt !== undefined && Date.parse(expiresAt) - now < dayMs;
+  metrics.branchesEnding.set({}, standing.filter(isEnding).length);
+  metrics.branchLeasesLate.set({}, standing.filter((branch) => isLate(branch, now)).length);
+  metrics.branches.reset();
+  for (const { metadata, status } of informers.branches.list()) {
+    const ready = conditionOf(status, "Ready")?.status ?? "Unknown";
+    metrics.branches.add({ namespace: namespaces.of(metadata.namespace), state: status.state ?? "Unknown", ready }, 1);
   }
 }
 

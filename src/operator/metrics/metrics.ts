@@ -104,6 +104,14 @@ function metricsOfFleet({ counter, gauge }: Makers) {
       "namespace",
     ]),
     orphanedEndpoints: gauge("orphaned_endpoints", "With --fleet, endpoints of it that no Compute has.", []),
+    branches: gauge("branches", "Branches by state and readiness.", ["namespace", "state", "ready"]),
+    branchesEnding: gauge("branches_ending", "Branches that the service deletes within a day.", []),
+    branchLeasesLate: gauge("branch_leases_late", "Branches whose lease is in its last quarter and not renewed.", []),
+    branchDeletesHeld: gauge(
+      "branch_deletes_held",
+      "Deletions that wait because of --max-branch-deletes-per-minute.",
+      [],
+    ),
     deletesHeld: gauge("deletes_held", "Deletions that wait because of --max-deletes-per-minute.", []),
     operations: counter("operations_total", "Operations of the service that ended, by outcome.", [
       "namespace",

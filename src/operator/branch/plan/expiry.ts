@@ -132,8 +132,8 @@ function lengthOf(duration: string): number {
 function isMadeSo({ object, linked }: Observation): boolean {
   const { expiry } = object.spec;
   const { expires_at: end, created_at: createdAt } = linked?.listed ?? {};
-  if (object.status.appliedExpiry !== undefined || object.status.resetAt !== undefined) return false;
   if ("never" in expiry) return end === undefined;
+  if (object.status.appliedExpiry !== undefined || object.status.resetAt !== undefined) return false;
   if (end === undefined) return false;
   if ("at" in expiry) return isSameEnd(end, expiry.at);
   const lengthMs = Math.min(horizonMs, lengthOf("after" in expiry ? expiry.after : expiry.lease));

@@ -1,0 +1,245 @@
+import { describe, expect, it } from "vitest";
+import { timestamp } from "../../../src/operator/resources/conditions-of.ts";
+import { BranchWorld, hour } from "./branches.ts";
+
+const minute = 60_000;
+
+describe("the end of a Branch", () => {
+  it("after a time is sent with the create, and again only when expiry changes", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "2h" } });
+    await world.until("pr-1", "Available");
+    await world.clock.advance(30 * minute);
+    world.branch("pr-1", { expiry: { after: "3h" } });
+    await world.clock.advance(5000);
+    expect(world.msUntil(world.named("default/pr-1")?.expires_at)).toBeGreaterThan(3 * hour - 10_000);
+    expect(world.object("pr-1").status).toMatchObject({ appliedExpiry: "after 3h", appliedGeneration: 2 });
+    expect(world.writes).toHaveLength(2);
+    await world.clock.advance(20 * minute);
+    expect(world.writes).toHaveLength(2);
+  });
+
+  it("at a time is that time; never is none, and takes one away", async () => {
+    await using world = new BranchWorld();
+    const at = new Date(world.clock.now() + 5 * hour).toISOString();
+    world.branch("pr-1", { expiry: { at } });
+    await world.until("pr-1", "Available");
+    expect(Date.parse(world.named("default/pr-1")?.expires_at ?? "")).toBe(Math.floor(Date.parse(at) / 1000) * 1000);
+    world.branch("pr-1", { expiry: { never: true } });
+    await world.clock.advance(5000);
+    expect(world.named("default/pr-1")?.expires_at).toBeUndefined();
+    expect(world.object("pr-1").status.expiresAt).toBeUndefined();
+    expect(world.reason("pr-1")).toBe("Available");
+  });
+
+  it("of 720h is sent as 30 days less a minute, and one that is further away is reached in steps", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "720h" } });
+    const at = new Date(world.clock.now() + 40 * 24 * hour).toISOString();
+    world.branch("pr-2", { expiry: { at } });
+    await world.until("pr-1", "Available");
+    await world.until("pr-2", "Available");
+    for (const name of ["pr-1", "pr-2"]) {
+      const ms = world.msUntil(world.named(`default/${name}`)?.expires_at);
+      expect(ms).toBeLessThanOrEqual(720 * hour - minute);
+      expect(ms).toBeGreaterThan(720 * hour - 5 * minute);
+    }
+  });
+
+  it("that is a lease is renewed twice in its length, paused or not, and runs out with the operator", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { lease: "1h" } });
+    await world.until("pr-1", "Available");
+    world.mark("pr-1", { paused: "true" });
+    await world.clock.advance(hour);
+    const renewals = world.writes.filter((write) => write.startsWith("PATCH")).length;
+    expect(renewals).toBeGreaterThanOrEqual(1);
+    expect(renewals).toBeLessThanOrEqual(2);
+    await world.clock.advance(9 * hour);
+    const all = world.writes.filter((write) => write.startsWith("PATCH")).length;
+    expect(all).toBeLessThanOrEqual(20);
+    expect(world.msUntil(world.named("default/pr-1")?.expires_at)).toBeGreaterThan(20 * minute);
+    expect(world.reason("pr-1")).toBe("Paused");
+    // Nothing of the operator is left: the branch ends by itself.
+    world.host.service.setFaults([{ method: "*", route: "*", kind: "503", rate: 1 }]);
+    await world.clock.advance(hour + minute);
+    world.host.service.setFaults([]);
+    expect(world.named("default/pr-1")).toBeUndefined();
+  });
+
+  it("that is a lease goes on from the renewal whose answer was lost", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { lease: "1h" } });
+    await world.until("pr-1", "Available");
+    world.host.service.setFaults([{ method: "PATCH", route: "*", kind: "drop-after", count: 1 }]);
+    await world.clock.advance(6 * hour);
+    expect(world.named("default/pr-1")).toBeDefined();
+    expect(world.reason("pr-1")).toBe("Available");
+  });
+
+  it("that is a lease warns and is counted for an alert when its renewal keeps failing", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { lease: "1h" } });
+    await world.until("pr-1", "Available");
+    world.host.service.setFaults([{ method: "PATCH", route: "*", kind: "503", rate: 1 }]);
+    await world.clock.advance(44 * minute);
+    expect(world.events("LeaseEnding")).toEqual([]);
+    await world.clock.advance(6 * minute);
+    expect(world.events("LeaseEnding")).toHaveLength(1);
+    expect(await world.metrics()).toMatch(/^compute_operator_branch_leases_late 1$/m);
+    world.host.service.setFaults([]);
+    await world.clock.advance(5 * minute);
+    expect(world.reason("pr-1")).toBe("Available");
+  });
+
+  it("that a person moves later or takes away is Drifted, and kept until expiry changes", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { lease: "1h" } });
+    world.branch("pr-2");
+    await world.until("pr-1", "Available");
+    await world.until("pr-2", "Available");
+    const later = timestamp(world.clock.now() + 100 * hour);
+    const patch = (name: string, expires_at: string | null) =>
+      world.console("PATCH", `/projects/shop/branches/${world.named(name)?.id}`, { branch: { expires_at } });
+    patch("default/pr-1", later);
+    patch("default/pr-2", null);
+    await world.until("pr-1", "Drifted");
+    await world.until("pr-2", "Drifted");
+    expect(world.ready("pr-2")).toMatchObject({ status: "True" });
+    const before = world.writes.length;
+    await world.clock.advance(99.8 * hour);
+    expect(world.writes).toHaveLength(before);
+    expect(world.reason("pr-1")).toBe("Drifted");
+    world.branch("pr-2", { expiry: { after: "1h" } });
+    await world.until("pr-2", "Available");
+    expect(world.msUntil(world.named("default/pr-2")?.expires_at)).toBeLessThanOrEqual(hour);
+  });
+
+  it("that is over is never sent: Expired without a branch, Rejected with one", async () => {
+    await using world = new BranchWorld();
+    const past = new Date(world.clock.now() - hour).toISOString();
+    world.branch("pr-1", { expiry: { at: past } });
+    await world.until("pr-1", "Expired");
+    expect(world.ready("pr-1")).toMatchObject({ status: "False" });
+    world.branch("pr-2");
+    await world.until("pr-2", "Available");
+    world.branch("pr-2", { expiry: { at: past } });
+    await world.until("pr-2", "Rejected");
+    expect(world.writes).toEqual(["POST /projects/shop/branches"]);
+    expect(world.named("default/pr-2")?.expires_at).toBeDefined();
+  });
+
+  it("that the service accepts and does not keep is Rejected, and the branch stays", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { never: true } });
+    await world.until("pr-1", "Available");
+    const branch = world.named("default/pr-1");
+    world.host.instead = ({ method, path }) => {
+      if (method !== "PATCH" || !path.includes("/branches/")) return undefined;
+      return { status: 200, headers: {}, body: JSON.stringify({ branch, operations: [] }) };
+    };
+    world.branch("pr-1", { expiry: { after: "1h" } });
+    await world.until("pr-1", "Rejected");
+    expect(world.writes.filter((write) => write.startsWith("PATCH"))).toHaveLength(1);
+    expect(world.object("pr-1").status.appliedExpiry).toBe("never");
+  });
+});
+
+describe("a Branch whose branch came to its end", () => {
+  it("is Expired without an alarm or a new branch, until expiry or resetAt changes", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "10m" } });
+    await world.until("pr-1", "Available");
+    await world.until("pr-1", "Expired", 15 * minute);
+    const { status } = world.object("pr-1");
+    expect(status).toMatchObject({ state: "Expired" });
+    expect(status.conditions).toContainEqual(expect.objectContaining({ type: "Stalled", status: "True" }));
+    await world.clock.advance(hour);
+    expect(world.writes).toHaveLength(1);
+    expect(world.timesEmitted("Expired")).toBe(1);
+    world.mark("pr-1", { resetAt: "again" });
+    await world.until("pr-1", "Available");
+    expect(world.object("pr-1").status.branchID).not.toBe(status.branchID);
+    expect(world.object("pr-1").status.resetAt).toBe("again");
+    expect(world.writes).toHaveLength(2);
+  });
+
+  it("goes with its object, and asks the service for nothing more", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "10m" } });
+    await world.until("pr-1", "Available");
+    await world.until("pr-1", "Expired", 15 * minute);
+    world.drop("pr-1");
+    await world.untilDropped("pr-1");
+    expect(world.writes).toHaveLength(1);
+  });
+
+  it("is one of a hundred that end in one second: no create, one event each, nothing else", async () => {
+    await using world = new BranchWorld();
+    const at = new Date(world.clock.now() + 20 * minute).toISOString();
+    const names = Array.from({ length: 100 }, (_, index) => `pr-${index}`);
+    for (const name of names) world.branch(name, { expiry: { at } });
+    await world.clock.advance(10 * minute);
+    expect(names.filter((name) => world.reason(name) !== "Available")).toEqual([]);
+    await world.clock.advance(20 * minute);
+    expect(names.filter((name) => world.reason(name) !== "Expired")).toEqual([]);
+    expect(world.events("Expired")).toHaveLength(100);
+    expect(world.timesEmitted("Expired")).toBe(100);
+    expect(world.writes).toHaveLength(100);
+    expect(world.events("MassLoss")).toEqual([]);
+  });
+});
+
+describe("a branch that is deleted outside", () => {
+  it("is BranchLost and not made again, with the way to recover it, until resetAt changes", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    await world.until("pr-1", "Available");
+    world.console("DELETE", `/projects/shop/branches/${world.named("default/pr-1")?.id}`);
+    await world.until("pr-1", "BranchLost");
+    expect(world.ready("pr-1")?.message).toContain("Recover it at the service");
+    expect(world.object("pr-1").status.state).toBe("Lost");
+    await world.clock.advance(hour);
+    expect(world.writes).toHaveLength(1);
+    world.mark("pr-1", { resetAt: "1" });
+    await world.until("pr-1", "Available");
+    expect(world.named("default/pr-1")).toBeDefined();
+  });
+
+  it("is not believed gone from one list, nor from lists that its own GET contradicts", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    await world.until("pr-1", "Available");
+    const id = world.named("default/pr-1")?.id;
+    let lists = 0;
+    world.host.instead = ({ method, path }) => {
+      if (method !== "GET" || !path.endsWith("/branches")) return undefined;
+      lists += 1;
+      return { status: 200, headers: {}, body: JSON.stringify({ branches: [{ id: "br-main", name: "br-main" }] }) };
+    };
+    await world.clock.advance(3 * minute);
+    expect(lists).toBeGreaterThan(3);
+    expect(world.reason("pr-1")).toBe("Available");
+    expect(world.host.calls.filter(({ path }) => path.endsWith(`/branches/${id}`)).length).toBeGreaterThan(0);
+    world.host.instead = undefined;
+    await world.clock.advance(minute);
+    expect(world.reason("pr-1")).toBe("Available");
+  });
+
+  it("is not gone because another base URL does not show it", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    await world.until("pr-1", "Available");
+    world.connect("other.test", []);
+    const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
+    const connection = world.send("GET", path);
+    const spec = (baseURL: string) => ({ ...world.send("GET", path), spec: { ...connection.spec, baseURL } });
+    world.send("PUT", path, spec("http://other.test/api/v2"));
+    await world.until("pr-1", "BranchNotFound");
+    await world.clock.advance(hour);
+    expect(world.reason("pr-1")).toBe("BranchNotFound");
+    world.send("PUT", path, spec("http://service.test/api/v2"));
+    await world.until("pr-1", "Available");
+    expect(world.writes).toHaveLength(1);
+  });
+});

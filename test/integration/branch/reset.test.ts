@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { BranchWorld, hour } from "./branches.ts";
+
+const minute = 60_000;
+const resets = (world: BranchWorld) =>
+  world.host.calls.filter(({ path, status }) => path.endsWith("/restore") && status !== 423).length;
+
+async function begun(world: BranchWorld, spec: object = {}): Promise<string> {
+  world.branch("pr-1", { expiry: { never: true }, ...spec });
+  await world.until("pr-1", "Available");
+  return world.named("default/pr-1")?.id ?? "";
+}
+
+describe("the annotation resetAt", () => {
+  it("asks for one reset, which is done once and shown; the end begins anew", async () => {
+    await using world = new BranchWorld();
+    await begun(world, { expiry: { after: "2h" } });
+    await world.clock.advance(hour);
+    world.mark("pr-1", { resetAt: "1" });
+    await world.clock.advance(20_000);
+    expect(resets(world)).toBe(1);
+    expect(world.named("default/pr-1")?.last_reset_at).toBeDefined();
+    expect(world.object("pr-1").status).toMatchObject({ resetAt: "1", state: "Ready" });
+    expect(world.object("pr-1").status.pendingWrite).toBeUndefined();
+    expect(world.msUntil(world.named("default/pr-1")?.expires_at)).toBeGreaterThan(2 * hour - minute);
+    await world.clock.advance(10 * minute);
+    expect(resets(world)).toBe(1);
+    expect(world.events("Reset")).toHaveLength(1);
+  });
+
+  it("that is there from the start asks for nothing", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", {}, { resetAt: "old" });
+    await world.until("pr-1", "Available");
+    await world.clock.advance(minute);
+    expect(resets(world)).toBe(0);
+    expect(world.object("pr-1").status.resetAt).toBe("old");
+  });
+
+  it("is carried out once where the answer is lost and the service shows the time of the reset", async () => {
+    await using world = new BranchWorld();
+    await begun(world);
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-after", count: 1 }]);
+    world.mark("pr-1", { resetAt: "1" });
+    await world.clock.advance(5 * minute);
+    expect(world.reason("pr-1")).toBe("Available");
+    expect(resets(world)).toBe(1);
+    expect(world.object("pr-1").status.resetAt).toBe("1");
+  });
+
+  it("whose request was lost is not sent again where no earlier reset shows a time: a new value is", async () => {
+    await using world = new BranchWorld();
+    await begun(world);
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", count: 1 }]);
+    world.mark("pr-1", { resetAt: "1" });
+    await world.until("pr-1", "Rejected");
+    expect(world.ready("pr-1")?.message).toContain("set resetAt to a new value");
+    expect(resets(world)).toBe(1);
+    world.mark("pr-1", { resetAt: "2" });
+    await world.until("pr-1", "Available");
+    await world.clock.advance(minute);
+    expect(resets(world)).toBe(2);
+    expect(world.object("pr-1").status.resetAt).toBe("2");
+    // From now on the service shows a time: a request that left no trace is sent again.
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", count: 1 }]);
+    world.mark("pr-1", { resetAt: "3" });
+    await world.clock.advance(5 * minute);
+    expect(resets(world)).toBe(4);
+    expect(world.object("pr-1").status.resetAt).toBe("3");
+  });
+
+  it("is done by the record of an operator that died after it was sent", async () => {
+    await using world = new BranchWorld();
+    await begun(world);
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-after", count: 1 }]);
+    world.mark("pr-1", { resetAt: "1" });
+    for (let waited = 0; resets(world) === 0; waited += 100) await world.clock.advance(100);
+    await world.restart();
+    await world.clock.advance(5 * minute);
+    expect(resets(world)).toBe(1);
+    expect(world.object("pr-1").status.resetAt).toBe("1");
+  });
+
+  it("is refused for protected and adopted branches, and those without a parent", async () => {
+    await using world = new BranchWorld();
+    await begun(world, { protected: true });
+    world.mark("pr-1", { resetAt: "1" });
+    await world.until("pr-1", "Protected");
+    world.madeElsewhere("theirs");
+    world.branch("adopted", { branchName: "theirs", expiry: { never: true }, adopt: { byName: true } });
+    await world.until("adopted", "Available");
+    world.mark("adopted", { resetAt: "1" });
+    await world.until("adopted", "Rejected");
+    world.branch("root", { parent: { schemaOnly: true }, expiry: { never: true } });
+    await world.until("root", "Available");
+    world.mark("root", { resetAt: "1" });
+    await world.until("root", "Rejected");
+    expect(world.ready("root")?.message).toContain("no parent");
+    expect(resets(world)).toBe(0);
+  });
+
+  it("waits for children to go", async () => {
+    await using world = new BranchWorld();
+    const id = await begun(world);
+    const child = world.madeElsewhere("child", { parent_id: id });
+    world.mark("pr-1", { resetAt: "1" });
+    await world.until("pr-1", "HasChildren");
+    expect(world.ready("pr-1")?.message).toContain("child");
+    world.console("DELETE", `/projects/shop/branches/${child.id}`);
+    await world.until("pr-1", "Available");
+    expect(resets(world)).toBe(1);
+  });
+});
