@@ -75,8 +75,8 @@ describe("the page of a branch", () => {
 
   it("shows when the branch ends, here and in the list of branches", () => {
     const id = made({}, { expires_at: later(3 * 86_400_000 + 60_000) });
-    expect(factsOf(id)["Ends"]).toBe("2026-01-04 00:01 UTC, in 3 days");
-    expect(textOf(ana.get(projectPath))).toContain("ends 2026-01-04 00:01 UTC, in 3 days");
+    expect(factsOf(id)["Ends"]).toBe("2026-01-04 00:01 UTC , in 3 days");
+    expect(textOf(ana.get(projectPath))).toContain("ends 2026-01-04 00:01 UTC , in 3 days");
   });
 
   it("shows the operations of the branch and its computes, the newest first, and no others", () => {
