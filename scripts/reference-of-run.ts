@@ -129,7 +129,8 @@ const requests: Record<Request, string> = {
     "any new value | a reconcile from new lists, and a new read of the connection Secret's password",
   confirmLoss:
     "any new value, after `MassLoss` is shown | confirms this one loss of this Compute: what is missing may be created again",
-  paused: 'any value but `"false"` | nothing is sent to the service until it is removed, deletions included',
+  paused:
+    'a time such as `2026-11-24T18:00:00Z`, or any value but `"false"` | nothing is sent to the service until then, or until it is removed, deletions included',
 };
 
 const notes: Record<Exclude<Annotation, Request>, string> = {

@@ -8,24 +8,28 @@ if obj.metadata.deletionTimestamp ~= nil then
   return hs
 end
 
-local annotations = obj.metadata.annotations or {}
-if obj.kind == "Compute" and (annotations["compute-operator.dev/paused"] or "false") ~= "false" then
+local status = obj.status or {}
+local conditions = {}
+for _, condition in ipairs(status.conditions or {}) do
+  conditions[condition.type] = condition
+end
+
+-- A pause until a time is over when the operator says so: no clock is asked here.
+local paused = (obj.metadata.annotations or {})["compute-operator.dev/paused"] or "false"
+local ends = string.match(paused, "^%d%d%d%d%-%d%d%-%d%dT") ~= nil
+local shown = conditions["Ready"] ~= nil and conditions["Ready"].reason == "Paused"
+if obj.kind == "Compute" and paused ~= "false" and (shown or not ends) then
   hs.status = "Suspended"
   hs.message = "Paused: nothing is sent to the service"
   return hs
 end
 
-local status = obj.status or {}
 if status.observedGeneration ~= obj.metadata.generation then
   hs.status = "Progressing"
   hs.message = "Waiting for the operator to reconcile generation " .. tostring(obj.metadata.generation)
   return hs
 end
 
-local conditions = {}
-for _, condition in ipairs(status.conditions or {}) do
-  conditions[condition.type] = condition
-end
 local function is(type)
   return conditions[type] ~= nil and conditions[type].status == "True"
 end

@@ -107,6 +107,18 @@ describe("Argo CD sees a Compute", () => {
       "Suspended: Paused: nothing is sent to the service",
     ],
     [
+      "that is paused until a time as suspended once the operator shows it",
+      compute([condition("Ready", "True", "Paused")], {
+        metadata: { annotations: { "compute-operator.dev/paused": "2026-11-24T18:00:00Z" } },
+      }),
+      "Suspended: Paused: nothing is sent to the service",
+    ],
+    [
+      "whose pause until a time is over as it is",
+      compute(active, { metadata: { annotations: { "compute-operator.dev/paused": "2026-11-24T18:00:00Z" } } }),
+      "Healthy: Active: It is Active.",
+    ],
+    [
       "that is paused as suspended",
       compute(active, { metadata: { annotations: { "compute-operator.dev/paused": "true" } } }),
       "Suspended: Paused: nothing is sent to the service",

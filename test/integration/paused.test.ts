@@ -45,6 +45,40 @@ it.each([
   expect(world.isGone(0)).toBe(!failedWrite);
 });
 
+it.each([false, true])(
+  "a pause until a time ends then, and holds an edit back until then (deleted: %s)",
+  async (deleted) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.declare(0, place);
+    await world.settle(1);
+    const until = new Date(world.clock.now() + 120_000).toISOString();
+    world.annotate(0, "paused", until);
+    if (deleted) world.remove(0);
+    else world.edit(0, { disabled: true });
+    await world.clock.advance(115_000);
+    const sent = () => world.writes.filter((write) => /^(PATCH|DELETE)/.test(write)).length;
+    expect(sent()).toBe(0);
+    const [ready] = world.compute(0).status.conditions ?? [];
+    expect(ready).toMatchObject({ reason: "Paused", message: expect.stringContaining(`until ${until}`) });
+    // Nothing but the time itself calls for a reconcile.
+    await world.clock.advance(6000);
+    expect(sent()).toBe(1);
+  },
+);
+
+it.each(["2026-13-01T00:00:00Z", "2026-01-01", "1d"])(
+  "a value that is no time pauses without end: %s",
+  async (value) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.declare(0, place);
+    await world.settle(1);
+    world.annotate(0, "paused", value);
+    world.edit(0, { disabled: true });
+    await world.clock.advance(600_000);
+    expect(world.writes.filter((write) => write.startsWith("PATCH"))).toEqual([]);
+  },
+);
+
 it("a copy that is paused shows nothing of the endpoint that is another's, and has its own once its link is removed", async () => {
   await using world = new SmallWorld([place.branchID, "br-1-a"], 1);
   world.declare(0, place);

@@ -151,7 +151,7 @@ export class OperatorModel {
   async #reconcile(run: Run, state: ReconcileState, lists: Lists, replay: Replay): Promise<void> {
     const { createSettleMs, fleet, parts: real } = this.#settings;
     const compute = this.#compute(run.seen);
-    const annotations = annotationsOf(compute);
+    const annotations = annotationsOf(compute, 0);
     const { clock } = replay;
     const now = clock.monotonic();
     real.saw(state, compute, now);

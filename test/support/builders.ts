@@ -195,7 +195,7 @@ export function subjectOf(
   fields: Pick<InputFields, "others" | "elsewhere" | "now" | "fleet"> = {},
 ): Subject {
   const claimants = claimantsAmong(self, fields.others ?? [], fields.elsewhere);
-  const parsed = annotationsOf(self);
+  const parsed = annotationsOf(self, 0);
   return {
     compute: self,
     annotations: parsed,

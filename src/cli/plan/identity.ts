@@ -1,4 +1,4 @@
-import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
+import { recordedID } from "../../operator/compute/observe/annotations.ts";
 import type { EndpointIndex, Ownership } from "../../operator/compute/observe/ownership.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type Fleet, keyOf, signatureIn } from "../../operator/resources/signature.ts";
@@ -11,9 +11,9 @@ import { derivedUIDBefore, isDerivedUID } from "../manifests/derived-uid.ts";
  */
 export function knownUID(compute: Compute, endpoints: EndpointIndex, fleet: Fleet | undefined): string {
   const { name, namespace = "", uid } = compute.metadata;
-  const { recordedID } = annotationsOf(compute);
+  const linked = recordedID(compute);
   // What this command, or the manifest, noted already is for this uid.
-  if (!isDerivedUID(uid) || recordedID !== undefined || compute.status.pendingWrite !== undefined) return uid;
+  if (!isDerivedUID(uid) || linked !== undefined || compute.status.pendingWrite !== undefined) return uid;
   const before = derivedUIDBefore(namespace, name);
   const own = endpoints.signedBy(uid).length === 0 && endpoints.signedBy(before).length > 0 ? before : uid;
   const bearing = fleet === undefined ? [] : endpoints.bearing(keyOf(compute), fleet, "same");

@@ -191,7 +191,7 @@ export class Inventory {
     const { clock, createSettleMs, beside } = this.#options;
     const { fleet } = beside;
     const { id, connection, listing, operations, client } = project;
-    const annotations = annotationsOf(compute);
+    const annotations = annotationsOf(compute, clock.now());
     const claimants = this.#claims.claimantsOf(compute);
     const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs, fleet };
     if (connection !== undefined && !allowsProject(connection, id)) {

@@ -13,7 +13,7 @@ import type { Reconciled } from "../runtime/workqueue.ts";
 import type { CrdDeletion } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
-import { type Annotations, annotationsOf, isPaused } from "./observe/annotations.ts";
+import { type Annotations, annotationsOf, pausedForMs, recordedID } from "./observe/annotations.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isBeingDeleted, type Subject } from "./observe/observation.ts";
@@ -99,7 +99,7 @@ export class ComputeReconciler {
     const state = this.#states.get(uid);
     this.#forget(uid);
     if (state === undefined || state.known.released === true || isRetained(last)) return;
-    const endpointID = annotationsOf(last).recordedID ?? state.known.write?.made;
+    const endpointID = recordedID(last) ?? state.known.write?.made;
     const isOpen = state.known.write?.phase === "open";
     if (endpointID === undefined && !isOpen) return;
     const left = endpointID ?? signatureOf(last, this.#options.fleet);
@@ -125,7 +125,7 @@ export class ComputeReconciler {
     }
     const state = this.#stateOf(uid);
     const now = this.#options.clock.monotonic();
-    const annotations = annotationsOf(compute);
+    const annotations = annotationsOf(compute, this.#options.clock.now());
     state.saw(compute, now);
     const outdated = this.#outdated.get(uid);
     if (outdated !== undefined && outdated.version === compute.metadata.resourceVersion) {
@@ -220,9 +220,13 @@ export class ComputeReconciler {
   #isOutdated({ metadata }: Compute): boolean {
     const newest = this.#options.cache.computeByUID(metadata.uid);
     if (newest === undefined) return true;
-    if (newest.metadata.generation !== metadata.generation || isPaused(newest)) return true;
+    if (newest.metadata.generation !== metadata.generation || this.#isPaused(newest)) return true;
     if (!this.#options.selects(newest)) return true;
     return !this.#options.connections.isGranted(newest);
+  }
+
+  #isPaused(compute: Compute): boolean {
+    return pausedForMs(compute, this.#options.clock.now()) !== undefined;
   }
 
   #stateOf(uid: string): ReconcileState {
@@ -256,10 +260,10 @@ function isRetained({ spec, status }: Compute): boolean {
  * endpoint that is missing is looked for at once: the end of its operations may never be seen.
  */
 function isListed({ compute, annotations }: Subject, { known }: ReconcileState, lister?: EndpointLister): boolean {
-  const { recordedID = "" } = annotations;
+  const { recordedID: endpointID = "" } = annotations;
   if (lister === undefined) return false;
-  if (lister.isExpected(compute.metadata.uid, known.missing === undefined ? recordedID : undefined)) return true;
+  if (lister.isExpected(compute.metadata.uid, known.missing === undefined ? endpointID : undefined)) return true;
   const listedAt = lister.observed?.startedAt;
   if (known.requeue.wasBusy !== true || listedAt === undefined) return false;
-  return lister.operations.followed.wereOverBefore(recordedID, listedAt);
+  return lister.operations.followed.wereOverBefore(endpointID, listedAt);
 }

@@ -101,7 +101,7 @@ function statusAfter(
   },
 ): Compute["status"] | undefined {
   const { endpoint, comparison, secret, known, stalls, now } = seen;
-  const annotations = annotationsOf(outcome.compute);
+  const annotations = annotationsOf(outcome.compute, now);
   const { reconcileRequestedAt, confirmLoss } = annotations;
   const list = o.kind === "observed" ? o : undefined;
   const showsBranch = endpoint !== undefined || outcome.compute.status.branchID !== undefined;

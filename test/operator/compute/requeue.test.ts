@@ -13,22 +13,22 @@ const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(
 describe("a reconcile that is due", () => {
   test("wants a list from when it was due, and is over", () => {
     const state = remembering({ requeue: requeue({ dueAt: 9000 }), lists: { countAfter: 5, firstAfter: 0 } });
-    state.begin(annotationsOf(self), false, now);
+    state.begin(annotationsOf(self, 0), false, now);
     expect(state.known).toMatchObject({ lists: { countAfter: 9000 }, requeue: { dueAt: undefined } });
     const written = remembering({ requeue: requeue({ dueAt: 9000 }), lists: { countAfter: 9500, firstAfter: 0 } });
-    written.begin(annotationsOf(self), false, now);
+    written.begin(annotationsOf(self, 0), false, now);
     expect(written.known.lists.countAfter).toBe(9500);
   });
 
   test("waits for the end of the operations that are followed: that brings a list", () => {
     const state = remembering({ requeue: requeue({ dueAt: 9000 }) });
-    state.begin(annotationsOf(self), true, now);
+    state.begin(annotationsOf(self, 0), true, now);
     expect(state.known).toMatchObject({ lists: { countAfter: 0 }, requeue: { dueAt: undefined } });
   });
 
   test("later is kept", () => {
     const state = remembering({ requeue: requeue({ dueAt: now + 1 }) });
-    state.begin(annotationsOf(self), false, now);
+    state.begin(annotationsOf(self, 0), false, now);
     expect(state.known).toMatchObject({ lists: { countAfter: 0 }, requeue: { dueAt: now + 1 } });
   });
 });
@@ -43,11 +43,11 @@ describe("a refresh that a person requests", () => {
 
   test("wants a newer list, and has what failed tried again; once", () => {
     const state = remembering({ failedWrite, handled: { reconcileRequestedAt: "before" } });
-    state.begin(annotationsOf(asking("before")), false, now);
+    state.begin(annotationsOf(asking("before"), 0), false, now);
     expect(state.known).toMatchObject({ lists: { countAfter: now }, handled: { reconcileRequestedAt: "now" } });
     expect(state.known.failedWrite).toBeUndefined();
     state.failed(failedWrite, 0, 0);
-    state.begin(annotationsOf(asking("before")), false, now + 5);
+    state.begin(annotationsOf(asking("before"), 0), false, now + 5);
     expect(state.known).toMatchObject({ lists: { countAfter: now }, failedWrite });
   });
 
@@ -57,7 +57,7 @@ describe("a refresh that a person requests", () => {
     ["is none where the annotation was taken away", compute({ status: { lastHandledReconcileAt: "before" } })],
   ])("%s", (_, one) => {
     const state = remembering({ failedWrite });
-    state.begin(annotationsOf(one), false, now);
+    state.begin(annotationsOf(one, 0), false, now);
     expect(state.known).toMatchObject({ lists: { countAfter: 0 }, failedWrite });
     expect(state.known.handled.reconcileRequestedAt).toBeUndefined();
   });
@@ -113,7 +113,7 @@ describe("the next reconcile", () => {
     const state = remembering({ requeue: requeue({ dueAt: now + 5000 }) });
     expect(state.requeueAfter(unchanged(self, { requeue: { kind: "enqueued" } }), now)).toBe(600_000);
     expect(state.known.requeue.dueAt).toBeUndefined();
-    state.begin(annotationsOf(self), false, now + 600_000);
+    state.begin(annotationsOf(self, 0), false, now + 600_000);
     expect(state.known.lists.countAfter).toBe(0);
   });
 
@@ -166,7 +166,7 @@ describe("a reason that stalls after five minutes", () => {
     const state = remembering();
     const at = [0];
     for (let last = 0; last < 10 * minute; last = at.at(-1) ?? 0) {
-      state.begin(annotationsOf(self), false, last);
+      state.begin(annotationsOf(self, 0), false, last);
       at.push(last + (state.requeueAfter(shown(self, reason, ""), last) ?? 0));
     }
     return at;

@@ -7,7 +7,7 @@ import { annotations } from "../../resources/names.ts";
 export type Annotations = ReturnType<typeof annotationsOf>;
 
 /** Parses the annotations of a Compute: a reconcile does so once, and again for what its own patches have changed. */
-export function annotationsOf(compute: Compute) {
+export function annotationsOf(compute: Compute, wallNow: number) {
   const { status } = compute;
   const reconcileRequestedAt = annotation(compute, "reconcileRequestedAt");
   const confirmLoss = annotation(compute, "confirmLoss");
@@ -17,7 +17,10 @@ export function annotationsOf(compute: Compute) {
     /** As written, valid or not. */
     endpointID: annotation(compute, "endpointID"),
     recordedID: recordedID(compute),
-    paused: isPaused(compute),
+    /** For how long nothing is sent, in milliseconds; without end unless the annotation is a time. */
+    pausedForMs: pausedForMs(compute, wallNow),
+    /** The time that the annotation `paused` holds, as written; `undefined` if it holds none. */
+    pausedUntil: pausedUntil(compute),
     restartedAt: annotation(compute, "restartedAt"),
     reconcileRequestedAt,
     /** Whether a person requested a reconcile that has not been handled. */
@@ -44,10 +47,25 @@ export function recordedID(compute: Compute): string | undefined {
   return id !== undefined && id !== gone && couldBeEndpointId(id) ? id : undefined;
 }
 
-/** Any value but "false" pauses: a person who mistypes "true" means it. */
-export function isPaused(compute: Compute): boolean {
+/** A time pauses until then, and any other value but "false" without end: a person who mistypes "true" means it. */
+export function pausedForMs(compute: Compute, wallNow: number): number | undefined {
   const paused = annotation(compute, "paused");
-  return paused !== undefined && paused !== "false";
+  if (paused === undefined || paused === "false") return undefined;
+  const until = timeOf(paused);
+  if (until === undefined) return Number.POSITIVE_INFINITY;
+  return wallNow < until ? until - wallNow : undefined;
+}
+
+function pausedUntil(compute: Compute): string | undefined {
+  const paused = annotation(compute, "paused");
+  return paused === undefined || timeOf(paused) === undefined ? undefined : paused;
+}
+
+/** A time in RFC 3339, in milliseconds of the wall clock. */
+function timeOf(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text)) return undefined;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
 }
 
 /** One annotation of the operator's, by its short name. */

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ResolvedBranch } from "../../resources/compute.ts";
 import { signatureIn } from "../../resources/signature.ts";
+import type { Annotations } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -77,6 +78,8 @@ export type Action =
 /** One rule of the plan: an action if it has one, else the next rule is asked. */
 export type PlanRule = (o: Observation, s: ReadonlyState) => Action | undefined;
 
+type WaitAction = Extract<Action, { kind: "wait" }>;
+
 export type PatchAction = Extract<Action, { kind: "patch" }>;
 
 /** The actions that send a write to the service. */
@@ -118,6 +121,16 @@ export function deletionOf(endpoint: Endpoint, why: "deleted" | "duplicate", uid
 export function signatureInFleet({ name }: Endpoint, uid: string): string | undefined {
   const signature = signatureIn(name);
   return signature?.fleet !== undefined && signature.uid === uid ? name : undefined;
+}
+
+/** The longest wait for the end of a pause: no timer runs for longer than 24 days. */
+const longestPauseMs = 24 * 3_600_000;
+
+/** Waits for the end of a pause: for its time, or until a person removes the annotation. */
+export function pauseOf({ pausedForMs }: Pick<Annotations, "pausedForMs">, message: string): WaitAction {
+  const wait = { kind: "wait", reason: "Paused", message } as const;
+  if (pausedForMs === undefined || pausedForMs === Number.POSITIVE_INFINITY) return wait;
+  return { ...wait, requeueAfterMs: Math.min(pausedForMs, longestPauseMs) };
 }
 
 /** How long it is until then, in milliseconds; at least a second, because the list that is waited for may be late. */

@@ -6,7 +6,7 @@ import type { Link } from "../observe/ownership.ts";
 import { isMoveOpen, isOpen, openingOf } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { deleted, deleting, deletionWaits, released } from "../status/messages/deletion.ts";
-import { type Action, deletionOf, noop } from "./action.ts";
+import { type Action, deletionOf, noop, pauseOf } from "./action.ts";
 import { isSignedByOther } from "./former.ts";
 import { isOwnedAlone, recordCreatedEndpoint } from "./link.ts";
 import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
@@ -18,10 +18,10 @@ import { chosenIn, waitFor } from "./pending.ts";
  */
 export function planDelete(o: Observed, s: ReadonlyState): Action {
   const { spec } = o.compute;
-  const { recordedID: endpointID, paused } = o.annotations;
+  const { recordedID: endpointID, pausedForMs, pausedUntil } = o.annotations;
   if (!hasFinalizer(o.compute)) return { kind: "noop" };
   if (isRetained(o)) return letGo(released.retained(endpointID), o, s);
-  if (paused) return { kind: "wait", reason: "Paused", message: deletionWaits.paused(endpointID) };
+  if (pausedForMs !== undefined) return pauseOf(o.annotations, deletionWaits.paused(endpointID, pausedUntil));
   switch (o.kind) {
     case "pending":
       return noop(o.requeueAfterMs);

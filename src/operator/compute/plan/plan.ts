@@ -8,7 +8,7 @@ import {
 } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../status/messages/conditions.ts";
-import { type Action, identityOf, isWrite, noop, type PlanRule } from "./action.ts";
+import { type Action, identityOf, isWrite, noop, type PlanRule, pauseOf } from "./action.ts";
 import { resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
@@ -53,7 +53,7 @@ const rules: readonly PlanRule[] = [
 /** The one thing to do next. Pure: the same input gives the same action, in `run`, `plan` and `apply` alike. */
 export function plan(o: Observed, s: ReadonlyState): Action {
   if (isBeingDeleted(o.compute)) return afterBackoff(planDelete(o, s), o, s);
-  if (o.annotations.paused) return whilePaused(o, s);
+  if (o.annotations.pausedForMs !== undefined) return whilePaused(o, s);
   switch (o.kind) {
     case "pending":
       return restoreFinalizer(o, s) ?? noop(o.requeueAfterMs);
@@ -77,7 +77,7 @@ function awaitConnection({ compute, reason, now }: Unavailable, { seenSince }: R
 function whilePaused(o: Observed, s: ReadonlyState): Action {
   // A list is on its way: until then nothing new is known of the endpoint.
   if (o.kind === "pending") return restoreFinalizer(o, s) ?? { kind: "noop" };
-  const paused = { kind: "wait", reason: "Paused", message: messages.paused } as const;
+  const paused = pauseOf(o.annotations, messages.paused(o.annotations.pausedUntil));
   if (o.kind === "unavailable") return restoreFinalizer(o, s) ?? paused;
   // Paused or not, the link to another Compute's endpoint is not restored, and that endpoint is not shown.
   if ((ownedByOther(o, s) ?? signedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined)

@@ -35,8 +35,9 @@ export async function bind(
   const { compute, condition } = outcome;
   const endpoint = endpointAfter(outcome, o);
   const before = compute.status.binding?.name;
-  const { paused, reconcileRequested } = annotationsOf(compute);
-  const isKept = isBeingDeleted(compute) || paused || condition.kind === "released" || awaitsPool(compute);
+  const { pausedForMs, reconcileRequested } = annotationsOf(compute, clock.now());
+  const isPaused = pausedForMs !== undefined;
+  const isKept = isBeingDeleted(compute) || isPaused || condition.kind === "released" || awaitsPool(compute);
   if (endpoint === undefined || access === undefined || isKept) return { outcome, binding: before, unchecked: false };
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");

@@ -139,7 +139,7 @@ export class Acting {
 
   /** What carries an action out for this Compute. */
   context(self: Compute, access: ListerAccess | undefined = this.access): ExecuteContext {
-    return { ...this.tools, compute: self, annotations: annotationsOf(self), access };
+    return { ...this.tools, compute: self, annotations: annotationsOf(self, 0), access };
   }
 
   execute(action: Action, self: Compute) {

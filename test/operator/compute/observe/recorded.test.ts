@@ -56,10 +56,11 @@ describe("the recorded endpoint", () => {
 
 test("a loss is confirmed where the status tells it, or doubted it, and the consent is new", () => {
   const annotations = { confirmLoss: "yes" };
-  expect(annotationsOf(compute({ annotations })).lossConfirmed).toBe(false);
-  expect(annotationsOf(compute({ annotations, shows: "MassLoss" })).lossConfirmed).toBe(true);
-  expect(annotationsOf(compute({ annotations, status: { lossDoubted: true } })).lossConfirmed).toBe(true);
+  expect(annotationsOf(compute({ annotations }), 0).lossConfirmed).toBe(false);
+  expect(annotationsOf(compute({ annotations, shows: "MassLoss" }), 0).lossConfirmed).toBe(true);
+  expect(annotationsOf(compute({ annotations, status: { lossDoubted: true } }), 0).lossConfirmed).toBe(true);
   expect(
-    annotationsOf(compute({ annotations, status: { lossDoubted: true, lastHandledConfirmLoss: "yes" } })).lossConfirmed,
+    annotationsOf(compute({ annotations, status: { lossDoubted: true, lastHandledConfirmLoss: "yes" } }), 0)
+      .lossConfirmed,
   ).toBe(false);
 });

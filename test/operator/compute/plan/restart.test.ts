@@ -66,7 +66,7 @@ describe("the annotation restartedAt", () => {
       record: undefined,
       clearsDisabling: true,
       operations: [],
-      annotations: annotationsOf(fresh),
+      annotations: annotationsOf(fresh, 0),
       fingerprint: "here",
       binding: undefined,
       now,

@@ -44,7 +44,7 @@ export function setUp() {
       signal: new AbortController().signal,
       affordable: () => state.affordable,
       refused: state.refused,
-      requested: annotationsOf(self).reconcileRequested,
+      requested: annotationsOf(self, 0).reconcileRequested,
       reading: hourlyReading(self, remembered, cluster.clock.monotonic()),
       ours: () => (state.lagging ? [] : state.ours()),
     });

@@ -20,7 +20,7 @@ export function seen(fields: Partial<Seen> = {}, of: Compute = self): Seen {
     record: undefined,
     clearsDisabling: true,
     operations: [],
-    annotations: annotationsOf(of),
+    annotations: annotationsOf(of, 0),
     fingerprint: "here",
     binding: undefined,
     now: noon,

@@ -123,7 +123,10 @@ export const notPersisted = (differences: readonly Difference[]): string =>
 export const tugOfWar = (differences: readonly Difference[]): string =>
   `Something outside the operator keeps changing ${inWords(differences)}. Find it and stop it, or leave the field out of the spec.`;
 
-export const paused = `Nothing is sent while the annotation ${annotations.paused} is set. Remove it to continue.`;
+export const paused = (until?: string): string =>
+  until === undefined
+    ? `Nothing is sent while the annotation ${annotations.paused} is set. Remove it to continue.`
+    : `Nothing is sent until ${until}, as the annotation ${annotations.paused} says. Remove it to continue now.`;
 
 function inWords(differences: readonly Difference[]): string {
   return differences.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");

@@ -44,8 +44,8 @@ export const deleting = {
 };
 
 export const deletionWaits = {
-  paused: (endpointID: Known) =>
-    `Deletion waits: the annotation ${annotations.paused} is set. Remove it to have ${what(endpointID)} deleted, or ${retain}.`,
+  paused: (endpointID: Known, until?: string) =>
+    `Deletion waits${until === undefined ? "" : ` until ${until}`}: the annotation ${annotations.paused} is set. Remove it to have ${what(endpointID)} deleted, or ${retain}.`,
   blocked: (endpointID: Known, why: string) =>
     `Deletion waits because ${what(endpointID)} cannot be deleted yet: ${why} ${orRetain}`,
   unreadableName: (endpointID: string) =>
