@@ -89,7 +89,7 @@ const scripts: Readonly<Record<string, string>> = {
   clients: "test/service/vendor/every-call.verify.test.ts",
   dashboard: "test/deploy/dashboard.test.ts",
   mutants: "test/mutants/mutants.test.ts",
-  screenshots: "test/service/console/console.browser.verify.test.ts",
+  screenshots: "test/service/console/pictures.browser.verify.test.ts",
 };
 
 /** What cannot be run in a test, and what is done instead. */
