@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { BranchAnswer, BranchesAnswer } from "../../src/api/branch.ts";
 import { EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { OperationsAnswer } from "../../src/api/operation.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
@@ -153,6 +154,23 @@ describe("--test-controls", () => {
     for (const seconds of [-1, "ten", 1e12]) {
       expect((await call("POST", "/_clock/advance", { seconds })).status).toBe(400);
     }
+  });
+
+  it("POST /_clock/advance brings the end of a branch, which --branch-recovery keeps for a while", async () => {
+    const call = await started("--test-controls", "--branch-recovery");
+    const expires_at = new Date(Math.floor((running?.clock.now() ?? 0) / 1000) * 1000 + 3_600_000).toISOString();
+    const { body } = await call("POST", "/projects/shop/branches", { branch: { name: "pr-42", expires_at } });
+    const { branch } = BranchAnswer.parse(body);
+    const names = async () => {
+      const { branches } = BranchesAnswer.parse((await call("GET", "/projects/shop/branches")).body);
+      return branches.map(({ name }) => name);
+    };
+    expect(await names()).toContain("pr-42");
+    await call("POST", "/_clock/advance", { seconds: 3601 });
+    expect(await names()).not.toContain("pr-42");
+    expect((await call("GET", `/projects/shop/branches/${branch.id}`)).body).toMatchObject({
+      branch: { recovery: { deletion_method: "ttl" } },
+    });
   });
 
   it("does not exist without the flag", async () => {
