@@ -27,7 +27,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "an unknown field",
       compute("a", "\n  computeUnits: {min: 1, max: 1},\n  conputeUnits: {min: 1, max: 2}"),
-      "a.yaml:6: Compute shop/a: spec.conputeUnits: unknown field: allowed here are adopt, branchDrift, branchID, branchName, computeUnits, connectionRef,",
+      "a.yaml:6: Compute shop/a: spec.conputeUnits: unknown field: allowed here are adopt, branchDrift, branchID, branchName, branchRef, computeUnits, connectionRef,",
     ],
     [
       "a field out of place",
@@ -37,7 +37,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "a missing field",
       `${head}kind: Compute\nmetadata: {name: a}\nspec:\n  projectID: p\n`,
-      "a.yaml:5: Compute default/a: spec: set exactly one of branchID and branchName",
+      "a.yaml:5: Compute default/a: spec: set exactly one of branchID, branchName and branchRef",
     ],
     [
       "a size that does not exist",

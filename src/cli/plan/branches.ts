@@ -1,7 +1,8 @@
 import type { Branch } from "../../api/branch.ts";
+import { unknownBranch } from "../../operator/compute/observe/branch-ref.ts";
 import { branchNameNeeded, type Observed } from "../../operator/compute/observe/observation.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
-import { idsNamed, type NamedBranch } from "../../operator/connection/branch-lister.ts";
+import { idsNamed } from "../../operator/connection/branch-lister.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { Project, Tracked } from "./inventory.ts";
 
@@ -25,7 +26,12 @@ export async function listBranches(project: Project, computes: readonly Tracked[
 }
 
 /** What the name of a Compute's branch comes to. A command has one list, and believes it. */
-export function namedFor(compute: Compute, { branches }: Project): { named?: NamedBranch } {
+export function namedFor(
+  compute: Compute,
+  { branches }: Project,
+): { named?: NonNullable<Extract<Observed, { kind: "observed" }>["named"]> } {
+  const referred = unknownBranch(compute);
+  if (referred !== undefined) return { named: referred };
   const branchName = branchNameNeeded(compute);
   if (branchName === undefined || branches === undefined) return {};
   if (branches.kind !== "ok") return { named: { kind: "failed", failure: branches } };

@@ -1,4 +1,5 @@
 import type { Branch } from "../resources/branch.ts";
+import type { ComputeStep } from "./observation.ts";
 import type { BranchReason } from "./reasons.ts";
 
 /** One request that changes something at the service. */
@@ -36,12 +37,15 @@ export type StatusNews = Partial<Branch["status"]>;
 /** What a Branch needs next. */
 export type BranchAction =
   | { kind: "write"; write: BranchWrite }
+  /** Brings the owned Compute to what is declared. */
+  | { kind: "compute"; step: ComputeStep }
   /** Asks the service whether a branch that lists lack is gone. */
   | { kind: "probe"; id: string }
   | { kind: "show"; reason: BranchReason; message: string; afterMs?: number; news?: StatusNews; event?: PlannedEvent }
   /** Only the status changes; the next reconcile follows at once. */
   | { kind: "note"; news: StatusNews; event?: PlannedEvent }
-  | { kind: "release"; event: "Released" | "Deleted"; message: string }
+  /** `isUninstalling`: the definition of Branches goes, so the owned Compute stays what it is. */
+  | { kind: "release"; event: "Released" | "Deleted"; message: string; isUninstalling?: boolean }
   | { kind: "noop"; afterMs?: number };
 
 export interface PlannedEvent {

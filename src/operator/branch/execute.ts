@@ -9,7 +9,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Answer } from "../service-client/answer.ts";
 import type { WrittenBranch } from "../service-client/branch-calls.ts";
 import { type BranchAction, type BranchWrite, identityOf } from "./action.ts";
-import { annotationOf, isBeingDeleted, noteFor, shownReason } from "./observation.ts";
+import { annotationOf, type ComputeStep, isBeingDeleted, noteFor, shownReason } from "./observation.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { isSameEnd } from "./plan/expiry.ts";
 import { refused } from "./refused.ts";
@@ -27,6 +27,8 @@ export interface ExecuteContext {
   access: ListerAccess | undefined;
   /** Whether the definition of Branches is being deleted: then nothing is deleted at the service. */
   uninstalling: () => Promise<boolean>;
+  /** Brings the owned Compute to what is declared, or deletes it. */
+  compute: (step: ComputeStep) => Promise<void>;
 }
 
 /** How soon a deletion that waits for others asks the brake again, in milliseconds. */
@@ -53,6 +55,9 @@ export async function execute(action: BranchAction, context: ExecuteContext): Pr
     }
     case "release":
       return release(action, context);
+    case "compute":
+      await context.compute(action.step);
+      return outcome(object, { requeue: 1 });
     case "probe":
       return access === undefined ? outcome(object, { requeue: 1000 }) : probe(action.id, context, access);
     case "write":
@@ -65,9 +70,10 @@ function eventsOf({ event }: { event?: Outcome["events"][number] }): Outcome["ev
 }
 
 async function release(
-  { event: reason, message }: Extract<BranchAction, { kind: "release" }>,
-  { object, cluster }: ExecuteContext,
+  { event: reason, message, isUninstalling = false }: Extract<BranchAction, { kind: "release" }>,
+  { object, cluster, compute }: ExecuteContext,
 ): Promise<Outcome> {
+  if (!isUninstalling) await compute({ kind: "delete" });
   const patch = guardedPatch(object, { resourceVersion: true }).removeFinalizer(finalizers.branch);
   if (!patch.isEmpty) await cluster.patch(branchKind, object.metadata, patch.ops());
   return outcome(object, { released: true, events: [{ type: "Normal", reason, message }] });
@@ -104,7 +110,8 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: List
     return outcome(object, { shown: { reason, message }, requeue: failed.until - clock.monotonic() });
   }
   if (planned.op === "delete" && (await context.uninstalling())) {
-    return release({ kind: "release", event: "Released", message: words.released.uninstalling(planned.id) }, context);
+    const message = words.released.uninstalling(planned.id);
+    return release({ kind: "release", event: "Released", message, isUninstalling: true }, context);
   }
   const waits = access.gate.pass(planned.op === "delete" ? "deletion" : "other");
   if (waits !== undefined) return waiting(waits, planned, object, isRepeated);

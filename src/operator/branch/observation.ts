@@ -20,6 +20,17 @@ export interface Subject {
   lives: (uid: string) => boolean;
   /** The names of Computes in its namespace that use it and that it does not own, unless they are being deleted. */
   usedBy: readonly string[];
+  compute: OwnedCompute;
+}
+
+/** What is to be done with the Compute of the object's name; `isTaken`: somebody else has the name that it needs. */
+export interface OwnedCompute {
+  step: ComputeStep | undefined;
+  isTaken: boolean;
+}
+
+export interface ComputeStep {
+  kind: "create" | "patch" | "delete";
 }
 
 /** A Branch and its project's latest list, which is new enough. */

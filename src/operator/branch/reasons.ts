@@ -50,3 +50,14 @@ export function branchRowOf(reason: string | undefined): ConditionRow | undefine
   const rows: Readonly<Record<string, ConditionRow>> = branchReasons;
   return reason !== undefined && Object.hasOwn(rows, reason) ? rows[reason] : undefined;
 }
+
+/** Whether an event about the reason is a warning, and the end of it is news. */
+export function isTroublesome(reason: string | undefined): boolean {
+  // That a branch comes to its end is what was asked for.
+  if (reason === "Expired") return false;
+  const row = branchRowOf(reason);
+  return (
+    row !== undefined &&
+    (row.stalled !== false || row.look === "backoff" || row.look === "patient" || reason === "Drifted")
+  );
+}

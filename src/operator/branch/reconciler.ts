@@ -7,19 +7,22 @@ import type { ClusterClient } from "../kube/client.ts";
 import { isNotFound, isRefusal } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
-import { type Branch, branchKind } from "../resources/branch.ts";
+import { type Branch, branchKind, owningBranch } from "../resources/branch.ts";
+import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { BranchAction } from "./action.ts";
 import { execute, withFinalizer } from "./execute.ts";
-import { annotationOf, isBeingDeleted, isPaused, type Observation, type Subject, shownReason } from "./observation.ts";
+import { type ComputeStep, isBeingDeleted, isPaused, type Subject, shownReason } from "./observation.ts";
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, outcome } from "./outcome.ts";
-import { isLate, isSameEnd, renewalInMs } from "./plan/expiry.ts";
+import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
+import { isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
-import { type BranchReason, branchReasons, branchRowOf } from "./reasons.ts";
+import { type BranchReason, branchReasons, isTroublesome } from "./reasons.ts";
+import { begin, noted } from "./remember.ts";
 import { type BranchMemory, newMemory } from "./state.ts";
 import { nextStatus } from "./status.ts";
 import * as words from "./words.ts";
@@ -42,7 +45,10 @@ export interface BranchReconcilerOptions {
     branches(): Iterable<Branch>;
     /** The names of live Computes of the namespace that use a Branch and that it does not own. */
     usersOf(object: Branch): readonly string[];
+    /** The Compute of the object's name. */
+    compute(object: Branch): Compute | undefined;
   };
+  storedSpecs: StoredSpecs;
   /** Whether this process reconciles the Branch, by its selector. */
   selects: (object: Branch) => boolean;
 }
@@ -102,7 +108,18 @@ export class BranchReconciler {
     let done: Outcome;
     try {
       const held = await withFinalizer(object, cluster);
-      done = await execute(action, { object: held, memory, cluster, clock, signal, fleet, access, uninstalling });
+      const compute = (step: ComputeStep) => this.#carryOut(step, object);
+      done = await execute(action, {
+        object: held,
+        memory,
+        cluster,
+        clock,
+        signal,
+        fleet,
+        access,
+        uninstalling,
+        compute,
+      });
     } catch (error) {
       // The object is gone: the watch is about to say so.
       if (isNotFound(error)) return {};
@@ -115,12 +132,20 @@ export class BranchReconciler {
     return { requeueAfterMs: this.#requeue(done, observed, memory) };
   }
 
+  /** Only a Compute that the object owns is ever deleted. */
+  async #carryOut(step: ComputeStep, object: Branch): Promise<void> {
+    const { cluster, cache, storedSpecs: stored } = this.#options;
+    const existing = cache.compute(object);
+    if (step.kind !== "create" && owningBranch(existing ?? object)?.uid !== object.metadata.uid) return;
+    await carryOut(step, object, existing, { cluster, stored });
+  }
+
   /** Once the CRD itself goes, every Branch is let go. */
   async #overruled(action: BranchAction, object: Branch): Promise<BranchAction> {
     if (action.kind !== "show" || action.reason === "Paused" || !isBeingDeleted(object)) return action;
     if (!(await this.#options.uninstalling())) return action;
     const message = words.released.uninstalling(object.status.branchID ?? "");
-    return { kind: "release", event: "Released", message };
+    return { kind: "release", event: "Released", message, isUninstalling: true };
   }
 
   async #updateStatus(done: Outcome, o: Parameters<typeof nextStatus>[1], memory: BranchMemory): Promise<void> {
@@ -180,7 +205,7 @@ export class BranchReconciler {
   }
 
   #subjectOf(object: Branch): Subject {
-    const { cache, clock, createSettleMs, fleet, connections } = this.#options;
+    const { cache, clock, createSettleMs, fleet, connections, storedSpecs } = this.#options;
     const { uid } = object.metadata;
     const { projectID } = object.spec;
     const baseURL = connections.baseURLOf(object);
@@ -194,6 +219,7 @@ export class BranchReconciler {
       others: [...cache.branches()].filter(isOther),
       lives: (other) => cache.branchByUID(other) !== undefined,
       usedBy: cache.usersOf(object),
+      compute: ownedCompute(object, cache.compute(object), storedSpecs),
     };
   }
 
@@ -247,38 +273,4 @@ function hasFinalizer({ metadata }: Branch): boolean {
 /** It goes, and waits for others only. */
 function isReleased(object: Branch): boolean {
   return isBeingDeleted(object) && !hasFinalizer(object);
-}
-
-/** A reconcile that is due, or that a person requested, needs a list from after that. */
-function begin(memory: BranchMemory, object: Branch, now: number): void {
-  if (memory.dueAt !== undefined && now >= memory.dueAt) {
-    memory.listsAfter = Math.max(memory.listsAfter, memory.dueAt);
-    memory.dueAt = undefined;
-  }
-  const requested = annotationOf(object, "reconcileRequestedAt");
-  const asked = JSON.stringify([requested, annotationOf(object, "resetAt"), isBeingDeleted(object)]);
-  if (memory.asked === asked) return;
-  // What is taken away for good is judged by a list that is newer than the wish.
-  if (memory.asked !== undefined) memory.listsAfter = now;
-  if (requested !== object.status.lastHandledReconcileAt) memory.failed = undefined;
-  memory.asked = asked;
-}
-
-/** What a list newly shows: since when a branch is missing, and since when an end is not shown. */
-function noted(memory: BranchMemory, { listing, missing, linked }: Observation): void {
-  if (missing === undefined) memory.missing = undefined;
-  else if (memory.missing?.id !== missing) memory.missing = { id: missing, since: listing.startedAt, proved: false };
-  const { unseenEnd } = memory;
-  if (unseenEnd === undefined || linked === undefined || isSameEnd(unseenEnd.at, linked.listed.expires_at)) return;
-  unseenEnd.differsSince ??= listing.startedAt;
-}
-
-function isTroublesome(reason: string | undefined): boolean {
-  // That a branch comes to its end is what was asked for.
-  if (reason === "Expired") return false;
-  const row = branchRowOf(reason);
-  return (
-    row !== undefined &&
-    (row.stalled !== false || row.look === "backoff" || row.look === "patient" || reason === "Drifted")
-  );
 }

@@ -61,6 +61,9 @@ export const adoption = {
 export const conflict = (what: string, place: string) =>
   `Branch object ${place} has the better claim to ${what}. Use another branchName, or delete one of both.`;
 
+export const computeTaken = (name: string) =>
+  `Compute "${name}" exists and is not owned by this Branch, so spec.compute is not made. Delete that Compute, or remove spec.compute and name this Branch in its branchRef.`;
+
 export const gone = {
   expired: (id: string, end: string) =>
     `The branch came to its end at ${end} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: ${id}.`,

@@ -6,6 +6,7 @@ import type { Secret } from "../connection/resolve.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isNotFound, isStale } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import type { Branch } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -14,6 +15,7 @@ import type { CrdDeletion } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import { execute } from "./execute/execute.ts";
 import { type Annotations, annotationsOf, pausedForMs, recordedID } from "./observe/annotations.ts";
+import { referredBranch } from "./observe/branch-ref.ts";
 import type { ClaimIndex } from "./observe/claim-index.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isBeingDeleted, type Subject } from "./observe/observation.ts";
@@ -47,6 +49,7 @@ export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> 
     computeByUID(uid: string): Compute | undefined;
     /** `undefined`: there is no right to read them. */
     connectionSecrets(namespace: string): readonly Secret[] | undefined;
+    branch(namespace: string, name: string): Branch | undefined;
   };
   /** Whether this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
@@ -138,7 +141,11 @@ export class ComputeReconciler {
     const lister = this.#join(compute, annotations, connection);
     const { brake, claims, createSettleMs, fleet } = this.#options;
     const access = lister && accessTo(lister, compute, brake, () => this.#isOutdated(compute));
-    const subject = { compute, annotations, claimants: claims.claimantsOf(compute), now, createSettleMs, fleet };
+    const claimants = claims.claimantsOf(compute);
+    const { namespace = "" } = compute.metadata;
+    const named = this.#options.cache.branch(namespace, compute.spec.branchRef?.name ?? "");
+    const referred = referredBranch(compute, named);
+    const subject = { compute, annotations, claimants, now, createSettleMs, fleet, referred };
     try {
       return await this.#reconcile(subject, state, connection, access);
     } catch (error) {

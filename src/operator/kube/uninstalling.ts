@@ -1,3 +1,4 @@
+import { branchKind } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { computePoolKind } from "../resources/compute-pool.ts";
 import { builtInKind } from "../resources/object.ts";
@@ -26,7 +27,7 @@ export async function crdIsGoing(
 /** How long a "no" is valid for deletions that wait, in milliseconds. */
 const noCountsForMs = 10_000;
 
-/** Whether Computes are deleted only because a CRD is: their own, or the one of the pool that owns them. */
+/** Whether Computes are deleted only because a CRD is: their own, or the one of the pool or Branch that owns them. */
 export class Uninstalling {
   readonly #cluster: ClusterClient;
   readonly #clock: Clock;
@@ -85,6 +86,7 @@ export class Uninstalling {
 }
 
 function kindsOf({ metadata }: Compute): ResourceKind[] {
-  const inPool = metadata.ownerReferences?.some(({ kind }) => kind === computePoolKind.kind) === true;
-  return inPool ? [computeKind, computePoolKind] : [computeKind];
+  const isOwnedBy = ({ kind: owner }: ResourceKind) =>
+    metadata.ownerReferences?.some(({ kind }) => kind === owner) === true;
+  return [computeKind, ...[computePoolKind, branchKind].filter(isOwnedBy)];
 }

@@ -4,7 +4,7 @@ import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Change } from "../kube/store.ts";
-import type { Branch } from "../resources/branch.ts";
+import { type Branch, owningBranch } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
 import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
@@ -75,11 +75,28 @@ export class EventHandlers implements ChangeHandlers {
     } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
       this.connectionsUsedBy(object, previous);
     }
+    if (type !== "updated" || previous.metadata.generation !== object.metadata.generation) {
+      this.#branchOf(object, previous);
+    }
     const owner = owningPool(object);
     if (owner !== undefined) enqueue("pool", [owner.uid]);
     // Regardless of its owner, the Compute takes or frees a name that a pool wants for a member.
     const pool = type === "updated" ? undefined : informers.pools.get(namespace, poolNameIn(object));
     if (pool !== undefined) enqueue("pool", [pool.metadata.uid]);
+  }
+
+  /** The Branches that these versions of a Compute name or belong to, which may wait for it. */
+  #branchOf(...versions: readonly (Compute | undefined)[]): void {
+    const { informers, enqueue } = this.#options;
+    for (const version of versions) {
+      if (version === undefined) continue;
+      const { namespace = "" } = version.metadata;
+      const branch = informers.branches.get(
+        namespace,
+        version.spec.branchRef?.name ?? owningBranch(version)?.name ?? "",
+      );
+      if (branch !== undefined) enqueue("branch", [branch.metadata.uid]);
+    }
   }
 
   computesRelisted(): void {
@@ -96,6 +113,11 @@ export class EventHandlers implements ChangeHandlers {
       if (used !== undefined && connections.awaitsUser(used)) enqueue("connection", [used.metadata.uid]);
     } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
       this.connectionsUsedBy(object, previous);
+    }
+    if (type !== "updated" || offerOf(previous) !== offerOf(object)) {
+      const { namespace = "", name } = object.metadata;
+      const users = informers.computes.within(namespace).filter(({ spec }) => spec.branchRef?.name === name);
+      enqueue("compute", uidsOf(users));
     }
     if (type !== "deleted" && previous?.metadata.generation === object.metadata.generation) return;
     // What one Branch claims or gives up another may wait for.
@@ -237,6 +259,18 @@ function poolNameIn({ metadata }: Compute): string {
 /** Whether an object names a ClusterServiceConnection. */
 function isOfClusters(user: ConnectionUser): boolean {
   return connectionKeyOf(user).namespace === "";
+}
+
+/** What a Branch offers to the Computes that name it. */
+function offerOf({ metadata, status, spec }: Branch): string {
+  const ready = conditionOf(status, "Ready")?.status;
+  return JSON.stringify([
+    status.branchID,
+    ready,
+    status.gone?.branchID,
+    metadata.deletionTimestamp,
+    spec.connectionRef,
+  ]);
 }
 
 /** Whether a Branch waits for what another has, or for room in its project. */

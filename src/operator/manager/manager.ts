@@ -95,7 +95,7 @@ export class Manager {
     this.#connectionReconciler = this.#newConnectionReconciler();
     this.#computes = this.#newComputeReconciler();
     this.#pools = newPoolReconciler(options, this.#storedSpecs);
-    this.#branches = newBranchReconciler(options, this.#connections, this.#stop.signal);
+    this.#branches = newBranchReconciler(options, this.#connections, this.#storedSpecs, this.#stop.signal);
     this.#handlers = new EventHandlers({
       informers,
       claims: this.#claims,
@@ -225,6 +225,7 @@ export class Manager {
       claims: this.#claims,
       cache: {
         computeByUID: (uid) => informers.computes.byUid(uid),
+        branch: (namespace, name) => informers.branches.get(namespace, name),
         connectionSecrets: (namespace) =>
           informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace),
       },

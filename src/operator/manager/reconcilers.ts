@@ -3,7 +3,8 @@ import type { SessionRegistry } from "../connection/registry.ts";
 import { crdIsGoing } from "../kube/uninstalling.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
-import { branchKind } from "../resources/branch.ts";
+import { type Branch, branchKind, owningBranch } from "../resources/branch.ts";
+import type { Informers } from "./informers.ts";
 import type { ManagerOptions } from "./manager.ts";
 
 /** Reconciles pools from the caches of this process. */
@@ -29,6 +30,7 @@ export function newPoolReconciler(
 export function newBranchReconciler(
   { cluster, informers, clock, event, branchBrake, options: settings }: ManagerOptions,
   connections: SessionRegistry,
+  storedSpecs: StoredSpecs,
   signal: AbortSignal,
 ): BranchReconciler {
   return new BranchReconciler({
@@ -44,8 +46,19 @@ export function newBranchReconciler(
     cache: {
       branchByUID: (uid) => informers.branches.byUid(uid),
       branches: () => informers.branches.list(),
-      usersOf: () => [],
+      usersOf: (object) => usersOf(object, informers),
+      compute: ({ metadata: { namespace = "", name } }) => informers.computes.get(namespace, name),
     },
+    storedSpecs,
     selects: (object) => settings.selects(object.metadata.labels),
+  });
+}
+
+/** The names of live Computes that use a Branch and that it does not own. */
+function usersOf({ metadata: { namespace = "", name, uid } }: Branch, { computes }: Informers): string[] {
+  return computes.within(namespace).flatMap((compute) => {
+    const { spec, metadata } = compute;
+    const isUser = spec.branchRef?.name === name && metadata.deletionTimestamp === undefined;
+    return isUser && owningBranch(compute)?.uid !== uid ? [metadata.name] : [];
   });
 }

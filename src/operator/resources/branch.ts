@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonFields } from "./compute-spec.ts";
+import { commonFields, computeTemplate } from "./compute-spec.ts";
 import { conditions } from "./conditions-of.ts";
 import { duration } from "./duration.ts";
 import {
@@ -12,7 +12,8 @@ import {
   type Rule,
   withRules,
 } from "./fields.ts";
-import { type Declared, declared, ownKind, readerOf } from "./object.ts";
+import { API_VERSION } from "./names.ts";
+import { type Declared, declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
 
 /** The longest life that the service gives a branch at once, in seconds: 30 days. */
 const MONTH_SECONDS = 30 * 24 * 3600;
@@ -130,6 +131,11 @@ const fields = z.object({
   deletionProtection: optionalFlag(
     "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",
   ),
+  compute: computeTemplate
+    .optional()
+    .describe(
+      "A Compute on this branch, of this object's name, which it owns: the fields of a Compute's spec except projectID, connectionRef and those that name the branch.",
+    ),
 });
 
 type Fields = z.output<typeof fields>;
@@ -233,4 +239,24 @@ export function expiryInWords(end: BranchSpec["expiry"]): string {
   if ("after" in end) return `after ${end.after}`;
   if ("at" in end) return `at ${end.at}`;
   return "lease" in end ? `lease ${end.lease}` : "never";
+}
+
+/** The owner reference to the Branch that made a Compute. */
+export function owningBranch({ metadata }: Pick<KubeObject, "metadata">): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === "Branch" && apiVersion === API_VERSION);
+}
+
+/** The spec of the Compute that a Branch owns, as it is sent; `undefined`: it is to have none. */
+export function ownedComputeSpec({ metadata, spec, status }: Branch): object | undefined {
+  if (spec.compute === undefined) return undefined;
+  const { projectID, connectionRef } = spec;
+  const inherited = spec.deletionPolicy ?? (status.deletionPolicy === "Retain" ? "Retain" : undefined);
+  const deletionPolicy = spec.compute.deletionPolicy ?? inherited;
+  return {
+    ...spec.compute,
+    ...(deletionPolicy === undefined ? {} : { deletionPolicy }),
+    projectID,
+    connectionRef,
+    branchRef: { name: metadata.name },
+  };
 }

@@ -100,7 +100,7 @@ export const commonFields = {
   branchID: withRules(id, branchIDs)
     .optional()
     .describe(
-      "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute. Exactly one of branchID and branchName.",
+      "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute. Exactly one of branchID, branchName and branchRef.",
     ),
   branchName: z
     .string()
@@ -109,6 +109,12 @@ export const commonFields = {
     .optional()
     .describe(
       "Name of the branch that the compute serves, for example main, instead of branchID. Changing it moves the compute. If the name comes to be that of another branch, the compute follows with driftPolicy: Correct only.",
+    ),
+  branchRef: z
+    .object({ name: objectName.describe("Name of the Branch, in this namespace.") })
+    .optional()
+    .describe(
+      "The Branch of this namespace, project and connection that the compute serves, instead of branchID. Changing it moves the compute; while that Branch is not ready, nothing is created or moved.",
     ),
   computeUnits: computeUnits
     .optional()
@@ -150,18 +156,32 @@ export const commonFields = {
     .describe("A Secret with the connection details, written and kept up to date by the operator."),
 };
 
+interface NamesBranch {
+  branchID?: string | undefined;
+  branchName?: string | undefined;
+  branchRef?: object | undefined;
+}
+
 /** For the spec of a Compute and the template of a ComputePool. */
 export const oneBranch = {
-  cel: "has(self.branchID) != has(self.branchName)",
-  message: "set exactly one of branchID and branchName",
-  holds: ({ branchID, branchName }: { branchID?: string | undefined; branchName?: string | undefined }) =>
-    (branchID === undefined) !== (branchName === undefined),
+  cel: "[has(self.branchID), has(self.branchName), has(self.branchRef)].filter(given, given).size() == 1",
+  message: "set exactly one of branchID, branchName and branchRef",
+  holds: ({ branchID, branchName, branchRef }: NamesBranch) =>
+    [branchID, branchName, branchRef].filter((given) => given !== undefined).length === 1,
 };
 
+const types = z.enum(["read_write", "read_only"]);
 const computeType = withRules(
-  z.enum(["read_write", "read_only"]).default("read_write"),
+  types.default("read_write"),
   immutable("type", "make another Compute for another type"),
 ).describe("read_write: the branch's primary, of which there is at most one. read_only: a read replica. Immutable.");
+
+const primaryIsNoReplica = {
+  cel: "!has(self.adopt) || !has(self.adopt.branchPrimary) || !has(self.type) || self.type == 'read_write'",
+  message: "adopt.branchPrimary needs type: read_write: a read_only compute is never a branch's primary",
+  holds: ({ adopt: target, type }: { adopt?: object | undefined; type?: string | undefined }) =>
+    target === undefined || !("branchPrimary" in target) || type !== "read_only",
+};
 
 export const computeSpec = withRules(
   z.object({
@@ -174,11 +194,7 @@ export const computeSpec = withRules(
       ),
   }),
   oneBranch,
-  {
-    cel: "!has(self.adopt) || !has(self.adopt.branchPrimary) || self.type == 'read_write'",
-    message: "adopt.branchPrimary needs type: read_write: a read_only compute is never a branch's primary",
-    holds: ({ adopt: target, type }) => target === undefined || !("branchPrimary" in target) || type === "read_write",
-  },
+  primaryIsNoReplica,
 );
 
 /** What a written spec, or the template of a pool, breaks of the rules that what is stored need not keep. */
@@ -198,3 +214,26 @@ export function brokenWhenWritten({
 }
 
 export type ComputeSpec = z.output<typeof computeSpec>;
+
+const {
+  projectID: _,
+  connectionRef: __,
+  branchID: ___,
+  branchName: ____,
+  branchRef: _____,
+  ...template
+} = commonFields;
+
+/** The Compute that a Branch owns; without defaults, which the Compute itself gets. */
+export const computeTemplate = withRules(
+  z.object({
+    ...template,
+    driftPolicy: z
+      .enum(["Correct", "Report"])
+      .optional()
+      .describe("What to do when the service differs from this spec, as in a Compute."),
+    type: types.optional().describe("read_write (the branch's primary), also if left out, or read_only."),
+    adopt: adopt.optional().describe("Take over an endpoint that exists, as in a Compute."),
+  }),
+  primaryIsNoReplica,
+);

@@ -20,8 +20,8 @@ export const computeKind = ownKind<Compute>("Compute", "computes");
 export const parseCompute = readerOf(declared(computeSpec, computeStatus));
 
 /**
- * The branch that a Compute is to be on. While its `branchName` is resolved to none, that is the one where its endpoint
- * is; without an endpoint, or if that is lost, it is empty, which is no branch's id.
+ * The branch that a Compute is to be on. While its `branchName` or `branchRef` is resolved to none, that is the one
+ * where its endpoint is; without an endpoint, or if that is lost, it is empty, which is no branch's id.
  */
 export function branchIDOf(compute: Pick<Compute, "spec" | "status">): string {
   const { branchID, endpointID, gone } = compute.status;
@@ -29,13 +29,22 @@ export function branchIDOf(compute: Pick<Compute, "spec" | "status">): string {
   return compute.spec.branchID ?? resolvedID(compute) ?? (isThere ? branchID : undefined) ?? "";
 }
 
-/** What `spec.branchName` was last resolved to; `undefined`: to none. */
+/** What `spec.branchName` or `spec.branchRef` was last resolved to; `undefined`: to none. */
 export function resolvedID({ spec, status }: Pick<Compute, "spec" | "status">): string | undefined {
   const { name, id } = status.resolvedBranch ?? {};
-  return spec.branchName !== undefined && name === spec.branchName ? id : undefined;
+  const given = givenName(spec);
+  return given !== undefined && name === given ? id : undefined;
+}
+
+/** What the spec gives in place of a branch's id, as `status.resolvedBranch` names it; `undefined`: it gives the id. */
+export function givenName({
+  branchName,
+  branchRef,
+}: Pick<ComputeSpec, "branchName" | "branchRef">): string | undefined {
+  return branchRef === undefined ? branchName : `Branch ${branchRef.name}`;
 }
 
 /** The branch as the manifest gives it, for people. */
-export function branchInWords({ spec: { branchID, branchName } }: Pick<Compute, "spec">): string {
-  return branchID ?? branchName ?? "";
+export function branchInWords({ spec }: Pick<Compute, "spec">): string {
+  return spec.branchID ?? givenName(spec) ?? "";
 }

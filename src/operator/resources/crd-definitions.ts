@@ -63,8 +63,8 @@ export const definitions: readonly Definition[] = [
       {
         name: "Branch",
         type: "string",
-        jsonPath: ".spec['branchID','branchName']",
-        description: "The branch it serves, by id or name as the spec gives it.",
+        jsonPath: ".spec['branchID','branchName','branchRef']",
+        description: "The branch it serves, by id, name or Branch as the spec gives it.",
       },
       { name: "Size", type: "string", jsonPath: ".status.size", description: "Its size in compute units." },
       { name: "State", type: "string", jsonPath: ".status.state", description: "What it is doing." },
@@ -108,8 +108,8 @@ export const definitions: readonly Definition[] = [
       {
         name: "Branch",
         type: "string",
-        jsonPath: ".spec.template['branchID','branchName']",
-        description: "The branch, by id or name.",
+        jsonPath: ".spec.template['branchID','branchName','branchRef']",
+        description: "The branch, by id, name or Branch.",
         wide: true,
       },
     ],

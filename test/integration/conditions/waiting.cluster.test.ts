@@ -215,6 +215,22 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     expect(shop.writes).toEqual([create]);
   });
 
+  it("BranchNotReady, until the Branch that branchRef names is there and ready", async () => {
+    const shop = await stage().scenario();
+    await shop.compute("db", { branchRef: { name: "pr-1" } });
+    const waiting = await shop.reason("db", "BranchNotReady");
+    expect(conditions(waiting)).toEqual(inProgress("BranchNotReady"));
+    expect(said(waiting)).toContain('no Branch "pr-1"');
+    await shop.cluster.create("Branch", shop.namespace, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Branch",
+      metadata: { name: "pr-1" },
+      spec: { projectID: project, expiry: { after: "1h" } },
+    });
+    const after = await shop.ready("db");
+    expect(shop.endpoint(after.status.endpointID).branch_id).toBe(after.status.resolvedBranch?.id);
+  });
+
   it("BranchNotFound, until the spec names a branch that is there", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { branchID: "br-nowhere" });

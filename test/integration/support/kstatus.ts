@@ -1,4 +1,4 @@
-import type { Compute } from "../../../src/operator/resources/compute.ts";
+import { type Compute, givenName } from "../../../src/operator/resources/compute.ts";
 
 /** The versions that tools would take for finished although the spec that they have was not carried out. */
 export function readyTooSoon(histories: readonly (readonly Compute[])[]): string[] {
@@ -30,7 +30,7 @@ function notCarriedOut({ metadata, spec, status }: Compute): string | undefined 
   if (status.appliedGeneration !== metadata.generation) return `applied was ${status.appliedGeneration}`;
   if (status.conditions?.[0]?.reason === "Drifted") return undefined;
   const { resolvedBranch } = status;
-  if (resolvedBranch?.name !== spec.branchName) return `the name of its branch is ${resolvedBranch?.name}`;
+  if (resolvedBranch?.name !== givenName(spec)) return `the name of its branch is ${resolvedBranch?.name}`;
   if (status.branchID !== (spec.branchID ?? resolvedBranch?.id)) return `its branch is ${status.branchID}`;
   const { computeUnits: wanted } = spec;
   const size = status.computeUnits;

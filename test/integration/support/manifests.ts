@@ -11,7 +11,7 @@ export function manifest(
     apiVersion: "compute-operator.dev/v1alpha1",
     kind: "Compute",
     metadata: { ...metadata, name },
-    spec: { projectID: project, ...("branchName" in spec ? {} : { branchID: main }), ...spec },
+    spec: { projectID: project, ...("branchName" in spec || "branchRef" in spec ? {} : { branchID: main }), ...spec },
   };
 }
 

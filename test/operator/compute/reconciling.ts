@@ -32,6 +32,7 @@ export async function setUp(
       cache: {
         computeByUID: (one) =>
           "seen" in cache ? cache.seen : reach.computes().find((each) => each.metadata.uid === one),
+        branch: () => undefined,
         connectionSecrets: () => [],
       },
       isStopping: () => false,

@@ -141,7 +141,7 @@ const inPEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 const fixedAbove16 = "autoscaling ends at 16 CU: above it computeUnits.min must equal computeUnits.max (a fixed size)";
 const aURL =
   "baseURL must be an https or http URL without user, query and fragment, for example https://console.example.com/api/v2";
-const oneBranch = "set exactly one of branchID and branchName";
+const oneBranch = "set exactly one of branchID, branchName and branchRef";
 const byName = { branchID: undefined, branchName: "main" };
 const adoptsOne = "adopt takes exactly one of endpointID, branchPrimary and former";
 

@@ -24,7 +24,9 @@ export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory):
   if (gone !== undefined) return gone;
   if (missing !== undefined) return planMissing(o, memory, missing);
   if (o.linked === undefined) return linkOrCreate(o, memory);
-  return planLink(o) ?? planReset(o, memory) ?? dueEnd(o, memory) ?? planProtection(o) ?? planAtRest(o);
+  return (
+    planLink(o) ?? planReset(o, memory) ?? dueEnd(o, memory) ?? planProtection(o) ?? planCompute(o) ?? planAtRest(o)
+  );
 }
 
 function planUnobserved({ object, why }: Unobserved): BranchAction {
@@ -63,6 +65,13 @@ function planLink({ object, linked }: Observation): BranchAction | undefined {
   };
   const message = `${words.creating.found(branchNameOf(object))} ${id}`;
   return { kind: "note", news, event: { type: "Normal", reason: "Created", message } };
+}
+
+/** The owned Compute is made once there is a branch for it. */
+function planCompute({ object, compute }: Observation): BranchAction | undefined {
+  if (compute.step !== undefined) return { kind: "compute", step: compute.step };
+  if (!compute.isTaken) return undefined;
+  return { kind: "show", reason: "Conflict", message: words.computeTaken(object.metadata.name) };
 }
 
 function planProtection({ object, linked }: Observation): BranchAction | undefined {

@@ -23,7 +23,14 @@ export interface Subject {
   createSettleMs: number;
   /** `--fleet`; `undefined`: none. */
   fleet: Fleet | undefined;
+  /** What `spec.branchRef` comes to; absent where the spec has none. */
+  referred?: ReferredBranch | undefined;
 }
+
+/** The branch of the Branch that a Compute names; `unusable`: nothing is created on it or moved to it. */
+export type ReferredBranch =
+  | { kind: "listed"; ids: readonly string[]; forMs: number }
+  | { kind: "unusable"; reason: "BranchNotReady" | "Conflict"; message: string };
 
 /** Nothing is known yet, or nothing new enough: a newer list enqueues the Compute, or `requeueAfterMs` if it is set. */
 export interface Pending extends Subject {
@@ -70,8 +77,8 @@ export interface EndpointSnapshot {
 /** A Compute joined with a list that is new enough to plan from. */
 export interface Observation extends Subject, EndpointSnapshot {
   kind: "observed";
-  /** What `spec.branchName` comes to; absent where the spec has none, and for a deletion. */
-  named?: NamedBranch;
+  /** What `spec.branchName` or `spec.branchRef` comes to; absent where the spec gives an id, and for a deletion. */
+  named?: NamedBranch | ReferredBranch;
   /** Whether the branch of an endpoint that is missing is still listed; absent where none is missing. */
   missingFrom?: MissingFrom;
 }

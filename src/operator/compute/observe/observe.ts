@@ -1,5 +1,4 @@
 import type { ListerAccess } from "../../connection/access.ts";
-import type { NamedBranch } from "../../connection/branch-lister.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { branchIDOf, resolvedID } from "../../resources/compute.ts";
@@ -82,10 +81,11 @@ export async function observe(
  * branch is judged by no list of branches that is older than the list which shows that.
  */
 function namedBranch(
-  { compute }: Subject,
+  { compute, referred }: Subject,
   { links: { link }, startedAt }: EndpointSnapshot,
   { branches }: EndpointLister,
-): { named?: NamedBranch } | "pending" {
+): { named?: NonNullable<Observation["named"]> } | "pending" {
+  if (referred !== undefined && !isBeingDeleted(compute)) return { named: referred };
   const branchName = branchNameNeeded(compute);
   if (branchName === undefined) return {};
   const resolved = resolvedID(compute);
@@ -119,7 +119,11 @@ function branchOfMissing(
   const isGone = (id: string) => branches.lacks(id);
   return {
     missingFrom: { branchID, branch: shown === "failed" ? "unknown" : shown },
-    notListed: shown === "shown" ? notListedIn(endpoints, claimants, (id) => lister.isUnlisted(id), isGone) : notListed,
+    // Endpoints end with their branches: as far as these can be listed, that is no loss.
+    notListed:
+      shown === "shown" || shown === "gone"
+        ? notListedIn(endpoints, claimants, (id) => lister.isUnlisted(id), isGone)
+        : notListed,
   };
 }
 

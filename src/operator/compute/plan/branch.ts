@@ -1,13 +1,13 @@
-import { branchIDOf, resolvedID } from "../../resources/compute.ts";
+import { branchIDOf, givenName, resolvedID } from "../../resources/compute.ts";
 import type { Observation } from "../observe/observation.ts";
 import { branchName as messages } from "../status/messages/branch.ts";
 import { meaningOf, requests } from "../status/messages/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
 import type { Difference } from "./fields.ts";
 
-// `spec.branchName`. What it comes to is recorded in the status first, and counts as `spec.branchID` would from then
-// on: each rule of creates, moves and claims treats a name that is followed as an edit. It is recorded in a reconcile
-// of its own, so that all of them see the change before anything is sent.
+// `spec.branchName` and `spec.branchRef`. What either comes to is recorded in the status first, and counts as
+// `spec.branchID` would from then on: each rule of creates, moves and claims treats a name that is followed as an edit.
+// It is recorded in a reconcile of its own, so that all of them see the change before anything is sent.
 
 /** Lists this far apart, in milliseconds, must agree before a name that was resolved is believed to have changed. */
 const believedAfterMs = 10_000;
@@ -18,36 +18,40 @@ const believedAfterMs = 10_000;
  */
 export const resolveBranch: PlanRule = (o) => {
   const { compute, named, links } = o;
-  const { branchName } = compute.spec;
-  if (branchName === undefined) return undefined;
+  const name = givenName(compute.spec);
+  if (name === undefined) return undefined;
   if (named === undefined) return { kind: "noop" };
   const before = resolvedID(compute);
   const isKept = before !== undefined && links.link?.endpoint.branch_id === before;
+  if (named.kind === "unusable") {
+    const { reason, message } = named;
+    return isKept ? undefined : { kind: "blocked", reason, message };
+  }
   const [id, ...others] = named.kind === "listed" ? named.ids : [];
   // An endpoint that is on its branch stays there, and other changes are sent: `unfollowed` says what is wrong.
   if (id === undefined || others.length > 0) {
     if (isKept) return undefined;
     // What was resolved and not yet carried out no longer counts, and claims no branch.
     const isOver = before !== undefined && named.kind === "listed";
-    return isOver ? { kind: "resolve", branch: undefined } : unresolved(branchName, o);
+    return isOver ? { kind: "resolve", branch: undefined } : unresolved(name, o);
   }
   if (id === before) return undefined;
   if (isKept && (!isBelieved(o) || compute.spec.driftPolicy === "Report")) return undefined;
-  const moves = isKept ? { moves: messages.followed(branchName, before, id) } : {};
-  return { kind: "resolve", branch: { name: branchName, id }, ...moves };
+  const moves = isKept ? { moves: messages.followed(name, before, id) } : {};
+  return { kind: "resolve", branch: { name, id }, ...moves };
 };
 
 /** What is left to say of the name where everything else is as declared. */
 export function unfollowed(o: Observation): Action | Difference | undefined {
   const { compute, named } = o;
-  const { branchName } = compute.spec;
-  if (branchName === undefined || named?.kind !== "listed") return undefined;
+  const name = givenName(compute.spec);
+  if (name === undefined || named?.kind !== "listed") return undefined;
   const [id, ...others] = named.ids;
   if (id === resolvedID(compute) && others.length === 0) return undefined;
   // Until lists agree the status stays as it is: what it says may be right.
   if (!isBelieved(o)) return { kind: "noop" };
-  if (id === undefined || others.length > 0) return unresolved(branchName, o);
-  return { field: "branchName", ours: `${branchName} (${id})`, theirs: branchIDOf(compute) };
+  if (id === undefined || others.length > 0) return unresolved(name, o);
+  return { field: "branchName", ours: `${name} (${id})`, theirs: branchIDOf(compute) };
 }
 
 function isBelieved({ named }: Observation): boolean {
@@ -65,7 +69,7 @@ function unresolved(name: string, { compute, named, links }: Observation): Actio
     }
     return { kind: "wait", ...meaningOf(failure, doing) };
   }
-  const ids = named?.ids ?? [];
+  const ids = named?.kind === "listed" ? named.ids : [];
   const kept = links.link?.endpoint.branch_id;
   const message =
     ids.length > 1 ? messages.ambiguous(name, projectID, ids, kept) : messages.notFound(name, projectID, kept);

@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointPatch } from "../../../api/endpoint.ts";
 import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../../api/scale-to-zero.ts";
-import { branchIDOf, type Compute, type ComputeSpec } from "../../resources/compute.ts";
+import { branchIDOf, type Compute, type ComputeSpec, givenName } from "../../resources/compute.ts";
 import { secondsOf } from "../../resources/duration.ts";
 
 /** What is sent of an endpoint. Which pooler modes there are is the service's to say. */
@@ -35,13 +35,14 @@ interface Field {
 }
 
 /**
- * The spec as it is compared, with the branch that its `branchName` came to. A field left out is left to the service,
- * with one exception: a compute that this operator disabled is enabled again once the spec no longer asks for that.
+ * The spec as it is compared, with the branch that its `branchName` or `branchRef` came to. A field left out is left to
+ * the service, with one exception: a compute that this operator disabled is enabled again once the spec no longer asks
+ * for that.
  */
 export function desiredSpec(compute: Pick<Compute, "spec" | "status">): ComputeSpec {
   const { spec, status } = compute;
   const isToEnable = spec.disabled === undefined && status.disabledByUs === true;
-  if (spec.branchName === undefined && !isToEnable) return spec;
+  if (givenName(spec) === undefined && !isToEnable) return spec;
   const branchID = branchIDOf(compute);
   return { ...spec, ...(branchID === "" ? {} : { branchID }), ...(isToEnable ? { disabled: false } : {}) };
 }

@@ -71,7 +71,9 @@ function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): A
   }
   if (missingFrom?.branch !== "gone") return undefined;
   const resolved = resolveBranch(o, s);
-  if (resolved !== undefined) return resolved;
+  // The Branch has no branch to offer: that its endpoint ended with it says more.
+  const isUnusable = resolved?.kind === "blocked" && resolved.reason === "BranchNotReady";
+  if (resolved !== undefined && !isUnusable) return resolved;
   const { branchID } = missingFrom;
   if (branchIDOf(compute) !== branchID) return undefined;
   return { kind: "blocked", reason: "BranchNotFound", message: branchGone(branchID, endpointID) };

@@ -55,6 +55,7 @@ export const reasons = {
   ConnectionNotReady: { ...hindered, look: "slow", reaches: "no", apply: "fail" },
   ProjectNotFound: { ...hindered, stalled: "later", look: "patient", reaches: "no", apply: "fail" },
   BranchNotFound: { ...retried, stalled: "later", look: "patient", apply: "fail" },
+  BranchNotReady: { ...retried, look: "patient", apply: "fail" },
   PrimaryExists: { ...stalled, retryWrite: true },
   AdoptionRefused: stalled,
   Conflict: stalled,

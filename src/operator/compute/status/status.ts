@@ -1,6 +1,13 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
-import type { Compute, ComputeStatus, StatusOperation, StatusProof, WriteRecord } from "../../resources/compute.ts";
+import {
+  type Compute,
+  type ComputeStatus,
+  givenName,
+  type StatusOperation,
+  type StatusProof,
+  type WriteRecord,
+} from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { sameJSON } from "../../resources/record.ts";
@@ -181,12 +188,12 @@ function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | und
   return connectionRef.kind === "ClusterServiceConnection" ? connectionRef.name : undefined;
 }
 
-/** What `spec.branchName` came to. Without an endpoint to show, the branch shown is that one. */
+/** What `spec.branchName` or `spec.branchRef` came to. Without an endpoint to show, the branch shown is that one. */
 function resolution({ compute, effect }: Outcome, { annotations, endpoint }: Seen): ComputeStatus {
-  const { branchName } = compute.spec;
-  if (branchName === undefined) return { resolvedBranch: undefined };
+  const given = givenName(compute.spec);
+  if (given === undefined) return { resolvedBranch: undefined };
   const latest = effect.kind === "resolved" ? effect.branch : compute.status.resolvedBranch;
-  const resolvedBranch = latest?.name === branchName ? latest : undefined;
+  const resolvedBranch = latest?.name === given ? latest : undefined;
   const hasNone = endpoint === undefined && annotations.recordedID === undefined;
   return { resolvedBranch, ...(hasNone ? { branchID: resolvedBranch?.id } : {}) };
 }

@@ -202,6 +202,7 @@ export const computePlays: readonly Play[] = [
   refused("ConnectionNotFound", nothing, { connectionRef: { kind: "ServiceConnection", name: "missing" } }),
   refused("ConnectionNotReady", nothing, { projectID: "another" }),
   refused("BranchNotFound", nothing, { branchID: "br-nowhere" }),
+  refused("BranchNotReady", nothing, { branchID: undefined, branchRef: { name: "absent" } }),
   refused("PrimaryExists", (world) => void world.console("POST", endpoints, other)),
   refused("AdoptionRefused", nothing, { adopt: { endpointID: "ep-missing" } }),
   refused("Rejected", nothing, { computeUnits: { min: 1, max: 8 } }, "free"),

@@ -36,6 +36,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     ConnectionNotReady  False compared reconciling slow
     ProjectNotFound     False compared later-stalled patient
     BranchNotFound      False False    later-stalled patient
+    BranchNotReady      False False    reconciling patient
     PrimaryExists       False False    stalled slow
     AdoptionRefused     False False    stalled slow
     Conflict            False False    stalled slow
@@ -82,6 +83,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     ConnectionNotReady  no     error  fail  -
     ProjectNotFound     no     error  fail  -
     BranchNotFound      yes    -      fail  -
+    BranchNotReady      yes    -      fail  -
     PrimaryExists       yes    -      wait  retried
     AdoptionRefused     yes    -      wait  -
     Conflict            yes    -      wait  -

@@ -11,6 +11,20 @@ export const branchName = {
     `The branch named ${quoted(name)} was ${before} and is ${id} now. The endpoint is moved there because driftPolicy is Correct.`,
 };
 
+/** What is said of `spec.branchRef`. */
+export const branchRef = {
+  absent: (name: string) => `This namespace has no Branch ${quoted(name)}, so nothing is created or moved. Create it.`,
+  elsewhere: (name: string) =>
+    `Branch ${quoted(name)} has another projectID or connectionRef than this Compute. Give both the same.`,
+  deleted: (name: string) =>
+    `Branch ${quoted(name)} is being deleted, so nothing is created or moved. Delete this Compute, or name another Branch.`,
+  ended: (name: string) =>
+    `The branch of Branch ${quoted(name)} is gone, so nothing is created or moved. The condition of the Branch says what to do.`,
+  notReady: (name: string) =>
+    `Branch ${quoted(name)} is not ready, so nothing is created or moved. The condition of the Branch says why.`,
+  unknown: (name: string) => `${name} is known to an operator only. Use branchName or branchID without one.`,
+};
+
 export const branchGone = (branchID: string, endpointID: string): string =>
   `Branch ${branchID} no longer exists, and its endpoint ended with it: nothing is created. Delete this Compute, or name another branch in its spec: ${endpointID}.`;
 

@@ -1,0 +1,78 @@
+import type { ClusterClient } from "../kube/client.ts";
+import { isAlreadyExists } from "../kube/errors.ts";
+import { guardedPatch } from "../kube/json-patch.ts";
+import { type Branch, branchKind, ownedComputeSpec, owningBranch } from "../resources/branch.ts";
+import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
+import { API_VERSION } from "../resources/names.ts";
+import type { ComputeStep, OwnedCompute } from "./observation.ts";
+
+/** What a mutating admission policy stores in place of a spec that was sent is kept: see `StoredSpecs` of pools. */
+export interface StoredSpecs {
+  isKept(wanted: Compute["spec"], compute: Compute): boolean;
+  answered(sent: Compute["spec"], compute: Compute): void;
+}
+
+/** The Compute of the object's name, against the one that the spec declares. */
+export function ownedCompute(object: Branch, existing: Compute | undefined, stored: StoredSpecs): OwnedCompute {
+  const wanted = declaredSpec(object);
+  const isOwned = existing !== undefined && owningBranch(existing)?.uid === object.metadata.uid;
+  if (existing === undefined) return { step: wanted === undefined ? undefined : { kind: "create" }, isTaken: false };
+  if (!isOwned) return { step: undefined, isTaken: wanted !== undefined };
+  if (existing.metadata.deletionTimestamp !== undefined) return { step: undefined, isTaken: false };
+  if (wanted === undefined) return { step: { kind: "delete" }, isTaken: false };
+  return { step: stored.isKept(wanted, existing) ? undefined : { kind: "patch" }, isTaken: false };
+}
+
+/** Brings the owned Compute to what is declared. */
+export async function carryOut(
+  step: ComputeStep,
+  object: Branch,
+  existing: Compute | undefined,
+  { cluster, stored }: { cluster: ClusterClient; stored: StoredSpecs },
+): Promise<void> {
+  if (step.kind === "delete") {
+    if (existing === undefined) return;
+    await cluster.delete(computeKind, existing.metadata, { uid: existing.metadata.uid });
+    return;
+  }
+  const wanted = declaredSpec(object);
+  if (wanted === undefined) return;
+  const answer =
+    step.kind === "create" ? await created(object, wanted, cluster) : await patched(existing, wanted, cluster);
+  const parsed = parseCompute(answer);
+  if (parsed.ok) stored.answered(wanted, parsed.value);
+}
+
+async function created({ metadata }: Branch, spec: Compute["spec"], cluster: ClusterClient): Promise<unknown> {
+  const { name, namespace, uid, labels } = metadata;
+  const owner = { apiVersion: API_VERSION, kind: branchKind.kind, name, uid };
+  // It does not block the deletion of its owner, which it outlives until the branch is deleted at the service.
+  const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: false }];
+  try {
+    return await cluster.create(computeKind, {
+      apiVersion: API_VERSION,
+      kind: computeKind.kind,
+      metadata: { name, namespace, labels, ownerReferences },
+      spec,
+    });
+  } catch (error) {
+    // Not in the cache yet: the watch will deliver it.
+    if (!isAlreadyExists(error)) throw error;
+    return undefined;
+  }
+}
+
+async function patched(existing: Compute | undefined, spec: Compute["spec"], cluster: ClusterClient): Promise<unknown> {
+  if (existing === undefined) return undefined;
+  const patch = guardedPatch(existing, { resourceVersion: true }).set(["spec"], spec);
+  return cluster.patch(computeKind, existing.metadata, patch.ops());
+}
+
+/** As the API server stores it, with its defaults. */
+function declaredSpec(object: Branch): Compute["spec"] | undefined {
+  const spec = ownedComputeSpec(object);
+  if (spec === undefined) return undefined;
+  const { name, namespace } = object.metadata;
+  const parsed = parseCompute({ metadata: { name, namespace }, spec });
+  return parsed.ok ? parsed.value.spec : undefined;
+}

@@ -1,0 +1,28 @@
+import type { Branch } from "../resources/branch.ts";
+import { annotationOf, isBeingDeleted, type Observation } from "./observation.ts";
+import { isSameEnd } from "./plan/expiry.ts";
+import type { BranchMemory } from "./state.ts";
+
+/** A reconcile that is due, or that a person requested, needs a list from after that. */
+export function begin(memory: BranchMemory, object: Branch, now: number): void {
+  if (memory.dueAt !== undefined && now >= memory.dueAt) {
+    memory.listsAfter = Math.max(memory.listsAfter, memory.dueAt);
+    memory.dueAt = undefined;
+  }
+  const requested = annotationOf(object, "reconcileRequestedAt");
+  const asked = JSON.stringify([requested, annotationOf(object, "resetAt"), isBeingDeleted(object)]);
+  if (memory.asked === asked) return;
+  // What is taken away for good is judged by a list that is newer than the wish.
+  if (memory.asked !== undefined) memory.listsAfter = now;
+  if (requested !== object.status.lastHandledReconcileAt) memory.failed = undefined;
+  memory.asked = asked;
+}
+
+/** What a list newly shows: since when a branch is missing, and since when an end is not shown. */
+export function noted(memory: BranchMemory, { listing, missing, linked }: Observation): void {
+  if (missing === undefined) memory.missing = undefined;
+  else if (memory.missing?.id !== missing) memory.missing = { id: missing, since: listing.startedAt, proved: false };
+  const { unseenEnd } = memory;
+  if (unseenEnd === undefined || linked === undefined || isSameEnd(unseenEnd.at, linked.listed.expires_at)) return;
+  unseenEnd.differsSince ??= listing.startedAt;
+}

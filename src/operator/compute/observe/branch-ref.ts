@@ -1,0 +1,34 @@
+import type { Branch } from "../../resources/branch.ts";
+import { type Compute, givenName } from "../../resources/compute.ts";
+import { conditionOf } from "../../resources/conditions-of.ts";
+import { sameJSON } from "../../resources/record.ts";
+import { branchRef as messages } from "../status/messages/branch.ts";
+import type { ReferredBranch } from "./observation.ts";
+
+/** What `spec.branchRef` comes to; `undefined` where the spec has none. `branch`: of that name in the namespace. */
+export function referredBranch({ spec }: Compute, branch: Branch | undefined): ReferredBranch | undefined {
+  if (spec.branchRef === undefined) return undefined;
+  const { name } = spec.branchRef;
+  if (branch === undefined) return notReady(messages.absent(name));
+  const { projectID, connectionRef } = branch.spec;
+  if (projectID !== spec.projectID || !sameJSON(connectionRef, spec.connectionRef)) {
+    return { kind: "unusable", reason: "Conflict", message: messages.elsewhere(name) };
+  }
+  const { branchID, gone } = branch.status;
+  if (branch.metadata.deletionTimestamp !== undefined) return notReady(messages.deleted(name));
+  if (gone !== undefined) return notReady(messages.ended(name));
+  if (branchID === undefined || conditionOf(branch.status, "Ready")?.status !== "True") {
+    return notReady(messages.notReady(name));
+  }
+  return { kind: "listed", ids: [branchID], forMs: Number.POSITIVE_INFINITY };
+}
+
+/** Of a Compute that is planned without a cluster. */
+export function unknownBranch(compute: Compute): ReferredBranch | undefined {
+  if (compute.spec.branchRef === undefined) return undefined;
+  return notReady(messages.unknown(givenName(compute.spec) ?? ""));
+}
+
+function notReady(message: string): ReferredBranch {
+  return { kind: "unusable", reason: "BranchNotReady", message };
+}

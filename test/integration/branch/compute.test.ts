@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { BranchWorld } from "./branches.ts";
+
+const minute = 60_000;
+const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
+const onBranch = { projectID: "shop", branchRef: { name: "pr-1" } };
+const never = { never: true };
+
+const reasonOf = (world: BranchWorld, index = 0) => conditionOf(world.compute(index).status, "Ready")?.reason;
+const owned = (world: BranchWorld, name: string) => world.server.handle({ method: "GET", path: `${computes}/${name}` });
+
+describe("a Compute with branchRef", () => {
+  it("waits until the Branch is there and ready, and is made on its branch", async () => {
+    await using world = new BranchWorld();
+    world.declare(0, onBranch);
+    await world.clock.advance(5000);
+    expect(reasonOf(world)).toBe("BranchNotReady");
+    world.branch("pr-1");
+    await world.settle(1);
+    expect(world.endpoints).toMatchObject([{ branch_id: world.named("default/pr-1")?.id }]);
+    expect(world.compute(0).status.resolvedBranch?.id).toBe(world.named("default/pr-1")?.id);
+  });
+
+  it("is a Conflict where the Branch is of another project", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { projectID: "other" });
+    world.declare(0, onBranch);
+    await world.clock.advance(10_000);
+    expect(reasonOf(world)).toBe("Conflict");
+    expect(world.endpoints).toEqual([]);
+  });
+
+  it("moves when it names another Branch, and not before that is ready", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    world.declare(0, onBranch);
+    await world.settle(1);
+    const { endpointID } = world.compute(0).status;
+    world.branch("pr-2", { parent: { branchName: "absent" } });
+    world.declare(0, { ...onBranch, branchRef: { name: "pr-2" } });
+    await world.clock.advance(minute);
+    expect(reasonOf(world)).toBe("BranchNotReady");
+    expect(world.endpoint(endpointID).branch_id).toBe(world.named("default/pr-1")?.id);
+    world.madeElsewhere("absent");
+    await world.settle(1);
+    expect(world.endpoint(endpointID).branch_id).toBe(world.named("default/pr-2")?.id);
+  });
+
+  it("is BranchNotFound when the branch has ended, and is made on the Branch's new one after resetAt", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "10m" } });
+    world.declare(0, onBranch);
+    await world.settle(1);
+    const before = world.compute(0).status.endpointID;
+    await world.clock.advance(15 * minute);
+    expect(world.reason("pr-1")).toBe("Expired");
+    expect(reasonOf(world)).toBe("BranchNotFound");
+    expect(world.compute(0).status.state).toBe("NotCreated");
+    expect(world.events("MassLoss")).toEqual([]);
+    world.mark("pr-1", { resetAt: "1" });
+    await world.settle(1);
+    expect(world.compute(0).status.endpointID).not.toBe(before);
+    expect(world.endpoints).toMatchObject([{ branch_id: world.named("default/pr-1")?.id }]);
+  });
+
+  it("of forty Branches that end at once is no MassLoss, also when all are made again", async () => {
+    await using world = new BranchWorld();
+    const at = new Date(world.clock.now() + 20 * minute).toISOString();
+    for (let index = 0; index < 40; index += 1) {
+      world.branch(`pr-${index}`, { expiry: { at } });
+      world.declare(index, { ...onBranch, branchRef: { name: `pr-${index}` } });
+    }
+    await world.settle(40);
+    await world.clock.advance(25 * minute);
+    const reasons = Array.from({ length: 40 }, (_, index) => reasonOf(world, index));
+    expect(new Set(reasons)).toEqual(new Set(["BranchNotFound"]));
+    const writes = world.writes.length;
+    await world.clock.advance(10 * minute);
+    expect(world.writes).toHaveLength(writes);
+    for (let index = 0; index < 40; index += 1) world.branch(`pr-${index}`, { expiry: never });
+    await world.settle(40);
+    expect(world.events("MassLoss")).toEqual([]);
+    expect(world.endpoints).toHaveLength(40);
+  });
+
+  it("keeps its Branch from being deleted with InUse, until it goes", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    world.declare(0, onBranch);
+    await world.settle(1);
+    world.drop("pr-1");
+    await world.until("pr-1", "InUse");
+    expect(world.ready("pr-1")?.message).toContain("db-0");
+    await world.clock.advance(10 * minute);
+    expect(world.made).toHaveLength(1);
+    world.remove(0);
+    await world.untilDropped("pr-1");
+    expect(world.made).toEqual([]);
+    expect(world.endpoints).toEqual([]);
+  });
+
+  it("of a pool's template is made for each member", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    await world.until("pr-1", "Available");
+    world.send("POST", computes.replace("computes", "computepools"), {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ComputePool",
+      metadata: { name: "readers" },
+      spec: { replicas: 2, template: onBranch },
+    });
+    await world.clock.advance(minute);
+    const branch_id = world.named("default/pr-1")?.id;
+    expect(world.endpoints).toMatchObject([{ branch_id }, { branch_id }]);
+  });
+});
+
+describe("the compute of a Branch", () => {
+  const compute = { computeUnits: { min: 0.25, max: 1 } };
+
+  it("is made on the branch, follows the spec, and goes after the branch with the object", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute });
+    await world.clock.advance(minute);
+    const made = owned(world, "pr-1").body;
+    expect(made).toMatchObject({
+      metadata: { ownerReferences: [{ kind: "Branch", name: "pr-1", controller: true }] },
+      spec: { projectID: "shop", branchRef: { name: "pr-1" }, computeUnits: { min: 0.25, max: 1 } },
+      status: { branchID: world.named("default/pr-1")?.id },
+    });
+    expect(world.writes).toEqual(["POST /projects/shop/branches", "POST /projects/shop/endpoints"]);
+    world.branch("pr-1", { compute: { computeUnits: { min: 1, max: 2 } } });
+    await world.clock.advance(minute);
+    expect(world.endpoints).toMatchObject([{ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2 }]);
+    const before = world.writes.length;
+    world.drop("pr-1");
+    await world.untilDropped("pr-1");
+    await world.clock.advance(2 * minute);
+    expect(world.writes[before]).toMatch(/^DELETE \/projects\/shop\/branches/);
+    expect(owned(world, "pr-1").status).toBe(404);
+    expect([world.made, world.endpoints]).toEqual([[], []]);
+  });
+
+  it("that is taken out of the spec is deleted, and the branch stays", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute });
+    await world.clock.advance(minute);
+    world.branch("pr-1");
+    await world.clock.advance(2 * minute);
+    expect(owned(world, "pr-1").status).toBe(404);
+    expect(world.endpoints).toEqual([]);
+    expect(world.made).toHaveLength(1);
+  });
+
+  it("is a Conflict where a Compute of that name is not owned, which stays as it is", async () => {
+    await using world = new BranchWorld();
+    world.declare(0, { projectID: "shop", branchID: "br-main" });
+    await world.settle(1);
+    world.branch("db-0", { compute });
+    await world.until("db-0", "Conflict");
+    world.drop("db-0");
+    await world.untilDropped("db-0");
+    await world.clock.advance(minute);
+    expect(world.isGone(0)).toBe(false);
+    expect(world.endpoints).toHaveLength(1);
+  });
+
+  it("inherits Retain: branch and endpoint stay", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute, deletionPolicy: "Retain" });
+    await world.clock.advance(minute);
+    world.drop("pr-1");
+    await world.untilDropped("pr-1");
+    await world.clock.advance(2 * minute);
+    expect(owned(world, "pr-1").status).toBe(404);
+    expect([world.made.length, world.endpoints.length]).toEqual([1, 1]);
+  });
+
+  it("is kept with its branch when the definition of Branches is deleted", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute });
+    await world.clock.advance(minute);
+    const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/branches.compute-operator.dev";
+    world.send("DELETE", crd);
+    await world.clock.advance(minute);
+    // The garbage collector deletes what a Branch owned.
+    if (owned(world, "pr-1").status !== 404) world.send("DELETE", `${computes}/pr-1`);
+    await world.clock.advance(2 * minute);
+    expect(owned(world, "pr-1").status).toBe(404);
+    expect(world.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
+  });
+});
