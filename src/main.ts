@@ -33,6 +33,27 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "print manifests for the computes that a project has",
     load: async () => (await import("./cli/commands/command.ts")).exportCommand,
   },
+  status: {
+    summary: "show what a Compute, pool, branch or connection is, why, and what comes next",
+    load: async () => (await import("./cli/plugin/commands.ts")).statusCommand,
+  },
+  psql: {
+    summary: "connect with psql to a Compute's database",
+    load: async () => (await import("./cli/plugin/commands.ts")).psqlCommand,
+  },
+  restart: {
+    summary: "restart a Compute's compute",
+    load: async () => (await import("./cli/plugin/commands.ts")).restartCommand,
+  },
+  pause: {
+    summary: "keep the operator from sending anything for a Compute or a branch",
+    load: async () => (await import("./cli/plugin/commands.ts")).pauseCommand,
+  },
+  resume: { summary: "end a pause", load: async () => (await import("./cli/plugin/commands.ts")).resumeCommand },
+  reset: {
+    summary: "reset a Branch to the head of its parent",
+    load: async () => (await import("./cli/plugin/commands.ts")).resetCommand,
+  },
   crds: { summary: "print the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
   service: {
     summary: "run the service itself, for tests and demos",
@@ -42,14 +63,25 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
 };
 
 async function loadCompletion(): Promise<Command> {
-  const [{ completionCommand, completionLine }, { runLine }, { crdsLine }, cli, { serviceLine }] = await Promise.all([
-    import("./cli/commands/completion.ts"),
-    import("./operator/flags.ts"),
-    import("./operator/command.ts"),
-    import("./cli/commands/flags.ts"),
-    import("./service/command.ts"),
-  ]);
-  const lines = [runLine, cli.planLine, cli.applyLine, cli.exportLine, crdsLine, serviceLine, completionLine];
+  const [{ completionCommand, completionLine }, { runLine }, { crdsLine }, cli, plugin, { serviceLine }] =
+    await Promise.all([
+      import("./cli/commands/completion.ts"),
+      import("./operator/flags.ts"),
+      import("./operator/command.ts"),
+      import("./cli/commands/flags.ts"),
+      import("./cli/plugin/flags.ts"),
+      import("./service/command.ts"),
+    ]);
+  const lines = [
+    runLine,
+    cli.planLine,
+    cli.applyLine,
+    cli.exportLine,
+    ...plugin.lines,
+    crdsLine,
+    serviceLine,
+    completionLine,
+  ];
   return (args, ports) => completionCommand(args, ports, lines);
 }
 

@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { applyCommand, exportCommand, planCommand } from "../../src/cli/commands/command.ts";
 import type { CliPorts } from "../../src/cli/commands/ports.ts";
 import type { Ended } from "../../src/cli/commands/programs.ts";
+import * as plugin from "../../src/cli/plugin/commands.ts";
 import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
 import type { Clock } from "../../src/operator/runtime/clock.ts";
 import {
@@ -19,6 +20,9 @@ import { temporaryDirectory } from "../support/guardian.ts";
 
 /** Time that passes at once whenever somebody waits for it. */
 class LeapingClock extends DrivenTime implements Clock {
+  /** Happens each time that somebody has waited. */
+  passing: () => void = () => {};
+
   monotonic(): number {
     return this.now();
   }
@@ -28,6 +32,7 @@ class LeapingClock extends DrivenTime implements Clock {
     setImmediate(() => {
       if (due === undefined) return;
       this.pass(Math.ceil(ms));
+      this.passing();
       due();
     });
     return () => {
@@ -39,7 +44,17 @@ class LeapingClock extends DrivenTime implements Clock {
 /** What the network does to one request: carried out or not, no answer comes. */
 export type Fate = "answered" | "lost before" | "lost after";
 
-const commands = { plan: planCommand, apply: applyCommand, export: exportCommand };
+const commands = {
+  plan: planCommand,
+  apply: applyCommand,
+  export: exportCommand,
+  status: plugin.statusCommand,
+  psql: plugin.psqlCommand,
+  restart: plugin.restartCommand,
+  pause: plugin.pauseCommand,
+  resume: plugin.resumeCommand,
+  reset: plugin.resetCommand,
+};
 
 export interface Run {
   status: number;

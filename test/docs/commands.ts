@@ -110,6 +110,7 @@ const cannotRun: Readonly<Record<string, { because: string; instead: string }>> 
 
 /** The test that runs a command; undefined where none does. */
 export function testOf({ page, text, place }: Documented): string | undefined {
+  if (text.startsWith("kubectl compute-operator")) return "test/docs/plugin.cluster.verify.test.ts";
   if (place === "prompt") return played[page];
   const [program = "", verb = ""] = text.split(" ");
   const listed = cannotRun[`${program} ${verb}`];

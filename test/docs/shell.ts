@@ -16,12 +16,17 @@ export class Shell implements Disposable {
   /** Where it stands; the clone where left out. */
   readonly #directory: string;
 
-  /** `programs`: the path of each by its name; `compute-operator` is there anyway. */
+  /** `programs`: the path of each by its name; `compute-operator` is there anyway, as a plugin of kubectl too. */
   constructor(programs: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv, directory = process.cwd()) {
     const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
     const quoted = (...words: string[]) => words.map((word) => `'${word}'`).join(" ");
     const lines = Object.entries(programs).map(([name, path]) => [name, quoted(path)] as const);
-    for (const [name, command] of [...lines, ["compute-operator", quoted(process.execPath, main)] as const]) {
+    const own = quoted(process.execPath, main);
+    for (const [name, command] of [
+      ...lines,
+      ["compute-operator", own] as const,
+      ["kubectl-compute_operator", own] as const,
+    ]) {
       writeFileSync(join(this.#programs.path, name), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
     }
     this.#env = { ...process.env, PATH: `${this.#programs.path}${delimiter}${process.env["PATH"] ?? ""}`, ...env };

@@ -1,4 +1,3 @@
-import { type Command, withFlags } from "../../command-line.ts";
 import { nameOf } from "../../operator/compute/observe/observation.ts";
 import { defaultCreateSettleMs } from "../../operator/flags.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
@@ -23,6 +22,7 @@ import {
   planLine,
 } from "./flags.ts";
 import { type CliPorts, CommandProblem, readLine } from "./ports.ts";
+import { reporting } from "./reporting.ts";
 
 /** `compute-operator plan`: returns the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
@@ -119,27 +119,4 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
       return 0;
     }),
   );
-}
-
-/**
- * Runs a command with its flags; returns its exit status. A `CommandProblem`, an interruption included, becomes lines
- * on standard error and exit status 1; any other error is a defect and is thrown.
- */
-function reporting<Flags>(
-  line: Command,
-  read: (args: readonly string[]) => Flags,
-  args: readonly string[],
-  ports: CliPorts,
-  run: (flags: Flags) => Promise<number>,
-): Promise<number> {
-  return withFlags(line, read, args, ports, async (flags) => {
-    try {
-      return await run(flags);
-    } catch (error) {
-      const problem = ports.signal.aborted ? new CommandProblem(["interrupted"]) : error;
-      if (!(problem instanceof CommandProblem)) throw error;
-      for (const text of problem.lines) ports.stderr(`${line.name()}: ${text}`);
-      return 1;
-    }
-  });
 }

@@ -48,8 +48,8 @@ export function recordedID(compute: Compute): string | undefined {
 }
 
 /** A time pauses until then, and any other value but "false" without end: a person who mistypes "true" means it. */
-export function pausedForMs(compute: Compute, wallNow: number): number | undefined {
-  const paused = annotation(compute, "paused");
+export function pausedForMs({ metadata }: Pick<Compute, "metadata">, wallNow: number): number | undefined {
+  const paused = metadata.annotations?.[annotations.paused];
   if (paused === undefined || paused === "false") return undefined;
   const until = timeOf(paused);
   if (until === undefined) return Number.POSITIVE_INFINITY;

@@ -1,0 +1,135 @@
+import { secretKind } from "../../operator/connection/resolve.ts";
+import { ClusterClient } from "../../operator/kube/client.ts";
+import { ClusterError, ClusterUnreachable } from "../../operator/kube/errors.ts";
+import { HttpTransport } from "../../operator/kube/http-transport.ts";
+import { guardedPatch } from "../../operator/kube/json-patch.ts";
+import { loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
+import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
+import { type Compute, computeKind, parseCompute } from "../../operator/resources/compute.ts";
+import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import type { Parsed, ResourceKind } from "../../operator/resources/object.ts";
+import {
+  parseServiceConnection,
+  type ServiceConnection,
+  serviceConnectionKind,
+} from "../../operator/resources/service-connection.ts";
+import { type CliPorts, CommandProblem } from "../commands/ports.ts";
+import type { Target } from "./flags.ts";
+
+/** The deadline of one request, in milliseconds. */
+const timeoutMs = 30_000;
+
+/** An object, with its kind. */
+export type Found =
+  | { kind: "Compute"; object: Compute }
+  | { kind: "Branch"; object: Branch }
+  | { kind: "ComputePool"; object: ComputePool }
+  | { kind: "ServiceConnection"; object: ServiceConnection };
+
+export type Kind = Found["kind"];
+
+interface Row {
+  resource: ResourceKind;
+  read: (raw: unknown) => Parsed<Found>;
+}
+
+/** One row for each kind. */
+const rows: Readonly<Record<Kind, Row>> = {
+  Compute: { resource: computeKind, read: reader(parseCompute, (object) => ({ kind: "Compute", object })) },
+  Branch: { resource: branchKind, read: reader(parseBranch, (object) => ({ kind: "Branch", object })) },
+  ComputePool: {
+    resource: computePoolKind,
+    read: reader(parseComputePool, (object) => ({ kind: "ComputePool", object })),
+  },
+  ServiceConnection: {
+    resource: serviceConnectionKind,
+    read: reader(parseServiceConnection, (object) => ({ kind: "ServiceConnection", object })),
+  },
+};
+
+function reader<T>(parse: (raw: unknown) => Parsed<T>, found: (object: T) => Found): Row["read"] {
+  return (raw) => {
+    const parsed = parse(raw);
+    return parsed.ok ? { ok: true, value: found(parsed.value) } : parsed;
+  };
+}
+
+/** The objects of one namespace of a cluster. Throws `CommandProblem`. */
+export class PeoplesCluster {
+  readonly namespace: string;
+  readonly #server: string;
+  readonly #client: ClusterClient;
+  readonly #signal: AbortSignal;
+  readonly #close: () => Promise<void>;
+
+  constructor({ kubeconfig, context, namespace }: Omit<Target, "name">, ports: CliPorts) {
+    const { env, clock, signal, clusterTransport } = ports;
+    const connection = connectionTo({ file: kubeconfig, context, env });
+    // Flux reverts what kubectl wrote: the name of this field manager is another.
+    const http = new HttpTransport({ connection, clock, userAgent: "compute-operator-cli" });
+    this.namespace = namespace ?? connection.namespace ?? "default";
+    this.#server = connection.server;
+    this.#signal = signal;
+    this.#close = () => http.close();
+    this.#client = new ClusterClient(clusterTransport ?? http, { clock, signal, timeoutMs });
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  /** The first object of that name among these kinds. */
+  async find(name: string, among: readonly Kind[]): Promise<Found> {
+    for (const kind of among) {
+      // One after the other: the first kind is meant most often.
+      const found = await this.#get(kind, name);
+      if (found !== undefined) return found;
+    }
+    throw new CommandProblem([`namespace ${this.namespace} has no ${among.join(", ")} of the name ${name}`]);
+  }
+
+  /** The Secret's data, decoded. */
+  async secret(name: string): Promise<Record<string, string>> {
+    const ref = { namespace: this.namespace, name };
+    const secret = await this.#asking(() => this.#client.get(secretKind, ref));
+    if (secret === undefined) throw new CommandProblem([`namespace ${this.namespace} has no Secret ${name} yet`]);
+    const decoded = Object.entries(secret.data ?? {}).map(([key, text]) => [
+      key,
+      Buffer.from(text, "base64").toString(),
+    ]);
+    return Object.fromEntries(decoded);
+  }
+
+  /** Sets an annotation, or removes it; only on the very object that was found. */
+  async annotate({ kind, object }: Found, annotation: string, value: string | undefined): Promise<void> {
+    const patch = guardedPatch(object).setAnnotation(annotation, value);
+    await this.#asking(() => this.#client.patch(rows[kind].resource, object.metadata, patch.ops()));
+  }
+
+  async #get(kind: Kind, name: string): Promise<Found | undefined> {
+    const { resource, read } = rows[kind];
+    const raw = await this.#asking(() => this.#client.get(resource, { namespace: this.namespace, name }));
+    if (raw === undefined) return undefined;
+    const found = read(raw);
+    if (found.ok) return found.value;
+    throw new CommandProblem([`${kind} ${this.namespace}/${name} cannot be read: ${found.problem}`]);
+  }
+
+  async #asking<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      if (!(error instanceof ClusterError || error instanceof ClusterUnreachable)) throw error;
+      throw new CommandProblem([`the cluster at ${this.#server}: ${error.message}`], { cause: error });
+    }
+  }
+}
+
+function connectionTo(options: Parameters<typeof loadKubeConfig>[0]) {
+  try {
+    return loadKubeConfig(options);
+  } catch (error) {
+    throw new CommandProblem([error instanceof Error ? error.message : String(error)], { cause: error });
+  }
+}

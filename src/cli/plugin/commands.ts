@@ -1,0 +1,182 @@
+import { z } from "zod";
+import type { Command } from "../../command-line.ts";
+import { pausedForMs } from "../../operator/compute/observe/annotations.ts";
+import { conditionOf } from "../../operator/resources/conditions-of.ts";
+import { annotations } from "../../operator/resources/names.ts";
+import { sleep } from "../../operator/runtime/clock.ts";
+import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
+import { reporting } from "../commands/reporting.ts";
+import { type Found, type Kind, PeoplesCluster } from "./cluster.ts";
+import {
+  divided,
+  parseTarget,
+  pauseLine,
+  psqlLine,
+  resetLine,
+  restartLine,
+  resumeLine,
+  statusLine,
+  type Target,
+} from "./flags.ts";
+import { connectionFrom } from "./psql.ts";
+import { screenOf } from "./screen.ts";
+
+/** How often a command that waits looks, in milliseconds. */
+const lookMs = 1000;
+
+const wait = { wait: z.boolean(), timeout: z.number() };
+
+/** Runs a command on an object of the cluster; the connection is closed at its end. */
+function onObject<Flags extends Target>(
+  line: Command,
+  read: (args: readonly string[]) => Flags,
+  args: readonly string[],
+  ports: CliPorts,
+  run: (cluster: PeoplesCluster, flags: Flags) => Promise<number>,
+): Promise<number> {
+  return reporting(line, read, args, ports, async (flags) => {
+    const cluster = new PeoplesCluster(flags, ports);
+    try {
+      return await run(cluster, flags);
+    } finally {
+      await cluster.close();
+    }
+  });
+}
+
+/** `status NAME`: exit status 0 if the object is ready, 1 if it is not. */
+export function statusCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  const read = (given: readonly string[]) => parseTarget(statusLine, given, {});
+  return onObject(statusLine, read, args, ports, async (cluster, { name }) => {
+    const found = await cluster.find(name, ["Compute", "Branch", "ComputePool", "ServiceConnection"]);
+    ports.stdout(screenOf(found, ports.clock.now()));
+    return conditionOf(found.object.status, "Ready")?.status === "True" ? 0 : 1;
+  });
+}
+
+/** `psql NAME`: exit status of psql. */
+export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  const { own, others } = divided(args);
+  const read = (given: readonly string[]) => parseTarget(psqlLine, given, { pooled: z.boolean() });
+  return onObject(psqlLine, read, own, ports, async (cluster, { name, pooled }) => {
+    const found = await cluster.find(name, ["Compute"]);
+    const connectionSecret = found.kind === "Compute" ? found.object.spec.connectionSecret : undefined;
+    if (connectionSecret?.database === undefined) {
+      throw new CommandProblem([
+        `Compute ${cluster.namespace}/${name} writes no Secret to connect with. Set spec.connectionSecret with name, database and role`,
+      ]);
+    }
+    const env = connectionFrom(await cluster.secret(connectionSecret.name), pooled);
+    if (typeof env === "string") throw new CommandProblem([`Secret ${connectionSecret.name}: ${env}`]);
+    const status = await ports.programs.handOver("psql", others, env);
+    if (status === undefined) throw new CommandProblem(["psql is not on the PATH: install the client of Postgres"]);
+    return status;
+  });
+}
+
+/** `restart NAME`: asks for one restart. */
+export function restartCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  const read = (given: readonly string[]) => parseTarget(restartLine, given, wait);
+  return onObject(restartLine, read, args, ports, async (cluster, flags) => {
+    const found = await cluster.find(flags.name, ["Compute"]);
+    const value = timeOf(ports);
+    await cluster.annotate(found, annotations.restartedAt, value);
+    ports.stdout(`asked for a restart of ${nameOf(found)}${held(found, ports)}`);
+    if (!flags.wait) return 0;
+    const isDone = ({ object }: Found) => "restartedAt" in object.status && object.status.restartedAt === value;
+    return until(isDone, { cluster, flags, kind: "Compute", done: `restarted ${nameOf(found)}` }, ports);
+  });
+}
+
+/** `reset BRANCH`: asks for one reset to the parent's head. */
+export function resetCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  const read = (given: readonly string[]) => parseTarget(resetLine, given, { ...wait, yes: z.boolean() });
+  return onObject(resetLine, read, args, ports, async (cluster, flags) => {
+    const found = await cluster.find(flags.name, ["Branch"]);
+    if (!flags.yes) await confirm(found, ports);
+    const value = timeOf(ports);
+    await cluster.annotate(found, annotations.resetAt, value);
+    ports.stdout(`asked for a reset of ${nameOf(found)}${held(found, ports)}`);
+    if (!flags.wait) return 0;
+    const isDone = ({ object }: Found) => "resetAt" in object.status && object.status.resetAt === value;
+    return until(isDone, { cluster, flags, kind: "Branch", done: `reset ${nameOf(found)}` }, ports);
+  });
+}
+
+/** `pause NAME`: nothing is sent until a time, or until `resume`. */
+export function pauseCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  const read = (given: readonly string[]) => parseTarget(pauseLine, given, { for: z.number().optional() });
+  return onObject(pauseLine, read, args, ports, async (cluster, { name, for: ms }) => {
+    const found = await cluster.find(name, ["Compute", "Branch"]);
+    const value = ms === undefined ? "true" : timeOf(ports, ms);
+    await cluster.annotate(found, annotations.paused, value);
+    ports.stdout(`paused ${nameOf(found)} until ${ms === undefined ? "resume" : value}`);
+    return 0;
+  });
+}
+
+/** `resume NAME`: ends a pause. */
+export function resumeCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  const read = (given: readonly string[]) => parseTarget(resumeLine, given, {});
+  return onObject(resumeLine, read, args, ports, async (cluster, { name }) => {
+    const found = await cluster.find(name, ["Compute", "Branch"]);
+    const isSet = found.object.metadata.annotations?.[annotations.paused] !== undefined;
+    if (isSet) await cluster.annotate(found, annotations.paused, undefined);
+    ports.stdout(isSet ? `resumed ${nameOf(found)}` : `${nameOf(found)} is not paused`);
+    return 0;
+  });
+}
+
+/** Looks until the request is carried out, and says each reason once. */
+async function until(
+  isDone: (found: Found) => boolean,
+  {
+    cluster,
+    flags: { name, timeout },
+    kind,
+    done,
+  }: { cluster: PeoplesCluster; flags: Target & { timeout: number }; kind: Kind; done: string },
+  { clock, signal, stdout }: CliPorts,
+): Promise<number> {
+  const endsAt = clock.monotonic() + timeout;
+  let said = "";
+  for (;;) {
+    const found = await cluster.find(name, [kind]);
+    if (isDone(found)) {
+      stdout(done);
+      return 0;
+    }
+    const ready = conditionOf(found.object.status, "Ready");
+    // Until the operator takes the request up, it shows what was before.
+    const line = ready === undefined || ready.status === "True" ? "" : `  ${ready.reason}: ${ready.message}`;
+    if (line !== said && line !== "") stdout(line);
+    said = line;
+    if (clock.monotonic() >= endsAt) {
+      throw new CommandProblem([`not carried out after ${timeout / 1000} s (--timeout); the request stands`]);
+    }
+    await sleep(clock, lookMs, signal);
+  }
+}
+
+async function confirm(found: Found, { stdin, stdout, signal }: CliPorts): Promise<void> {
+  if (stdin.isTTY !== true) {
+    throw new CommandProblem(["standard input is not a terminal, so reset cannot ask: pass --yes to reset the branch"]);
+  }
+  stdout(`Reset ${nameOf(found)} to the head of its parent? What was written to it is lost. Type "yes": `);
+  if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
+}
+
+/** A request of a paused object waits. */
+function held({ object }: Found, { clock }: CliPorts): string {
+  return pausedForMs(object, clock.now()) === undefined ? "" : "; it is paused, so that waits until it goes on";
+}
+
+function nameOf({ kind, object: { metadata } }: Found): string {
+  return `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** A time in RFC 3339, in whole seconds if it lies ahead. */
+function timeOf({ clock }: CliPorts, aheadMs = 0): string {
+  const time = new Date(clock.now() + aheadMs).toISOString();
+  return aheadMs === 0 ? time : time.replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,35 @@
+/** Parameters of a Postgres URI that psql takes as environment variables. */
+const variables: Readonly<Record<string, string>> = {
+  sslmode: "PGSSLMODE",
+  channel_binding: "PGCHANNELBINDING",
+  options: "PGOPTIONS",
+  connect_timeout: "PGCONNECT_TIMEOUT",
+};
+
+/**
+ * The environment with which psql connects, from a connection Secret: process lists show arguments, and a password is
+ * none of them. A text says what the Secret lacks.
+ */
+export function connectionFrom(
+  secret: Readonly<Record<string, string>>,
+  pooled: boolean,
+): Record<string, string> | string {
+  const key = pooled ? "pooled-uri" : "uri";
+  const text = secret[key];
+  if (text === undefined || !URL.canParse(text)) {
+    return `holds no readable ${key}. See the condition of the Compute: kubectl compute-operator status`;
+  }
+  const { hostname, port, username, password, pathname, searchParams } = new URL(text);
+  const given: Record<string, string> = {
+    PGHOST: hostname.replaceAll(/^\[|\]$/g, ""),
+    PGPORT: port === "" ? "5432" : port,
+    PGUSER: decodeURIComponent(username),
+    PGPASSWORD: decodeURIComponent(password),
+    PGDATABASE: decodeURIComponent(pathname.slice(1)),
+  };
+  for (const [name, variable] of Object.entries(variables)) {
+    const value = searchParams.get(name);
+    if (value !== null) given[variable] = value;
+  }
+  return given;
+}

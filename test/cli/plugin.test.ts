@@ -1,0 +1,270 @@
+import { describe, expect, test } from "vitest";
+import { asRecord } from "../../src/operator/resources/record.ts";
+import { main, project } from "../service/support/shop.ts";
+import { Beside, kubeconfig } from "./beside.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
+
+const branch = `apiVersion: compute-operator.dev/v1alpha1
+kind: Branch
+metadata: {name: pr-1, namespace: shop}
+spec: {projectID: ${project}, expiry: {after: 72h}}
+`;
+const withSecret = compute("db", "type: read_only, connectionSecret: {name: shop-db, database: shop, role: app}", main);
+const held = documents(connection, compute("shop-preview"), withSecret, pool("readers", 1), branch);
+
+/** A cluster that KUBECONFIG names, whose context is in namespace shop. */
+function cluster(): Beside {
+  const beside = new Beside(held);
+  beside.stage.env = { KUBECONFIG: beside.stage.file("kubeconfig", kubeconfig) };
+  return beside;
+}
+
+const verbs = ["status", "psql", "restart", "pause", "resume", "reset"] as const;
+
+const run = ({ stage }: Beside, line: string, stdin?: string) => {
+  const [word, ...args] = line.split(" ");
+  const verb = verbs.find((each) => each === word);
+  if (verb === undefined) throw new Error(`there is no command ${word}`);
+  return stage.run(verb, args, stdin);
+};
+
+const path = (plural: string, name: string) => `/apis/compute-operator.dev/v1alpha1/namespaces/shop/${plural}/${name}`;
+const annotationsOf = (beside: Beside, name = "shop-preview", plural = "computes") =>
+  asRecord(asRecord(beside.send({ method: "GET", path: path(plural, name) }).metadata).annotations);
+
+/** Writes a member of the status, as the operator does. */
+function report(beside: Beside, member: string, value: unknown, name = "shop-preview", plural = "computes"): void {
+  const body = [{ op: "add", path: `/status/${member}`, value }];
+  beside.send({
+    method: "PATCH",
+    path: `${path(plural, name)}/status`,
+    contentType: "application/json-patch+json",
+    body,
+  });
+}
+
+const condition = (type: string, status: string, reason: string, message: string) => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+
+describe("status", () => {
+  test("shows what, since when, why and what next, on one screen", async () => {
+    using beside = cluster();
+    beside.stage.time.pass(Date.parse("2026-01-01T02:05:09Z") - beside.stage.time.now());
+    report(beside, "observedGeneration", 1);
+    report(beside, "state", "Idle");
+    report(beside, "size", "0.25–2 CU");
+    report(beside, "host", "ep-a.example.com");
+    report(beside, "operations", [
+      { id: "op-1", action: "start_compute", status: "finished", updatedAt: "2026-01-01T02:05:00Z" },
+    ]);
+    report(beside, "conditions", [condition("Ready", "True", "Idle", "The compute is as declared and suspended.")]);
+    const shown = await run(beside, "status shop-preview");
+    expect(shown).toEqual({
+      status: 0,
+      err: "",
+      out: `Compute shop/shop-preview is ready
+  what       Idle, read_write, 0.25–2 CU, branch br-preview-1, project ${project}
+  since      2h5m (2026-01-01T00:00:00Z)
+  why        Idle: The compute is as declared and suspended.
+  next       nothing to do: the first connection wakes it
+  host       ep-a.example.com
+  operation  start_compute finished, 9s (2026-01-01T02:05:00Z)`,
+    });
+  });
+
+  test.each([
+    [
+      "a person",
+      [condition("Ready", "False", "Conflict", "x"), condition("Stalled", "True", "Conflict", "x")],
+      "a person has to act, as the message says",
+    ],
+    [
+      "the operator",
+      [condition("Ready", "False", "Creating", "x"), condition("Reconciling", "True", "Creating", "x")],
+      "the operator goes on by itself",
+    ],
+    ["nobody", [condition("Ready", "True", "Active", "x")], "nothing to do"],
+    [
+      "an operator that has not written a status",
+      [],
+      "the operator writes a status, if it runs and watches this namespace",
+    ],
+  ])("says that %s is next, and ends with 1 unless it is ready", async (_, conditions, next) => {
+    using beside = cluster();
+    report(beside, "observedGeneration", 1);
+    report(beside, "conditions", conditions);
+    const shown = await run(beside, "status shop-preview -n shop");
+    expect(shown.out).toMatch(new RegExp(`^  next +${next}$`, "m"));
+    expect(shown.status).toBe(next === "nothing to do" ? 0 : 1);
+  });
+
+  test("says that the last edit is not taken up, and what was asked for and is not carried out", async () => {
+    using beside = cluster();
+    await run(beside, "restart shop-preview");
+    report(beside, "observedGeneration", 0);
+    const { out } = await run(beside, "status shop-preview");
+    expect(out).toContain("the operator takes up the last edit");
+    expect(out).toMatch(/^ {2}asked +restart \S+, not carried out yet$/m);
+  });
+
+  test("shows branches, pools and connections of that name too, and says what there is none of", async () => {
+    using beside = cluster();
+    expect((await run(beside, "status pr-1")).out).toContain("Branch shop/pr-1 is not seen by the operator");
+    expect((await run(beside, "status readers")).out).toContain("0 of 1 read replicas ready");
+    expect((await run(beside, "status default")).out).toContain("https://service.example.com/api/v2");
+    const none = await run(beside, "status nothing -n eu");
+    expect(none).toMatchObject({ status: 1, out: "" });
+    expect(none.err).toBe(
+      "compute-operator status: namespace eu has no Compute, Branch, ComputePool, ServiceConnection of the name nothing",
+    );
+  });
+});
+
+describe("restart", () => {
+  test("sets the annotation to the time, and with --wait says each reason until it is carried out", async () => {
+    using beside = cluster();
+    const began = beside.stage.time.now();
+    beside.stage.time.passing = () => {
+      const ms = beside.stage.time.now() - began;
+      const reason = ms < 5000 ? "Restarting" : "Starting";
+      report(beside, "conditions", [condition("Ready", "False", reason, "It is.")]);
+      if (ms > 10_000) report(beside, "restartedAt", annotationsOf(beside)["compute-operator.dev/restartedAt"]);
+    };
+    const done = await run(beside, "restart shop-preview --wait");
+    expect(done).toMatchObject({ status: 0, err: "" });
+    expect(done.out.split("\n")).toEqual([
+      "asked for a restart of Compute shop/shop-preview",
+      "  Restarting: It is.",
+      "  Starting: It is.",
+      "restarted Compute shop/shop-preview",
+    ]);
+  });
+
+  test("gives up after --timeout, and says that the request stands", async () => {
+    using beside = cluster();
+    const late = await run(beside, "restart shop-preview --wait --timeout 5s");
+    expect(late).toMatchObject({
+      status: 1,
+      err: expect.stringContaining("after 5 s (--timeout); the request stands"),
+    });
+    expect(annotationsOf(beside)).toHaveProperty(["compute-operator.dev/restartedAt"]);
+  });
+
+  test("is for Computes alone", async () => {
+    using beside = cluster();
+    expect((await run(beside, "restart pr-1")).err).toContain("has no Compute of the name pr-1");
+  });
+});
+
+describe("pause and resume", () => {
+  test("set the annotation to a time, or to true, and remove it", async () => {
+    using beside = cluster();
+    const until = new Date(beside.stage.time.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, "Z");
+    const timed = await run(beside, "pause shop-preview --for 1h");
+    expect(timed).toEqual({ status: 0, err: "", out: `paused Compute shop/shop-preview until ${until}` });
+    expect(annotationsOf(beside)["compute-operator.dev/paused"]).toBe(until);
+    report(beside, "conditions", [condition("Ready", "True", "Paused", "x")]);
+    expect((await run(beside, "status shop-preview")).out).toMatch(/next +goes on in (1h|59m\d*s?): it is paused/);
+    expect((await run(beside, "restart shop-preview")).out).toContain("it is paused, so that waits");
+    await run(beside, "pause shop-preview");
+    expect(annotationsOf(beside)["compute-operator.dev/paused"]).toBe("true");
+    expect((await run(beside, "status shop-preview")).out).toContain("nothing until resume: it is paused");
+    expect((await run(beside, "resume shop-preview")).out).toBe("resumed Compute shop/shop-preview");
+    expect(annotationsOf(beside)).not.toHaveProperty(["compute-operator.dev/paused"]);
+    expect((await run(beside, "resume shop-preview")).out).toBe("Compute shop/shop-preview is not paused");
+  });
+
+  test("take branches, and days", async () => {
+    using beside = cluster();
+    const until = new Date(beside.stage.time.now() + 7 * 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
+    expect((await run(beside, "pause pr-1 --for 7d")).out).toBe(`paused Branch shop/pr-1 until ${until}`);
+    expect((await run(beside, "pause pr-1 --for soon")).err).toContain("--for must be a duration");
+  });
+});
+
+describe("reset", () => {
+  test("asks first, and sets the annotation after a yes", async () => {
+    using beside = cluster();
+    expect((await run(beside, "reset pr-1")).err).toContain("pass --yes to reset the branch");
+    beside.stage.terminal = true;
+    expect((await run(beside, "reset pr-1", "no\n")).err).toContain("nothing was sent");
+    expect(annotationsOf(beside, "pr-1", "branches")).toEqual({});
+    expect((await run(beside, "reset pr-1", "yes\n")).out).toContain("asked for a reset of Branch shop/pr-1");
+    expect(annotationsOf(beside, "pr-1", "branches")).toHaveProperty(["compute-operator.dev/resetAt"]);
+  });
+
+  test("does not ask with --yes, and waits with --wait", async () => {
+    using beside = cluster();
+    beside.stage.time.passing = () => {
+      const value = annotationsOf(beside, "pr-1", "branches")["compute-operator.dev/resetAt"];
+      report(beside, "resetAt", value, "pr-1", "branches");
+    };
+    const done = await run(beside, "reset pr-1 --yes --wait");
+    expect(done).toMatchObject({ status: 0, out: expect.stringContaining("reset Branch shop/pr-1") });
+  });
+});
+
+describe("psql", () => {
+  const uri = "postgresql://app:s%2Fcret@ep-a.example.com:5433/shop?sslmode=require&options=endpoint%3Dep-a";
+
+  function secret(beside: Beside, stringData: object): void {
+    beside.hold({ apiVersion: "v1", kind: "Secret", metadata: { name: "shop-db", namespace: "shop" }, stringData });
+  }
+
+  test("runs psql with what the Secret holds, none of it an argument", async () => {
+    using beside = cluster();
+    secret(beside, { uri, "pooled-uri": uri.replace("ep-a.example", "ep-a-pooler.example") });
+    beside.stage.programs = { psql: () => ({ status: 3, stdout: "", stderr: "" }) };
+    expect(await run(beside, "psql db -- -c select")).toEqual({ status: 3, out: "", err: "" });
+    expect((await run(beside, "psql db --pooled")).status).toBe(3);
+    expect(beside.stage.handedOver).toEqual([
+      {
+        program: "psql",
+        args: ["-c", "select"],
+        env: {
+          PGHOST: "ep-a.example.com",
+          PGPORT: "5433",
+          PGUSER: "app",
+          PGPASSWORD: "s/cret",
+          PGDATABASE: "shop",
+          PGSSLMODE: "require",
+          PGOPTIONS: "endpoint=ep-a",
+        },
+      },
+      expect.objectContaining({ args: [], env: expect.objectContaining({ PGHOST: "ep-a-pooler.example.com" }) }),
+    ]);
+  });
+
+  test.each([
+    ["a Compute without a Secret of a database", "psql shop-preview", undefined, "writes no Secret to connect with"],
+    ["a Secret that is not there yet", "psql db", undefined, "has no Secret shop-db yet"],
+    ["a Secret without a URI", "psql db", { host: "h" }, "Secret shop-db: holds no readable uri"],
+    ["a machine without psql", "psql db", { uri }, "psql is not on the PATH"],
+  ])("says what to do about %s", async (_, line, data, message) => {
+    using beside = cluster();
+    if (data !== undefined) secret(beside, data);
+    expect(await run(beside, line)).toMatchObject({ status: 1, out: "", err: expect.stringContaining(message) });
+  });
+});
+
+test.each([
+  ["status", "the name of the object is needed"],
+  ["status a b", "one name is taken, and here are more: a, b"],
+  ["restart a --for 1h", "unknown option '--for'"],
+  ["pause a -n", "option '-n, --namespace <NAME>' argument missing"],
+])("%s is refused", async (line, message) => {
+  using beside = cluster();
+  expect(await run(beside, line)).toMatchObject({ status: 1, out: "", err: expect.stringContaining(message) });
+});
+
+test("a right that is missing, and a cluster that is not there, are said", async () => {
+  using beside = cluster();
+  beside.refused.add("/computes");
+  expect((await run(beside, "status shop-preview")).err).toMatch(/the cluster at https:\/\/cluster\.test:6443: .*403/);
+  expect((await run(beside, "status shop-preview --context prod")).err).toContain('has no context "prod"');
+});
