@@ -63,6 +63,15 @@ describe("the usage of a project by the hour", () => {
     expect(hours(1)[0]?.[1]).toBe(2);
   });
 
+  it("counts those that came just before the hour ended", () => {
+    running();
+    shop.time.pass(59 * minute);
+    running();
+    running();
+    shop.time.pass(hour);
+    expect(hours(2).map(([, peak]) => peak)).toEqual([3, 3]);
+  });
+
   it("counts those that were active when the hour began, and of which two went soon", () => {
     const [first, second] = [running(), running(), running()];
     shop.time.pass(hour);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { dated } from "../../../src/service/http/reply.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { Running } from "../support/running.ts";
 import { keys, Shop } from "../support/shop.ts";
@@ -36,6 +37,12 @@ describe("the Date of an answer", () => {
     expect(Date.parse(advanced.headers.get("date") ?? "")).toBe(before + 7_200_000);
     expect(await date()).toBe(before + 7_200_000);
     await running.stop();
+  });
+
+  it("is there too where the answer has to be waited for", async () => {
+    const later = Promise.resolve({ status: 200, headers: {}, body: "{}" });
+    const reply = dated({ status: 200, headers: {}, later }, Date.UTC(2026, 0, 1));
+    expect((await reply.later)?.headers).toEqual({ date: begin });
   });
 
   it("is sent once", async () => {

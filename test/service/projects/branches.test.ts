@@ -269,6 +269,8 @@ describe("a branch that expires", () => {
 
   it("is neither the default branch, nor a protected one, nor one with children", () => {
     const expire = (id: string) => messageOf(shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(1000) } }));
+    const lonely = shop.ana("PATCH /projects/shop-two/branches/br-two", { branch: { expires_at: later(1000) } });
+    expect(messageOf(lonely)).toEqual([422, "the default branch of a project cannot expire"]);
     expect(expire(main)[0]).toBe(422);
     shop.ana(`PATCH ${base}/${preview}`, { branch: { protected: true } });
     expect(expire(preview)).toEqual([422, "a protected branch cannot expire"]);
@@ -395,6 +397,17 @@ describe("restoring a branch", () => {
     shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
     expect(restore(preview, { source_branch_id: main }).status).toBe(423);
   });
+});
+
+it("a project counts what the computes of a branch have used until it ended", () => {
+  shop.ana(`POST ${base}`, { branch: { expires_at: later(120_000) }, endpoints: [{ type: "read_write" }] });
+  shop.time.pass(600_000);
+  shop.core.settle();
+  const { active_time_seconds } = z
+    .object({ active_time_seconds: z.number() })
+    .parse(shop.ana(`GET /projects/${project}`).body["project"]);
+  expect(active_time_seconds).toBeGreaterThan(115);
+  expect(active_time_seconds).toBeLessThanOrEqual(120);
 });
 
 it("a branch counts what its computes have used, with those that have gone", () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Answer } from "../support/service.ts";
-import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
 const Branch = z.looseObject({ id: z.string(), name: z.string() });
 const base = `/projects/${project}/branches`;
@@ -52,6 +52,7 @@ describe("a deleted branch with --branch-recovery", () => {
     ).toBe(404);
     expect(shop.ana(`GET ${base}/${id}/roles`).status).toBe(404);
     expect(shop.ana(`DELETE ${base}/${id}`).status).toBe(204);
+    expect(branchIn(shop.ana(`GET ${base}/${id}`))).toHaveProperty("recovery");
   });
 
   it("keeps its name taken for seven days, and then is forgotten", () => {
@@ -65,6 +66,18 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
     expect(shop.ana(`POST ${base}/${id}/recover`).status).toBe(404);
     expect(again().status).toBe(201);
+  });
+
+  it("leaves room for another branch", () => {
+    const own = "/projects/bob-own/branches";
+    const create = () => {
+      shop.finishOperations();
+      return shop.send(keys.bob, `POST ${own}`);
+    };
+    const ids = Array.from({ length: 9 }, create).map((answer) => branchIn(answer).id);
+    expect(create().status).toBe(422);
+    expect(shop.send(keys.bob, `DELETE ${own}/${ids[0]}`).status).toBe(200);
+    expect(create().status).toBe(201);
   });
 
   it("leaves its name at once when it is deleted for good, at first or later", () => {
