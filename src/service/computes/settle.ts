@@ -68,6 +68,13 @@ export function finish(context: ServiceContext, operation: StoredOperation, at: 
     ended.push(...operations.fail(operation, at));
   }
   for (const endpointId of new Set(ended.map((one) => one.endpointId ?? ""))) leaveOperation(context, endpointId, at);
+  leaveReset(context, operation, at);
+}
+
+/** A restored branch can be used again when the operations of its computes have ended, well or not. */
+function leaveReset({ store }: ServiceContext, { projectId, branchId = "" }: StoredOperation, at: number): void {
+  if (store.branches.byId(branchId)?.currentState !== "resetting") return;
+  if (!store.operations.anyUnfinishedOn(projectId, branchId)) store.branches.setState(branchId, "ready", at);
 }
 
 /** Brings a compute whose operation has ended out of its transition, unless others of it follow. */

@@ -57,10 +57,9 @@ export function restoreBranch(
   const expiresAt = source.id === branch.parentId ? expiryAfterReset(branch, at) : branch.expiresAt;
   branches.update({ ...branch, parentId, details, expiresAt }, at);
   const restarts = restartRunning(context, context.store.endpoints.ofBranch(branch.id), at);
-  return {
-    branch: stored(context, branch),
-    operations: [...(backup?.operations ?? []), ...(restarts.length > 0 ? restarts : replaced(context, branch, at))],
-  };
+  const own = restarts.length > 0 ? restarts : replaced(context, branch, at);
+  if (own.length > 0) branches.setState(branch.id, "resetting", at);
+  return { branch: stored(context, branch), operations: [...(backup?.operations ?? []), ...own] };
 }
 
 /**

@@ -100,7 +100,7 @@ export function branchView(context: ServiceContext, branch: Branch, at: number) 
     ...(branch.parentId !== undefined && { parent_id: branch.parentId }),
     name: branch.name,
     current_state: branch.currentState,
-    ...(branch.currentState === "init" && { pending_state: "ready" }),
+    ...(branch.currentState !== "ready" && { pending_state: "ready" }),
     state_changed_at: timestamp(branch.stateChangedAt),
     creation_source: "console",
     ...details,

@@ -10,7 +10,7 @@ export interface Branch {
   name: string;
   isDefault: boolean;
   isProtected: boolean;
-  /** `init` until its creation has finished, then `ready`. */
+  /** `init` until its creation has finished, `resetting` while operations of a restore run, else `ready`. */
   currentState: string;
   stateChangedAt: number;
   /** The recorded usage of its computes, in milliseconds: active time, and active time times compute units. */

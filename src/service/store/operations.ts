@@ -138,6 +138,12 @@ export class Operations {
     return this.#db.one(sql, projectId) !== undefined;
   }
 
+  /** Whether an operation of a branch or its computes is in progress. */
+  anyUnfinishedOn(projectId: string, branchId: string): boolean {
+    const sql = `SELECT 1 AS found FROM operations INDEXED BY operations_unfinished WHERE project_id = ? AND branch_id = ? AND ${unfinished} LIMIT 1`;
+    return this.#db.one(sql, projectId, branchId) !== undefined;
+  }
+
   unfinishedOf(projectId: string, endpointId: string): StoredOperation[] {
     const sql = `SELECT * FROM operations INDEXED BY operations_unfinished WHERE project_id = ? AND endpoint_id = ? AND ${unfinished} ORDER BY seq`;
     return this.#db.all(sql, projectId, endpointId).map(operationOf);

@@ -127,6 +127,16 @@ describe("a branch in the console", () => {
     expect(factsOf(id)["Last reset"]).toBe("2026-01-01 00:01 UTC just now");
   });
 
+  it("says so while it is being made or reset", () => {
+    const id = () => shop.core.context.store.branches.list(project).at(-1)?.id ?? "";
+    shop.ana(`POST ${apiPath}`, { branch: { name: "pr-42" }, endpoints: [{ type: "read_write" }] });
+    expect(factsOf(id())["Status"]).toBe("being made");
+    shop.finishOperations();
+    expect(factsOf(id())).not.toHaveProperty("Status");
+    ana.post(`${pathOf(id())}/reset`);
+    expect(factsOf(id())["Status"]).toBe("resetting");
+  });
+
   it("without a parent is not reset", () => {
     const seen = ana.post(`${pathOf(main)}/reset`);
     expect([seen.status, problemIn(seen)]).toEqual([422, expect.stringContaining("has no parent to be reset to")]);

@@ -112,8 +112,11 @@ export function digestOf(picture: Picture, service: TestService): string {
 }
 
 function digestOfPage({ height }: Picture, html: string): string {
-  // These differ with each session.
-  const page = html.replaceAll(/name="token" value="[^"]+"/g, "").replace(/data-changes="\d+"/, "");
+  // Token and number differ with each session, and spaces are not seen.
+  const page = html
+    .replaceAll(/name="token" value="[^"]+"/g, "")
+    .replace(/data-changes="\d+"/, "")
+    .replaceAll(/\s+/g, " ");
   return createHash("sha256")
     .update(JSON.stringify([page, stylesheet.reply.body, script.reply.body, width, height]))
     .digest("hex");

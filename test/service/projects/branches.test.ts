@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { OperationsAnswer } from "../../../src/api/operation.ts";
 import { type Answer } from "../support/service.ts";
 import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
@@ -373,6 +374,33 @@ describe("restoring a branch", () => {
     restore(preview, { source_branch_id: main });
     expect(new Set([first, second, password()]).size).toBe(3);
     expect(shop.ana(`GET ${base}/${main}/roles/neondb_owner/reveal_password`).body["password"]).not.toBe(first);
+  });
+
+  it("shows it as resetting until the operations of its computes have ended, well or not", () => {
+    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+    shop.finishOperations();
+    shop.create({ branch_id: preview, type: "read_only" });
+    shop.finishOperations();
+    expect(branchIn(restore(preview, { source_branch_id: main }))).toMatchObject({
+      current_state: "resetting",
+      pending_state: "ready",
+    });
+    const refused = shop.ana(`POST /projects/${project}/endpoints`, {
+      endpoint: { branch_id: preview, type: "read_only" },
+    });
+    expect(messageOf(refused)).toEqual([422, "branch not ready yet"]);
+    shop.finishOperations();
+    expect(branch(preview)).toMatchObject({ current_state: "ready" });
+    expect(branch(preview)).not.toHaveProperty("pending_state");
+    const [failing] = OperationsAnswer.parse(restore(preview, { source_branch_id: main }).body).operations;
+    shop.core.change(({ store }) => store.operations.forceFailure(failing?.id ?? "", "made to fail"));
+    shop.finishOperations();
+    expect(branch(preview)).toMatchObject({ current_state: "ready" });
+    expect(shop.get(endpoint.id).pending_state).toBeUndefined();
+  });
+
+  it("leaves it ready where none of its computes runs", () => {
+    expect(branchIn(restore(preview, { source_branch_id: main }))).toMatchObject({ current_state: "ready" });
   });
 
   it("keeps id and host of its compute", () => {

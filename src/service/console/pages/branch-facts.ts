@@ -11,6 +11,7 @@ export function branchFacts(visit: Visit, branch: Branch): Html {
   const { details } = branch;
   const history = context.backend.history(branch.id);
   return html`<dl class="facts">
+${branch.currentState !== "ready" && fact("Status", html`${branch.currentState === "init" ? "being made" : branch.currentState}`)}
 ${fact("Parent", parentOf(visit, branch))}
 ${fact("Made", html`${moment(branch.createdAt, at)} ${madeBy(branch)}`)}
 ${fact("Ends", branch.expiresAt === undefined ? html`never` : momentAhead(branch.expiresAt, at))}
