@@ -20,7 +20,7 @@ describe.each([...pages])("%s", (page) => {
   it("names only flags that the program behind an npm script knows", () => {
     for (const { text } of commands) {
       const [, name = "", flags = ""] = /^npm run ([\w:]+) -- (.*)/.exec(text) ?? [];
-      const program = /^node (\S+\.ts)$/.exec(scripts[name] ?? "")?.[1];
+      const program = /^(?:exec )?node (\S+\.ts)$/.exec(scripts[name] ?? "")?.[1];
       const source = program === undefined ? "" : readFileSync(program, "utf8");
       for (const [, flag = ""] of flags.matchAll(/--([a-z-]+)/g))
         expect(`${text}: ${source}`).toMatch(new RegExp(`\\b${flag}\\b`));

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Child, type ChildEnd } from "../support/child.ts";
+import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { commandLines } from "../support/process-list.ts";
 
@@ -52,5 +53,18 @@ describe("npm run demo", () => {
     demo.signal("SIGINT");
     expect(await demo.end).toEqual<ChildEnd>({ status: 130, signal: null });
     expectNothingLeft();
+  });
+
+  it("leaves nothing behind when a plain kill ends npm, which hands the signal on to the demo and to no shell", async () => {
+    const env = { ...process.env, TMPDIR: scratch.path };
+    const args = ["run", "demo", "--", "--model"];
+    const npm = await Child.start({ name: "npm run demo", command: "npm", args, env });
+    await npm.waitForLine(/the operator: /, 90_000);
+    process.kill(npm.pid, "SIGTERM");
+    await npm.end;
+    await eventually("the demo to have ended", () => {
+      expectNothingLeft();
+      return Promise.resolve(true);
+    });
   });
 });
