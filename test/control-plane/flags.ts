@@ -71,6 +71,7 @@ export function apiServerFlags(options: ApiServerOptions): string[] {
 /** Only the controllers that something here depends on. */
 export function controllerManagerFlags(kubeconfig: string, files: Credentials): string[] {
   const controllers = [
+    "resourcequota-controller",
     "namespace-controller",
     "garbage-collector-controller",
     "serviceaccount-controller",

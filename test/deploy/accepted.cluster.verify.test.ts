@@ -19,6 +19,7 @@ const targets = [
   "deploy/overlays/two-shards",
   "deploy/samples",
   "deploy/samples/guard-rails",
+  "deploy/samples/retain",
   "deploy/monitoring/kube-state-metrics",
 ] as const;
 
