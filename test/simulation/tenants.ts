@@ -53,7 +53,13 @@ export class Tenants implements ServiceTransport, AsyncDisposable {
     const { clock } = this;
     const random = seededRandom(7);
     this.server = new ApiServer({ clock, random });
-    installCRDs(this.server, ["computes", "serviceconnections", "clusterserviceconnections", "computepools"]);
+    installCRDs(this.server, [
+      "computes",
+      "serviceconnections",
+      "clusterserviceconnections",
+      "computepools",
+      "branches",
+    ]);
     const destination = {
       write: () => {
         this.lines += 1;

@@ -16,7 +16,7 @@ import { isReady } from "./scenario.ts";
 import { goodKey, newService, project, type SeededService } from "./seeded-service.ts";
 
 const group = "/apis/compute-operator.dev/v1alpha1";
-const definitions = ["computes", "serviceconnections", "clusterserviceconnections", "computepools"];
+const definitions = ["computes", "serviceconnections", "clusterserviceconnections", "computepools", "branches"];
 
 export interface ClusterWorldOptions {
   branches?: readonly string[];

@@ -99,7 +99,7 @@ export class Cluster {
     const random = seededRandom(seed * 7919);
     this.#random = random;
     this.server = new ApiServer({ clock: world.clock, random, controllerManager: true });
-    installCRDs(this.server, ["computes", "serviceconnections", "computepools"]);
+    installCRDs(this.server, ["computes", "serviceconnections", "computepools", "branches"]);
     this.namespace("shop");
     this.start();
   }

@@ -9,6 +9,10 @@ export type Action =
   /** `kubectl replace`: drops finalizers and annotations, keeps the status. */
   | { do: "replace"; name: string }
   | { do: "delete"; name: string }
+  /** The same with a Branch. */
+  | { do: "apply branch"; name: string; spec: JsonObject }
+  | { do: "delete branch"; name: string }
+  | { do: "annotate branch"; name: string; key: "resetAt" | "paused"; value: string | null }
   /** `kubectl scale`, which makes the ComputePool first where there is none. */
   | { do: "scale pool"; name: string; replicas: number; template: JsonObject }
   | { do: "delete pool"; name: string }

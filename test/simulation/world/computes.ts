@@ -8,6 +8,7 @@ import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/ob
 const group = "compute-operator.dev";
 export const endpointFinalizer = `${group}/endpoint`;
 export const inUseFinalizer = `${group}/in-use`;
+export const branchFinalizer = "compute-operator.dev/branch";
 export const computesPath = `/apis/${group}/v1alpha1/namespaces/shop/computes`;
 
 export function specOf(compute: KubeObject): JsonObject {

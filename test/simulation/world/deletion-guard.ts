@@ -2,7 +2,16 @@ import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { AccessGuard } from "./access-guard.ts";
-import { endpointFinalizer, inUseFinalizer, isDeleting, linkedID, specOf, statusOf, uidOfMarker } from "./computes.ts";
+import {
+  branchFinalizer,
+  endpointFinalizer,
+  inUseFinalizer,
+  isDeleting,
+  linkedID,
+  specOf,
+  statusOf,
+  uidOfMarker,
+} from "./computes.ts";
 import type { ClusterWrite } from "./records.ts";
 import { goodFaithMs, isRetained, type Known, onTheWayMs, type Register } from "./register.ts";
 import type { Services } from "./services.ts";
@@ -113,7 +122,8 @@ export class DeletionGuard {
     if (before === undefined) return;
     const kept = after?.metadata.finalizers ?? [];
     const removed = (before.metadata.finalizers ?? []).filter((name) => !kept.includes(name));
-    const strange = removed.filter((name) => name !== endpointFinalizer && name !== inUseFinalizer);
+    const expected = resource === "branches" ? [branchFinalizer] : [endpointFinalizer, inUseFinalizer];
+    const strange = removed.filter((name) => !expected.includes(name));
     if (strange.length > 0) {
       this.#report("finalizers", `${process} took ${strange.join(", ")} off ${resource} ${before.metadata.name}`);
     }

@@ -108,9 +108,15 @@ export class Invariants {
     this.steps += 1;
     this.#budgets.sent(process, accountOf(request), request.method);
     if (request.method === "DELETE") this.#brake.sent(process);
+    const { method, path } = request;
+    if (method !== "GET" && path.includes("/branches")) {
+      const sent = () => `${process} sent ${method} ${path} ${JSON.stringify(request.body)}`;
+      this.note(sent);
+      this.lastWrite = { at: this.#now(), what: sent };
+      this.leaders.wrote(process, `${method} ${path}`);
+    }
     const write = this.#recordOf(process, request);
     if (write === undefined) return undefined;
-    const { method, path } = request;
     const body = JSON.stringify(request.body);
     const what = () => `${process} sent ${method} ${path} ${body}`;
     this.note(what);

@@ -17,6 +17,12 @@ export function perform(world: World, action: Action): void {
       return workload.replace(action.name);
     case "delete":
       return workload.delete(action.name);
+    case "apply branch":
+      return workload.applyBranch(action.name, action.spec);
+    case "delete branch":
+      return workload.deleteBranch(action.name);
+    case "annotate branch":
+      return workload.annotateBranch(action.name, action.key, action.value);
     case "scale pool":
       return workload.scalePool(action.name, action.replicas, action.template);
     case "delete pool":

@@ -1,6 +1,7 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
+import { branchComplaints } from "./branch-judge.ts";
 import { onNamedBranch } from "./branch-names.ts";
 import { annotationOf, conditionOf, recordOf, specOf, uidOfMarker } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
@@ -150,7 +151,12 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
 function complaintsOf(world: World): string[] {
   const { awaited } = world.workload;
   const ending = awaited === undefined ? [] : [`${awaited} is still being deleted`];
-  return [...ending, ...complaints(sceneOf(world))];
+  return [...ending, ...complaints(sceneOf(world)), ...branchComplaints(declaredIn(world), world.host)];
+}
+
+function declaredIn({ workload }: World) {
+  const { retainedBranches, resetsAsked } = workload;
+  return { retainedBranches, resetsAsked, branches: () => workload.branches() };
 }
 
 /** What was down, paused or without a key recovers automatically, the last of it within about a minute. */

@@ -25,6 +25,15 @@ const unnamed = (script: Script): Script => ({ ...script, strictSpec: true });
 
 const apply = (more: JsonObject = {}): Action => ({ do: "apply", name: "c0", spec: spec(more) });
 
+const pull = (more: JsonObject = {}): JsonObject => ({
+  projectID: project,
+  branchName: "preview/1",
+  expiry: { after: "72h" },
+  ...more,
+});
+const branch = (more: JsonObject = {}): Action => ({ do: "apply branch", name: "b0", spec: pull(more) });
+const reset = (value: string): Action => ({ do: "annotate branch", name: "b0", key: "resetAt", value });
+
 /** What an operator has to get right whenever it is interrupted: one thing after another, in fair weather. */
 export const scenarios: Readonly<Record<string, Script>> = {
   "creating a primary": scenario([1, apply()]),
@@ -53,6 +62,23 @@ export const scenarios: Readonly<Record<string, Script>> = {
     [10, { do: "change endpoint", nth: 1, body: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 } }],
   ),
   "creating a lost one again": scenario([1, apply({ type: "read_only" })], [10, { do: "delete endpoint", nth: 1 }]),
+  "deleting a branch": scenario([1, branch()], [10, { do: "delete branch", name: "b0" }]),
+  "deleting a branch at once": scenario([1, branch()], [1.1, { do: "delete branch", name: "b0" }]),
+  "deleting a branch with its compute": scenario(
+    [1, branch({ compute: { computeUnits: { min: 1, max: 1 }, scaleToZero: { enabled: false } } })],
+    [15, { do: "delete branch", name: "b0" }],
+  ),
+  "keeping a branch that is retained": scenario(
+    [1, branch({ deletionPolicy: "Retain" })],
+    [10, { do: "delete branch", name: "b0" }],
+  ),
+  "giving a branch another end": scenario([1, branch()], [10, branch({ expiry: { never: true } })]),
+  "resetting a branch twice": scenario([1, branch()], [10, reset("1")], [120, reset("2")]),
+  "moving a compute to a Branch": scenario(
+    [1, apply()],
+    [2, branch()],
+    [10, { do: "apply", name: "c0", spec: { ...spec(), branchID: null, branchRef: { name: "b0" } } }],
+  ),
   "rotating the key": scenario(
     [1, apply()],
     [10, { do: "rotate key", revokeAfterMs: 5000 }],

@@ -15,7 +15,8 @@ export const otherServiceURL = "https://elsewhere.test/api/v2";
 const namespacePath = "/api/v1/namespaces/shop";
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const poolsPath = computesPath.replace(/computes$/, "computepools");
-const kinds = ["computes", "serviceconnections", "clusterserviceconnections", "computepools"] as const;
+const branchesPath = computesPath.replace(/computes$/, "branches");
+const kinds = ["computes", "serviceconnections", "clusterserviceconnections", "computepools", "branches"] as const;
 const accessLabel = "access.compute-operator.dev/shop";
 const group = "compute-operator.dev";
 const shardLabel = `${group}/shard`;
@@ -36,6 +37,11 @@ export class Workload {
   readonly #adoptFormer: JsonObject;
   /** What they have declared, as in a Git repository: applied again if all of it was deleted. */
   readonly #declared = new Map<string, { spec: JsonObject; shard: string | null }>();
+  readonly #branches = new Map<string, JsonObject>();
+  /** Uids of Branches that were deleted with Retain: their branches may stay. */
+  readonly retainedBranches = new Set<string>();
+  /** How many resets of each Branch were asked for. */
+  readonly resetsAsked = new Map<string, number>();
   readonly #pools = new Map<string, { replicas: number; template: JsonObject }>();
 
   /** `refreshMs`: of the connection, where it is not the default. */
@@ -68,6 +74,7 @@ export class Workload {
       this.apply(name, spec);
       if (shard !== null) this.label(name, shard);
     }
+    for (const [name, spec] of this.#branches) this.applyBranch(name, spec);
     for (const [name, { replicas, template }] of this.#pools) this.scalePool(name, replicas, template);
   }
 
@@ -152,6 +159,33 @@ export class Workload {
   delete(name: string): void {
     this.#declared.delete(name);
     this.#do({ method: "DELETE", path: `${computesPath}/${name}` });
+  }
+
+  applyBranch(name: string, spec: JsonObject): void {
+    this.#branches.set(name, spec);
+    const { status } = this.#do({ method: "POST", path: branchesPath, body: { metadata: { name }, spec } });
+    if (status === 409) this.#patch(`${branchesPath}/${name}`, [{ op: "replace", path: "/spec", value: spec }]);
+  }
+
+  deleteBranch(name: string): void {
+    this.#branches.delete(name);
+    const object = this.branches().find(({ metadata }) => metadata.name === name);
+    const spec = object !== undefined && isJsonObject(object["spec"]) ? object["spec"] : {};
+    if (object !== undefined && spec["deletionPolicy"] === "Retain") this.retainedBranches.add(object.metadata.uid);
+    this.#do({ method: "DELETE", path: `${branchesPath}/${name}` });
+  }
+
+  annotateBranch(name: string, key: string, value: string | null): void {
+    const object = this.branches().find(({ metadata }) => metadata.name === name);
+    if (object === undefined) return;
+    if (key === "resetAt") this.resetsAsked.set(name, (this.resetsAsked.get(name) ?? 0) + 1);
+    const { [`${group}/${key}`]: _, ...others } = object.metadata.annotations ?? {};
+    const annotations = { ...others, ...(value === null ? {} : { [`${group}/${key}`]: value }) };
+    this.#patch(`${branchesPath}/${name}`, [{ op: "add", path: "/metadata/annotations", value: annotations }]);
+  }
+
+  branches(): readonly KubeObject[] {
+    return this.#list("branches");
   }
 
   scalePool(name: string, replicas: number, wanted: JsonObject): void {
