@@ -4,6 +4,8 @@ import type { ListedBranch } from "./branch.ts";
 export interface BranchInterest {
   id: string | undefined;
   names: readonly string[];
+  /** How many branches there are: one that has none may wait for room. */
+  count: boolean;
 }
 
 /** A complete list of a project's branches. `startedAt`: when its request began, on the monotonic clock. */
@@ -18,6 +20,10 @@ export class BranchListing {
     this.#byID = new Map(branches.map((branch) => [branch.id, branch]));
     this.#byName = Map.groupBy(branches, ({ name = "" }) => name);
     this.#byParent = Map.groupBy(branches, ({ parent_id }) => parent_id);
+  }
+
+  get size(): number {
+    return this.#byID.size;
   }
 
   get all(): Iterable<ListedBranch> {
@@ -37,9 +43,10 @@ export class BranchListing {
   }
 
   /** Differs between two lists where a Branch with this interest may have something to do, or to show. */
-  concerning({ id, names }: BranchInterest): string {
+  concerning({ id, names, count }: BranchInterest): string {
     const children = id === undefined ? [] : this.childrenOf(id).map((child) => child.id);
-    return JSON.stringify([shown(this.byID(id)), names.map((name) => this.named(name).map(shown)), children]);
+    const named = names.map((name) => this.named(name).map(shown));
+    return JSON.stringify([shown(this.byID(id)), named, children, count ? this.size : undefined]);
   }
 }
 

@@ -61,7 +61,7 @@ export function interestOf(object: Branch): BranchInterest {
   const names = isLinked
     ? []
     : [branchNameOf(object), ...(parent?.branchName === undefined ? [] : [parent.branchName])];
-  return { id: object.status.branchID ?? adopted, names };
+  return { id: object.status.branchID ?? adopted, names, count: !isLinked };
 }
 
 function missingIn(object: Branch, listing: BranchListing): string | undefined {

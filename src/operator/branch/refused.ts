@@ -50,6 +50,7 @@ export function refused(
     reason: meaning.reason,
     message,
     failures,
+    branches: memory.branches,
   };
   // Operations often end at once: a project is reported busy if it refuses the same write again.
   if (isEnqueued && earlier === undefined) return outcome(object, { requeue: "enqueued" });

@@ -20,6 +20,9 @@ export function begin(memory: BranchMemory, object: Branch, now: number): void {
 
 /** What a list newly shows: since when a branch is missing, and since when an end is not shown. */
 export function noted(memory: BranchMemory, { listing, missing, linked }: Observation): void {
+  // A branch that went makes room, where a limit was in the way.
+  if (memory.failed?.reason === "Rejected" && listing.size < memory.failed.branches) memory.failed = undefined;
+  memory.branches = listing.size;
   if (missing === undefined) memory.missing = undefined;
   else if (memory.missing?.id !== missing) memory.missing = { id: missing, since: listing.startedAt, proved: false };
   const { unseenEnd } = memory;

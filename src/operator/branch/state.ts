@@ -9,6 +9,8 @@ export interface FailedWrite {
   reason: BranchReason;
   message: string;
   failures: number;
+  /** How many branches the list had that it was planned from. */
+  branches: number;
 }
 
 /**
@@ -45,6 +47,8 @@ export interface BranchMemory {
   warnedLate: boolean;
   /** What a person has asked for, as far as lists since are for it: a reconcile, a reset, the deletion. */
   asked: string | undefined;
+  /** How many branches the latest list had. */
+  branches: number;
 }
 
 export type ReadonlyMemory = Readonly<BranchMemory>;
@@ -65,6 +69,7 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     shown: undefined,
     dueAt: undefined,
     asked: undefined,
+    branches: 0,
     warnedLate: false,
   };
 }

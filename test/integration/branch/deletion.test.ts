@@ -3,6 +3,13 @@ import { BranchWorld } from "./branches.ts";
 
 const minute = 60_000;
 
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length <= 1) return [[...items]];
+  return items.flatMap((item, index) =>
+    permutations([...items.slice(0, index), ...items.slice(index + 1)]).map((rest) => [item, ...rest]),
+  );
+}
+
 describe("the deletion of a Branch", () => {
   it("deletes neither a protected branch nor the default one, until that changes or Retain lets it go", async () => {
     await using world = new BranchWorld();
@@ -38,6 +45,19 @@ describe("the deletion of a Branch", () => {
     await world.until("pr-1", "HasChildren");
     expect(world.ready("pr-1")?.message).toContain("child");
     world.console("DELETE", `/projects/shop/branches/${child.id}`);
+    await world.untilDropped("pr-1");
+    expect(world.made).toEqual([]);
+  });
+
+  it("waits until the time that paused gives, and goes on then", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    await world.until("pr-1", "Available");
+    world.mark("pr-1", { paused: new Date(world.clock.now() + 10 * minute).toISOString() });
+    world.drop("pr-1");
+    await world.clock.advance(9 * minute);
+    expect(world.reason("pr-1")).toBe("Paused");
+    expect(world.made).toHaveLength(1);
     await world.untilDropped("pr-1");
     expect(world.made).toEqual([]);
   });
@@ -129,6 +149,30 @@ describe("the deletion of a Branch", () => {
     expect(world.made).toHaveLength(2);
     expect(world.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
   });
+
+  it("ends in each order of Secret, connection, Branch and Compute, and leaves nothing at the service", async () => {
+    const group = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
+    const paths = {
+      secret: "/api/v1/namespaces/default/secrets/service-api-key",
+      connection: `${group}/serviceconnections/default`,
+      branch: `${group}/branches/pr-1`,
+      compute: `${group}/computes/db-0`,
+    };
+    for (const order of permutations(Object.values(paths))) {
+      await using world = new BranchWorld();
+      world.branch("pr-1");
+      world.declare(0, { projectID: "shop", branchRef: { name: "pr-1" } });
+      await world.settle(1);
+      for (const path of order) {
+        world.send("DELETE", path);
+        await world.clock.advance(500);
+      }
+      const isLeft = (path: string) => world.server.handle({ method: "GET", path }).status !== 404;
+      for (let waited = 0; order.some(isLeft) && waited < 6 * minute; waited += 5000) await world.clock.advance(5000);
+      expect([order, order.filter(isLeft)]).toEqual([order, []]);
+      expect([world.made, world.endpoints]).toEqual([[], []]);
+    }
+  }, 60_000);
 
   it("says what is in the way while the service is not reached, and goes with Retain", async () => {
     await using world = new BranchWorld();

@@ -115,6 +115,22 @@ describe("the end of a Branch", () => {
     expect(world.msUntil(world.named("default/pr-2")?.expires_at)).toBeLessThanOrEqual(hour);
   });
 
+  it("is reckoned by the service's clock, as its answers show it", async () => {
+    await using world = new BranchWorld();
+    const at = new Date(world.clock.now() + hour).toUTCString();
+    world.host.instead = ({ method, path }) => {
+      if (method !== "GET" || !path.endsWith("/branches")) return undefined;
+      const branches = [{ id: "br-main", name: "br-main", default: true }];
+      return { status: 200, headers: { date: at }, body: JSON.stringify({ branches }) };
+    };
+    world.branch("pr-1", { expiry: { after: "2h" } });
+    for (let waited = 0; world.writes.length === 0; waited += 100) await world.clock.advance(100);
+    const [post] = world.host.calls.filter(({ method }) => method === "POST");
+    expect(Date.parse(String(Object(Object(post?.body).branch).expires_at)) - Date.parse(at)).toBeGreaterThan(
+      1.9 * hour,
+    );
+  });
+
   it("that is over is never sent: Expired without a branch, Rejected with one", async () => {
     await using world = new BranchWorld();
     const past = new Date(world.clock.now() - hour).toISOString();

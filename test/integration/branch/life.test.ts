@@ -67,6 +67,24 @@ describe("a Branch", () => {
     await world.until("pr-2", "Available");
   });
 
+  it("that the project has no room for is Rejected, and made at once when another branch goes", async () => {
+    await using world = new BranchWorld();
+    const other = world.madeElsewhere("other");
+    world.host.instead = ({ method, path }) => {
+      if (method !== "POST" || !path.endsWith("/branches") || world.named("other") === undefined) return undefined;
+      const body = JSON.stringify({ code: "BRANCHES_LIMIT_EXCEEDED", message: "branches limit exceeded" });
+      return { status: 422, headers: {}, body };
+    };
+    world.branch("pr-1");
+    await world.until("pr-1", "Rejected");
+    await world.clock.advance(2 * hour);
+    const refused = world.writes.length;
+    expect(refused).toBeLessThan(10);
+    world.console("DELETE", `/projects/shop/branches/${other.id}`);
+    await world.until("pr-1", "Available", 60_000);
+    expect(world.writes).toHaveLength(refused + 1);
+  });
+
   it("that was never made is gone at once, and asks the service for nothing", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { parent: { branchName: "absent" } });

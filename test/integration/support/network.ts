@@ -70,7 +70,13 @@ export class Network implements ServiceTransport {
 
 function responseOf({ status, headers, body = "" }: ServiceReply): ServiceResponse {
   const wait = Number(headers["retry-after"] ?? "nothing");
-  return { status, ...parsed(body), ...(Number.isFinite(wait) && { retryAfterMs: wait * 1000 }) };
+  const dateMs = Date.parse(headers["date"] ?? "");
+  return {
+    status,
+    ...parsed(body),
+    ...(Number.isFinite(wait) && { retryAfterMs: wait * 1000 }),
+    ...(Number.isFinite(dateMs) && { dateMs }),
+  };
 }
 
 function parsed(text: string): { body: unknown; json: boolean } {

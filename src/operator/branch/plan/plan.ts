@@ -1,6 +1,14 @@
 import { branchNameOf } from "../../resources/branch.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
-import { annotationOf, isBeingDeleted, isOurs, isPaused, type Observation, type Unobserved } from "../observation.ts";
+import {
+  annotationOf,
+  isBeingDeleted,
+  isOurs,
+  isPaused,
+  type Observation,
+  pausedUntil,
+  type Unobserved,
+} from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import * as words from "../words.ts";
 import { rivalFor } from "./claims.ts";
@@ -45,7 +53,10 @@ function planUnobserved({ object, why }: Unobserved): BranchAction {
 function planPaused(o: Observation, memory: ReadonlyMemory): BranchAction {
   const due = isBeingDeleted(o.object) ? undefined : dueEnd(o, memory);
   const isRenewal = due?.kind === "write" && due.write.op === "patch" && due.write.why === "renewal";
-  return isRenewal ? due : { kind: "show", reason: "Paused", message: words.paused };
+  if (isRenewal) return due;
+  const until = pausedUntil(o.object);
+  const over = until === undefined ? {} : { afterMs: Math.max(1000, until - o.serviceNow) };
+  return { kind: "show", reason: "Paused", message: words.paused, ...over };
 }
 
 /** The branch is ours and the status does not say so yet. */
