@@ -139,6 +139,16 @@ describe("a branch that exists", () => {
     expect(world.writes).toEqual([]);
   });
 
+  it("is not taken over from a Branch that lives", async () => {
+    await using world = new BranchWorld({ settings: { fleet: "prod" } });
+    world.branch("pr-2", { parent: { branchName: "absent" } });
+    const { uid } = world.object("pr-2").metadata;
+    world.madeElsewhere("default/pr-1", {}, noteOf(uid, "default/pr-1", "prod"));
+    world.branch("pr-1", { adopt: { former: true } });
+    await world.until("pr-1", "BranchExists");
+    expect(world.writes).toEqual([]);
+  });
+
   it("that somebody renames stays linked by its id and is Drifted", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1");
