@@ -85,7 +85,7 @@ describe("the chart", () => {
 
   it("keeps the CRDs when it is uninstalled, and upgrades them when it is upgraded", async () => {
     const definitions = (await helm()).filter(({ kind }) => kind === "CustomResourceDefinition");
-    expect(definitions).toHaveLength(4);
+    expect(definitions).toHaveLength(5);
     for (const { metadata } of definitions) {
       expect(metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
     }
