@@ -1,3 +1,4 @@
+import type { BranchReason } from "../src/operator/branch/reasons.ts";
 import type { ConnectionReason } from "../src/operator/connection/status.ts";
 import { runLine } from "../src/operator/flags.ts";
 import { createMetrics, type Metrics } from "../src/operator/metrics/metrics.ts";
@@ -6,16 +7,17 @@ import { annotations, finalizers, labels as labelNames } from "../src/operator/r
 /** What the operator writes and takes besides the fields of its kinds: the second half of docs/reference.md. */
 export async function referenceOfRun(): Promise<string[]> {
   return [
-    "## Reasons of the other two kinds",
+    "## Reasons of the other kinds",
     "",
     "| kind | reason | Ready | what it tells |",
     "|---|---|---|---|",
     ...rows(connectionReasons, (reason) => `ServiceConnection\` | \`${reason}`),
     ...rows(poolReasons, (reason) => `ComputePool\` | \`${reason}`),
+    ...rows(branchReasonTexts, (reason) => `Branch\` | \`${reason}`),
     "",
     "## Events",
     "",
-    "On a transition, never on a repetition. Each reason of the three kinds' conditions is one (`Authenticated` only after trouble),",
+    "On a transition, never on a repetition. Each reason of the kinds' conditions is one (`Authenticated` only after trouble),",
     "`Deleting` also on a Secret with an API key that waits for its Computes. What a write begins and how it ends well is told by",
     "the event of the write if it follows within ten seconds; a wait for a turn is none. Besides:",
     "",
@@ -115,10 +117,41 @@ const events = {
   SecretUpdated:
     "a connection Secret was written again: the role has another password, or (a warning) the Secret was changed or deleted outside the operator",
   Released: "the object was removed and the endpoint stays; the message says why",
+  Reset: "a Branch was reset to the head of its parent",
+  LeaseEnding: "(Warning) the lease of a Branch is in its last quarter and could not be renewed",
 };
 
 type Annotation = keyof typeof annotations;
 type Request = "restartedAt" | "resetAt" | "reconcileRequestedAt" | "confirmLoss" | "paused";
+
+const branchReasonTexts: Record<BranchReason, string> = {
+  Available: "True | the branch is as declared and can be used",
+  Drifted: "True | somebody renamed it, or changed its end, at the service: that is kept",
+  Creating: "False | the service makes or prepares it",
+  Updating: "False | a change is in progress",
+  Resetting: "False | a reset is in progress, or its outcome is looked for",
+  Deleting: "False | it is being deleted, or its deletion waits for the brake or for a create that may be late",
+  InUse: "False | its deletion waits for Computes that name it",
+  HasChildren: "False | deletion or reset waits for the branches that start from it",
+  CreateUnknown: "False | a create got no usable answer; the next list tells",
+  ProjectBusy: "False | the service runs other operations of the project (423)",
+  RateLimited: "False | 429; retried",
+  ServiceUnavailable: "False | 5xx, no answer, or an invalid one; retried",
+  Unauthorized: "False | the key is refused",
+  Forbidden: "False | the key may not do this, or the API server refuses a patch",
+  ConnectionNotFound: "False | no such connection",
+  ConnectionNotReady: "False | the connection cannot be used",
+  ProjectNotFound: "False | the service does not show the project to this key",
+  BranchNotFound: "False | the parent is not there, or a changed connection does not show the branch",
+  BranchExists: "False, stalled | another has the name: who made it and when it ends",
+  AdoptionRefused: "False, stalled | what `adopt` names is missing, or an operator made it",
+  Conflict: "False, stalled | another Branch claims it, or a Compute of the name is not owned",
+  Protected: "False, stalled | protected or default: not deleted, not reset",
+  Rejected: "False, stalled | the service refused the spec, or took an end and does not keep it",
+  Expired: "False, stalled | the branch came to its end; nothing is made again until `resetAt` or `expiry` changes",
+  BranchLost: "False, stalled | it went before its end; recover it at the service, or set `resetAt`",
+  Paused: "unchanged | `paused` is set: nothing is sent but the renewal of a lease",
+};
 
 const requests: Record<Request, string> = {
   restartedAt:
