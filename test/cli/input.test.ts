@@ -85,6 +85,11 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       "spec.connectionSecret.template.data: a placeholder of template.data is written {uri}, not ${uri}: remove the $",
     ],
     [
+      "a variable of a shell in the compute of a branch",
+      `${head}kind: Branch\nmetadata: {name: pr-1, namespace: shop}\nspec: {projectID: ${project}, expiry: {after: 72h}, compute: {connectionSecret: {name: s, database: d, role: r, template: {data: {URL: "$\u007buri}"}}}}}\n`,
+      "spec.compute.connectionSecret.template.data: a placeholder of template.data is written {uri}",
+    ],
+    [
       "an unknown type",
       compute("a", "type: primary"),
       `spec.type: Invalid option: expected one of "read_write"|"read_only"`,

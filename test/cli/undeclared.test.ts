@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { main, project, staging } from "../service/support/shop.ts";
+import { main, preview, project, staging } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
@@ -128,6 +128,16 @@ describe("plan --prune", () => {
       ["shop/pr-3", "delete", "its branch is kept"],
       ["shop/pr-4", "refuse", expect.stringContaining("deletionProtection: true refuses its deletion")],
     ]);
+  });
+
+  test("refuses a branch that a Compute still names", async () => {
+    const naming = compute("naming").replace(`branchID: ${preview}`, "branchRef: {name: pr-1}");
+    using beside = new Beside(documents(connection, replica("a"), branch("pr-1"), branch("pr-2")));
+    beside.post(naming);
+    const run = await beside.run("plan", documents(connection, replica("a"), naming), "--prune");
+    expect(run.status).toBe(1);
+    expect(run.out).toMatch(/^! Branch shop\/pr-1 +refuse +its deletion waits while Computes name it: shop\/naming\./m);
+    expect(run.out).toMatch(/^- Branch shop\/pr-2 +delete/m);
   });
 
   test("refuses what deletionProtection protects", async () => {

@@ -148,7 +148,11 @@ function brokenIn({ spec }: Compute | ComputePool | Connection | Branch): { path
   if ("template" in spec) {
     return brokenWhenWritten(spec.template).map((issue) => ({ ...issue, path: ["spec", "template", ...issue.path] }));
   }
-  if (!("projectID" in spec) || "expiry" in spec) return [];
+  if ("expiry" in spec) {
+    const broken = brokenWhenWritten(spec.compute ?? {});
+    return broken.map((issue) => ({ ...issue, path: ["spec", "compute", ...issue.path] }));
+  }
+  if (!("projectID" in spec)) return [];
   return brokenWhenWritten(spec).map((issue) => ({ ...issue, path: ["spec", ...issue.path] }));
 }
 

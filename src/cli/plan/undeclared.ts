@@ -1,8 +1,9 @@
 import { nameOf } from "../../operator/kube/objects.ts";
 import { parseBranch } from "../../operator/resources/branch.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
 import { parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
-import { placeOf } from "../../operator/resources/object.ts";
+import { type KubeObject, placeOf } from "../../operator/resources/object.ts";
 import type { OurKind } from "../manifests/check-fields.ts";
 import type { Undeclared } from "../manifests/undeclared.ts";
 import type { Inventory, Tracked } from "./inventory.ts";
@@ -65,16 +66,32 @@ export function prunedObjects(
       case "ComputePool":
         return [{ kind, name, ...ofPool(object) }];
       case "Branch":
-        return [{ kind, name, ...ofBranch(object) }];
+        return [{ kind, name, ...(waiting(usersOfBranch(object, staying), "name") ?? ofBranch(object)) }];
       case "ServiceConnection":
       case "ClusterServiceConnection": {
         const users = staying.filter((compute) => placeOf(connectionKeyOf(compute)) === placeOf(object.metadata));
-        if (users.length === 0) return [{ kind, name, step: "delete", message: "no Compute uses it" }];
-        const message = `its deletion waits while Computes use it: ${listed(users.map(({ metadata }) => nameOf(metadata)))}. Keep its manifest, or remove those first.`;
-        return [{ kind, name, step: "refuse", message }];
+        return [{ kind, name, ...(waiting(users, "use") ?? { step: "delete", message: "no Compute uses it" }) }];
       }
     }
   });
+}
+
+/** The Computes that stay, are not the branch's own, and name it. */
+function usersOfBranch({ metadata }: KubeObject, staying: readonly Compute[]): Compute[] {
+  return staying.filter(
+    (compute) =>
+      compute.spec.branchRef?.name === metadata.name &&
+      compute.metadata.namespace === metadata.namespace &&
+      compute.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) !== true,
+  );
+}
+
+/** A deletion that waits for Computes which stay; `undefined` if there are none. */
+function waiting(users: readonly Compute[], verb: "name" | "use"): Pick<PrunedObject, "step" | "message"> | undefined {
+  if (users.length === 0) return undefined;
+  const names = listed(users.map(({ metadata }) => nameOf(metadata)));
+  const message = `its deletion waits while Computes ${verb} it: ${names}. Keep its manifest, or remove those first.`;
+  return { step: "refuse", message };
 }
 
 function ofPool(object: unknown): Pick<PrunedObject, "step" | "message"> {
