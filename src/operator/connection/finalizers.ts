@@ -1,5 +1,5 @@
 import type { ClusterClient, ListSelection } from "../kube/client.ts";
-import { type ClusterError, isNotFound, isRefusal } from "../kube/errors.ts";
+import { type ClusterError, isForbidden, isNotFound, isRefusal } from "../kube/errors.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
@@ -199,9 +199,10 @@ export class Finalizers {
     try {
       return (await listAll(cluster, kind, { ...only, namespace, limit: 500 }, (item) => item)).items;
     } catch (error) {
-      // Without their CRD, which an older installation lacks, there are no Branches.
-      const isAbsent = isNotFound(error) && (kind.plural === branchKind.plural || (await uninstalling()));
-      if (!isAbsent) throw error;
+      // An older installation lacks the CRD of Branches, or the right to it: then this process keeps none.
+      const isOfBranches = kind.plural === branchKind.plural;
+      if (isOfBranches && (isNotFound(error) || isForbidden(error))) return [];
+      if (!isNotFound(error) || !(await uninstalling())) throw error;
       return [];
     }
   }

@@ -86,6 +86,35 @@ function setUp() {
 
 const isGet = ({ method }: ClusterRequest) => method === "GET";
 
+test.each([
+  ["their CRD", true],
+  ["the right to list them", false],
+])("a connection without users is let go where Branches lack %s, as before that kind", async (_, lacksCRD) => {
+  const { cluster, finalizers, secret, connection, named, heldSecrets, remove } = setUp();
+  secret("service", inUse);
+  connection("default", "service", inUse);
+  if (lacksCRD) remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/branches.compute-operator.dev");
+  else {
+    cluster.fate = ({ path }) => (path.endsWith("/branches") ? { kind: "status", afterMs: 0, status: 403 } : undefined);
+  }
+  expect(await finalizers.protect(named("default"))).toEqual({ kind: "kept" });
+  expect([named("default").metadata.finalizers ?? [], heldSecrets()]).toEqual([[], []]);
+});
+
+test.each([
+  ["keeps its finalizer while a Branch names it", "default", [inUse]],
+  ["loses its finalizer where a Branch names another", "other", []],
+])("a connection without Computes %s", async (_, name, kept) => {
+  const { cluster, finalizers, secret, connection, named } = setUp();
+  secret("service", inUse);
+  connection("default", "service", inUse);
+  const spec = { projectID: "shop", expiry: { never: true }, connectionRef: { name } };
+  const body = { apiVersion, kind: "Branch", metadata: { name: "pr-1" }, spec };
+  cluster.server.handle({ method: "POST", path: `${ours}/branches`, body });
+  await finalizers.protect(named("default"));
+  expect(named("default").metadata.finalizers ?? []).toEqual(kept);
+});
+
 describe("a connection that is in use", () => {
   test("with its Secret already held costs no request", async () => {
     const { cluster, finalizers, secret, connection, use, named } = setUp();
