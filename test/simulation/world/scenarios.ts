@@ -72,6 +72,7 @@ export const scenarios: Readonly<Record<string, Script>> = {
     [1, branch({ deletionPolicy: "Retain" })],
     [10, { do: "delete branch", name: "b0" }],
   ),
+  "deleting the namespace of a branch": scenario([1, branch()], [10, { do: "delete namespace" }]),
   "giving a branch another end": scenario([1, branch()], [10, branch({ expiry: { never: true } })]),
   "resetting a branch twice": scenario([1, branch()], [10, reset("1")], [120, reset("2")]),
   "moving a compute to a Branch": scenario(
