@@ -2,19 +2,26 @@ import { crash } from "../service/persistence/crashes.ts";
 import { killUnderWriters } from "../service/postgres/kills.ts";
 import { flagsOf, wholeNumber } from "../support/flags.ts";
 import { storm } from "./storm.ts";
+import { upgradeUnderKills } from "./upgrade.ts";
 
-const usage = `Usage: npm run chaos -- [operator] [service] [postgres] [flags]
+/** 0.1.0 as released, and the last commit with marks in annotations. */
+const earlierVersions = ["0bdf883", "4a8bb92"];
+
+const usage = `Usage: npm run chaos -- [operator] [service] [postgres] [upgrade] [flags]
 
 All where none is named.
   operator   a storm over a large fleet on a real API server: see docs/proof/chaos.md
   service    the service is killed again and again while it is being written to
   postgres   the service is killed again and again while clients write into its Postgres servers
+  upgrade    an earlier version is killed while its requests have no known outcome, and this one takes over
 
   --computes N   Computes of the storm (default 500)
   --rounds N     how often everything else goes down in it, one after another (default 6)
-  --seed N       of the storm (default 1)
+  --seed N       of the storm and the upgrades (default 1)
   --crashes N    of the service (default 1000)
-  --kills N      of the service with Postgres servers (default 200)`;
+  --kills N      of the service with Postgres servers (default 200)
+  --upgrades N   from each earlier version (default 10)
+  --from COMMIT  the earlier version (default: each of ${earlierVersions.join(" and ")})`;
 
 const { values, positionals } = flagsOf(usage, {
   allowPositionals: true,
@@ -24,18 +31,26 @@ const { values, positionals } = flagsOf(usage, {
     seed: { type: "string", default: "1" },
     crashes: { type: "string", default: "1000" },
     kills: { type: "string", default: "200" },
+    upgrades: { type: "string", default: "10" },
+    from: { type: "string", multiple: true, default: earlierVersions },
   },
 });
 
-const parts = { operator: stormOverOperators, service: crashesOfTheService, postgres: killsUnderWriters };
+const parts = {
+  operator: stormOverOperators,
+  service: crashesOfTheService,
+  postgres: killsUnderWriters,
+  upgrade: upgrades,
+};
 const named = positionals.length === 0 ? Object.keys(parts) : positionals;
-const whole = (flag: keyof typeof values) => wholeNumber(usage, `--${flag}`, values[flag], 1);
+const whole = (flag: Exclude<keyof typeof values, "from">) => wholeNumber(usage, `--${flag}`, values[flag], 1);
 const numbers = {
   computes: whole("computes"),
   rounds: whole("rounds"),
   seed: whole("seed"),
   crashes: whole("crashes"),
   kills: whole("kills"),
+  upgrades: whole("upgrades"),
 };
 const unknown = named.filter((name) => !(name in parts));
 if (unknown.length > 0) {
@@ -88,4 +103,15 @@ async function killsUnderWriters(): Promise<boolean> {
   for (const problem of problems) console.error(problem);
   console.log(`postgres: ${kills} kills, ${committed} committed rows, ${problems.length} problems`);
   return problems.length === 0;
+}
+
+async function upgrades(): Promise<boolean> {
+  let isClean = true;
+  for (const commit of values.from) {
+    const options = { commit, rounds: numbers.upgrades, seed: numbers.seed };
+    const { rounds, open, problems } = await upgradeUnderKills(options, (line) => console.log(line));
+    console.log(`upgrade: ${rounds} from ${commit}, ${open} open requests, ${problems.length} problems`);
+    isClean &&= problems.length === 0;
+  }
+  return isClean;
 }

@@ -7,9 +7,14 @@ import { freePort } from "./ports.ts";
 
 const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
 
-/** Runs one command of compute-operator as a process of its own. */
-export function startCommand(name: string, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Child> {
-  return Child.start({ name, command: process.execPath, args: [main, ...args], ...(env && { env }) });
+/** Runs one command of compute-operator as a process of its own; `source` is the `main.ts` of another checkout. */
+export function startCommand(
+  name: string,
+  args: readonly string[],
+  env?: NodeJS.ProcessEnv,
+  source = main,
+): Promise<Child> {
+  return Child.start({ name, command: process.execPath, args: [source, ...args], ...(env && { env }) });
 }
 
 export interface ServiceOptions {
@@ -97,12 +102,15 @@ export interface OperatorOptions {
   /** Further flags. */
   args?: readonly string[];
   env?: NodeJS.ProcessEnv;
+  /** `main.ts` of another checkout, e.g. of an earlier version; default: of this one. */
+  source?: string;
 }
 
 /** The operator as a process of its own. */
 export class OperatorProcess implements AsyncDisposable {
   readonly #args: readonly string[];
   readonly #env: NodeJS.ProcessEnv | undefined;
+  readonly #source: string | undefined;
   readonly #url: string;
   #child: Child | undefined;
 
@@ -121,6 +129,7 @@ export class OperatorProcess implements AsyncDisposable {
     const { kubeconfig, allowedBaseURLs, namespaces = [], args = [] } = options;
     this.#url = `http://127.0.0.1:${port}`;
     this.#env = options.env;
+    this.#source = options.source;
     this.#args = [
       "run",
       "--kubeconfig",
@@ -157,7 +166,7 @@ export class OperatorProcess implements AsyncDisposable {
 
   /** Starts it, and does not wait for anything. */
   async launch(): Promise<Child> {
-    this.#child = await startCommand("operator", this.#args, this.#env);
+    this.#child = await startCommand("operator", this.#args, this.#env, this.#source);
     return this.#child;
   }
 

@@ -235,6 +235,13 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(noted({ endpointID: undefined }, true, { ...asked, proof: "adopted" })).toBeUndefined();
     // After a wiped status somebody else may have disabled it.
     expect(noted({ endpointID: undefined }, true)).toBeUndefined();
-    expect(noted({}, true, asked)).toBeUndefined();
+    const proof = { uid: "uid-1", endpointID: "ep-one", by: "signature" };
+    expect(noted({ proof }, true, asked)).toBeUndefined();
+  });
+
+  test("is made where 0.1.0, whose status has neither note nor proof, left an endpoint of ours disabled as asked", () => {
+    expect(noted({}, true, { spec: { disabled: true } })).toBe(true);
+    expect(noted({}, true)).toBeUndefined();
+    expect(noted({}, true, { spec: { disabled: true }, proof: "adopted" })).toBeUndefined();
   });
 });
