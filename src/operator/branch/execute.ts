@@ -9,7 +9,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Answer } from "../service-client/answer.ts";
 import type { WrittenBranch } from "../service-client/branch-calls.ts";
 import { type BranchAction, type BranchWrite, identityOf } from "./action.ts";
-import { annotationOf, type ComputeStep, isBeingDeleted, noteFor, shownReason } from "./observation.ts";
+import { type ComputeStep, isBeingDeleted, noteFor, shownReason } from "./observation.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { isSameEnd } from "./plan/expiry.ts";
 import { refused } from "./refused.ts";
@@ -203,10 +203,9 @@ function accepted(
       if (branch === undefined) return outcome(object, { requeue: 1000 });
       const { id } = branch;
       const proof = { uid: object.metadata.uid, branchID: id, by: "created" };
-      const first = (object.status.observedGeneration ?? -1) === -1 ? { resetAt: annotationOf(object, "resetAt") } : {};
       return outcome(object, {
         shown: { reason: "Creating", message: words.creating.sent(planned.name) },
-        news: { branchID: id, proof, gone: undefined, ...first, ...ended(planned.end, branch.expires_at, memory) },
+        news: { branchID: id, proof, gone: undefined, ...ended(planned.end, branch.expires_at, memory) },
         answered: branch,
         isApplied: true,
         events: [{ type: "Normal", reason: "Created", message: `${words.creating.found(planned.name)} ${id}` }],

@@ -5,6 +5,12 @@ const minute = 60_000;
 const resets = (world: BranchWorld) =>
   world.host.calls.filter(({ path, status }) => path.endsWith("/restore") && status !== 423).length;
 
+const formerNote = {
+  "compute-operator.dev/uid": "gone-uid",
+  "compute-operator.dev/object": "default/pr-1",
+  "compute-operator.dev/fleet": "prod",
+};
+
 async function begun(world: BranchWorld, spec: object = {}): Promise<string> {
   world.branch("pr-1", { expiry: { never: true }, ...spec });
   await world.until("pr-1", "Available");
@@ -31,6 +37,19 @@ describe("the annotation resetAt", () => {
   it("that is there from the start asks for nothing", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", {}, { resetAt: "old" });
+    await world.until("pr-1", "Available");
+    await world.clock.advance(minute);
+    expect(resets(world)).toBe(0);
+    expect(world.object("pr-1").status.resetAt).toBe("old");
+  });
+
+  it.each([
+    ["taken over with adopt.former", { former: true }],
+    ["adopted by name", { byName: true }],
+  ])("that is there from the start asks for nothing of a branch that is %s", async (_, adopt) => {
+    await using world = new BranchWorld({ settings: { fleet: "prod" } });
+    world.madeElsewhere("default/pr-1", {}, "former" in adopt ? formerNote : undefined);
+    world.branch("pr-1", { adopt, expiry: { never: true } }, { resetAt: "old" });
     await world.until("pr-1", "Available");
     await world.clock.advance(minute);
     expect(resets(world)).toBe(0);

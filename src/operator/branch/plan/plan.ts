@@ -1,14 +1,6 @@
 import { branchNameOf } from "../../resources/branch.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
-import {
-  annotationOf,
-  isBeingDeleted,
-  isOurs,
-  isPaused,
-  type Observation,
-  pausedUntil,
-  type Unobserved,
-} from "../observation.ts";
+import { isBeingDeleted, isOurs, isPaused, type Observation, pausedUntil, type Unobserved } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import * as words from "../words.ts";
 import { rivalFor } from "./claims.ts";
@@ -66,14 +58,7 @@ function planLink({ object, linked }: Observation): BranchAction | undefined {
   const { id } = linked.listed;
   const { proof } = object.status;
   if (object.status.branchID === id && proof?.uid === uid && proof.branchID === id) return undefined;
-  // Until a status was written, a value that is there asks for nothing.
-  const isFirst = (object.status.observedGeneration ?? -1) === -1;
-  const news: StatusNews = {
-    branchID: id,
-    proof: { uid, branchID: id, by: "created" },
-    gone: undefined,
-    ...(isFirst ? { resetAt: annotationOf(object, "resetAt") } : {}),
-  };
+  const news: StatusNews = { branchID: id, proof: { uid, branchID: id, by: "created" }, gone: undefined };
   const message = `${words.creating.found(branchNameOf(object))} ${id}`;
   return { kind: "note", news, event: { type: "Normal", reason: "Created", message } };
 }

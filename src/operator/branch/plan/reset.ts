@@ -21,7 +21,9 @@ export function planReset(o: Observation, memory: ReadonlyMemory): BranchAction 
     const settled = planUnanswered(o, memory, pendingWrite);
     if (settled !== undefined) return settled;
   }
-  if (asks === undefined || asks === resetAt) return undefined;
+  // Until a status was written, a value that is there asks for nothing: that status records it.
+  const isFirst = (object.status.observedGeneration ?? -1) === -1;
+  if (asks === undefined || asks === resetAt || isFirst) return undefined;
   return refusal(o) ?? send(o, asks);
 }
 
