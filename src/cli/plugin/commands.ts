@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Command } from "../../command-line.ts";
-import { pausedForMs } from "../../operator/compute/observe/annotations.ts";
 import { conditionOf } from "../../operator/resources/conditions-of.ts";
 import { annotations } from "../../operator/resources/names.ts";
+import { pausedForMs } from "../../operator/resources/pause.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
 import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";

@@ -1,8 +1,8 @@
-import { pausedForMs } from "../../operator/compute/observe/annotations.ts";
 import { branchInWords } from "../../operator/resources/compute.ts";
 import { conditionOf } from "../../operator/resources/conditions-of.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { annotations } from "../../operator/resources/names.ts";
+import { pausedForMs } from "../../operator/resources/pause.ts";
 import type { Found } from "./cluster.ts";
 
 /** The operations that a screen has room for. */

@@ -60,23 +60,8 @@ export function isBeingDeleted({ metadata }: Branch): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-export function annotationOf({ metadata }: Branch, name: "resetAt" | "paused" | "reconcileRequestedAt") {
+export function annotationOf({ metadata }: Branch, name: "resetAt" | "reconcileRequestedAt") {
   return metadata.annotations?.[annotations[name]];
-}
-
-/** `paused`: a time until which it is, or any other value but "false". */
-export function isPaused(object: Branch, wallNow: number): boolean {
-  const paused = annotationOf(object, "paused");
-  if (paused === undefined || paused === "false") return false;
-  const until = pausedUntil(object);
-  return until === undefined || wallNow < until;
-}
-
-/** The time that `paused` gives, in milliseconds since the epoch; `undefined`: it gives none. */
-export function pausedUntil(object: Branch): number | undefined {
-  const paused = annotationOf(object, "paused") ?? "";
-  const until = /^\d{4}-\d\d-\d\dT/.test(paused) ? Date.parse(paused) : Number.NaN;
-  return Number.isNaN(until) ? undefined : until;
 }
 
 export function shownReason({ status }: Branch): string | undefined {

@@ -11,11 +11,12 @@ import { type Branch, branchKind, owningBranch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { clippedMessage } from "../resources/conditions-of.ts";
 import { finalizers } from "../resources/names.ts";
+import { pausedForMs } from "../resources/pause.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { BranchAction } from "./action.ts";
 import { execute, withFinalizer } from "./execute.ts";
-import { type ComputeStep, isBeingDeleted, isPaused, type Subject, shownReason } from "./observation.ts";
+import { type ComputeStep, isBeingDeleted, type Subject, shownReason } from "./observation.ts";
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
@@ -244,7 +245,8 @@ export class BranchReconciler {
     const { cache, selects, connections, clock } = this.#options;
     const newest = cache.branchByUID(object.metadata.uid);
     if (newest === undefined || newest.metadata.generation !== object.metadata.generation) return true;
-    if (isPaused(newest, clock.now()) !== isPaused(object, clock.now())) return true;
+    const isPaused = (version: Branch) => pausedForMs(version, clock.now()) !== undefined;
+    if (isPaused(newest) !== isPaused(object)) return true;
     return !selects(newest) || !connections.isGranted(newest);
   }
 

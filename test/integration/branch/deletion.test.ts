@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { BranchWorld } from "./branches.ts";
+import { describe, expect, it, vi } from "vitest";
+import { BranchWorld, hour } from "./branches.ts";
 
 const minute = 60_000;
 
@@ -61,6 +61,32 @@ describe("the deletion of a Branch", () => {
     await world.untilDropped("pr-1");
     expect(world.made).toEqual([]);
   });
+
+  it("sets no timer for a pause that ends in forty days that would fire at once", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { never: true } });
+    await world.until("pr-1", "Available");
+    world.mark("pr-1", { paused: new Date(world.clock.now() + 40 * 24 * hour).toISOString() });
+    await world.clock.advance(minute);
+    const timers = vi.spyOn(world.clock, "after");
+    world.mark("pr-1", { reconcileRequestedAt: "1" });
+    await world.clock.advance(24 * hour);
+    // Node fires a timer of 25 days or more at once.
+    expect(Math.max(...timers.mock.calls.map(([ms]) => ms))).toBeLessThan(2 ** 31);
+  });
+
+  it.each(["2026-13-01T00:00:00Z", "2026-01-01T00:00", "1d"])(
+    "waits without end while paused holds %j, which is no time",
+    async (paused) => {
+      await using world = new BranchWorld();
+      world.branch("pr-1");
+      await world.until("pr-1", "Available");
+      world.mark("pr-1", { paused });
+      world.drop("pr-1");
+      await world.clock.advance(10 * minute);
+      expect([world.reason("pr-1"), world.made.length]).toEqual(["Paused", 1]);
+    },
+  );
 
   it("waits while it is paused", async () => {
     await using world = new BranchWorld();

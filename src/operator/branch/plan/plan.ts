@@ -1,6 +1,7 @@
 import { branchNameOf } from "../../resources/branch.ts";
+import { pausedForMs, pauseEndsInMs } from "../../resources/pause.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
-import { isBeingDeleted, isOurs, isPaused, type Observation, pausedUntil, type Unobserved } from "../observation.ts";
+import { isBeingDeleted, isOurs, type Observation, type Unobserved } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import * as words from "../words.ts";
 import { rivalFor } from "./claims.ts";
@@ -14,7 +15,8 @@ import { planReset } from "./reset.ts";
 export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory): BranchAction {
   if (o.kind === "unobserved") return planUnobserved(o);
   const { object, missing } = o;
-  if (isPaused(object, o.serviceNow)) return planPaused(o, memory);
+  const pauseMs = pausedForMs(object, o.serviceNow);
+  if (pauseMs !== undefined) return planPaused(o, memory, pauseMs);
   if (isBeingDeleted(object)) return planDeletion(o, memory);
   const conflict = rivalFor(o);
   if (conflict !== undefined) {
@@ -42,12 +44,12 @@ function planUnobserved({ object, why }: Unobserved): BranchAction {
 }
 
 /** A lease is renewed all the same: pausing an object is not to end its branch. */
-function planPaused(o: Observation, memory: ReadonlyMemory): BranchAction {
+function planPaused(o: Observation, memory: ReadonlyMemory, pauseMs: number): BranchAction {
   const due = isBeingDeleted(o.object) ? undefined : dueEnd(o, memory);
   const isRenewal = due?.kind === "write" && due.write.op === "patch" && due.write.why === "renewal";
   if (isRenewal) return due;
-  const until = pausedUntil(o.object);
-  const over = until === undefined ? {} : { afterMs: Math.max(1000, until - o.serviceNow) };
+  const endsInMs = pauseEndsInMs(pauseMs);
+  const over = endsInMs === undefined ? {} : { afterMs: Math.max(1000, endsInMs) };
   return { kind: "show", reason: "Paused", message: words.paused, ...over };
 }
 

@@ -2,6 +2,7 @@ import { couldBeEndpointId } from "../../../api/ids.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { annotations } from "../../resources/names.ts";
+import { pausedForMs, pausedUntil } from "../../resources/pause.ts";
 
 /** What the operator and people have written into a Compute's annotations, and what of it the status has handled. */
 export type Annotations = ReturnType<typeof annotationsOf>;
@@ -45,27 +46,6 @@ export function recordedID(compute: Compute): string | undefined {
   const linked = annotation(compute, "endpointID");
   const id = linked === undefined || linked === gone ? endpointID : linked;
   return id !== undefined && id !== gone && couldBeEndpointId(id) ? id : undefined;
-}
-
-/** A time pauses until then, and any other value but "false" without end: a person who mistypes "true" means it. */
-export function pausedForMs({ metadata }: Pick<Compute, "metadata">, wallNow: number): number | undefined {
-  const paused = metadata.annotations?.[annotations.paused];
-  if (paused === undefined || paused === "false") return undefined;
-  const until = timeOf(paused);
-  if (until === undefined) return Number.POSITIVE_INFINITY;
-  return wallNow < until ? until - wallNow : undefined;
-}
-
-function pausedUntil(compute: Compute): string | undefined {
-  const paused = annotation(compute, "paused");
-  return paused === undefined || timeOf(paused) === undefined ? undefined : paused;
-}
-
-/** A time in RFC 3339, in milliseconds of the wall clock. */
-function timeOf(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text)) return undefined;
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? undefined : time;
 }
 
 /** One annotation of the operator's, by its short name. */

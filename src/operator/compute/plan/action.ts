@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ResolvedBranch } from "../../resources/compute.ts";
+import { pauseEndsInMs } from "../../resources/pause.ts";
 import { signatureIn } from "../../resources/signature.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -123,14 +124,11 @@ export function signatureInFleet({ name }: Endpoint, uid: string): string | unde
   return signature?.fleet !== undefined && signature.uid === uid ? name : undefined;
 }
 
-/** The longest wait for the end of a pause: no timer runs for longer than 24 days. */
-const longestPauseMs = 24 * 3_600_000;
-
 /** Waits for the end of a pause: for its time, or until a person removes the annotation. */
 export function pauseOf({ pausedForMs }: Pick<Annotations, "pausedForMs">, message: string): WaitAction {
   const wait = { kind: "wait", reason: "Paused", message } as const;
-  if (pausedForMs === undefined || pausedForMs === Number.POSITIVE_INFINITY) return wait;
-  return { ...wait, requeueAfterMs: Math.min(pausedForMs, longestPauseMs) };
+  const requeueAfterMs = pausedForMs === undefined ? undefined : pauseEndsInMs(pausedForMs);
+  return requeueAfterMs === undefined ? wait : { ...wait, requeueAfterMs };
 }
 
 /** How long it is until then, in milliseconds; at least a second, because the list that is waited for may be late. */

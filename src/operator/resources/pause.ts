@@ -1,0 +1,39 @@
+import { annotations } from "./names.ts";
+import type { KubeObject } from "./object.ts";
+
+/** The longest wait for the end of a pause: no timer runs for longer than 24 days. */
+const longestWaitMs = 24 * 3_600_000;
+
+/**
+ * For how long the annotation `paused` holds an object, in milliseconds of the wall clock; `undefined`: it does not. A
+ * time pauses until then, and any other value but "false" without end: a person who mistypes "true" means it.
+ */
+export function pausedForMs(object: Pick<KubeObject, "metadata">, wallNow: number): number | undefined {
+  const paused = annotationOf(object);
+  if (paused === undefined || paused === "false") return undefined;
+  const until = timeOf(paused);
+  if (until === undefined) return Number.POSITIVE_INFINITY;
+  return wallNow < until ? until - wallNow : undefined;
+}
+
+/** The time that the annotation `paused` holds, as written; `undefined` if it holds none. */
+export function pausedUntil(object: Pick<KubeObject, "metadata">): string | undefined {
+  const paused = annotationOf(object);
+  return paused === undefined || timeOf(paused) === undefined ? undefined : paused;
+}
+
+/** Milliseconds until a paused object is reconciled again; `undefined`: its pause has no end. */
+export function pauseEndsInMs(forMs: number): number | undefined {
+  return forMs === Number.POSITIVE_INFINITY ? undefined : Math.min(forMs, longestWaitMs);
+}
+
+function annotationOf({ metadata }: Pick<KubeObject, "metadata">): string | undefined {
+  return metadata.annotations?.[annotations.paused];
+}
+
+/** A time in RFC 3339, in milliseconds of the wall clock. */
+function timeOf(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text)) return undefined;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+}
