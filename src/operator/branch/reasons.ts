@@ -1,4 +1,4 @@
-import type { ConditionRow } from "../conditions/rows.ts";
+import { type ConditionRow, rowIn } from "../conditions/rows.ts";
 
 const settled: ConditionRow = { ready: "True", synced: "True", reconciling: false, stalled: false, look: "refresh" };
 const inProgress: ConditionRow = {
@@ -45,17 +45,11 @@ export const branchReasons = {
 
 export type BranchReason = keyof typeof branchReasons;
 
-/** The row of a reason that a status shows; `undefined` for none, or one of another version. */
-export function branchRowOf(reason: string | undefined): ConditionRow | undefined {
-  const rows: Readonly<Record<string, ConditionRow>> = branchReasons;
-  return reason !== undefined && Object.hasOwn(rows, reason) ? rows[reason] : undefined;
-}
-
 /** Whether an event about the reason is a warning, and the end of it is news. */
 export function isTroublesome(reason: string | undefined): boolean {
   // That a branch comes to its end is what was asked for.
   if (reason === "Expired") return false;
-  const row = branchRowOf(reason);
+  const row = rowIn<ConditionRow>(branchReasons, reason);
   return (
     row !== undefined &&
     (row.stalled !== false || row.look === "backoff" || row.look === "patient" || reason === "Drifted")

@@ -1,3 +1,4 @@
+import { clippedNames } from "../resources/conditions-of.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { BranchReason } from "./reasons.ts";
 
@@ -184,13 +185,7 @@ function couldNot(what: string, said: string): string {
   return `The service could not ${what}: ${said}. ${retried}`;
 }
 
-/** Names in a message, sorted, as many as fit. */
+/** Branches or Computes in a message, as many as fit. */
 export function namesOf(names: readonly string[]): string {
-  const [first = "", ...rest] = names.toSorted();
-  let text = first;
-  for (const name of rest) {
-    if (text.length + name.length > 300) return `${text} and others`;
-    text += `, ${name}`;
-  }
-  return text;
+  return clippedNames(names, 300);
 }

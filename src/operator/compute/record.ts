@@ -1,9 +1,10 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { mostLagMs } from "../../api/list-lag.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { candidatesOf, namelessIn } from "./candidates.ts";
 import { recordedID } from "./observe/annotations.ts";
 import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
-import { hasFinalizer, mostLagMs, type Observation, shownReason } from "./observe/observation.ts";
+import { hasFinalizer, type Observation, shownReason } from "./observe/observation.ts";
 
 // The record of a write: `status.pendingWrite`, written before the request is sent, one at a time.
 //

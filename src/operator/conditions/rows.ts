@@ -17,6 +17,14 @@ export interface ConditionRow {
   look: Requeue;
 }
 
+/** The row of a reason that a status shows; `undefined` for none, or one of another version. */
+export function rowIn<Row extends ConditionRow>(
+  rows: Readonly<Record<string, Row>>,
+  reason: string | undefined,
+): Row | undefined {
+  return reason !== undefined && Object.hasOwn(rows, reason) ? rows[reason] : undefined;
+}
+
 /** For so long, in milliseconds, a reason that stalls later counts as in progress. */
 export const stallsAfterMs = 300_000;
 

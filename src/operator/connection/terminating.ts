@@ -1,6 +1,7 @@
 import { branchKind } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import { owningPool } from "../resources/compute-pool.ts";
+import { clippedNames } from "../resources/conditions-of.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { KubeObject } from "../resources/object.ts";
 import { hasFinalizer } from "./finalizers.ts";
@@ -55,12 +56,5 @@ function namesOf(all: readonly ConnectionUser[], ofMany: boolean): string {
     const kind = user.kind === branchKind.kind ? "Branch " : "";
     return pool === undefined ? `${kind}${place}${user.metadata.name}` : `ComputePool ${place}${pool.name}`;
   });
-  const names = [...new Set(users)].toSorted();
-  const [first = "", ...rest] = names;
-  let text = first;
-  for (const name of rest) {
-    if (text.length + name.length + 2 > mostOfNames) return `${text} and others`;
-    text += `, ${name}`;
-  }
-  return text;
+  return clippedNames(new Set(users), mostOfNames);
 }

@@ -55,6 +55,17 @@ export function clippedMessage(message: string): string {
   return `${clipped}…`;
 }
 
+/** Names in a message, sorted, as many as fit into so many characters. */
+export function clippedNames(names: Iterable<string>, most: number): string {
+  const [first = "", ...rest] = [...names].toSorted();
+  let text = first;
+  for (const name of rest) {
+    if (text.length + name.length + 2 > most) return `${text} and others`;
+    text += `, ${name}`;
+  }
+  return text;
+}
+
 /** The time as the API server writes it, to the second. */
 export function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -48,6 +48,12 @@ export function placeOf({ namespace = "", name }: Pick<ObjectMeta, "namespace" |
   return `${namespace}/${name}`;
 }
 
+/** Orders objects by age, then by uid: of several claimants the first has the better claim. */
+export function olderFirst(a: Pick<KubeObject, "metadata">, b: Pick<KubeObject, "metadata">): number {
+  const age = (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "");
+  return age || (a.metadata.uid < b.metadata.uid ? -1 : 1);
+}
+
 /** A kind of object and where the API server serves it. */
 export interface ResourceKind<T extends KubeObject = KubeObject> {
   /** Empty for the core group. */

@@ -1,5 +1,5 @@
 import { type Branch, branchNameOf } from "../../resources/branch.ts";
-import { placeOf } from "../../resources/object.ts";
+import { olderFirst, placeOf } from "../../resources/object.ts";
 import { isOurs, linkedID, type Observation } from "../observation.ts";
 
 /**
@@ -16,7 +16,7 @@ export function rivalFor({ object, others, linked }: Observation): { what: strin
     if (!sameID && !sameName) continue;
     const isProved = linked !== undefined && isOurs(linked.by);
     if (isProved && linked.by === "note") continue;
-    if (rank(other) > rank(object) || (rank(other) === rank(object) && isBefore(other, object))) {
+    if ((rank(object) - rank(other) || olderFirst(other, object)) < 0) {
       return { what: sameID ? `branch ${id}` : `branch "${name}"`, place: placeOf(other.metadata) };
     }
   }
@@ -35,9 +35,4 @@ function rank(object: Branch): number {
   const { proof } = object.status;
   if (id === undefined) return 0;
   return proof?.uid === object.metadata.uid && proof.branchID === id ? 2 : 1;
-}
-
-function isBefore(one: Branch, other: Branch): boolean {
-  const [first = "", second = ""] = [one.metadata.creationTimestamp, other.metadata.creationTimestamp];
-  return first < second || (first === second && one.metadata.uid < other.metadata.uid);
 }

@@ -1,12 +1,10 @@
 import type { ListedBranch } from "../../../api/branch.ts";
+import { mostLagMs } from "../../../api/list-lag.ts";
 import type { BranchAction } from "../action.ts";
 import { isOurs, linkedID, notedUID, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import { deleting, namesOf, released } from "../words.ts";
 import { rivalFor } from "./claims.ts";
-
-/** Lists lag by as much, in milliseconds, and those that prove a deletion are as far apart. */
-const mostLagMs = 10_000;
 
 /** The deletion of a Branch: deletes what is proved ours, waits for what a late create may leave, and lets go. */
 export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchAction {
@@ -28,6 +26,7 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
     }
     return obstacle(o, listed) ?? { kind: "write", write: { op: "delete", id: listed.id } };
   }
+  // Lists that prove a deletion are as far apart as they may lag.
   if (missing !== undefined && memory.missing?.proved !== true) {
     const sinceMs = memory.missing === undefined ? 0 : o.listing.startedAt - memory.missing.since;
     if (sinceMs >= mostLagMs) return { kind: "probe", id: missing };

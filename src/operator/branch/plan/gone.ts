@@ -1,3 +1,4 @@
+import { mostLagMs } from "../../../api/list-lag.ts";
 import { expiryInWords } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
 import { annotationOf, type Observation } from "../observation.ts";
@@ -6,9 +7,6 @@ import { gone as messages } from "../words.ts";
 
 // A branch is gone if two lists some time apart lack it and its own GET says so. What is gone is not made again by
 // itself: a fresh copy of the parent must not pass for the data that was lost.
-
-/** How far apart lists must be that lack a branch, in milliseconds: a list may lag by as much. */
-const apartMs = 10_000;
 
 /** A branch that goes missing so long before its end came to it, in milliseconds: clocks and jobs are not exact. */
 const aroundEndMs = 60_000;
@@ -25,7 +23,7 @@ export function planMissing(o: Observation, memory: ReadonlyMemory, id: string):
   const { missing } = memory;
   if (missing?.proved === true) return concluded(o, memory, id);
   const sinceMs = missing === undefined ? 0 : listing.startedAt - missing.since;
-  return sinceMs < apartMs ? { kind: "noop", afterMs: apartMs - sinceMs } : { kind: "probe", id };
+  return sinceMs < mostLagMs ? { kind: "noop", afterMs: mostLagMs - sinceMs } : { kind: "probe", id };
 }
 
 /** A person wants another branch in place of the one that the status names. */

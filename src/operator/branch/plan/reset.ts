@@ -1,10 +1,8 @@
+import { mostLagMs } from "../../../api/list-lag.ts";
 import type { BranchAction } from "../action.ts";
 import { annotationOf, isOurs, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import { namesOf, resets } from "../words.ts";
-
-/** A list may lag by as much, in milliseconds. */
-const mostLagMs = 10_000;
 
 /**
  * One reset for each value of the annotation `resetAt`, at most: recorded with the service's `last_reset_at` before it

@@ -1,6 +1,7 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
+import { olderFirst } from "../../resources/object.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import { rowOf } from "../status/reasons.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
@@ -194,9 +195,4 @@ function endsAt(self: Compute, holder: Compute, claimants: Claimants, endpoints:
     next = occupant === undefined ? undefined : ownerOf(occupant, claimants, endpoints);
   }
   return false;
-}
-
-export function olderFirst(a: Compute, b: Compute): number {
-  const age = (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "");
-  return age || (a.metadata.uid < b.metadata.uid ? -1 : 1);
 }

@@ -9,9 +9,6 @@ import type { Annotations } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";
 import type { EndpointIndex, Ownership } from "./ownership.ts";
 
-/** Lists may lag behind what the service has answered for this long, in milliseconds. */
-export const mostLagMs = 10_000;
-
 /** What one reconcile is about. */
 export interface Subject {
   compute: Compute;

@@ -1,3 +1,4 @@
+import { mostLagMs } from "../../../api/list-lag.ts";
 import type { ListerAccess } from "../../connection/access.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
@@ -16,7 +17,6 @@ import {
   type EndpointSnapshot,
   generationOf,
   isBeingDeleted,
-  mostLagMs,
   type Observation,
   type Observed,
   type Subject,

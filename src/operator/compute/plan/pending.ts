@@ -1,7 +1,8 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { mostLagMs } from "../../../api/list-lag.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { chosenAmong } from "../candidates.ts";
-import { hasFinalizer, isBeingDeleted, mostLagMs, type Observation, type Observed } from "../observe/observation.ts";
+import { hasFinalizer, isBeingDeleted, type Observation, type Observed } from "../observe/observation.ts";
 import { isMoveOpen, isOpen, type Opening, openingOf, type RememberedWrite, settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { creating, unknown as messages, moving } from "../status/messages/conditions.ts";

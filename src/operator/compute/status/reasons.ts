@@ -1,4 +1,4 @@
-import type { ConditionRow } from "../../conditions/rows.ts";
+import { type ConditionRow, rowIn } from "../../conditions/rows.ts";
 
 export interface Row extends ConditionRow {
   /**
@@ -71,8 +71,7 @@ export type Reason = keyof typeof reasons;
 
 /** The row of a reason that a status shows; undefined for none, or one of another version. */
 export function rowOf(reason: string | undefined): Row | undefined {
-  const rows: Readonly<Record<string, Row>> = reasons;
-  return reason !== undefined && Object.hasOwn(rows, reason) ? rows[reason] : undefined;
+  return rowIn<Row>(reasons, reason);
 }
 
 /** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */

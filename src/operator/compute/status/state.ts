@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { isBeingDeleted, mostLagMs, shownReason } from "../observe/observation.ts";
+import { mostLagMs } from "../../../api/list-lag.ts";
+import { isBeingDeleted, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
 import { isProgress, type Progress } from "./reasons.ts";
 import type { Seen } from "./status.ts";
