@@ -1,5 +1,5 @@
 import type { ClusterClient } from "../kube/client.ts";
-import { isAlreadyExists } from "../kube/errors.ts";
+import { createOwned } from "../kube/create-owned.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { type Branch, branchKind, ownedComputeSpec, owningBranch } from "../resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
@@ -43,23 +43,11 @@ export async function carryOut(
   if (parsed.ok) stored.answered(wanted, parsed.value);
 }
 
-async function created({ metadata }: Branch, spec: Compute["spec"], cluster: ClusterClient): Promise<unknown> {
-  const { name, namespace, uid, labels } = metadata;
-  const owner = { apiVersion: API_VERSION, kind: branchKind.kind, name, uid };
+function created(object: Branch, spec: Compute["spec"], cluster: ClusterClient): Promise<Compute | undefined> {
+  const { name, namespace, labels } = object.metadata;
+  const draft = { apiVersion: API_VERSION, kind: computeKind.kind, metadata: { name, namespace, labels }, spec };
   // It does not block the deletion of its owner, which it outlives until the branch is deleted at the service.
-  const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: false }];
-  try {
-    return await cluster.create(computeKind, {
-      apiVersion: API_VERSION,
-      kind: computeKind.kind,
-      metadata: { name, namespace, labels, ownerReferences },
-      spec,
-    });
-  } catch (error) {
-    // Not in the cache yet: the watch will deliver it.
-    if (!isAlreadyExists(error)) throw error;
-    return undefined;
-  }
+  return createOwned(cluster, computeKind, draft, { kind: branchKind, object, isBlocked: false });
 }
 
 async function patched(existing: Compute | undefined, spec: Compute["spec"], cluster: ClusterClient): Promise<unknown> {

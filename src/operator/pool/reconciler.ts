@@ -1,5 +1,6 @@
 import type { ClusterClient } from "../kube/client.ts";
-import { isAlreadyExists, isRefusal } from "../kube/errors.ts";
+import { createOwned } from "../kube/create-owned.ts";
+import { isRefusal } from "../kube/errors.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
@@ -118,24 +119,22 @@ export class PoolReconciler {
   async #create(pool: ComputePool, index: number): Promise<void> {
     const { metadata } = pool;
     const spec = memberSpec(pool, index);
-    const owner = { apiVersion: API_VERSION, kind: computePoolKind.kind, name: metadata.name, uid: metadata.uid };
-    try {
-      const created = await this.#options.cluster.create(computeKind, {
+    const created = await createOwned(
+      this.#options.cluster,
+      computeKind,
+      {
         apiVersion: API_VERSION,
         kind: computeKind.kind,
         metadata: {
           name: `${metadata.name}-${index}`,
           namespace: metadata.namespace,
           labels: { ...metadata.labels, [labels.pool]: metadata.name },
-          ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
         },
         spec,
-      });
-      this.#answered(spec, created);
-    } catch (error) {
-      // Not in the cache yet: the watch will deliver it.
-      if (!isAlreadyExists(error)) throw error;
-    }
+      },
+      { kind: computePoolKind, object: pool, isBlocked: true },
+    );
+    if (created !== undefined) this.#answered(spec, created);
   }
 
   async #update(pool: ComputePool, member: Member): Promise<void> {
