@@ -3,6 +3,7 @@ import type { Command } from "../../command-line.ts";
 import { conditionOf } from "../../operator/resources/conditions-of.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
+import { sameJSON } from "../../operator/resources/record.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
 import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";
@@ -79,12 +80,7 @@ export function restartCommand(args: readonly string[], ports: CliPorts): Promis
   const read = (given: readonly string[]) => parseTarget(restartLine, given, wait);
   return onObject(restartLine, read, args, ports, async (cluster, flags) => {
     const found = await cluster.find(flags.name, ["Compute"]);
-    const value = timeOf(ports);
-    await cluster.annotate(found, annotations.restartedAt, value);
-    ports.stdout(`asked for a restart of ${nameOf(found)}${held(found, ports)}`);
-    if (!flags.wait) return 0;
-    const isDone = ({ object }: Found) => "restartedAt" in object.status && object.status.restartedAt === value;
-    return until(isDone, { cluster, flags, kind: "Compute", done: `restarted ${nameOf(found)}` }, ports);
+    return request(found, restarting, { cluster, flags }, ports);
   });
 }
 
@@ -94,12 +90,7 @@ export function resetCommand(args: readonly string[], ports: CliPorts): Promise<
   return onObject(resetLine, read, args, ports, async (cluster, flags) => {
     const found = await cluster.find(flags.name, ["Branch"]);
     if (!flags.yes) await confirm(found, ports);
-    const value = timeOf(ports);
-    await cluster.annotate(found, annotations.resetAt, value);
-    ports.stdout(`asked for a reset of ${nameOf(found)}${held(found, ports)}`);
-    if (!flags.wait) return 0;
-    const isDone = ({ object }: Found) => "resetAt" in object.status && object.status.resetAt === value;
-    return until(isDone, { cluster, flags, kind: "Branch", done: `reset ${nameOf(found)}` }, ports);
+    return request(found, resetting, { cluster, flags }, ports);
   });
 }
 
@@ -125,6 +116,31 @@ export function resumeCommand(args: readonly string[], ports: CliPorts): Promise
     ports.stdout(isSet ? `resumed ${nameOf(found)}` : `${nameOf(found)} is not paused`);
     return 0;
   });
+}
+
+/** A request by an annotation: the status shows its value once it is carried out. */
+interface Request {
+  name: "restartedAt" | "resetAt";
+  noun: string;
+  done: string;
+}
+
+const restarting: Request = { name: "restartedAt", noun: "restart", done: "restarted" };
+const resetting: Request = { name: "resetAt", noun: "reset", done: "reset" };
+
+/** Asks with a new value of the annotation, and waits with `--wait` until it is carried out. */
+async function request(
+  found: Found,
+  { name, noun, done }: Request,
+  { cluster, flags }: { cluster: PeoplesCluster; flags: Target & { wait: boolean; timeout: number } },
+  ports: CliPorts,
+): Promise<number> {
+  const value = timeOf(ports);
+  await cluster.annotate(found, annotations[name], value);
+  ports.stdout(`asked for a ${noun} of ${nameOf(found)}${held(found, ports)}`);
+  if (!flags.wait) return 0;
+  const isDone = ({ object }: Found) => Object.entries(object.status).some((shown) => sameJSON(shown, [name, value]));
+  return until(isDone, { cluster, flags, kind: found.kind, done: `${done} ${nameOf(found)}` }, ports);
 }
 
 /** Looks until the request is carried out, and says each reason once. */
