@@ -5,19 +5,17 @@ import { type Html, html } from "../html.ts";
 import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { managementInWords } from "./management.ts";
+import { mostFound, pageOf, positionIn } from "./paging.ts";
 import { branchPath, computePath } from "./paths.ts";
-
-const perPage = 50;
 
 /** The computes of all projects that the account reaches, found by a part of their id, name or branch. */
 export function computesPage(visit: Visit): Page {
   const { context, caller, query } = visit;
   const search = (query["search"] ?? "").trim().slice(0, 256);
-  const after = /^[0-9]{1,15}$/.test(query["after"] ?? "") ? Number(query["after"]) : undefined;
+  const after = positionIn(visit);
   const filter = { owners: visibleOwners(context.store, caller), search, after };
-  const found = context.store.computeSearch.find({ ...filter, limit: perPage + 1 });
-  const shown = found.slice(0, perPage);
-  const last = shown.at(-1);
+  const found = context.store.computeSearch.find({ ...filter, limit: mostFound });
+  const { shown, next } = pageOf(found, search);
   return {
     title: "Computes",
     main: html`<h1>Computes</h1>
@@ -25,7 +23,7 @@ export function computesPage(visit: Visit): Page {
 <label for="search">Id, name or branch</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
 <button>Search</button></form>
 <div id="computes" data-live>${shown.length === 0 ? nothingFound(search) : table(visit, shown)}</div>
-${found.length > perPage && last && html`<p><a href="/app/computes?${pageQuery(search, last.seq)}">More computes</a></p>`}
+${next !== undefined && html`<p><a href="/app/computes?${next}">More computes</a></p>`}
 <p class="hint">A compute that an operator made is also found by the uid of its Compute object.</p>`,
   };
 }
@@ -59,8 +57,4 @@ ${management ?? (name !== undefined && html`<small>${name}</small>`)}</th>
   }</td>
 <td class="whole">${sizeInWords(compute)}</td><td data-label="Last active">${moment(lastActive, visit.at)}</td></tr>
 `;
-}
-
-function pageQuery(search: string, after: number): string {
-  return new URLSearchParams({ ...(search !== "" && { search }), after: String(after) }).toString();
 }

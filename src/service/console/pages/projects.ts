@@ -3,18 +3,16 @@ import type { Owner, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-
-const perPage = 50;
+import { mostFound, pageOf, positionIn } from "./paging.ts";
 
 /** The projects that the account reaches: its own, and those of its organizations. */
 export function projectsPage(visit: Visit): Page {
   const { context, caller, query } = visit;
   const search = (query["search"] ?? "").slice(0, 256);
-  const afterSeq = /^[0-9]{1,15}$/.test(query["after"] ?? "") ? Number(query["after"]) : undefined;
+  const afterSeq = positionIn(visit);
   const filter = { owners: visibleOwners(context.store, caller), search, afterSeq };
-  const found = context.store.projects.list({ ...filter, limit: perPage + 1 });
-  const shown = found.slice(0, perPage);
-  const last = shown.at(-1);
+  const found = context.store.projects.list({ ...filter, limit: mostFound });
+  const { shown, next } = pageOf(found, search);
   return {
     title: "Projects",
     main: html`<h1>Projects</h1>
@@ -22,7 +20,7 @@ export function projectsPage(visit: Visit): Page {
 <label for="search">Name or id</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
 <button>Search</button></form>
 ${shown.length === 0 ? nothingFound(search) : table(visit, shown)}
-${found.length > perPage && last && html`<p><a href="/?${pageQuery(search, last.seq)}">More projects</a></p>`}`,
+${next !== undefined && html`<p><a href="/?${next}">More projects</a></p>`}`,
   };
 }
 
@@ -49,8 +47,4 @@ function row(visit: Visit, { id, name, owner, regionId, pgVersion }: Project): H
 function ownerName({ context, account }: Visit, { kind, id }: Owner): string {
   if (kind === "organization") return context.store.accounts.organization(id)?.name ?? id;
   return id === account.id ? "You" : id;
-}
-
-function pageQuery(search: string, after: number): string {
-  return new URLSearchParams({ ...(search !== "" && { search }), after: String(after) }).toString();
 }
