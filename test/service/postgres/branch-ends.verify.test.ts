@@ -1,7 +1,6 @@
 import { readdirSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
-import { z } from "zod";
-import { main, project } from "./rig.ts";
+import { CreatedBranch, main, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig(["--branch-recovery", "--test-controls"]);
@@ -10,15 +9,10 @@ beforeAll(async () => {
 });
 
 const branches = `/projects/${project}/branches`;
-const Created = z.looseObject({
-  branch: z.looseObject({ id: z.string() }),
-  endpoints: z.array(z.looseObject({ id: z.string() })),
-});
-
 /** Makes a branch of main with a primary; answers their ids when both are there. */
 async function made(fields: object = {}): Promise<{ branch: string; endpoint: string }> {
   const { body } = await rig.call("POST", branches, { branch: fields, endpoints: [{ type: "read_write" }] });
-  const { branch, endpoints } = Created.parse(body);
+  const { branch, endpoints } = CreatedBranch.parse(body);
   await rig.settled();
   return { branch: branch.id, endpoint: endpoints[0]?.id ?? "" };
 }

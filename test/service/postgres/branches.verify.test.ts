@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { commandLines } from "../../support/process-list.ts";
-import { main, primary, project } from "./rig.ts";
+import { CreatedBranch, main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
@@ -18,17 +18,12 @@ beforeAll(async () => {
 
 const branches = `/projects/${project}/branches`;
 const endpoints = `/projects/${project}/endpoints`;
-const Created = z.looseObject({
-  branch: z.looseObject({ id: z.string() }),
-  endpoints: z.array(z.looseObject({ id: z.string() })),
-});
-
 /** Creates a branch with a primary; answers their ids when both are there. */
 async function branchOf(parent: string, fields: object = {}): Promise<{ branch: string; endpoint: string }> {
   const body = { branch: { parent_id: parent, ...fields }, endpoints: [{ type: "read_write" }] };
   const reply = await rig.call("POST", branches, body);
   expect([reply.status, reply.body["message"]]).toEqual([201, undefined]);
-  const { branch, endpoints: computes } = Created.parse(reply.body);
+  const { branch, endpoints: computes } = CreatedBranch.parse(reply.body);
   await rig.settled();
   return { branch: branch.id, endpoint: computes[0]?.id ?? "" };
 }
@@ -139,7 +134,7 @@ it("lets a primary grow while a replica follows it", async () => {
 
 it("lets a replica serve a branch whose primary never ran, with the roles and passwords of now", async () => {
   const reply = await rig.call("POST", branches, { branch: { parent_id: main }, endpoints: [{ type: "read_only" }] });
-  const { branch, endpoints: computes } = Created.parse(reply.body);
+  const { branch, endpoints: computes } = CreatedBranch.parse(reply.body);
   const endpoint = computes[0]?.id ?? "";
   await rig.settled();
   const before = await rig.uri({ endpoint });

@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { main, project } from "./rig.ts";
+import { CreatedBranch, main, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
@@ -10,11 +10,6 @@ beforeAll(async () => {
 });
 
 const branches = `/projects/${project}/branches`;
-const Created = z.looseObject({
-  branch: z.looseObject({ id: z.string() }),
-  endpoints: z.array(z.looseObject({ id: z.string() })),
-});
-
 /** Lets no copy be made until the returned function is called. */
 function withoutRoomForCopies(): () => void {
   const making = `${rig.data}.postgres/making`;
@@ -28,7 +23,7 @@ function withoutRoomForCopies(): () => void {
 
 async function newBranch(): Promise<{ branch: string; endpoint: string }> {
   const reply = await rig.call("POST", branches, { branch: { parent_id: main }, endpoints: [{ type: "read_write" }] });
-  const { branch, endpoints } = Created.parse(reply.body);
+  const { branch, endpoints } = CreatedBranch.parse(reply.body);
   return { branch: branch.id, endpoint: endpoints[0]?.id ?? "" };
 }
 

@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { main, primary, project } from "./rig.ts";
+import { CreatedBranch, main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const branches = `/projects/${project}/branches`;
-const Created = z.looseObject({
-  branch: z.looseObject({ id: z.string() }),
-  endpoints: z.array(z.looseObject({ id: z.string() })),
-});
-
 const rig = usePostgresRig();
 let uri: string;
 /** When the tables held `early` alone. */
@@ -29,7 +24,7 @@ beforeAll(async () => {
 async function branchAt(branch: object): Promise<{ id: string; items: string[] }> {
   const reply = await rig.call("POST", branches, { branch, endpoints: [{ type: "read_write" }] });
   if (reply.status >= 300) throw new Error(JSON.stringify(reply));
-  const made = Created.parse(reply.body);
+  const made = CreatedBranch.parse(reply.body);
   await rig.settled();
   return { id: made.branch.id, items: await items(made.endpoints[0]?.id) };
 }

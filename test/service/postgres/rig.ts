@@ -38,6 +38,12 @@ export type Operation = z.infer<typeof Operation>;
 
 const Endpoint = z.looseObject({ id: z.string(), current_state: z.string(), pending_state: z.string().optional() });
 
+/** The answer to the create of a branch. */
+export const CreatedBranch = z.looseObject({
+  branch: z.looseObject({ id: z.string() }),
+  endpoints: z.array(z.looseObject({ id: z.string() })),
+});
+
 export interface Reply {
   status: number;
   body: Record<string, unknown>;
