@@ -1,10 +1,10 @@
 import type { ListedBranch } from "./branch.ts";
 
-/** What of a project's branches concerns one Branch: the one that it is linked to, and the names that it needs. */
+/** Branches of a project that concern one Branch: the one that it is linked to, and those with the names it needs. */
 export interface BranchInterest {
   id: string | undefined;
   names: readonly string[];
-  /** How many branches there are: one that has none may wait for room. */
+  /** The number of branches concerns it too: a Branch that has none may wait for room. */
   count: boolean;
 }
 

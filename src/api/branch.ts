@@ -25,7 +25,7 @@ export type Branch = z.infer<typeof Branch>;
 /** A branch with the note that a client wrote with its create, where it has one. */
 export type ListedBranch = Branch & { note?: Readonly<Record<string, unknown>> };
 
-/** What a client wrote with the create of a branch; nothing rewrites it. */
+/** The note that a client wrote when it created a branch; nothing rewrites it. */
 const Annotation = loose({ value: loose({}).optional() });
 
 /** `GET …/branches`, one page of it. */

@@ -79,7 +79,7 @@ function firstLine(text: string): string {
   return (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }
 
-/** What `-f` and `-k` name, read. */
+/** The manifests that `-f` and `-k` name. */
 export interface Read {
   texts: readonly ManifestText[];
   /** The directories of `-f` that hold kustomizations. */

@@ -3,7 +3,7 @@ import { isRecord } from "../../operator/resources/record.ts";
 import { type OurKind, schemaAt } from "./check-fields.ts";
 
 /**
- * What to do about a field that does not fit, where its value shows the mistake: quotes that are too many or missing,
+ * A way out for a field that does not fit, where its value shows the mistake: quotes that are too many or missing,
  * one end of a size, a name in place of an id. `message` is what the schema says.
  */
 export function hintFor(

@@ -143,7 +143,7 @@ function read<T extends Branch | Compute | ComputePool | Connection>(
   return parsed.ok && validationIssues.length === 0 ? [{ object: parsed.value, where: where() }] : [];
 }
 
-/** What a manifest breaks of the rules that stored objects need not keep. */
+/** Rules for new manifests that one breaks; stored objects need not keep them. */
 function brokenIn({ spec }: Compute | ComputePool | Connection | Branch): { path: string[]; message: string }[] {
   if ("template" in spec) {
     return brokenWhenWritten(spec.template).map((issue) => ({ ...issue, path: ["spec", "template", ...issue.path] }));

@@ -66,7 +66,7 @@ export class RunningCluster {
     return this.#close();
   }
 
-  /** Whether the cluster knows Computes. */
+  /** True if the cluster knows Computes. */
   async hasOurKinds(): Promise<boolean> {
     try {
       await this.#client.listPage(computeKind, { namespace: this.namespace ?? "default", limit: 1 });

@@ -25,7 +25,7 @@ export async function listBranches(project: Project, computes: readonly Tracked[
   }
 }
 
-/** What the name of a Compute's branch comes to. A command has one list, and believes it. */
+/** The branch that a Compute's branchName or branchRef comes to. A command has one list, and believes it. */
 export function namedFor(
   compute: Compute,
   { branches }: Project,

@@ -66,7 +66,7 @@ export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> 
 const poolAwaitedMs = 10_000;
 
 /**
- * A version that a patch found outdated is looked at again after `look`, and left alone until a newer one is stored.
+ * A version that a patch found outdated is reconciled again after `look`, and left alone until a newer one is stored.
  * The API server is asked for it every `longest`: a conflict may have another cause. In milliseconds.
  */
 const outdatedMs = { look: 1000, longest: 10_000 };

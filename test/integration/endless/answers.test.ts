@@ -40,7 +40,7 @@ describe.each(kinds)("%s", (_write, stands, change) => {
   );
 });
 
-it("a create without an answer waits, whoever changes annotations of the Compute", async () => {
+it("a create without an answer waits while annotations of the Compute change", async () => {
   await using endless = new Endless();
   const { world } = endless;
   endless.begin([none]);

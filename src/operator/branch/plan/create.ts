@@ -96,7 +96,7 @@ function create(o: Observation, { nameTaken }: ReadonlyMemory, name: string): Br
   return { kind: "write", write: { op: "create", name, body, end: wanted.end } };
 }
 
-/** `id` is undefined for the project's default branch, which the service takes by itself. */
+/** `id` is undefined for the project's default branch, which the service takes without being told. */
 function parentOf({ object, listing }: Observation) {
   const { branchID, branchName } = object.spec.parent ?? {};
   if (branchID !== undefined) {

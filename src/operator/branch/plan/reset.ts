@@ -54,7 +54,7 @@ function planUnanswered(
   return { kind: "show", reason: "Rejected", message: resets.unknown(record.value) };
 }
 
-/** A reset ends the life of the branch anew: its end is sent again. */
+/** The life of the branch begins again with a reset: its end is sent again. */
 export function done(id: string, value: string): BranchAction {
   return {
     kind: "note",

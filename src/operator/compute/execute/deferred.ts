@@ -132,7 +132,7 @@ export function recordFailedWrite(
 const jitter = 0.3;
 const spreadFrom = 3;
 
-/** Writes that failed together are sent again apart: uids are random, and each failure draws anew. */
+/** Writes that failed together are sent again apart: uids are random, and each failure draws again. */
 function jittered(ms: number, uid: string, failures: number): number {
   let drawn = failures;
   for (const character of uid) drawn = (drawn * 31 + character.charCodeAt(0)) % 1009;

@@ -64,7 +64,7 @@ function since(
 
 /**
  * `Correct` sends whatever differs. `Report` sends what a newer generation changed: all that differs but what was
- * already reported as drift for the same value of ours. The branch is not put back by itself: what another moved stays.
+ * already reported as drift for the same value of ours. No branch is put back automatically: what another moved stays.
  */
 function isToBeSent(
   difference: Difference,
