@@ -135,7 +135,7 @@ describe("of what the documents type", () => {
       expect({ output, complaints }).toEqual({ output, complaints: [] });
       expect(output).toContain("deleted");
       // Where the namespace took something along, kubectl does not wait for its end.
-      await eventually("what was deleted to be there again", async () => {
+      const isBack = async () => {
         const again = await shells.kubectl.type(line.replace("kubectl delete", "kubectl apply"));
         if (again.status !== 0 && !again.output.includes("is being terminated")) throw new Error(again.output);
         // A definition that is on its way out is taken as it is, and gone a moment later.
@@ -143,7 +143,9 @@ describe("of what the documents type", () => {
           "kubectl get crds -o jsonpath='{.items[*].metadata.deletionTimestamp}'",
         );
         return (again.status === 0 && leaving.output === "") || undefined;
-      });
+      };
+      // Each look applies all of it, which takes seconds beside other work.
+      await eventually("what was deleted to be there again", isBack, { timeoutMs: 90_000 });
     },
   );
 });
