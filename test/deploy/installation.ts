@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { established } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { type ServiceOptions, ServiceProcess } from "../support/processes.ts";
@@ -42,6 +43,11 @@ export class Installation implements AsyncDisposable {
     return kubectl(args, this.#options());
   }
 
+  /** Resolves once all CRDs of the cluster are served. */
+  definitionsServed(): Promise<void> {
+    return established(this.#options());
+  }
+
   /** Applies a directory of deploy/ and starts the operator as its Deployment would, with its ServiceAccount. */
   async install(directory: string, namespace = installNamespace): Promise<void> {
     await this.kubectl("apply", "-k", directory);
@@ -51,7 +57,7 @@ export class Installation implements AsyncDisposable {
   /** Starts the operator as the Deployment among `objects` would, once they have been applied. */
   async startOperator(objects: readonly Rendered[], namespace = installNamespace): Promise<void> {
     await this.#operator?.[Symbol.asyncDispose]();
-    await this.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
+    await this.definitionsServed();
     const place = { controlPlane: this.cluster, image: this.#image, objects, namespace };
     this.#operator = await InstalledOperator.start(place);
     await this.#operator.ready();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
 import { kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { blocksOf } from "../docs/blocks.ts";
 import { manifest } from "../operator/resources/manifest.ts";
@@ -10,8 +11,7 @@ const options = () => ({ kubeconfig: cluster.kubeconfig, kubectl: cluster.binari
 
 beforeAll(async () => {
   cluster = await startControlPlane();
-  await kubectl(["apply", "--server-side", "-k", "crds"], options());
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], options());
+  await installCrds(options());
   // It finds the kinds that there are when it starts.
   await cluster.startControllerManager();
   await kubectl(["create", "namespace", "shop"], options());

@@ -74,7 +74,7 @@ describe.concurrent.each(Object.entries(ways))("by %s", (_name, way) => {
       return (await installation.kubectl("get", crd, "-o", "yaml")).includes("must end in /api/v2");
     };
     await way.before(installation);
-    await installation.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
+    await installation.definitionsServed();
     await restore(installation);
     const endpoints = await endpointsOf(installation);
     expect(await described()).toBe(false);

@@ -2,6 +2,7 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { established } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
@@ -101,7 +102,24 @@ async function kindsOfOthers(cluster: ControlPlane): Promise<void> {
   const items = [...definitions, ...namespaces];
   const options = { ...optionsOf(cluster), input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) };
   await kubectl(["apply", "-f", "-"], options);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], options);
+  await established(options);
+}
+
+/**
+ * Applies again what this line deleted: undefined while a part of it is still on its way out, which kubectl does not
+ * wait for where the namespace took it along. Each look applies all of it, which takes seconds beside other work.
+ */
+async function isBack(deletion: string): Promise<true | undefined> {
+  const again = await shells.kubectl.type(deletion.replace("kubectl delete", "kubectl apply"));
+  if (again.status !== 0 && !again.output.includes("is being terminated")) throw new Error(again.output);
+  // A definition that is on its way out is taken as it is, and gone a moment later.
+  const leaving = await shells.kubectl.type("kubectl get crds -o jsonpath='{.items[*].metadata.deletionTimestamp}'");
+  if (again.status !== 0 || leaving.output !== "") return undefined;
+  // A definition that goes before the API server has made its storage can stay for minutes.
+  const kinds = "branches,clusterserviceconnections,computepools,computes,serviceconnections";
+  const served = await shells.kubectl.type(`kubectl get ${kinds}`);
+  if (served.status !== 0) throw new Error(served.output);
+  return true;
 }
 
 describe("of what the documents type", () => {
@@ -134,18 +152,7 @@ describe("of what the documents type", () => {
       const complaints = output.split("\n").filter((said) => /error/i.test(said) && !said.includes("(NotFound)"));
       expect({ output, complaints }).toEqual({ output, complaints: [] });
       expect(output).toContain("deleted");
-      // Where the namespace took something along, kubectl does not wait for its end.
-      const isBack = async () => {
-        const again = await shells.kubectl.type(line.replace("kubectl delete", "kubectl apply"));
-        if (again.status !== 0 && !again.output.includes("is being terminated")) throw new Error(again.output);
-        // A definition that is on its way out is taken as it is, and gone a moment later.
-        const leaving = await shells.kubectl.type(
-          "kubectl get crds -o jsonpath='{.items[*].metadata.deletionTimestamp}'",
-        );
-        return (again.status === 0 && leaving.output === "") || undefined;
-      };
-      // Each look applies all of it, which takes seconds beside other work.
-      await eventually("what was deleted to be there again", isBack, { timeoutMs: 90_000 });
+      await eventually("what was deleted to be there again", () => isBack(line), { timeoutMs: 90_000 });
     },
   );
 });

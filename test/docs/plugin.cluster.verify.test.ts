@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
@@ -22,8 +23,7 @@ const admin = () => ({ kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries
 beforeAll(async () => {
   const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
   [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
-  await kubectl(["apply", "--server-side", "-k", "crds"], admin());
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], admin());
+  await installCrds(admin());
   await kubectl(["apply", "-k", "deploy/base/shared"], admin());
   await kubectl(["apply", "-k", "deploy/samples"], admin());
   const patch = async (object: string, spec: object) => {

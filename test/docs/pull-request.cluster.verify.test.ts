@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
@@ -39,8 +40,7 @@ beforeAll(async () => {
   const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
   [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
   const admin = { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl };
-  await kubectl(["apply", "--server-side", "-k", "crds"], admin);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], admin);
+  await installCrds(admin);
   await kubectl(["apply", "-k", "deploy/base/shared"], admin);
   await kubectl(["apply", "-k", "deploy/samples"], admin);
   const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });
