@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import { crdYaml, customResourceDefinitions } from "../src/operator/resources/crd.ts";
-import { keysDocument } from "../test/service/keys/document.ts";
 import { chartReadme } from "./chart-readme.ts";
 import { publicOperationsSource } from "./public-api.ts";
 import { readmeWithStates } from "./readme.ts";
@@ -26,7 +25,6 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
   files.set("src/service/http/public-operations.ts", publicOperationsSource());
   files.set("docs/service-api.md", serviceApiDocument());
-  files.set("docs/service-keys.md", keysDocument());
   files.set("docs/reference.md", await referenceDocument());
   files.set("README.md", readmeWithStates());
   return files;

@@ -4,6 +4,7 @@ import type { PublicOperation } from "../src/service/http/public-api.ts";
 import { publicOperations } from "../src/service/http/public-operations.ts";
 import type { Route } from "../src/service/http/route.ts";
 import { apiRoutes } from "../src/service/http/routes.ts";
+import { keysDocument } from "../test/service/keys/document.ts";
 import { markdownTable } from "../test/service/support/markdown.ts";
 
 const Schema = z.looseObject({
@@ -13,7 +14,7 @@ const Schema = z.looseObject({
   "x-kept-only": z.boolean().optional(),
 });
 
-/** docs/service-api.md: every operation of the public API, and what the service makes of it. */
+/** docs/service-api.md: every operation of the public API, what the service makes of it, and who may call it. */
 export function serviceApiDocument(): string {
   const routes = new Map(apiRoutes({ strictSpec: false }).map((route) => [route.operationId, route]));
   const served = publicOperations.filter(({ operationId }) => routes.has(operationId));
@@ -22,12 +23,13 @@ export function serviceApiDocument(): string {
     const route = routes.get(operation.operationId);
     return route ? [servedRow(operation, route)] : [];
   });
-  return `# Which calls of the public API are served
+  return `# The calls of the public API
 
 ${served.length} of the ${publicOperations.length} operations of the public API are served. A field that the public API
 knows is accepted in every one; those in the second column of the first table are kept and shown again where an answer
 has them, or accepted and left at that, and change nothing. A field that the public API does not know is refused with its
 name. Written by \`npm run generate\`.
+[Keys](#which-key-may-call-what) are below.
 
 ## Served
 
@@ -41,7 +43,8 @@ ${markdownTable(
   ["operation", "call"],
   others.map(({ operationId, method, path }) => [operationId, `\`${method} ${path}\``]),
 )}
-`;
+
+${keysDocument()}`;
 }
 
 function servedRow(operation: PublicOperation, route: Route): string[] {

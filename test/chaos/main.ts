@@ -10,7 +10,7 @@ const earlierVersions = ["0bdf883", "4a8bb92"];
 const usage = `Usage: npm run chaos -- [operator] [service] [postgres] [upgrade] [flags]
 
 All where none is named.
-  operator   a storm over a large fleet on a real API server: see docs/proof/chaos.md
+  operator   a storm over a large fleet on a real API server: see docs/proof/long-runs.md
   service    the service is killed again and again while it is being written to
   postgres   the service is killed again and again while clients write into its Postgres servers
   upgrade    an earlier version is killed while its requests have no known outcome, and this one takes over

@@ -14,6 +14,15 @@ describe.each([...pages])("%s", (page) => {
     expect(local.filter((link) => !existsSync(join(dirname(page), link)))).toEqual([]);
   });
 
+  it("links only to sections that are there", () => {
+    const links = [...text.matchAll(/\]\(([^)#\s:]*)#([^)\s]+)\)/g)];
+    const lost = links.filter(([, path = "", anchor = ""]) => {
+      const target = path === "" ? page : join(dirname(page), path);
+      return !anchorsOf(readFileSync(target, "utf8")).has(anchor);
+    });
+    expect(lost.map(([link]) => link)).toEqual([]);
+  });
+
   it("has manifests that are YAML, and commands that name what is there", () => {
     for (const block of blocksOf(page, "yaml")) {
       expect(parseAllDocuments(block).flatMap(({ errors }) => errors)).toEqual([]);
@@ -23,9 +32,10 @@ describe.each([...pages])("%s", (page) => {
   });
 });
 
-it("the runbook has a section for each alert, and for no other", () => {
+it("docs/troubleshooting.md has a section for each alert, and for no other", () => {
   const alerts = [...readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8").matchAll(/- alert: (\w+)/g)];
-  const sections = [...readFileSync("docs/runbook.md", "utf8").matchAll(/^## (\w+)/gm)];
+  const [, byAlert = ""] = /^## By alert$(.*?)^## /ms.exec(readFileSync("docs/troubleshooting.md", "utf8")) ?? [];
+  const sections = [...byAlert.matchAll(/^### (\w+)/gm)];
   expect(sections.map(([, name]) => name)).toEqual(alerts.map(([, name]) => name));
 });
 
@@ -34,3 +44,16 @@ it("the pages about installing name every overlay", () => {
   const overlays = readdirSync("deploy/overlays").map((name) => `deploy/overlays/${name}`);
   expect(overlays.filter((overlay) => !text.includes(`\`${overlay}\``))).toEqual([]);
 });
+
+/** The sections of a page as links name them: the heading in small letters, with - for a blank. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const headings = [...page.replaceAll(/^```.*?^```$/gms, "").matchAll(/^#+ (.*)$/gm)];
+  return new Set(
+    headings.map(([, heading = ""]) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}

@@ -10,7 +10,7 @@ import { blocksOf } from "./blocks.ts";
 import { commandsFor } from "./commands.ts";
 import { Shell } from "./shell.ts";
 
-// What docs/plugin.md types, as a user who may edit Computes and Branches and read Secrets of one namespace.
+// What docs/kubectl.md types, as a user who may edit Computes and Branches and read Secrets of one namespace.
 
 const directory = temporaryDirectory("plugin");
 let cluster: ControlPlane;
@@ -95,7 +95,7 @@ it.each([
 });
 
 it("status shows the rows that the page shows, in their order", async () => {
-  const [page = ""] = blocksOf("docs/plugin.md", "console");
+  const [page = ""] = blocksOf("docs/kubectl.md", "console");
   const labels = (text: string) => [...text.matchAll(/^ {2}(\w+) {2}/gm)].map(([, label]) => label);
   const { output } = await shell.type("kubectl compute-operator status shop-primary -n shop");
   expect(labels(output).filter((label) => labels(page).includes(label))).toEqual(labels(page));

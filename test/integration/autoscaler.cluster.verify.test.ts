@@ -62,7 +62,7 @@ it("an autoscaler drives a pool by an external metric, up and down, and within i
   await settlesAt(shop, 1);
   // As the documentation has it, but that nobody waits five minutes for the way down.
   const documented: { spec: { behavior: { scaleDown: { stabilizationWindowSeconds: number } } } } = parse(
-    blocksOf("docs/autoscaling.md", "yaml")[0] ?? "",
+    blocksOf("docs/how-to.md", "yaml").find((block) => block.includes("kind: HorizontalPodAutoscaler")) ?? "",
   );
   documented.spec.behavior.scaleDown.stabilizationWindowSeconds = 0;
   metrics.values.set("shop_queries_per_second", 250);

@@ -1,5 +1,5 @@
 // `npm run verify:long` runs what takes longer than anybody waits for, one after another, and records each result in
-// docs/proof/verify-long.md. A failure does not keep the next from running; the status is 1 if there was one.
+// docs/proof/long-runs.md. A failure does not keep the next from running; the status is 1 if there was one.
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -7,7 +7,7 @@ import { flagsOf } from "../support/flags.ts";
 import { renewed } from "./page.ts";
 import { commandOf, type LongRun, longRuns } from "./runs.ts";
 
-const page = "docs/proof/verify-long.md";
+const page = "docs/proof/long-runs.md";
 const names = longRuns.map(({ name }) => name).join(", ");
 const usage = `Usage: npm run verify:long -- [NAME…]
 

@@ -21,8 +21,8 @@ it("a result is written into the table, where the next one replaces it and those
   expect(renewed(twice, runs, "one", result)).not.toContain("**failed**");
 });
 
-it("docs/proof/verify-long.md has a row for each long run", () => {
-  const page = readFileSync("docs/proof/verify-long.md", "utf8");
+it("docs/proof/long-runs.md has a row for each long run", () => {
+  const page = readFileSync("docs/proof/long-runs.md", "utf8");
   const [name = ""] = longRuns.map((run) => run.name);
   const rows = (text: string) => text.split("\n").filter((line) => line.startsWith("| `"));
   expect(rows(renewed(page, longRuns, name, result))).toHaveLength(longRuns.length);

@@ -37,7 +37,7 @@ export function renewed(page: string, runs: readonly LongRun[], name: string, re
 
 function tableOf(page: string): string {
   const table = /^\| run \|(?:.*\n)(?:\|.*(?:\n|$))*/m.exec(page)?.[0].trimEnd();
-  if (table === undefined) throw new Error("docs/proof/verify-long.md has no table that begins with `| run |`");
+  if (table === undefined) throw new Error("docs/proof/long-runs.md has no table that begins with `| run |`");
   return table;
 }
 

@@ -5,7 +5,7 @@ export interface LongRun {
   script: string;
   flags: readonly string[];
   shows: string;
-  /** The line of its output that sums it up; its first group goes into docs/proof/verify-long.md. */
+  /** The line of its output that sums it up; its first group goes into docs/proof/long-runs.md. */
   summary?: RegExp;
 }
 
@@ -58,8 +58,7 @@ export const longRuns: readonly LongRun[] = [
     name: "mutants",
     script: "mutants",
     flags: [],
-    shows:
-      "small mistakes in `src/operator` and `src/cli`, one at a time, are caught by a test: [mutants.md](mutants.md)",
+    shows: "small mistakes in `src/operator` and `src/cli`, one at a time, are caught by a test: [mutants](#mutants)",
     summary: /^mutants: (.*)$/,
   },
   {
@@ -74,7 +73,7 @@ export const longRuns: readonly LongRun[] = [
     script: "gitops",
     flags: [],
     shows:
-      "Argo CD's engine applies, changes, prunes and reverts what Git says, beside the operator: [gitops.md](gitops.md)",
+      "Argo CD's engine applies, changes, prunes and reverts what Git says, beside the operator: [a loop](../gitops.md#a-loop-as-argo-cds-engine-sees-it)",
     summary: /^gitops: (.*)$/,
   },
   { name: "bench", script: "bench", flags: [], shows: "latency, endpoint lists and fairness are below their limits" },

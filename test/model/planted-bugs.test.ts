@@ -14,8 +14,9 @@ test("at least fifteen bugs are planted", () => {
   expect(Object.keys(plantedBugs).length).toBeGreaterThanOrEqual(15);
 });
 
-test("docs/proof/model.md names each planted bug, and a promise that it breaks", () => {
-  const [, section = ""] = /## The search can fail\n(.*)/s.exec(readFileSync("docs/proof/model.md", "utf8")) ?? [];
+test("docs/proof/simulation.md names each planted bug, and a promise that it breaks", () => {
+  const [, section = ""] =
+    /### The search can fail\n(.*)/s.exec(readFileSync("docs/proof/simulation.md", "utf8")) ?? [];
   const rows = [...section.matchAll(/^\| (.*) \| `(.*)` \|$/gm)];
   expect(rows.map(([, bug]) => bug)).toEqual(Object.keys(plantedBugs));
   for (const [, bug = "", promise = ""] of rows) expect(promise).toMatch(plantedBugs[bug]?.breaks ?? /^$/);

@@ -12,14 +12,14 @@ import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
 import { Coverage, sourceFiles, testFiles } from "./plan.ts";
 import { Records, remembered } from "./records.ts";
-import { pageOf, summaryOf, survivorLine } from "./report.ts";
+import { roomLines, summaryOf, survivorLine } from "./report.ts";
 import { measureAll, Trials, type Verdict } from "./trial.ts";
 import { refusedByTypes } from "./types.ts";
 
 const usage = `Usage: npm run mutants -- [flags]
 
 Changes the code of src/operator and src/cli in every small way and runs the tests that reach the change. Without --only, --since and
---shard it is a full run, and writes docs/proof/mutants.md.
+--shard it is a full run, which also names what is stale in test/mutants/accepted.
 
   --only PATH       mutants of the files whose path has this
   --since REV       mutants of the lines changed since this revision
@@ -129,8 +129,8 @@ function conclude(verdicts: ReadonlyMap<Mutant, Verdict>): number {
     (mutant) => !isCaught(mutant) && !accepted.some((entry) => accepts(entry, mutant)),
   );
   for (const mutant of open) console.log(`${verdicts.get(mutant)?.outcome}: ${survivorLine(mutant)}`);
+  for (const line of roomLines(verdicts)) console.log(line);
   console.log(summaryOf(verdicts, open.length));
-  if (isFull) writeFileSync("docs/proof/mutants.md", pageOf(verdicts, accepted, open, commitNow()));
   return open.length === 0 ? 0 : 1;
 }
 
@@ -156,10 +156,6 @@ function changedLines(revision: string): Set<string> {
     if (start !== "") for (let line = 0; line < Number(count); line++) lines.add(`${file}:${Number(start) + line}`);
   }
   return lines;
-}
-
-function commitNow(): string {
-  return execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
 }
 
 function say(line: string): void {

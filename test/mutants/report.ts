@@ -1,5 +1,4 @@
 import { dirname } from "node:path";
-import { type Accepted, accepts } from "./accepted.ts";
 import type { Mutant } from "./instrument.ts";
 import type { Verdict } from "./trial.ts";
 
@@ -18,69 +17,18 @@ export function summaryOf(verdicts: ReadonlyMap<Mutant, Verdict>, open: number):
   return `mutants: ${caught} of ${verdicts.size} caught (${percent(caught, verdicts.size)}), ${open} survivors without a reason`;
 }
 
-/** docs/proof/mutants.md. */
-export function pageOf(
-  verdicts: ReadonlyMap<Mutant, Verdict>,
-  accepted: readonly Accepted[],
-  open: readonly Mutant[],
-  commit: string,
-): string {
+/** A line for each folder of the sources: how many mutants it has, and what became of them. */
+export function roomLines(verdicts: ReadonlyMap<Mutant, Verdict>): string[] {
   const rooms = new Map<string, Verdict[]>();
   for (const [{ file }, verdict] of verdicts) {
     const room = dirname(file).split("/").slice(0, 3).join("/");
     rooms.set(room, [...(rooms.get(room) ?? []), verdict]);
   }
-  const rows = [...rooms].map(([room, list]) => {
+  return [...rooms].map(([room, list]) => {
     const of = (outcome: string) => list.filter((verdict) => verdict.outcome === outcome).length;
     const share = percent(of("caught"), list.length);
-    return `| \`${room}\` | ${list.length} | ${of("caught")} | ${share} | ${of("survived")} | ${of("not reached")} |`;
+    return `${room}: ${of("caught")} of ${list.length} caught (${share}), ${of("survived")} survived, ${of("not reached")} reached by no test`;
   });
-  const left = [...verdicts].filter(([, { outcome }]) => outcome !== "caught").map(([mutant]) => mutant);
-  const meant = accepted
-    .map((entry) => ({ ...entry, mutants: left.filter((mutant) => accepts(entry, mutant)).length }))
-    .filter(({ mutants }) => mutants > 0);
-  return [
-    "# Mutants",
-    "",
-    "A test that cannot fail proves nothing. `npm run mutants` makes small mistakes, one at a time, in all of `src/operator` and",
-    "`src/cli`: it forces and inverts conditions, moves comparisons by one, removes calls, awaits, options and elements, and drops",
-    "results. For each mutant it runs the unit tests that reach the change, and 20 seeds of the simulation, until one fails. If",
-    "none fails, it asks the compiler. Log lines and the text of messages are not changed, and `src/service` is not covered: it is",
-    "what the operator is tested against.",
-    "",
-    "```",
-    "npm run mutants                                 # all, within two hours on two cores",
-    "npm run mutants -- --only compute/plan          # some files",
-    "npm run mutants -- --since HEAD~1               # the lines of the last commit",
-    "```",
-    "",
-    `Last full run, which wrote this page: at ${commit}, ${summaryOf(verdicts, open.length).slice("mutants: ".length)}.`,
-    "",
-    "| | mutants | caught | | survived | reached by no test |",
-    "|---|---|---|---|---|---|",
-    ...rows,
-    "",
-    "## Survivors with a reason",
-    "",
-    "From `test/mutants/accepted/`; code between slashes is a regular expression.",
-    "",
-    "| where | change | survivors | why nothing catches it |",
-    "|---|---|---|---|",
-    ...meant.map(({ file, within = "", original, what, mutants, because }) => {
-      const change = `${[what].flat().join(", ")}: ${code(original)}`;
-      const place = `${file.replace("src/operator/", "")} ${within}`.trim() || "everywhere";
-      return `| ${code(place)} | ${change} | ${mutants} | ${because} |`;
-    }),
-    "",
-    ...(open.length === 0
-      ? []
-      : ["## Survivors without a reason yet", "", ...open.map((mutant) => `- ${code(survivorLine(mutant))}`), ""]),
-  ].join("\n");
-}
-
-function code(text: string): string {
-  const short = text.length > longest ? `${text.slice(0, longest)}…` : text;
-  return `\`${short.replaceAll("`", "'").replaceAll("|", "\\|")}\``;
 }
 
 function percent(part: number, whole: number): string {

@@ -15,7 +15,7 @@ A churning fleet on a real control plane. The status is 1 where anything is not 
 
   --minutes N     how long it churns (default 60)
   --computes N    how many there are (default 40)
-  --output FILE   the result as Markdown, for docs/proof/soak.md`;
+  --output FILE   the result as Markdown`;
 
 const sampleEveryMs = 10_000;
 const actEveryMs = 4000;

@@ -1,20 +1,19 @@
+import { withPart } from "../../../scripts/page-part.ts";
 import type { Verdicts } from "./verdicts.ts";
 import { kinds, viewOf } from "./view.ts";
 import type { Row } from "./world.ts";
 
-export const page = "docs/health.md";
+export const page = "docs/kubectl.md";
 
-const begin = "<!-- Written from a run (CONTRIBUTING.md): do not edit below. -->";
 const head = ["| state | `Ready` | `Reconciling` | `Stalled` | kstatus, Flux | Argo CD |", "|---|---|---|---|---|---|"];
 
 /** The page with its tables as these rows and verdicts say. */
 export function written(text: string, rows: readonly Row[], verdicts: readonly Verdicts[]): string {
-  const [above] = text.split(begin);
   const tables = kinds.map((kind) => {
     const lines = rows.flatMap((row, index) => (row.kind === kind ? [lineOf(row, verdicts[index])] : []));
-    return [`## ${kind}`, "", ...head, ...lines.toSorted(), ""].join("\n");
+    return [`### ${kind}`, "", ...head, ...lines.toSorted(), ""].join("\n");
   });
-  return `${above}${begin}\n\n${tables.join("\n")}`;
+  return withPart(text, "health", tables.join("\n"));
 }
 
 function lineOf({ remark, object }: Row, verdicts: Verdicts | undefined): string {

@@ -1,39 +1,32 @@
+import { withPart } from "../../../scripts/page-part.ts";
 import type { Said } from "./engine.ts";
 import type { Step } from "./steps.ts";
 
-export const page = "docs/proof/gitops.md";
+export const page = "docs/gitops.md";
 
-const begin = "<!-- Written from a run: do not edit below. -->";
+const head = ["| step | what the engine shows | written at the service |", "|---|---|---|"];
 
-/** The page with what the engine said at each step. */
+/** The page with a row for each step: what the engine said last of each object, and what the operator wrote. */
 export function recorded(text: string, steps: readonly Step[], namespace: string): string {
-  const [above] = text.split(begin);
-  const sections = steps.map((step, index) => `## ${index + 1}. ${step.title}\n\n${described(step)}\n`);
-  return `${above}${begin}\n\n${sections.join("\n")}`
+  const table = [...head, ...steps.map(rowOf)]
+    .join("\n")
     .replaceAll(namespace, "shop")
     .replaceAll(/\bep-[a-z0-9-]+/g, "ep-…")
     .replaceAll(/"\/[\w/.-]+\/\d+"/g, "a file");
+  return withPart(text, "engine", table);
 }
 
-function described({ results, healths, writes }: Step): string {
-  const lines = [
-    ...table(
-      "sync",
-      results,
-      [...results].toSorted((a, b) => idOf(a).localeCompare(idOf(b))),
-    ),
-    ...table("health", healths, healths),
-    writes.length === 0
-      ? "Nothing is written at the service."
-      : `Written at the service: ${writes.map(code).join(", ")}.`,
-  ];
-  return lines.join("\n");
+function rowOf({ title, results, healths, writes }: Step, index: number): string {
+  const objects = results.toSorted((a, b) => idOf(a).localeCompare(idOf(b))).map((said) => shown(said, healths));
+  return `| ${index + 1}. ${title} | ${objects.join("; ")} | ${writes.map(code).join(", ") || "nothing"} |`;
 }
 
-function table(what: string, said: readonly Said[], sorted: readonly Said[]): string[] {
-  if (said.length === 0) return [];
-  const rows = sorted.map((one) => `| ${idOf(one)} | ${one.status} | ${inCell(one.message)} |`);
-  return [`| object | ${what} | message |`, "|---|---|---|", ...rows, ""];
+/** An object with what became of it, and the message where a person is needed. */
+function shown(said: Said, healths: readonly Said[]): string {
+  const health = healths.findLast((one) => idOf(one) === idOf(said));
+  const states = [said.status, ...(health === undefined || health.status === "Missing" ? [] : [health.status])];
+  const needsPerson = [said, health].find((one) => one?.status === "SyncFailed" || one?.status === "Degraded");
+  return `${idOf(said)}: ${states.join(", ")}${needsPerson === undefined ? "" : ` (${inCell(needsPerson.message)})`}`;
 }
 
 function idOf({ kind, name }: Said): string {

@@ -3,7 +3,7 @@ import { Shop } from "../support/shop.ts";
 import { type Cell, table } from "./cells.ts";
 import { callerNames } from "./rights.ts";
 
-/** The table of keys and routes as a document. */
+/** The table of keys and routes, a section of docs/service-api.md. */
 export function keysDocument(): string {
   const rows = new Map<string, Cell[]>();
   for (const cell of table(new Shop().core.routes)) {
@@ -11,7 +11,7 @@ export function keysDocument(): string {
     rows.set(name, [...(rows.get(name) ?? []), cell]);
   }
   const lines = [...rows].map(([name, cells]) => [...name.split("\n"), ...cells.map((cell) => String(cell.expected))]);
-  return `# Which key may call what
+  return `## Which key may call what
 
 The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
 (own), belongs to somebody else (other), or does not exist (none). A missing, malformed, unknown or revoked key gets 401
