@@ -2,7 +2,7 @@ import { z } from "zod";
 import { loose } from "./loose.ts";
 import { Operation } from "./operation.ts";
 
-/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+/** Fields of an answer; the service itself promises more of them than a reader may count on. */
 export const branchFields = {
   id: z.string().min(1),
   project_id: z.string().optional(),

@@ -27,7 +27,7 @@ export function isComputeUnitSize(cu: number): boolean {
   return sizes.has(cu);
 }
 
-/** Why `range` is not a size that any plan offers, as a clause for a message; `undefined` where it is one. */
+/** A clause for a message: the reason why no plan offers `range` as a size; `undefined` where one does. */
 export function computeUnitRangeProblem({ min, max }: ComputeUnitRange): string | undefined {
   for (const size of [min, max]) {
     if (!isComputeUnitSize(size)) return `${size} CU is not a compute size: allowed are ${computeUnitSizesInWords}`;

@@ -7,7 +7,6 @@ import { Operation } from "./operation.ts";
 import { defaultSuspend, longestSuspendSeconds, neverSuspend, shortestSuspendSeconds } from "./scale-to-zero.ts";
 import { entryByEntry, fieldByField, tolerant, wholly } from "./tolerant.ts";
 
-/** What a compute is for. */
 export const endpointTypes = ["read_write", "read_only"] as const;
 export type EndpointType = (typeof endpointTypes)[number];
 
@@ -18,7 +17,7 @@ export type EndpointState = (typeof endpointStates)[number];
 /** The value of one Postgres setting. */
 const setting = z.string().max(8192);
 
-/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+/** Fields of an answer; the service itself promises more of them than a reader may count on. */
 export const endpointFields = {
   id: EndpointId,
   branch_id: shortText.min(1),
@@ -68,7 +67,7 @@ export const Endpoint = tolerant(endpointFields, {
 export type Endpoint = z.infer<typeof Endpoint>;
 
 /**
- * Whether the name of an endpoint cannot be read. The name proves whose an endpoint is, so nothing is known of that.
+ * True if the name of an endpoint cannot be read. The name proves whose an endpoint is, so its owner is unknown then.
  */
 export function hasUnreadableName({ unreadable }: Endpoint): boolean {
   return unreadable?.includes("name") === true;

@@ -22,7 +22,7 @@ export const Id = z.string().regex(idPattern, {
   error: "must be an id: 1 to 60 lower-case letters, digits and hyphens",
 });
 
-/** Whether a text that somebody noted could be the id of a compute of any service. */
+/** True if a text that somebody noted could be the id of a compute of any service. */
 export function couldBeEndpointId(value: string): boolean {
   return readEndpointId.test(value);
 }

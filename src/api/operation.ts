@@ -2,7 +2,7 @@ import { z } from "zod";
 import { figure, loose, shortText } from "./loose.ts";
 import { tolerant } from "./tolerant.ts";
 
-/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+/** Fields of an answer; the service itself promises more of them than a reader may count on. */
 export const operationFields = {
   id: shortText,
   project_id: shortText.optional(),
@@ -12,7 +12,7 @@ export const operationFields = {
   status: shortText,
   error: z.string().optional(),
   failures_count: figure.optional(),
-  /** When a failed attempt is tried again. */
+  /** Time of the next attempt after a failed one. */
   retry_at: shortText.optional(),
   created_at: shortText.optional(),
   updated_at: shortText.optional(),
@@ -50,7 +50,7 @@ export const operationStatuses = [
 ] as const;
 export type OperationStatus = (typeof operationStatuses)[number];
 
-/** What a status means for a client that waits for the operation. */
+/** The meaning of a status for a client that waits for the operation. */
 export type OperationOutcome = "in-progress" | "done" | "failed";
 
 /** A status that is not known yet counts as in progress: nothing is concluded from it. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { figure, loose, shortText } from "./loose.ts";
 import { tolerant } from "./tolerant.ts";
 
-/** What the answers are made of; the service itself promises more of it than a reader may count on. */
+/** Fields of an answer; the service itself promises more of them than a reader may count on. */
 export const projectFields = {
   id: shortText.min(1),
   name: shortText.optional(),

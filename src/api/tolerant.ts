@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { withoutNulls } from "./loose.ts";
 
-/** What remains of a field of an answer once what cannot be read is left out, and the paths that were. */
+/** The readable part of a field of an answer, and the paths of the parts left out. */
 interface Readable {
   value: unknown;
   unreadable: readonly string[];
