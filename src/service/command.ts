@@ -100,7 +100,7 @@ export function serviceCommand(args: readonly string[], ports: ServiceCommandPor
   );
 }
 
-/** What the command takes from the process; `self` identifies that. */
+/** The command's share of the process; `self` identifies the process. */
 export type ServiceCommandPorts = Omit<RunPorts, "ids" | "processes"> & { self: Processes["self"] };
 
 function parse(args: readonly string[]): RunOptions {

@@ -5,7 +5,6 @@ import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { Store } from "./store/store.ts";
 
-/** What the rules of the service need. */
 export interface ServiceContext {
   clock: ServiceClock;
   random: Random;

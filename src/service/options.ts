@@ -1,18 +1,18 @@
-/** How the service behaves; every field has a default. */
+/** Behaviour of the service; every field has a default. */
 export interface ServiceOptions {
-  /** How many times faster than life operations and inactivity timers run. */
+  /** Speed of operations and inactivity timers, as a multiple of real time. */
   timeScale: number;
-  /** Whether to serve nothing but what the specification shows. */
+  /** True to serve nothing but what the specification shows. */
   strictSpec: boolean;
-  /** Whether `PUT /_faults` exists. */
+  /** True if `PUT /_faults` exists. */
   faults: boolean;
   /** Requests that one account may send before it is refused with 429; `undefined`: as many as it likes. */
   rateLimits: RateLimits | undefined;
-  /** Whether an operation in a project refuses other changes of its computes with 423, as at the public service. */
+  /** True if an operation in a project refuses other changes of its computes with 423, as at the public service. */
   projectLock: boolean;
-  /** Whether a deleted branch can be recovered for a week, and keeps its name for that time. */
+  /** True if a deleted branch can be recovered for a week, and keeps its name for that time. */
   branchRecovery: boolean;
-  /** Below which computes have their host names; `undefined`: the vendor's. */
+  /** The domain of the computes' host names; `undefined`: the vendor's. */
   domain: string | undefined;
 }
 

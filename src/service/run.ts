@@ -18,12 +18,12 @@ import { apiRoot, createService, type Service } from "./service.ts";
 import { StoreUnusable } from "./store/database.ts";
 import { Store } from "./store/store.ts";
 
-/** How to run the service as a process. */
+/** Settings of the service as a process. */
 export interface RunOptions
   extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults" | "projectLock" | "branchRecovery"> {
-  /** Whether requests are limited as the public service limits them. */
+  /** True if requests are limited as the public service limits them. */
   rateLimits: boolean;
-  /** Whether `POST /_reset` and `POST /_clock/advance` exist. */
+  /** True if `POST /_reset` and `POST /_clock/advance` exist. */
   testControls: boolean;
   /** A file that holds the base URL while the service is ready, where one is wanted. */
   readyFile?: string | undefined;
@@ -33,7 +33,7 @@ export interface RunOptions
   data: string;
   /** The seed file, where there is one. */
   seed?: string | undefined;
-  /** Whether real servers run behind the computes, and the flags about them. */
+  /** True if real servers run behind the computes; the flags about them follow. */
   postgres: boolean;
   postgresPort: number;
   postgresBin?: string | undefined;
@@ -43,7 +43,7 @@ export interface RunOptions
   temporaryDiskScale: number;
 }
 
-/** What a running service takes from the process and gives back to it. */
+/** The parts of the process that a running service uses. */
 export interface RunPorts {
   clock: ServiceClock;
   random: Random;
@@ -148,7 +148,7 @@ function make(
   });
 }
 
-/** What the store holds at first: what the seed names, or where there is none and nothing else the first account. */
+/** First content of the store: the seed's, or without a seed and in an empty store the first account. */
 class Beginning {
   readonly #file: string | undefined;
   #seed: Seed | undefined;
@@ -197,7 +197,7 @@ function announce(file: string, text: string): void {
 /** The longest that Node's timers can wait, in milliseconds. */
 const longestWait = 2 ** 31 - 1;
 
-/** How long to wait after an internal error before the timers are checked again, in milliseconds. */
+/** Wait after an internal error before the timers are checked again, in milliseconds. */
 const retryMs = 1000;
 
 /** Lets things happen when they are due, also while nobody calls, so that the store is never far behind. */
@@ -244,7 +244,7 @@ class CannotAnnounce extends Error {
   }
 }
 
-/** What ends with a message instead of a stack. */
+/** Errors that end the process with a message instead of a stack. */
 const foreseen = [StoreUnusable, BadSeed, CannotListen, CannotAnnounce, PostgresUnusable] as const;
 
 function bracketed(host: string): string {

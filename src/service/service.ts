@@ -34,7 +34,7 @@ export interface ServicePorts {
   ids: Ids;
   store: Store;
   options?: Partial<ServiceOptions>;
-  /** What stands behind the computes and branches, where not the model of it. */
+  /** The backend of computes and branches, where it is not the model. */
   behind?: Pick<ServiceContext, "backend" | "catalog">;
   /** Present with `--test-controls`. */
   testControls?: TestControls;
@@ -60,7 +60,7 @@ export class Service {
   readonly #onError: (error: unknown) => void;
   readonly #changes = new Changes();
   #openApi: string | undefined;
-  /** When the next timer is due; `stale` after every change. */
+  /** Time of the next timer; `stale` after every change. */
   #due: number | undefined | "stale" = "stale";
 
   constructor({ clock, random, ids, store, options, behind, testControls, onError = () => {} }: ServicePorts) {
@@ -132,7 +132,7 @@ export class Service {
     }
   }
 
-  /** When the next timer is due, in milliseconds since the epoch; `undefined` if there is none. */
+  /** Time of the next timer, in milliseconds since the epoch; `undefined` if there is none. */
   nextDue(): number | undefined {
     if (this.#due === "stale") this.#due = nextDue(this.context);
     return this.#due;
@@ -188,7 +188,7 @@ export class Service {
 
   #answerLocal(call: ServiceCall, at: number): ServiceReply {
     const { method, path } = call;
-    // These calls need no key, so a page in a browser or a proxy on this machine must not send them for others.
+    // Calls below `/_` need no key, so a page in a browser or a proxy on this machine must not send them for others.
     if (path.startsWith("/_") && (!isOnThisMachine(call) || isFromElsewhere(call))) throw refusals.notFromHere();
     if (path === "/_faults" && method === "PUT" && this.context.options.faults) {
       this.setFaults(check(Faults, parsedBody(call), "body"));

@@ -47,7 +47,7 @@ function stillHolds(store: Store, scope: KeyScope): boolean {
   return owner?.kind === "organization" && owner.id === scope.organizationId;
 }
 
-/** What a caller may do in a project or an organization. */
+/** Rights of a caller in a project or an organization. */
 export type Right = "member" | "admin";
 
 /** The caller's right in what `owner` owns; `undefined` if the caller may not even know that it exists. */

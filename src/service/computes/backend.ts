@@ -7,30 +7,30 @@ export interface Client {
 }
 
 export interface HistoryState {
-  /** From when on earlier states can be had, in milliseconds since the epoch. */
+  /** Start of the history that can be read, in milliseconds since the epoch. */
   since: number;
-  /** From which position of the log on. */
+  /** The position of that start in the log. */
   position: bigint;
-  /** What it takes on the disk, without what is shared with other branches. */
+  /** Bytes on the disk, without those shared with other branches. */
   bytes: number;
 }
 
-/** Where clients connect to. */
+/** The address to which clients connect. */
 export interface BackendAddress {
   host: string;
   port: number;
 }
 
 /**
- * What runs behind the computes: a model that takes its time and counts connections, or real Postgres servers. Of the
- * model, whatever takes time answers how long, in milliseconds.
+ * The side behind the computes: a model that takes its time and counts connections, or real Postgres servers. A step of
+ * the model answers how long it takes, in milliseconds.
  */
 export interface ComputeBackend {
-  /** Where clients connect to real servers; the model has only the vendor's host names. */
+  /** The address of the real servers; the model has only the vendor's host names. */
   readonly address: BackendAddress | undefined;
-  /** When an operation that begins now ends; `undefined` where its end is reported when it has come. */
+  /** End of an operation that begins now; `undefined` where the end is reported when it has come. */
   endOf(at: number, durationMs: number): number | undefined;
-  /** Why a server would refuse a compute's settings; `undefined` where it would not. */
+  /** Reason why a server would refuse a compute's settings; `undefined` where it would not. */
   settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined;
   /** The history of a branch that is kept on a disk; `undefined` where there is none. */
   history(branchId: string): HistoryState | undefined;
@@ -43,10 +43,10 @@ export interface ComputeBackend {
   resize(endpoint: StoredEndpoint): number;
   /** Plays a client that is let in. Throws a `Refusal` where real clients connect. */
   connect(endpoint: StoredEndpoint, client: Client): void;
-  /** How many clients are connected, directly or through the pooler. */
+  /** Number of connected clients, directly or through the pooler. */
   connections(endpoint: StoredEndpoint, pooled: boolean): number;
-  /** Whether anyone at all is connected. */
+  /** True while any client is connected. */
   serves(endpoint: StoredEndpoint): boolean;
-  /** Cuts all connections; answers whether there were any. */
+  /** Cuts all connections; answers true if there were any. */
   disconnect(endpoint: StoredEndpoint): boolean;
 }

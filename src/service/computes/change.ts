@@ -11,7 +11,7 @@ import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
 import { suspendDue } from "./settle.ts";
 
-/** What has to be done about a compute to bring a change into effect. */
+/** The work that brings a change of a compute into effect. */
 type Consequence =
   | { kind: "none" }
   /** Applied while it runs: connections stay. */

@@ -49,7 +49,7 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourMs);
 }
 
-/** What is not recorded of a compute's usage, by the hour. */
+/** The part of a compute's usage that is not recorded yet, by the hour. */
 function partsOf(context: ServiceContext, endpoint: StoredEndpoint, at: number): Omit<UsageHour, "peak">[] {
   const { meteredAt: from } = endpoint;
   if (from === undefined || at <= from) return [];

@@ -8,7 +8,7 @@ import { schedule } from "./chain.ts";
 import { scaled } from "./durations.ts";
 import { meter } from "./meter.ts";
 
-/** When the next timer is due, in milliseconds since the epoch; `undefined` if there is none. */
+/** Time of the next timer, in milliseconds since the epoch; `undefined` if there is none. */
 export function nextDue(context: ServiceContext): number | undefined {
   return nextEvent(context)?.at;
 }
@@ -98,7 +98,7 @@ function takeEffect(context: ServiceContext, { effect, endpointId, branchId }: S
     case "start":
       if (!endpoint) break;
       become(context, endpoint, "active", { startedAt: at, lastActive: at }, at);
-      // Its creation may have failed before.
+      // The branch's creation may have failed before.
       becomeReady(context, endpoint.branchId, at);
       break;
     case "suspend":
@@ -147,8 +147,8 @@ function suspendIdle(context: ServiceContext, id: string, at: number): void {
 }
 
 /**
- * When a compute suspends for inactivity: never while it changes, serves a client or may not suspend at all; and not
- * before `at`, if it was inactive already when suspending was allowed.
+ * Time at which a compute suspends for inactivity; `undefined` while it changes, serves a client or may not suspend at
+ * all. Never before `at`, if the compute was inactive already when suspending was allowed.
  */
 export function suspendDue(context: ServiceContext, endpoint: StoredEndpoint, at: number): number | undefined {
   if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;

@@ -2,7 +2,7 @@ import { type Html, html } from "./html.ts";
 
 /** One bar of a chart. */
 export interface Bar {
-  /** What the bar is about, such as `14:00 UTC`. */
+  /** The bar's subject, such as `14:00 UTC`. */
   label: string;
   value: number;
   /** The value in words. */
@@ -11,7 +11,7 @@ export interface Bar {
 
 export interface Chart {
   title: string;
-  /** What the chart shows, in one sentence, for who cannot see it. */
+  /** The chart in one sentence, for readers who cannot see it. */
   summary: string;
   bars: readonly Bar[];
   /** True if values are counts: the scale then has whole numbers only. */

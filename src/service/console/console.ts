@@ -45,7 +45,7 @@ export class Console {
     this.#login = new Login(context, this.#sessions);
   }
 
-  /** Whether a path belongs to the console. */
+  /** True for the paths of the console. */
   serves(path: string): boolean {
     return path === "/" || path.startsWith("/app/");
   }
@@ -92,7 +92,7 @@ export class Console {
     return pageReply(500, nothingHere, { account: undefined, token: "", path, problem });
   }
 
-  /** Why a form is refused before its session is checked. */
+  /** Reason to refuse a form before its session is checked. */
   #distrust(call: ServiceCall, cookie: string | undefined): Problem | undefined {
     if (isFromElsewhere(call)) {
       return { title: "Refused", message: "This form was sent from another site.", advice: "Nothing was changed." };

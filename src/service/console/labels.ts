@@ -22,7 +22,7 @@ export function statusInWords({ currentState }: StoredEndpoint): "Active" | "Idl
   }
 }
 
-/** What is in progress on a compute, if anything. */
+/** Work in progress on a compute, if any. */
 export function progressInWords({ currentState, pendingState }: StoredEndpoint): string | undefined {
   if (pendingState === undefined || currentState === "init") return undefined;
   if (pendingState === currentState) return "applying a change";
@@ -47,7 +47,7 @@ export function usageInWords({ activeSeconds, computeSeconds }: Usage): string {
   return `${counted(hours, "CU hour")}, active for ${counted(minutes, "minute")}`;
 }
 
-/** When scale to zero suspends a compute: `after 5 minutes`, or `off`. */
+/** Delay of scale to zero: `after 5 minutes`, or `off`. */
 export function suspensionInWords(suspendTimeoutSeconds: number): string {
   const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
   return seconds === undefined ? "off" : `after ${durationInWords(seconds)}`;

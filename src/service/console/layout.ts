@@ -21,7 +21,7 @@ export interface Layout {
 
 export interface Problem {
   title: string;
-  /** What happened, and what is allowed. */
+  /** A sentence about what happened, and what is allowed. */
   message: string;
   advice?: string | undefined;
 }

@@ -25,7 +25,7 @@ document.addEventListener("click", async ({ target }) => {
 
 const main = document.querySelector("main[data-changes]");
 
-/** How long changes are collected before the page is fetched, in milliseconds. */
+/** Time for which changes are collected before the page is fetched, in milliseconds. */
 const gather = 400;
 
 let announced = Number(main?.dataset.changes);

@@ -70,7 +70,7 @@ export class Sessions {
     return createHmac("sha256", this.#secret).update(cookie).digest("base64url");
   }
 
-  /** Whether a form's token belongs to the cookie of the request. */
+  /** True if a form's token belongs to the cookie of the request. */
   isToken(cookie: string, token: string): boolean {
     const [given, wanted] = [Buffer.from(token), Buffer.from(this.token(cookie))];
     return given.length === wanted.length && timingSafeEqual(given, wanted);

@@ -41,7 +41,7 @@ export interface Moved {
 export interface PageRoute {
   method: "GET";
   path: string;
-  /** Whether the page follows the service's changes while it is open. */
+  /** True if the page follows the service's changes while it is open. */
   live: boolean;
   show(visit: Visit): Page | Moved;
 }

@@ -3,7 +3,7 @@ import { planOf } from "../projects/owner.ts";
 import { refusals } from "../refusal.ts";
 import type { Project } from "../store/projects.ts";
 
-/** How many branches a project of the free plan, and of a paid one, may have. */
+/** The most branches of a project, on the free plan and on a paid one. */
 const branchesOf = { free: 10, paid: 5000 } as const;
 
 /** Refuses one more branch where the project has as many as its owner's plan allows. */

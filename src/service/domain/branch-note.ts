@@ -1,4 +1,4 @@
-/** What an operator has written into the annotation of a branch that it made. */
+/** An operator's note in the annotation of a branch that it made. */
 export interface BranchNote {
   /** The Branch object that the branch was made for, as `namespace/name`, if the note says. */
   object: string | undefined;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 
-/** How far ahead the end of a branch may lie, in milliseconds: 30 days. */
+/** Longest lifetime of a branch from now, in milliseconds: 30 days. */
 const longestMs = 30 * 86_400_000;
 
 /**
@@ -32,7 +32,7 @@ export function refuseExpiringParent(parent: Branch): void {
   if (parent.expiresAt !== undefined) throw refusals.unprocessable("a branch that expires cannot have child branches");
 }
 
-/** How long a branch was given when its end was set, in seconds. */
+/** Lifetime of a branch when its end was set, in seconds. */
 export function ttlSeconds(expiresAt: number, at: number): number {
   return Math.round((expiresAt - at) / 1000);
 }

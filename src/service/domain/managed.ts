@@ -1,10 +1,10 @@
 import type { Store } from "../store/store.ts";
 
-/** What is known of the operator that manages a compute. */
+/** The trace of the operator that manages a compute. */
 export type Management =
-  /** It made the compute: the compute's name is its signature, with the hash of its fleet if it has one. */
+  /** A compute made by an operator: its name is the signature, with the hash of the fleet if there is one. */
   | { kind: "signed"; fleet: string | undefined }
-  /** It has changed the compute, which bears another name: one that it has adopted, most often. */
+  /** A compute of another name that an operator has changed: an adopted one, most often. */
   | { kind: "changed"; at: number };
 
 /**

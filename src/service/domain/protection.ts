@@ -1,7 +1,7 @@
 import { refusals } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 
-/** What the public service restricts on a protected branch, in the branch's own form. */
+/** Actions that the public service restricts on a protected branch, in the branch's own form. */
 export const restrictedActions = [
   { name: "restore", reason: "branch is protected" },
   { name: "delete-rw-endpoint", reason: "branch is protected" },

@@ -5,7 +5,7 @@ import type { Branch, DeletionMethod } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 
-/** How long a deleted branch can be recovered, in milliseconds: seven days. */
+/** Time for which a deleted branch can be recovered, in milliseconds: seven days. */
 const recoverableMs = 7 * 86_400_000;
 
 /**

@@ -15,7 +15,7 @@ export interface Place {
   at: number;
 }
 
-/** What was changed, and the operations that apply it to the branch's Postgres. */
+/** A changed role, and the operations that apply the change to the branch's Postgres. */
 export interface RoleChange {
   role: Role;
   operations: StoredOperation[];

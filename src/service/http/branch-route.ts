@@ -6,7 +6,7 @@ import { type Handled, type Incoming, param, projectRoute, type Request, type Ro
 /** The path of the calls on one branch. */
 export const branchPath = "/projects/{project_id}/branches/{branch_id}";
 
-/** What the handler of a call on one branch receives. */
+/** Input of a handler for a call on one branch. */
 export interface OnBranch extends Pick<Incoming, "context" | "params"> {
   project: Project;
   branch: Branch;

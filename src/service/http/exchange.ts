@@ -3,7 +3,7 @@ import { refusals } from "../refusal.ts";
 import type { Fault } from "./faults.ts";
 import { jsonReply, type ServiceReply } from "./message.ts";
 
-/** What happens to a request on the network. */
+/** The fate of a request on the network. */
 export type Exchange =
   | { kind: "answer"; reply: ServiceReply; delayMs: number }
   /** The headers promise the whole body, but the connection ends in the middle of it. */

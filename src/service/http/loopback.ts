@@ -3,7 +3,7 @@ import type { ServiceCall } from "./message.ts";
 /** The address of a request that has none. */
 export const loopback = "127.0.0.1";
 
-/** Whether an address belongs to this machine alone. */
+/** True if an address belongs to this machine alone. */
 function isLoopback(address: string): boolean {
   return /^(127\.|::1$|::ffff:127\.)/.test(address);
 }
@@ -20,7 +20,7 @@ const forwarding = [
 ] as const;
 
 /**
- * Whether the caller runs on this machine: both its address and the name in `Host` are loopback. A foreign name that
+ * True if the caller runs on this machine: both its address and the name in `Host` are loopback. A foreign name that
  * resolves to this machine does not count, nor does a proxy on it. A call without an address and headers was made in
  * this process.
  */
@@ -31,12 +31,12 @@ export function isOnThisMachine({ remote, headers }: ServiceCall): boolean {
   return isLoopback(remote ?? loopback) && isLoopbackHost(host.replace(/:[0-9]+$/, ""));
 }
 
-/** Whether a host name can only mean this machine. */
+/** True if a host name can only mean this machine. */
 export function isLoopbackHost(name: string): boolean {
   return /^(localhost|127(\.[0-9]{1,3}){3}|::1|\[::1\])$/i.test(name);
 }
 
-/** Whether the browser reports that a page of another site sent the request. Older browsers report nothing. */
+/** True if the browser reports that a page of another site sent the request. Older browsers report nothing. */
 export function isFromElsewhere({ headers }: ServiceCall): boolean {
   const { origin, host, "sec-fetch-site": site } = headers ?? {};
   if (site !== undefined && site !== "same-origin" && site !== "none") return true;

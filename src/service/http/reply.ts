@@ -23,7 +23,7 @@ export function requestIdOf({ headers }: ServiceCall): string | undefined {
   return id !== undefined && /^[\x21-\x7e]{1,128}$/.test(id) ? id : undefined;
 }
 
-/** What a route has answered, as a reply. */
+/** The reply for a route's answer. */
 export function replyOf({ status, body, json }: Handled, requestId: string | undefined): ServiceReply {
   const headers = requestId === undefined ? {} : { "x-request-id": requestId };
   if (json !== undefined) return serialisedReply(status, json, headers);

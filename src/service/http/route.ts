@@ -7,7 +7,7 @@ import type { Project } from "../store/projects.ts";
 import { check, checkKnown, nothing } from "./check.ts";
 import type { PublicOperation } from "./public-api.ts";
 
-/** Who may call a route; the table of keys and routes is generated from it. */
+/** The callers of a route; the table of keys and routes is generated from it. */
 export type Access =
   /** Anyone, without a key. */
   | { kind: "open" }
@@ -20,7 +20,7 @@ export type Access =
   /** Callers with at least this right in the organization of the path; `personalKey`: with a personal key. */
   | { kind: "organization"; right: Right; personalKey: boolean };
 
-/** What every handler receives. */
+/** Input of every handler. */
 export interface Request<Body, Query> {
   context: ServiceContext;
   /** The time of the call, in milliseconds since the epoch. */
@@ -56,7 +56,7 @@ export interface Shape<Body, Query> {
   query: z.ZodType<Query>;
   /** Answers by status; `undefined` for a status without a body. */
   answers: Readonly<Record<number, z.ZodType | undefined>>;
-  /** Whether the specification shows the call. */
+  /** True if the specification shows the call. */
   specified?: boolean;
 }
 

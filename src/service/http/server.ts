@@ -8,13 +8,16 @@ import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
 /** The longest request body that is read, in bytes. */
 const maxBodyBytes = 1_000_000;
 
-/** How long a request may take to arrive completely, in milliseconds; after that the answer is 408. */
+/** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
 
-/** How long an idle connection stays open: longer than clients keep theirs, so that no client uses a closing one. */
+/** Lifetime of an idle connection: longer than clients keep theirs, so that no client uses a closing one. */
 const keepAliveMs = 65_000;
 
-/** How long the rest of an oversized body is read and dropped, so that its sender reads the answer. In milliseconds. */
+/**
+ * Time for which the rest of an oversized body is read and dropped, so that its sender reads the answer. In
+ * milliseconds.
+ */
 const lingerMs = 500;
 
 /** A service that listens. */
@@ -25,7 +28,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Where to listen, and how long a request may take to arrive, in milliseconds. */
+/** The address to listen on, and the longest time for a request to arrive, in milliseconds. */
 export interface ListenOptions {
   host: string;
   port: number;

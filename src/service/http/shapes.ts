@@ -6,7 +6,7 @@ import { endpointFields } from "../../api/endpoint.ts";
 import { operationFields } from "../../api/operation.ts";
 import { projectFields } from "../../api/project.ts";
 
-/** What the specification shows is always present; what goes beyond it may be missing. */
+/** An endpoint whose fields in the specification are always present; fields beyond it may be missing. */
 const Endpoint = z.looseObject(endpointFields).required({
   id: true,
   host: true,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ServiceContext } from "../context.ts";
 
-/** What `--test-controls` lets a client's tests do with a running service. */
+/** Controls that `--test-controls` gives a client's tests over a running service. */
 export interface TestControls {
   /** Restores the initial content of an empty store. To be called in a transaction. */
   applySeed(context: ServiceContext, at: number): void;

@@ -147,7 +147,7 @@ function plantEndpoint(context: ServiceContext, project: Project, seed: SeedEndp
   endpoints.insert({ ...endpoint, id: id ?? endpoint.id, currentState: "idle" });
 }
 
-/** What the service refuses a client is refused in a seed too, with its place. */
+/** Makes a part of a seed; a refusal that a client would get names the part's place. */
 function placed<T>(place: string, make: () => T): T {
   try {
     return make();

@@ -17,16 +17,16 @@ export interface Branch {
   activeMs: number;
   computeMs: number;
   details: BranchDetails;
-  /** When it expires and is deleted, if it does. */
+  /** Time of its automatic deletion, if it expires. */
   expiresAt: number | undefined;
   createdAt: number;
   updatedAt: number;
 }
 
-/** Who deleted a branch: a caller, or its end. */
+/** The cause of a deletion: a caller, or the branch's end. */
 export type DeletionMethod = "user" | "ttl";
 
-/** When and how a branch was deleted, and until when it can be recovered. */
+/** The deletion of a branch: its time, its cause and the end of the time for recovery. */
 export interface Deletion {
   at: number;
   until: number;

@@ -5,7 +5,7 @@ import { flag, number, type Row, text } from "./row.ts";
 export interface Role {
   branchId: string;
   name: string;
-  /** Whether it can connect, and so has a password. */
+  /** True if the role can connect, and so has a password. */
   login: boolean;
   /** The text from which its password is derived: different for every branch and after each reset. */
   passwordSource: string;

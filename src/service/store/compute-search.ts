@@ -2,12 +2,12 @@ import type { Database } from "./database.ts";
 import { type Owner, ownerLists } from "./projects.ts";
 import { number, type Row, text } from "./row.ts";
 
-/** Which computes to find. */
+/** The computes to find. */
 export interface ComputeFilter {
   owners: readonly Owner[];
   /** A part of the compute's id or name, or of the name or id of its branch. */
   search: string;
-  /** Where the page before ended. */
+  /** End of the page before. */
   after: number | undefined;
   limit: number;
 }

@@ -28,9 +28,9 @@ export type DefaultEndpointSettings = z.infer<typeof DefaultEndpointSettings>;
 
 /** Project fields that are stored under the API's names. */
 export const ProjectDetails = z.object({
-  /** Whether passwords of roles can be shown again. */
+  /** True if passwords of roles can be shown again. */
   store_passwords: z.boolean().default(true),
-  /** How far back a branch can start in another branch's history, in seconds. */
+  /** Length of the history in which another branch can start, in seconds. */
   history_retention_seconds: z.int().min(0).max(2_592_000).default(86_400),
   default_endpoint_settings: DefaultEndpointSettings.optional(),
   /** Only stored. */

@@ -23,11 +23,11 @@ export interface StoredEndpoint {
   currentState: EndpointState;
   /** The state after the operations in progress; absent if there are none. */
   pendingState: EndpointState | undefined;
-  /** When it last served a client, or started. */
+  /** Time at which it last served a client, or started. */
   lastActive: number | undefined;
   startedAt: number | undefined;
   suspendedAt: number | undefined;
-  /** When it suspends for inactivity, unless a client connects. */
+  /** Time of its suspension for inactivity, unless a client connects. */
   suspendDue: number | undefined;
   /** The time until which its usage is recorded; absent while it is not active. */
   meteredAt: number | undefined;
@@ -97,25 +97,24 @@ export class Endpoints {
     return this.#db.all(sql, projectId).map(endpointOf);
   }
 
-  /** How many they are. */
   countMetered(projectId: string): number {
     const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
     const row = this.#db.one(`SELECT count(*) AS count FROM endpoints ${metered}`, projectId);
     return row ? number(row, "count") : 0;
   }
 
-  /** Those of one branch. */
+  /** The metered computes of one branch. */
   meteredOn(projectId: string, branchId: string): StoredEndpoint[] {
     const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
     return this.#db.all(`SELECT * FROM endpoints ${metered} AND branch_id = ?`, projectId, branchId).map(endpointOf);
   }
 
-  /** All that are active, of every project. */
+  /** The active computes of every project. */
   active(): StoredEndpoint[] {
     return this.#db.all("SELECT * FROM endpoints WHERE current_state = 'active' ORDER BY seq").map(endpointOf);
   }
 
-  /** When a compute of a project last served a client, or started. */
+  /** Time at which a compute of a project last served a client, or started. */
   lastActive(projectId: string): number | undefined {
     const row = this.#db.one("SELECT max(last_active) AS at FROM endpoints WHERE project_id = ?", projectId);
     return row && optionalNumber(row, "at");
@@ -133,7 +132,7 @@ export class Endpoints {
     this.#db.run(sql, id, at);
   }
 
-  /** When an operator last changed an endpoint; `undefined` if none has. */
+  /** Time of an operator's last change of an endpoint; `undefined` if there was none. */
   changedByOperator(id: string): number | undefined {
     const row = this.#db.one("SELECT changed_at FROM operator_changes WHERE endpoint_id = ?", id);
     return row && number(row, "changed_at");

@@ -48,7 +48,7 @@ export class Keys {
     return keyOf(row);
   }
 
-  /** Whether a key with this secret ever existed, revoked or not. */
+  /** True if a key with this secret ever existed, revoked or not. */
   exists(secret: string): boolean {
     return this.#db.one("SELECT 1 AS found FROM api_keys WHERE hash = ?", hashOf(secret)) !== undefined;
   }

@@ -20,7 +20,7 @@ export interface StoredOperation {
   failuresCount: number;
   error: string | undefined;
   durationMs: number;
-  /** When the running operation finishes. */
+  /** End of the running operation. */
   due: number | undefined;
   createdAt: number;
   updatedAt: number;
@@ -31,7 +31,7 @@ export type NewOperation = Omit<StoredOperation, "seq" | "failuresCount" | "erro
   chain: number | undefined;
 };
 
-/** How many operations of a project are kept; older finished ones are deleted. */
+/** Number of operations kept for a project; older finished ones are deleted. */
 export const mostKept = 10_000;
 
 /**
@@ -100,7 +100,7 @@ export class Operations {
     return this.#db.all(sql, at, chain).map(operationOf);
   }
 
-  /** Why an operation failed, or was cancelled because one before it failed. */
+  /** Reason why an operation failed, or was cancelled because one before it failed. */
   reasonOf({ chain }: StoredOperation): string | undefined {
     const sql = "SELECT error FROM operations WHERE chain = ? AND error IS NOT NULL ORDER BY seq DESC LIMIT 1";
     const row = this.#db.one(sql, chain);
@@ -113,7 +113,7 @@ export class Operations {
     return row && operationOf(row);
   }
 
-  /** Those that run until their end is reported, oldest first. */
+  /** Operations that run until their end is reported, oldest first. */
   openEnded(): StoredOperation[] {
     const sql = "SELECT * FROM operations WHERE status = 'running' AND due IS NULL ORDER BY seq";
     return this.#db.all(sql).map(operationOf);
@@ -132,13 +132,13 @@ export class Operations {
     return row && operationOf(row);
   }
 
-  /** Whether an operation of a project is in progress: this is the project's lock. */
+  /** True while an operation of a project is in progress: this is the project's lock. */
   anyUnfinished(projectId: string): boolean {
     const sql = `SELECT 1 AS found FROM operations INDEXED BY operations_unfinished WHERE project_id = ? AND ${unfinished} LIMIT 1`;
     return this.#db.one(sql, projectId) !== undefined;
   }
 
-  /** Whether an operation of a branch or its computes is in progress. */
+  /** True while an operation of a branch or its computes is in progress. */
   anyUnfinishedOn(projectId: string, branchId: string): boolean {
     const sql = `SELECT 1 AS found FROM operations INDEXED BY operations_unfinished WHERE project_id = ? AND branch_id = ? AND ${unfinished} LIMIT 1`;
     return this.#db.one(sql, projectId, branchId) !== undefined;

@@ -1,7 +1,7 @@
 import type { Database } from "./database.ts";
 import { number } from "./row.ts";
 
-/** What the computes of a project used in one hour. */
+/** Usage of a project's computes in one hour. */
 export interface UsageHour {
   /** The hours between the epoch and its beginning. */
   hour: number;
@@ -13,7 +13,7 @@ export interface UsageHour {
   peak: number;
 }
 
-/** How many hours are kept: a week. */
+/** Number of hours kept: a week. */
 const kept = 7 * 24;
 
 /** The usage of projects by the hour. */

@@ -13,7 +13,7 @@ const offeredEnds = [
   [2_592_000, "in 30 days"],
 ] as const;
 
-/** What can be done with a branch. Each is a form; the API decides whether it is allowed. */
+/** Actions on a branch. Each is a form; the API decides whether it is allowed. */
 export function branchActions(visit: Visit, branch: Branch): Html {
   const { branches } = visit.context.store;
   const parent = branch.parentId === undefined ? undefined : branches.get(branch.projectId, branch.parentId);

@@ -5,7 +5,7 @@ import { moment, momentAhead } from "../labels.ts";
 import type { Visit } from "../visit.ts";
 import { branchPath } from "./paths.ts";
 
-/** Where a branch comes from, who made it, and when it ends. */
+/** Origin of a branch, its maker and its end. */
 export function branchFacts(visit: Visit, branch: Branch): Html {
   const { context, at } = visit;
   const { details } = branch;
@@ -31,7 +31,7 @@ Change or delete its Branch manifest instead: a branch that is deleted here coun
 <code>${note.object ?? note.uid}</code></p>`;
 }
 
-/** Who made a branch, in a few words; `undefined` where nobody has noted it. */
+/** The maker of a branch, in a few words; `undefined` where none is noted. */
 export function madeBy({ details }: Branch): Html | undefined {
   const note = noteOf(details);
   if (!note) return undefined;

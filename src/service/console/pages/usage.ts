@@ -8,7 +8,7 @@ import type { Visit } from "../visit.ts";
 
 const shownHours = 24;
 
-/** What a project has used in the last day, by the hour: compute units, and how many computes were active. */
+/** Usage of a project in the last day, by the hour: compute units, and the number of active computes. */
 export function usageCharts({ context, at }: Visit, project: Project): Html {
   const hours = usageByHour(context, project, shownHours, at);
   const used = hours.map(({ computeMs }) => cuHours(computeMs));
