@@ -19,7 +19,7 @@ export interface ClusterClientOptions {
   onRequest?: (request: ClusterRequest, status: number, seconds: number) => void;
 }
 
-/** Which objects of a kind are listed or watched. */
+/** The objects of a kind to list or watch. */
 export interface ListSelection {
   namespace?: string | undefined;
   labelSelector?: string | undefined;

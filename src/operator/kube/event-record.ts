@@ -3,7 +3,7 @@ import { builtInKind } from "../resources/object.ts";
 import { guardedPatch, type JsonPatchOperation } from "./json-patch.ts";
 import type { Draft, KubeObject, ResourceKind } from "./objects.ts";
 
-/** What happened to an object, for `kubectl describe`. */
+/** An occurrence on an object, for `kubectl describe`. */
 export interface EventInput {
   type: "Normal" | "Warning";
   /** CamelCase, one of the documented reasons. */
@@ -63,7 +63,7 @@ export function newEvent(
   };
 }
 
-/** What is remembered of an Event to count further occurrences. */
+/** The part of an Event that is remembered to count further occurrences. */
 export type WrittenEvent = Pick<KubeEvent, "count"> & {
   metadata: Pick<KubeEvent["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
 };

@@ -15,7 +15,7 @@ export interface HttpTransportOptions {
   maxBodyBytes?: number;
 }
 
-/** How long credentials are used before client-node is asked again; it knows when a token expires. */
+/** Time for which credentials are used before client-node is asked again; it knows when a token expires. */
 const credentialsForMs = 10_000;
 const keepAliveMs = 30_000;
 const leasesPath = "/apis/coordination.k8s.io/";

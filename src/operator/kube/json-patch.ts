@@ -105,7 +105,7 @@ export class GuardedPatch {
     return this;
   }
 
-  /** Whether the patch would change nothing, so that it need not be sent. */
+  /** True if the patch would change nothing, so that it need not be sent. */
   get isEmpty(): boolean {
     return this.#changes.length === 0;
   }

@@ -6,7 +6,7 @@ import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import type { Cluster } from "@kubernetes/client-node/dist/config_types.js";
 import { proxyFor } from "../runtime/proxy.ts";
 
-/** How to reach the API server and how to authenticate. */
+/** Address of the API server, and credentials for it. */
 export interface ClusterConnection {
   /** Base URL of the API server, without a trailing slash. */
   server: string;
@@ -14,7 +14,7 @@ export interface ClusterConnection {
   proxy: string | undefined;
   /** The namespace of the kubeconfig's context or of the pod. */
   namespace: string | undefined;
-  /** Whether this process runs in a pod of that cluster. */
+  /** True if this process runs in a pod of that cluster. */
   inCluster: boolean;
   /** The current credentials. Reads token files and runs exec plugins; may reject. */
   credentials(): Promise<ClusterCredentials>;
@@ -79,7 +79,7 @@ export function loadKubeConfig(options: {
   return connectionOf(config, { source, inCluster, env });
 }
 
-/** Whether kubectl would find a kubeconfig without being given one. */
+/** True if kubectl would find a kubeconfig without being given one. */
 export function hasKubeConfig({ KUBECONFIG = "", HOME }: Readonly<Record<string, string | undefined>>): boolean {
   return KUBECONFIG !== "" || (HOME !== undefined && existsSync(join(HOME, ".kube", "config")));
 }

@@ -1,6 +1,6 @@
 import { OperationalError } from "../runtime/operational-error.ts";
 
-/** Whether this process may write. Checked right before each write to the API server and to the service. */
+/** The right of this process to write. Checked right before each write to the API server and to the service. */
 export interface Leadership {
   mayWrite(): boolean;
   /** Leads whenever it is elected, until the signal aborts; resolves once all work has ended. */

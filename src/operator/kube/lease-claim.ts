@@ -21,14 +21,14 @@ export interface LeaseClaimOptions {
 }
 
 /**
- * This process's claim to one Lease: acquires it when it is free, renews it, releases it. A lease is free if nobody
- * holds it, or if it did not change for its duration by our own monotonic clock.
+ * A process's claim to one Lease: acquires it when it is free, renews it, releases it. A lease is free if nobody holds
+ * it, or if it did not change for its duration by our own monotonic clock.
  */
 export class LeaseClaim {
   readonly #options: LeaseClaimOptions;
   /** The record as last read or written, and since when it has not changed, on the monotonic clock. */
   #observed: { lease: Lease; since: number } | undefined;
-  /** When the last successful renewal began, on both clocks; absent while the lease is not ours. */
+  /** Begin of the last successful renewal, on both clocks; absent while the lease is not ours. */
   #renewed: { monotonic: number; wall: number } | undefined;
 
   constructor(options: LeaseClaimOptions) {
@@ -40,7 +40,7 @@ export class LeaseClaim {
   }
 
   /**
-   * Whether the claim is valid right now, by both clocks: the monotonic one may have stood still while the machine
+   * True if the claim is valid right now, by both clocks: the monotonic one may have stood still while the machine
    * slept.
    */
   isValid(): boolean {

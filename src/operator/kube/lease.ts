@@ -6,9 +6,9 @@ import { LeaseClaim, type LeaseClaimOptions } from "./lease-claim.ts";
 export interface LeaderElectionOptions extends Omit<LeaseClaimOptions, "leaseDurationMs" | "renewDeadlineMs"> {
   random: Random;
   log: Logger;
-  /** How long other processes respect a lease that is not renewed. Default 15 s. */
+  /** Time for which other processes respect a lease that is not renewed. Default 15 s. */
   leaseDurationMs?: number;
-  /** How long a leader may write after it began its last successful renewal. Default 10 s. */
+  /** Time for which a leader may write after it began its last successful renewal. Default 10 s. */
   renewDeadlineMs?: number;
   /** The interval of renewals, and of checks of another process's lease. Default 2 s. */
   retryPeriodMs?: number;
@@ -42,7 +42,7 @@ export class LeaderElection implements Leadership {
     this.#log = options.log.child({ lease: `${options.namespace}/${options.name}`, identity: options.identity });
   }
 
-  /** Whether a write may be sent right now. */
+  /** True if a write may be sent right now. */
   mayWrite(): boolean {
     return this.#claim.isValid();
   }

@@ -46,7 +46,7 @@ export function nameOf(object: { namespace?: string | undefined; name: string })
 }
 
 /**
- * Whether this is an object of the API server. Its other content is trusted: the API server keeps to its schemas, and a
+ * Type guard for an object of the API server. Its other content is trusted: the API server keeps to its schemas, and a
  * caller that cannot rely on them parses.
  */
 export function isObjectOf<T extends KubeObject>(kind: ResourceKind<T>, value: unknown): value is T {

@@ -3,7 +3,7 @@ import type { ClusterClient, ListSelection } from "./client.ts";
 import type { KubeObject, ResourceKind } from "./objects.ts";
 import type { Change } from "./store.ts";
 
-/** Why a complete list was read. */
+/** The occasion of a complete list. */
 export type RelistCause = "start" | "expired" | "periodic";
 
 /** Reports of a reflector, for metrics. */
@@ -24,7 +24,7 @@ export interface ReflectorOptions<T extends KubeObject> extends ListSelection, R
   /** Parses a raw object; `undefined` or an error if it is invalid: it is skipped, and its last known state stays. */
   parse?: (raw: unknown) => T | undefined;
   /**
-   * Whether `labelSelector` and `fieldSelector` select an object that this process created. Default: all are selected.
+   * True if `labelSelector` and `fieldSelector` select an object that this process created. Default: all are selected.
    */
   selects?: (object: T) => boolean;
   /** Called if the kind is not served: whether it is being uninstalled, so that it has no objects. */

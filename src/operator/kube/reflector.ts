@@ -18,7 +18,7 @@ const idleTimeoutMs = 150_000;
 const relistAfterMs = 3_600_000;
 /** After this many idle time-outs without a line the version of the watch may be one that is still to come. */
 const mostSilences = 2;
-/** How many objects of a list are read before others may have their turn: a few milliseconds after a start. */
+/** Number of a list's objects read before others may have their turn: a few milliseconds after a start. */
 const readAtOnce = 20;
 
 /** An unknown kind mostly means that its CRD is not installed yet. */
@@ -43,7 +43,7 @@ export class Reflector<T extends KubeObject> {
   #hasSynced = false;
   #isServed = false;
   #lastHeardAt: number;
-  /** Where the next watch continues; `undefined` requires a list. */
+  /** The version at which the next watch continues; `undefined` requires a list. */
   #resourceVersion: string | undefined;
   #relistCause: RelistCause = "start";
   #listedAt = 0;
@@ -57,12 +57,12 @@ export class Reflector<T extends KubeObject> {
     this.#lastHeardAt = options.clock.monotonic();
   }
 
-  /** Whether a complete list was read, and the kind is not known to be uninstalled since. */
+  /** True once a complete list was read, while the kind is not known to be uninstalled since. */
   isServed(): boolean {
     return this.#isServed;
   }
 
-  /** Whether what is known is all that can be: a complete list was read, or an optional kind cannot be listed. */
+  /** True if everything that can be known is: a complete list was read, or an optional kind cannot be listed. */
   isReady(): boolean {
     return this.#isServed || (this.#options.optional === true && this.#hasSynced);
   }
@@ -109,7 +109,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Where to continue after a failure. */
+  /** Logs a failure, and asks for a list where the watch cannot continue. */
   #note(error: unknown): void {
     const { log, kind, observer } = this.#options;
     const watching = this.#resourceVersion !== undefined;

@@ -1,7 +1,7 @@
 import { type Backoff, delayOf, type Random } from "../runtime/clock.ts";
 import { ClusterError, isGone, isTooLargeVersion, isTransient } from "./errors.ts";
 
-// What follows a failed list or watch, as in client-go's reflector: an overloaded API server must not be asked for
+// Policy after a failed list or watch, as in client-go's reflector: an overloaded API server must not be asked for
 // complete lists, so a watch continues from the same version until the server refuses that version.
 
 const backoff: Backoff = { baseMs: 400, factor: 2, maxMs: 30_000, jitter: 0.5 };
@@ -18,7 +18,7 @@ export function delayAfter(error: unknown, failures: number, random: Random): nu
   return Math.max(Math.min(asked, longestRetryAfterMs), delayOf(backoff, failures, random));
 }
 
-/** Whether a failed watch is followed by a list; `silentMs` is the time since the API server last sent anything. */
+/** True if a failed watch is followed by a list; `silentMs` is the time since the API server last sent anything. */
 export function needsList(error: unknown, failures: number, silentMs: number): boolean {
   if (isGone(error)) return true;
   // No answer came, so the version of the watch is as good as before.
@@ -27,7 +27,7 @@ export function needsList(error: unknown, failures: number, silentMs: number): b
   return failures >= patience;
 }
 
-/** Whether the failures deserve a warning. */
+/** True if the failures deserve a warning. */
 export function isPersistent(failures: number): boolean {
   return failures >= patience;
 }

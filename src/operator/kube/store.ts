@@ -1,13 +1,13 @@
 import { type KubeObject, nameOf } from "./objects.ts";
 
-/** What happened to one object. A change has no reason, so that nobody acts on one. */
+/** A change of one object. It has no reason, so that nobody acts on one. */
 export type Change<T> =
   | { type: "added"; object: T; previous?: undefined }
   | { type: "updated"; object: T; previous: T }
   /** `object` is the last that was seen of it. */
   | { type: "deleted"; object: T; previous?: T };
 
-/** How many objects of a list are taken in at once: some ten milliseconds where all have changed. */
+/** Number of a list's objects taken in at once: some ten milliseconds where all have changed. */
 const objectsPerStep = 250;
 
 /**
@@ -43,7 +43,7 @@ export class ObjectStore<T extends KubeObject> {
     return this.#sorted;
   }
 
-  /** Those of one namespace, sorted by name; the same array until one of them changes. */
+  /** The objects of one namespace, sorted by name; the same array until one of them changes. */
   within(namespace: string): readonly T[] {
     const known = this.#sortedIn.get(namespace);
     if (known !== undefined) return known;
@@ -188,7 +188,7 @@ function isFinal({ metadata }: KubeObject): boolean {
 const comparable = /^[1-9]\d*$/;
 
 /**
- * Whether one version of a resource is newer than another. kube-apiserver's versions are integers that only grow, per
+ * True if one version of a resource is newer than another. kube-apiserver's versions are integers that only grow, per
  * resource and for custom resources too (KEP-5504); `undefined` if either is anything else.
  */
 export function isNewer(version: string, than: string): boolean | undefined {

@@ -12,7 +12,7 @@ const crdKind = builtInKind("CustomResourceDefinition", "customresourcedefinitio
 });
 
 /**
- * Whether a CRD (default: the one of Computes) is being deleted or gone. The API server marks the CRD before its
+ * True if a CRD (default: the one of Computes) is being deleted or gone. The API server marks the CRD before its
  * objects, so an answer to a request that began after a Compute's deletion was seen is proof. Throws if no answer came:
  * then nothing is deleted.
  */
@@ -24,10 +24,13 @@ export async function crdIsGoing(
   return crd === undefined || crd.metadata.deletionTimestamp !== undefined;
 }
 
-/** How long a "no" is valid for deletions that wait, in milliseconds. */
+/** Time for which a "no" is valid for deletions that wait, in milliseconds. */
 const noCountsForMs = 10_000;
 
-/** Whether Computes are deleted only because a CRD is: their own, or the one of the pool or Branch that owns them. */
+/**
+ * Check for Computes that are deleted only because a CRD is: their own, or the one of the pool or Branch that owns
+ * them.
+ */
 export class Uninstalling {
   readonly #cluster: ClusterClient;
   readonly #clock: Clock;

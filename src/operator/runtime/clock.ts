@@ -46,7 +46,7 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
   }
 }
 
-/** How long to wait after the n-th failure in a row. */
+/** Waits after failures in a row. */
 export interface Backoff {
   /** The wait after the first failure, in milliseconds. */
   baseMs: number;

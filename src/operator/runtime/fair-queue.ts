@@ -1,4 +1,4 @@
-/** How many keys of one flow, and of all flows of one tenant, are handled at a time. */
+/** Number of keys of one flow, and of all flows of one tenant, handled at a time. */
 export interface FlowBounds {
   perFlow: number;
   perTenant: number;
@@ -34,7 +34,7 @@ export class FairQueue {
     return this.#flowOfKey.has(key);
   }
 
-  /** Whether the tenant of this flow has room for another key. */
+  /** True if the tenant of this flow has room for another key. */
   hasRoom(flowName: string): boolean {
     const tenant = this.#tenants.get(tenantOf(flowName));
     return tenant === undefined || tenant.running < this.#bounds.perTenant;
@@ -143,7 +143,7 @@ function leastServed(flows: Iterable<Flow>): Flow | undefined {
 interface Tenant {
   name: string;
   flows: Map<string, Flow>;
-  /** Its flows with a waiting key and room for it; the first is next. */
+  /** The tenant's flows with a waiting key and room for it; the first is next. */
   turns: Set<Flow>;
   running: number;
 }

@@ -28,7 +28,7 @@ export interface IndexEntry {
   readonly key: string;
 }
 
-/** Where each id stands in several indexes, so that its old entries go when it gets others. Empty keys are removed. */
+/** The places of each id in several indexes, so that its old entries go when it gets others. Empty keys are removed. */
 export class IndexEntries {
   readonly #entries = new Map<string, readonly IndexEntry[]>();
 

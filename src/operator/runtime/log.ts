@@ -14,7 +14,7 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
-/** What everything that lives for long is given of its process. */
+/** Ports of the process for everything that lives for long. */
 export interface RuntimePorts {
   clock: Clock;
   random: Random;

@@ -65,7 +65,7 @@ export class Rotation<V> {
         if (!mayGo(value)) break;
         tenant.served = ticket + 1;
         this.delete(key);
-        // It waits for the other tenants now.
+        // The tenant waits for the others now.
         if (this.#tenants.delete(name)) this.#tenants.set(name, tenant);
         return { key, value };
       }
@@ -73,12 +73,12 @@ export class Rotation<V> {
     return undefined;
   }
 
-  /** How many tenants wait. */
+  /** Number of tenants that wait. */
   get tenants(): number {
     return this.#tenants.size;
   }
 
-  /** How many keys of a tenant wait. */
+  /** Number of waiting keys of a tenant. */
   sizeOf(tenant: string): number {
     return this.#tenants.get(tenant)?.waiting.size ?? 0;
   }

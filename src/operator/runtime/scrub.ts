@@ -76,7 +76,7 @@ function scrubError(error: Error, depth: number, isExplained = false): Record<st
   return clean;
 }
 
-/** What the language throws for a defect of the program, also as the cause of an `OperationalError`. */
+/** True for errors that the language throws for a defect of the program, also as the cause of an `OperationalError`. */
 function isDefect(error: Error): boolean {
   const defects = [TypeError, ReferenceError, RangeError];
   return defects.some((defect) => error instanceof defect) && !("code" in error);

@@ -1,4 +1,4 @@
-/** What a reconcile is about, and how long its object waited in the queue. */
+/** The object of a reconcile, and its wait in the queue. */
 export interface TracedReconcile {
   kind: string;
   uid: string;
@@ -17,11 +17,11 @@ export interface TracedRequest {
   seconds: number;
 }
 
-/** Where a reconcile and its requests are reported for a trace. It never sees a header, a key or a body. */
+/** Trace of a reconcile and its requests. It never sees a header, a key or a body. */
 export interface Tracer {
   /** Runs a reconcile, whose work resolves with its result; requests that end meanwhile belong to it. */
   reconcile(reconcile: TracedReconcile, work: () => Promise<string>): Promise<string>;
-  /** What the reconcile in progress has decided to do. */
+  /** Reports the decision of the reconcile in progress. */
   decided(action: string): void;
   requested(request: TracedRequest): void;
 }

@@ -1,7 +1,9 @@
 import { memoize } from "./caches.ts";
 import type { Clock } from "./clock.ts";
 
-/** How long callers keep the event loop, all together, before timers and sockets have their turn, in milliseconds. */
+/**
+ * Time for which callers keep the event loop, all together, before timers and sockets have their turn, in milliseconds.
+ */
 const sliceMs = 5;
 
 /** Divides the event loop among those who compute for long: answers of many projects can come in at once. */
@@ -35,5 +37,5 @@ export class Turns {
   }
 }
 
-/** Those of a process: it has one clock. */
+/** The turns of a process: it has one clock. */
 export const turnsOf = memoize((clock: Clock) => new Turns(clock));

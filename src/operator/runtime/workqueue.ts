@@ -8,21 +8,21 @@ export interface WorkQueueOptions {
   backoff: Backoff;
   /** The flow of a key, as `tenant/flow`; called at each `add`, so it may change. Default: one flow for all keys. */
   flowOf?: (key: string) => string;
-  /** How many keys of one flow are handled at a time. Default: no bound. */
+  /** Number of keys of one flow handled at a time. Default: no bound. */
   maxPerFlow?: number;
-  /** How many keys of one tenant are handled at a time. Default: no bound. */
+  /** Number of keys of one tenant handled at a time. Default: no bound. */
   maxPerTenant?: number;
 }
 
 /** Handles a key that waited this long in the queue, in milliseconds. */
 type Handle = (key: string, waitedMs: number) => Promise<void>;
 
-/** What a reconcile returns; without `requeueAfterMs` only a change brings the next one. */
+/** Result of a reconcile; without `requeueAfterMs` only a change brings the next one. */
 export interface Reconciled {
   requeueAfterMs?: number | undefined;
 }
 
-/** How long handlers are started in a row before timers and sockets get their turn, in milliseconds. */
+/** Time for which handlers are started in a row before timers and sockets get their turn, in milliseconds. */
 const sliceMs = 10;
 
 /**
@@ -47,7 +47,7 @@ export class WorkQueue {
   /** Handlers that only wait for a server: they occupy no worker. */
   #blockedWorkers = 0;
   #pumping = false;
-  /** When handlers have been started in a row for long enough. */
+  /** End of the time for which handlers are started in a row. */
   #sliceEndsAt: number | undefined;
   #yielding = false;
   #stopping = false;
@@ -61,7 +61,7 @@ export class WorkQueue {
     this.#lastFinishedAt = options.clock.monotonic();
   }
 
-  /** How many keys wait for a worker, delayed keys not included. */
+  /** Number of keys that wait for a worker, delayed keys not included. */
   get depth(): number {
     return this.#ready.size;
   }
@@ -78,7 +78,7 @@ export class WorkQueue {
     this.#pump();
   }
 
-  /** Whether the key is being handled, or its tenant has room for another: if it is enqueued, it soon starts. */
+  /** True if the key is being handled, or its tenant has room for another: if it is enqueued, it soon starts. */
   mayStart(key: string): boolean {
     return this.#running.has(key) || this.#ready.hasRoom(this.#options.flowOf?.(key) ?? "");
   }
@@ -107,7 +107,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** How often `retry` was called since the last `forget`. */
+  /** Number of calls of `retry` since the last `forget`. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
@@ -197,7 +197,7 @@ export class WorkQueue {
     }
   }
 
-  /** Whether timers and sockets come first: handlers that wait for nothing would otherwise all run in one task. */
+  /** True if timers and sockets come first: handlers that wait for nothing would otherwise all run in one task. */
   #yields(): boolean {
     if (this.#yielding) return true;
     if (this.depth === 0) {
