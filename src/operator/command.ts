@@ -12,7 +12,7 @@ import { createLogger, type LogDestination, type Logger, readableLines } from ".
 import { httpServiceTransport } from "./service-client/http-transport.ts";
 import type { OpenTelemetryTracer } from "./tracing/open-telemetry.ts";
 
-/** What the commands are given of the process. */
+/** The parts of the process that the commands use. */
 export interface CommandPorts {
   clock: Clock;
   random: Random;
@@ -21,7 +21,7 @@ export interface CommandPorts {
   stdout: (line: string) => void;
   stderr: (line: string) => void;
   log: LogDestination;
-  /** Whether the log goes to a person's terminal. */
+  /** True if the log goes to a person's terminal. */
   terminal: boolean;
   env: Readonly<Record<string, string | undefined>>;
   hostname: string;
@@ -29,7 +29,7 @@ export interface CommandPorts {
   signal: AbortSignal;
 }
 
-/** How long requests in flight may take once the operator is to stop: longer than a write's deadline. */
+/** Longest time for requests in flight once the operator is to stop: longer than a write's deadline. */
 const drainMs = 6000;
 
 /** `compute-operator run`: answers the exit status. */

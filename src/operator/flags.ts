@@ -135,7 +135,7 @@ export function parseRunFlags(args: readonly string[]) {
     ...rest,
     namespaces,
     selects: labelSelector(labels),
-    /** Whether a lease was asked for by name. */
+    /** True if a lease was asked for by name. */
     namesLease: rest.leaseName !== undefined || rest.leaseNamespace !== undefined,
     leaseName: rest.leaseName ?? leaseNameFor(labels, namespaces),
     allowedBaseURLs: allowedBaseUrl,

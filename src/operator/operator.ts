@@ -44,7 +44,7 @@ export function createOperator(ports: OperatorPorts, settings: OperatorSettings)
   return new Operator(ports, settings);
 }
 
-/** What lives as long as the process; a `Manager` exists only while it leads. */
+/** The parts that live as long as the process; a `Manager` exists only while it leads. */
 export class Operator {
   readonly metrics: Metrics;
   readonly #tracer: Tracer;
@@ -92,14 +92,14 @@ export class Operator {
     );
   }
 
-  /** What is not ready yet, in a sentence; `undefined` once all informers have synced. */
+  /** A sentence about the kinds without a complete list; `undefined` once all informers have synced. */
   unready(): string | undefined {
     const kinds = this.#informers.unsynced();
     if (kinds.length === 0) return undefined;
     return `no complete list yet of ${kinds.join(", ")}: are the CRDs installed, and may the operator list these kinds?`;
   }
 
-  /** What is stuck, in a sentence; `undefined` where nothing is. */
+  /** A sentence about the queue that is stuck; `undefined` where none is. */
   stuck(): string | undefined {
     const now = this.#ports.clock.monotonic();
     const stuck = this.#manager?.progress().find(({ waiting, oldestWaitMs, lastFinishedAt }) => {

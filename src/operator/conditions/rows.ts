@@ -1,11 +1,11 @@
 /**
- * When to reconcile again. `refresh`: with the project's next list. `progress`: soon, then ever later. `backoff`: after
- * a failure that is expected to pass. `patient`: after one that somebody else has to fix. `slow`: at most hourly; a
- * person has to act, and their change enqueues the Compute.
+ * The time of the next reconcile. `refresh`: with the project's next list. `progress`: soon, then ever later.
+ * `backoff`: after a failure that is expected to pass. `patient`: after one that somebody else has to fix. `slow`: at
+ * most hourly; a person has to act, and their change enqueues the Compute.
  */
 export type Requeue = "refresh" | "progress" | "backoff" | "patient" | "slow";
 
-/** What a reason means for the conditions of an object, and when it is reconciled again. */
+/** The meaning of a reason for the conditions of an object, and the time of its next reconcile. */
 export interface ConditionRow {
   /** `kept`: as it was. */
   ready: "True" | "False" | "kept";

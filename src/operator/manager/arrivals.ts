@@ -4,8 +4,8 @@ import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 
 /**
- * When Computes came under this process's selector from outside, in monotonic milliseconds. Kept while it does not lead
- * too: the process that had them may still write for a moment, and this one may lead its shard by then.
+ * The times at which Computes came under this process's selector from outside, in monotonic milliseconds. Kept while it
+ * does not lead too: the process that had them may still write for a moment, and this one may lead its shard by then.
  */
 export class Arrivals {
   readonly #selects: OperatorOptions["selects"];

@@ -9,7 +9,7 @@ export interface ComputeCount {
   count: number;
 }
 
-/** How many Computes there are by namespace, state and readiness, counted with each change: a scrape reads none. */
+/** Number of Computes by namespace, state and readiness, counted with each change: a scrape reads none. */
 export class ComputeCounts {
   readonly #counts = new Map<string, ComputeCount>();
   readonly #byNamespace = new Map<string, number>();
@@ -24,7 +24,7 @@ export class ComputeCounts {
     return this.#counts.values();
   }
 
-  /** How many each namespace has that has any. */
+  /** Number of Computes of each namespace that has any. */
   byNamespace(): Iterable<[namespace: string, count: number]> {
     return this.#byNamespace;
   }

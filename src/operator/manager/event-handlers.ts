@@ -28,7 +28,7 @@ export interface EventHandlersOptions {
   pause: () => Promise<void>;
 }
 
-/** How many Computes are indexed or enqueued in one task: some ten milliseconds. */
+/** Number of Computes indexed or enqueued in one task: some ten milliseconds. */
 const computesPerTask = 500;
 
 /** Enqueues the objects that a change of the watches affects. */
@@ -40,13 +40,13 @@ export class EventHandlers implements ChangeHandlers {
   }
 
   /**
-   * This process starts to lead: indexes and enqueues all objects, some of them per task. Nothing may be reconciled
-   * before it has ended, because a claim that is not indexed yet would not count.
+   * Begin of leading: indexes and enqueues all objects, some of them per task. Nothing may be reconciled before it has
+   * ended, because a claim that is not indexed yet would not count.
    */
   async everything(signal: AbortSignal): Promise<void> {
     const { informers, claims, connections, enqueue } = this.#options;
     await this.#eachCompute((uid) => {
-      // It may have changed in a pause.
+      // The Compute may have changed in a pause.
       const compute = informers.computes.byUid(uid);
       if (compute !== undefined) claims.set(compute);
       this.#arrived(uid);
@@ -120,7 +120,7 @@ export class EventHandlers implements ChangeHandlers {
       enqueue("compute", uidsOf(users));
     }
     if (type !== "deleted" && previous?.metadata.generation === object.metadata.generation) return;
-    // What one Branch claims or gives up another may wait for.
+    // Other Branches may wait for a name or place that this one claims or gives up.
     const { projectID } = object.spec;
     enqueue(
       "branch",
@@ -143,7 +143,7 @@ export class EventHandlers implements ChangeHandlers {
     if (type === "updated" && isStatusAlone(previous, object)) return;
     this.usersOf(namespace, name);
     if (type === "updated" && sameJSON(servedBy(previous), servedBy(object))) return;
-    // Its Computes claim places of another service now, or none: Computes that they blocked may continue.
+    // Computes of this connection claim places of another service now, or none: those that they blocked may continue.
     for (const user of informers.users.of(namespace, name)) enqueue("compute", claims.movedWith(user));
   }
 
@@ -192,7 +192,7 @@ export class EventHandlers implements ChangeHandlers {
     const owner = labelled?.[labels.compute];
     if (owner !== undefined) enqueue("compute", [owner]);
     if (type !== "deleted") return;
-    // It blocked other Computes that name it, such as one restored from a backup under another uid.
+    // The Secret blocked other Computes that name it, such as one restored from a backup under another uid.
     const others = informers.computes.within(namespace);
     enqueue("compute", uidsOf(others.filter(({ spec }) => spec.connectionSecret?.name === name)));
   }
@@ -234,14 +234,14 @@ export class EventHandlers implements ChangeHandlers {
   }
 }
 
-/** Whether nothing that affects its Computes changed. */
+/** True if nothing that affects the connection's Computes changed. */
 function isStatusAlone({ metadata: before }: Connection, { metadata: after }: Connection): boolean {
   const relevant = ({ generation, deletionTimestamp, finalizers = [] }: Connection["metadata"]) =>
     JSON.stringify([generation, deletionTimestamp, finalizers]);
   return relevant(before) === relevant(after);
 }
 
-/** Which service a connection leads to, and for which namespaces. */
+/** The service that a connection leads to, and the namespaces it serves. */
 function servedBy(connection: Connection): unknown {
   return [connection.spec.baseURL, isOfCluster(connection) ? connection.spec.namespaceSelector : undefined];
 }
@@ -256,12 +256,12 @@ function poolNameIn({ metadata }: Compute): string {
   return metadata.name.replace(/-\d+$/, "");
 }
 
-/** Whether an object names a ClusterServiceConnection. */
+/** True if an object names a ClusterServiceConnection. */
 function isOfClusters(user: ConnectionUser): boolean {
   return connectionKeyOf(user).namespace === "";
 }
 
-/** What a Branch offers to the Computes that name it. */
+/** The facts of a Branch that the Computes naming it read. */
 function offerOf({ metadata, status, spec }: Branch): string {
   const ready = conditionOf(status, "Ready")?.status;
   return JSON.stringify([
@@ -273,7 +273,7 @@ function offerOf({ metadata, status, spec }: Branch): string {
   ]);
 }
 
-/** Whether a Branch waits for what another has, or for room in its project. */
+/** True if a Branch waits for something that another has, or for room in its project. */
 function waits({ status }: Branch): boolean {
   return conditionOf(status, "Stalled")?.status === "True";
 }

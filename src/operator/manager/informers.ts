@@ -37,13 +37,13 @@ export interface InformersOptions extends RuntimePorts {
   client: ClusterClient;
   metrics: Metrics;
   namespaces: readonly string[];
-  /** Which Computes this process takes care of, by their labels. */
+  /** The selector of this process's Computes, by their labels. */
   selects: OperatorOptions["selects"];
   /** Left out: ClusterServiceConnections are not watched. */
   clusterResourceNamespace?: string | undefined;
 }
 
-/** What ClusterServiceConnections need besides. */
+/** The informers that ClusterServiceConnections need besides. */
 interface ClusterInformers {
   connections: Reflectors<ClusterServiceConnection>;
   /** The namespace that their Secrets lie in, and the API keys there. */
@@ -163,7 +163,7 @@ export class Informers {
     return () => this.#handlers.delete(handlers);
   }
 
-  /** Those of the cluster among them. */
+  /** The connections of both kinds. */
   get connections(): readonly Connection[] {
     return [...this.#connections.list(), ...this.connectionsWithin("")];
   }
@@ -188,12 +188,12 @@ export class Informers {
     return this.#cluster?.apiKeys.get(this.#cluster.resourceNamespace, name);
   }
 
-  /** Whether the operator has no right to the connection Secrets that it would write. */
+  /** True if the operator has no right to the connection Secrets that it would write. */
   get lacksSecrets(): boolean {
     return this.connectionSecrets.isReady() && !this.connectionSecrets.isServed();
   }
 
-  /** Whether the operator has no right to the Secrets that connections of this namespace name. */
+  /** True if the operator has no right to the Secrets that connections of this namespace name. */
   lacksApiKeys(namespace: string): boolean {
     const keys = namespace === "" ? this.#cluster?.apiKeys : this.apiKeys;
     return keys !== undefined && keys.isReady() && !keys.isServed();
@@ -207,7 +207,7 @@ export class Informers {
     return found === undefined ? "unknown" : (found.metadata.labels ?? {});
   }
 
-  /** Whether ClusterServiceConnections can be used; `unserved` without their CRD, or the right to read them. */
+  /** The state of ClusterServiceConnections; `unserved` without their CRD, or the right to read them. */
   get clusterConnections(): "served" | "unserved" | "notWatched" {
     if (this.#cluster === undefined) return "notWatched";
     return this.#cluster.connections.isServed() ? "served" : "unserved";
@@ -255,7 +255,7 @@ export class Informers {
   lastEventAgeMs(): Record<string, number> {
     const ages = new Map<string, number>();
     for (const [{ kind }, reflectors] of this.#byKind) {
-      // What cannot be listed says nothing: its silence is no news.
+      // Kinds that cannot be listed have no events: their silence is no news.
       if (reflectors.isReady() && !reflectors.isServed()) continue;
       ages.set(kind, Math.max(ages.get(kind) ?? 0, reflectors.lastEventAgeMs()));
     }

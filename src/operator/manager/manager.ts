@@ -111,7 +111,7 @@ export class Manager {
     return this.#connections;
   }
 
-  /** How many objects wait for a worker, by kind. */
+  /** Number of objects that wait for a worker, by kind. */
   get queued(): Record<Kind, number> {
     const { compute, connection, pool, branch } = this.#queues;
     return {

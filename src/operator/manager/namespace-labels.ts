@@ -3,7 +3,7 @@ import type { ComputeCounts } from "./compute-counts.ts";
 /** `--metrics-namespaces`: these, or so many of those with the most Computes. */
 export type MetricsNamespaces = readonly string[] | number;
 
-/** What metrics call the namespaces that they do not name, and the namespace of what no Compute keeps. */
+/** Label values of the namespaces that metrics do not name, and of objects that no Compute keeps. */
 const other = "other";
 const none = "none";
 

@@ -18,7 +18,7 @@ export interface State {
   connections: SessionRegistry | undefined;
   deletesHeld: number;
   branchDeletesHeld: number;
-  /** How many objects wait for a worker, by kind. */
+  /** Number of objects that wait for a worker, by kind. */
   queued: Readonly<Record<Kind, number>>;
   clock: Clock;
 }

@@ -20,7 +20,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const metrics = { ...metricsOfRun(make), ...metricsOfFleet(make) };
   const computed: (() => void)[] = [];
   if (options.processMetrics === true) {
-    // Its own sampling of the event loop is rare, because the one below is finer.
+    // The default metrics' own sampling of the event loop is rare, because the one below is finer.
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 200 });
     const delays = sampleEventLoop();
     computed.push(() => {
@@ -146,7 +146,7 @@ function makers(registry: Registry) {
           series.set(JSON.stringify(shown), shown);
           metric.inc(shown, by);
         },
-        /** This value of a label is no longer counted: its series stay until another value needs the room. */
+        /** Stops counting a value of a label: its series stay until another value needs the room. */
         retire: (label: N, value: string): void => bounded.retire(label, value),
       };
     },
@@ -219,7 +219,7 @@ function bound<N extends string>(labelNames: readonly N[], drop: (label: N, valu
   };
 }
 
-/** How often the delay is sampled, in milliseconds. */
+/** Interval of the samples, in milliseconds. */
 const resolution = 20;
 
 /** Begins to sample the event loop; each call reports how late timers ran since the one before, in seconds. */

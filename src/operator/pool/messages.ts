@@ -4,7 +4,7 @@ import { conditionOf } from "../resources/conditions-of.ts";
 import { labels } from "../resources/names.ts";
 import type { PoolPlan } from "./plan.ts";
 
-// What the conditions and events of a ComputePool say, and the event of a member that the pool puts back.
+// Messages of the conditions and events of a ComputePool, and of the event of a member that the pool puts back.
 
 /** `fields`: those of the spec that the API server stores otherwise than they are sent. */
 export const ready = (fields: readonly string[]): string =>

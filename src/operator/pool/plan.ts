@@ -9,7 +9,7 @@ export interface Member {
   compute: Compute;
 }
 
-/** Whether a member has the spec that it should have. */
+/** True if a member has the spec that it should have. */
 export type IsKept = (wanted: ComputeSpec, member: Compute) => boolean;
 
 const sameSpec: IsKept = (wanted, { spec }) => sameJSON(wanted, spec);
@@ -46,7 +46,7 @@ export function planPool(
     create: missing.filter((index) => !ownedByOther.includes(index)),
     update: current.filter((member) => member.index < replicas && !isKept(specOf(pool, member), member.compute)),
     remove: current.filter(({ index }) => index >= replicas).toReversed(),
-    /** Why a replica cannot be created without action by the user. */
+    /** Reason why a replica cannot be created without action by the user. */
     blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]}`),
   };
 }
@@ -69,8 +69,8 @@ export function specOf(pool: ComputePool, { index, compute }: Member): ComputeSp
 }
 
 /**
- * Whether the spec of a Compute differs from its pool's template, so the pool is about to restore or remove it.
- * Until then the spec is not executed: a manual edit would be sent to the service, then undone.
+ * True if the spec of a Compute differs from its pool's template, so the pool is about to restore or remove it. Until
+ * then the spec is not executed: a manual edit would be sent to the service, then undone.
  */
 export function awaitsTemplate(pool: ComputePool, compute: Compute, isKept: IsKept): boolean {
   // Once either is being deleted, the pool does not change the member.

@@ -16,7 +16,7 @@ import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } f
 import { SlowStart } from "./slow-start.ts";
 import { fieldsChanged, type StoredSpecs } from "./stored-specs.ts";
 
-/** Why the pool cannot reach its spec without action by the user. */
+/** Reason why the pool cannot reach its spec without action by the user. */
 interface Blocked {
   reason: "Conflict" | "Rejected";
   message: string;
@@ -31,7 +31,7 @@ const staleRetryMs = 5000;
 export interface PoolReconcilerOptions {
   cluster: ClusterClient;
   clock: Clock;
-  /** Whether the selector of this process selects the pool. */
+  /** True if the selector of this process selects the pool. */
   selects: (pool: ComputePool) => boolean;
   event: RecordEvent;
   storedSpecs: StoredSpecs;

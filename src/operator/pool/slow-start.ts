@@ -9,7 +9,7 @@ const pauseMs = 500;
 export interface SlowStartOptions<Refusal> {
   /** Monotonic milliseconds. */
   now: () => number;
-  /** Whether the plan is still wanted: called before each batch but the first. */
+  /** True while the plan is still wanted: called before each batch but the first. */
   isWanted: () => Promise<boolean>;
   /** Executes a batch; returns the first refusal. */
   execute: (numbers: readonly number[]) => Promise<Refusal | undefined>;

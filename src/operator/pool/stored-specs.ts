@@ -18,7 +18,7 @@ export class StoredSpecs {
     this.#byMember.delete(metadata.uid);
   }
 
-  /** Whether the member has the spec that it should, or what the API server stores in its place. */
+  /** True if the member has the spec that it should, or the one that the API server stores in its place. */
   isKept(wanted: ComputeSpec, { metadata, spec }: Compute): boolean {
     if (sameJSON(wanted, spec)) return true;
     const known = this.#byMember.get(metadata.uid);

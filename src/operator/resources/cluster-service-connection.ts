@@ -59,7 +59,7 @@ export function kindOf(connection: Connection) {
   return isOfCluster(connection) ? clusterServiceConnectionKind : serviceConnectionKind;
 }
 
-/** How messages name a connection, for example `ServiceConnection "default"`. */
+/** The name of a connection in messages, for example `ServiceConnection "default"`. */
 export function labelOf(connection: Connection): string {
   return `${kindOf(connection).kind} "${connection.metadata.name}"`;
 }

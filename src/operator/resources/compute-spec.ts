@@ -54,7 +54,7 @@ const postgresSettings = z
     "Postgres settings by name, all values as strings, for example max_wal_size: 4GB. Only the settings named here are compared and sent; others that the compute has are kept.",
   );
 
-/** What takes over an endpoint that exists. Exactly one member. */
+/** The endpoint to take over. Exactly one member. */
 const adopt = z
   .union([
     z.strictObject({
@@ -89,7 +89,7 @@ export const branchIDs: WrittenRule<string> = {
   written: (branchID) => branchID.startsWith("br-"),
 };
 
-/** What a Compute and the template of a ComputePool have in common. */
+/** Fields that a Compute and the template of a ComputePool have in common. */
 export const commonFields = {
   connectionRef: connectionRef.describe(
     "The connection that says how to reach the service. May be changed to one that lists the same endpoint.",
@@ -197,7 +197,7 @@ export const computeSpec = withRules(
   primaryIsNoReplica,
 );
 
-/** What a written spec, or the template of a pool, breaks of the rules that what is stored need not keep. */
+/** Rules that a written spec, or the template of a pool, breaks, and that a stored one need not keep. */
 export function brokenWhenWritten({
   branchID,
   connectionSecret: secret,

@@ -165,7 +165,7 @@ export const computeStatus = z.object({
 export type ComputeStatus = z.output<typeof computeStatus>;
 /** The record of a write, as `status.pendingWrite` holds it. */
 export type WriteRecord = z.output<typeof pendingWrite>;
-/** Why an endpoint is a Compute's own, as `status.proof` holds it. */
+/** The proof that an endpoint is a Compute's own, as `status.proof` holds it. */
 export type StatusProof = z.output<typeof proof>;
 export type Capacity = NonNullable<ComputeStatus["capacity"]>;
 export type StatusOperation = NonNullable<ComputeStatus["operations"]>[number];

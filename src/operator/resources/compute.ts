@@ -29,14 +29,14 @@ export function branchIDOf(compute: Pick<Compute, "spec" | "status">): string {
   return compute.spec.branchID ?? resolvedID(compute) ?? (isThere ? branchID : undefined) ?? "";
 }
 
-/** What `spec.branchName` or `spec.branchRef` was last resolved to; `undefined`: to none. */
+/** The id that `spec.branchName` or `spec.branchRef` was last resolved to, if to any. */
 export function resolvedID({ spec, status }: Pick<Compute, "spec" | "status">): string | undefined {
   const { name, id } = status.resolvedBranch ?? {};
   const given = givenName(spec);
   return given !== undefined && name === given ? id : undefined;
 }
 
-/** What the spec gives in place of a branch's id, as `status.resolvedBranch` names it; `undefined`: it gives the id. */
+/** The spec's name of its branch, as `status.resolvedBranch` holds it; `undefined` where the spec gives the id. */
 export function givenName({
   branchName,
   branchRef,

@@ -13,7 +13,7 @@ interface Connected {
   spec: Pick<ComputeSpec, "connectionRef">;
 }
 
-/** Where the connection that an object names stands; the namespace of a ClusterServiceConnection is empty. */
+/** Namespace and name of the connection that an object names; the namespace of a ClusterServiceConnection is empty. */
 export function connectionKeyOf({ metadata, spec }: Connected) {
   const { kind, name } = spec.connectionRef;
   return { namespace: kind === "ClusterServiceConnection" ? "" : (metadata.namespace ?? ""), name };

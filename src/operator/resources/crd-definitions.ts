@@ -17,7 +17,7 @@ interface Column {
   readonly wide?: true;
 }
 
-/** What a CustomResourceDefinition says besides the schemas. */
+/** The parts of a CustomResourceDefinition besides its schemas. */
 export interface Definition {
   readonly kind: ResourceKind;
   readonly description: string;

@@ -7,7 +7,10 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 /** Also the field manager of every write and the reporting controller of every event. */
 export const OPERATOR_NAME = "compute-operator";
 
-/** Where `deploy/` installs the operator, and where the Secrets of ClusterServiceConnections are outside of any pod. */
+/**
+ * The namespace in which `deploy/` installs the operator, and that of ClusterServiceConnections' Secrets outside of any
+ * pod.
+ */
 export const INSTALL_NAMESPACE = "compute-operator-system";
 
 export const finalizers = {

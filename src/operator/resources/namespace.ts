@@ -56,7 +56,7 @@ export const namespaceSelector = z
 
 export type NamespaceSelector = z.output<typeof namespaceSelector>;
 
-/** Whether the selector says "every namespace": then no label needs to be known. */
+/** True if the selector selects every namespace: then no label needs to be known. */
 export function selectsAll({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector): boolean {
   return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }

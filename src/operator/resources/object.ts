@@ -115,12 +115,12 @@ export interface Declared<Spec, Status> extends KubeObject {
   status: Status;
 }
 
-/** Where the API server serves a kind of ours. */
+/** Resource kind of our own group, as the API server serves it. */
 export function ownKind<T extends KubeObject>(kind: string, plural: string, namespaced = true): ResourceKind<T> {
   return { group: GROUP, version: VERSION, plural, kind, namespaced };
 }
 
-/** Where the API server serves a kind that it brings along; of the core group unless `where` says otherwise. */
+/** Resource kind that the API server brings along; of the core group unless `where` says otherwise. */
 export function builtInKind<T extends KubeObject>(
   kind: string,
   plural: string,

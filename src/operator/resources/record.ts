@@ -1,4 +1,4 @@
-/** Whether this is an object with members, and no list. */
+/** True for an object with members; a list is none. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -8,7 +8,7 @@ export function asRecord(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
 }
 
-/** Whether two values are the same once written as JSON: order of members and absent members do not count. */
+/** True if two values are the same once written as JSON: order of members and absent members do not count. */
 export function sameJSON(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {

@@ -123,7 +123,7 @@ export type ServiceConnectionSpec = z.output<typeof serviceConnectionSpec>;
 export type ServiceConnectionStatus = z.output<typeof serviceConnectionStatus>;
 export type StatusProject = NonNullable<ServiceConnectionStatus["projects"]>[number];
 
-/** How the service is reached: base URL, key and budget. */
+/** The way to the service: base URL, key and budget. */
 export type ServiceConnection = Declared<ServiceConnectionSpec, ServiceConnectionStatus>;
 
 export const serviceConnectionKind = ownKind<ServiceConnection>("ServiceConnection", "serviceconnections");

@@ -7,7 +7,7 @@ import type { KubeObject } from "./object.ts";
 /** Names a fleet within a signature: the first 8 hex digits of the SHA-256 of its name. */
 export type Fleet = string;
 
-/** What a name says. `fleet` and `key` are absent without a fleet. */
+/** The parts of a name that is a signature. `fleet` and `key` are absent without a fleet. */
 export interface Signature {
   uid: string;
   fleet?: Fleet;

@@ -23,10 +23,10 @@ export interface StructuralSchema {
 
 type JSONSchema = z.core.JSONSchema.BaseSchema;
 
-/** What JSON Schema says and a structural schema has no use for. */
+/** Keywords of JSON Schema that a structural schema has no use for. */
 const DROPPED = new Set(["$schema", "id", "examples", "deprecated", "readOnly", "contentEncoding", "propertyNames"]);
 
-/** What is taken over as it stands. */
+/** Keywords that are taken over unchanged. */
 const KEPT = [
   "type",
   "description",
@@ -38,7 +38,7 @@ const KEPT = [
   "required",
 ] as const;
 
-/** What `structuralSchema` works out itself. */
+/** Keywords that `structuralSchema` works out itself. */
 const TRANSLATED = new Set([
   "anyOf",
   "additionalProperties",

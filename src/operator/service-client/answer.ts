@@ -1,8 +1,8 @@
 import type { ServiceResponse } from "./transport.ts";
 
 /**
- * Why a call did not return what was asked for. All but `ambiguous` prove that a write was not carried out: 423, 429
- * and 503 count only with the service's own JSON error body, because a proxy's answer proves nothing.
+ * The reason why a call did not return the requested answer. All but `ambiguous` prove that a write was not carried
+ * out: 423, 429 and 503 count only with the service's own JSON error body, because a proxy's answer proves nothing.
  */
 export type Failure =
   | { kind: "unauthorized"; message: string }
@@ -64,12 +64,12 @@ export function pauseAskedFor(response: ServiceResponse): number | undefined {
   return asks && ownError(response, (text) => text) !== undefined ? retryAfter(response).retryAfterMs : undefined;
 }
 
-/** Whether the service understood the call and refused it. */
+/** True if the service understood the call and refused it. */
 export function isRefused({ kind }: Failure): boolean {
   return kind === "forbidden" || kind === "notFound" || kind === "refused";
 }
 
-/** Whether the service refused the call, or the key: the same key is not answered otherwise by waiting. */
+/** True if the service refused the call, or the key: the same key is not answered otherwise by waiting. */
 export function isLasting(failure: Failure): boolean {
   return isRefused(failure) || failure.kind === "unauthorized";
 }

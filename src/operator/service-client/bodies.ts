@@ -60,7 +60,7 @@ export class Bodies {
   }
 }
 
-/** Whether brackets outside strings nest more than `deepest` levels. */
+/** True if brackets outside strings nest more than `deepest` levels. */
 function isDeeperThan(text: string, deepest: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {

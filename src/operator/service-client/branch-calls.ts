@@ -5,7 +5,7 @@ import type { WriteCall } from "./client.ts";
 import type { AnswerReader } from "./endpoint-lists.ts";
 import type { ServiceResponse } from "./transport.ts";
 
-/** How calls are made: those of the client that holds these. */
+/** The client's way of making calls. */
 export interface Calls {
   read<T>(
     route: string,

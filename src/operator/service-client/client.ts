@@ -275,7 +275,7 @@ export class ServiceClient {
   }
 }
 
-/** Whether an answer shows the endpoint that the request named, if it named one. */
+/** True if an answer shows the endpoint that the request named, if it named one. */
 function isAbout([, endpointID]: readonly string[], { id }: Endpoint): boolean {
   return endpointID === undefined || id === endpointID;
 }

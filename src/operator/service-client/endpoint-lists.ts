@@ -14,7 +14,7 @@ export interface AnswerReader<T> {
   safeParse: (body: unknown) => Read<T> | Promise<Read<T>>;
 }
 
-/** How many endpoints are read before others may have their turn: a millisecond where all have changed. */
+/** Number of endpoints read before others may have their turn: a millisecond where all have changed. */
 const endpointsAtOnce = 10;
 
 /**

@@ -82,7 +82,7 @@ async function admittedAndSent(options: ExchangeOptions, call: Call, signal: Abo
   }
 }
 
-/** Whether an answer grows with the project. */
+/** True for an answer that grows with the project. */
 function isList(route: string): boolean {
   return route === "/projects/{p}/endpoints" || route === "/projects/{p}/branches";
 }

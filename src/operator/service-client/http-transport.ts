@@ -12,7 +12,7 @@ import {
   type ServiceTransport,
 } from "./transport.ts";
 
-/** What the network adapter needs from its process. */
+/** The process's share in the network adapter. */
 export interface HttpTransportOptions {
   /** Sent as User-Agent. */
   userAgent: string;
@@ -25,7 +25,7 @@ export interface HttpTransportOptions {
 
 const maxHeaderSize = 32 * 1024;
 
-/** How often a GET without a usable answer is sent again within its deadline, and the first pause. */
+/** Number of times that a GET without a usable answer is sent again within its deadline, and the first pause. */
 const readRetry = { retries: 2, minTimeout: 100, factor: 3, randomize: true };
 
 /** Agents kept, two per CA bundle and proxy; beyond this number the least recently used is closed. */

@@ -27,7 +27,7 @@ export interface ServiceResponse {
   text?: string;
   /** The parsed body; `undefined` if there was none or it was not JSON (see `json`). */
   body: unknown;
-  /** Whether the body was complete and JSON. */
+  /** True if the body was complete and JSON. */
   json: boolean;
   /** The length of the body, if it came over a network. */
   bytes?: number;

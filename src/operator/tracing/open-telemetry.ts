@@ -24,7 +24,7 @@ export interface OpenTelemetryOptions {
   log: Logger;
 }
 
-/** How long a batch may take to reach the collector, and its spans at the end, in milliseconds. */
+/** Longest time for a batch to reach the collector, and for its spans at the end, in milliseconds. */
 const exportMs = 5000;
 const closingMs = 2000;
 
@@ -110,7 +110,7 @@ export class OpenTelemetryTracer implements Tracer {
     cancel();
   }
 
-  /** What outlives a reconcile, such as a timer that it set, does not belong to it. */
+  /** The current reconcile. Work that outlives it, such as a timer that it set, does not belong to it. */
   get #inProgress(): Current | undefined {
     const current = this.#current.getStore();
     return current?.hasEnded === true ? undefined : current;
