@@ -221,7 +221,7 @@ async function followOperations({ client, id, operations }: Project, signal: Abo
   );
 }
 
-/** Whether an operation of ours is still running: the service would refuse another one in the same project. */
+/** True while an operation of ours is running: the service would refuse another one in the same project. */
 function isBusy({ operations }: Project): boolean {
   return [...operations.values()].some(isInProgress);
 }

@@ -47,17 +47,17 @@ function isShell(name: string): name is Shell {
   return Object.hasOwn(shells, name);
 }
 
-/** What follows `compute-operator`. */
+/** The words after `compute-operator`. */
 function verbOf(command: Command): string {
   return command.name().replace(/^compute-operator /, "");
 }
 
-/** How a flag may be written, the short form first. */
+/** Spellings of a flag, the short form first. */
 function wordsOf({ short, long }: Option): string[] {
   return [short, long].filter((word) => word !== undefined);
 }
 
-/** Whether the shell offers files as the value: the help names it FILE, PATH or DIR. */
+/** True if the shell offers files as the value: the help names it FILE, PATH or DIR. */
 function takesFile({ flags }: Option): boolean {
   return /<(FILE|PATH|DIR)>/.test(flags);
 }

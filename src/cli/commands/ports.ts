@@ -4,11 +4,11 @@ import type { ClusterTransport } from "../../operator/kube/transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import type { Programs } from "./programs.ts";
 
-/** What plan, apply and export receive from the process. */
+/** The parts of the process that plan, apply and export use. */
 export interface CliPorts extends Omit<CommandPorts, "random" | "newID" | "log" | "hostname"> {
   /** The input of `-f -` and of the question of `apply`. */
   stdin: Readable & { isTTY?: boolean };
-  /** Whether standard output is a terminal. */
+  /** True if standard output is a terminal. */
   stdoutTerminal: boolean;
   programs: Programs;
   /** Replaces HTTP in tests. */

@@ -22,7 +22,7 @@ import {
 import { connectionFrom } from "./psql.ts";
 import { screenOf } from "./screen.ts";
 
-/** How often a command that waits looks, in milliseconds. */
+/** Interval of the reads of a command that waits, in milliseconds. */
 const lookMs = 1000;
 
 const wait = { wait: z.boolean(), timeout: z.number() };

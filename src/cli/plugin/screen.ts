@@ -10,7 +10,10 @@ const mostOperations = 4;
 
 type Row = readonly [label: string, text: string];
 
-/** What an object is, since when, why and what comes next, for a person. `now` is the wall clock's. */
+/**
+ * A page about an object for a person: its state and since when, the reason, and what comes next. `now` is the wall
+ * clock's.
+ */
 export function screenOf(found: Found, now: number): string {
   const { metadata, status } = found.object;
   const ready = conditionOf(status, "Ready");
@@ -55,7 +58,7 @@ function whatOf(found: Found): string {
   }
 }
 
-/** What comes next, and whether a person has to do it. */
+/** The next step, and its actor where a person has to act. */
 function nextOf({ kind, object }: Found, now: number): string {
   const { metadata, status } = object;
   const is = (type: string) => conditionOf(status, type)?.status === "True";
