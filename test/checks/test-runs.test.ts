@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -64,10 +64,26 @@ describe("no test is lost between the runs", () => {
   });
 
   it("`npm run verify:long` runs npm scripts that exist, and every one that tries for long whether a promise holds", () => {
-    const long = new Set(longRuns.map(({ script }) => script));
+    const long = new Set(longRuns.flatMap(({ script }) => script ?? []));
     expect([...long].filter((script) => !(script in scripts))).toEqual([]);
-    expect(["bench", "chaos", "mutants", "pairs", "simulate", "soak"].filter((script) => !long.has(script))).toEqual(
-      [],
-    );
+    expect(["bench", "chaos", "mutants", "simulate", "soak"].filter((script) => !long.has(script))).toEqual([]);
+    const programs = longRuns.flatMap(({ program }) => program ?? []);
+    expect(programs.filter((program) => !existsSync(program))).toEqual([]);
+  });
+});
+
+describe("the npm scripts", () => {
+  it("are at most twenty, and none runs before another without being named in it, but for npm's own prepack", () => {
+    const names = Object.keys(scripts);
+    expect(names.length).toBeLessThanOrEqual(20);
+    expect(names.filter((name) => /^(pre|post)/.test(name))).toEqual(["prepack"]);
+  });
+
+  it("that run a program prepare a fresh clone first, and then name Node 24 by its path", () => {
+    // The shell that ran setup.mjs has looked `node` up by then, and would take the machine's own again.
+    const programs = Object.values(scripts).filter((line) => line.includes("/main.ts") || line.includes("generate.ts"));
+    expect(programs.length).toBeGreaterThan(7);
+    for (const line of programs)
+      expect(line).toMatch(/^node scripts\/setup\.mjs && exec node_modules\/\.bin\/node \S+\.ts$/);
   });
 });

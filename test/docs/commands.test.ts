@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandsIn, pages, testOf } from "./commands.ts";
 
@@ -20,8 +21,8 @@ describe.each([...pages])("%s", (page) => {
   it("names only flags that the program behind an npm script knows", () => {
     for (const { text } of commands) {
       const [, name = "", flags = ""] = /^npm run ([\w:]+) -- (.*)/.exec(text) ?? [];
-      const program = /^(?:exec )?node (\S+\.ts)$/.exec(scripts[name] ?? "")?.[1];
-      const source = program === undefined ? "" : readFileSync(program, "utf8");
+      const program = /node (\S+\.ts)$/.exec(scripts[name] ?? "")?.[1];
+      const source = program === undefined ? "" : sourceOf(program, flags.split(" ")[0] ?? "");
       for (const [, flag = ""] of flags.matchAll(/--([a-z-]+)/g))
         expect(`${text}: ${source}`).toMatch(new RegExp(`\\b${flag}\\b`));
     }
@@ -40,3 +41,10 @@ it("a command that nobody has thought of is found out", () => {
   expect(testOf({ ...unheard, text: "npm run unheard" })).toBeUndefined();
   expect(testOf({ ...unheard, text: "kubectl get pods", place: "prompt" })).toBeUndefined();
 });
+
+/** The source of a program; of its part with this name, where it has one. */
+function sourceOf(program: string, part: string): string {
+  const source = readFileSync(program, "utf8");
+  const imported = new RegExp(`^ +${part}: \\(\\) => import\\("(.*)"\\)`, "m").exec(source)?.[1];
+  return imported === undefined ? source : readFileSync(join(dirname(program), imported), "utf8");
+}

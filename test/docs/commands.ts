@@ -75,21 +75,20 @@ const scripts: Readonly<Record<string, string>> = {
   check: "package.json",
   format: "package.json",
   generate: "test/checks/crds.test.ts",
-  gitops: "test/long/page.test.ts",
-  health: "test/gitops/health/tools.verify.test.ts",
+  "generate gitops": "test/long/page.test.ts",
+  "generate health": "test/gitops/health/tools.verify.test.ts",
+  "generate dashboard": "test/deploy/dashboard.test.ts",
+  "generate console": "test/service/console/pictures.browser.verify.test.ts",
   demo: "test/e2e/demo.cluster.test.ts",
   chaos: "test/e2e/storm.cluster.verify.test.ts",
   simulate: "test/simulation/seeds.test.ts",
-  model: "test/model/model.test.ts",
-  pairs: "test/simulation/crash-points.verify.test.ts",
+  "simulate model": "test/model/model.test.ts",
+  "simulate pairs": "test/simulation/crash-points.verify.test.ts",
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
   bundle: "test/deploy/image.test.ts",
   pack: "test/service/package.verify.test.ts",
-  clients: "test/service/vendor/every-call.verify.test.ts",
-  dashboard: "test/deploy/dashboard.test.ts",
   mutants: "test/mutants/mutants.test.ts",
-  screenshots: "test/service/console/pictures.browser.verify.test.ts",
 };
 
 /** What cannot be run in a test, and what is done instead. */
@@ -117,7 +116,7 @@ export function testOf({ page, text, place }: Documented): string | undefined {
   if (listed !== undefined) return listed.instead;
   switch (program) {
     case "npm":
-      return scripts[verb === "run" ? (text.split(" ")[2] ?? "") : verb];
+      return scriptTest(text);
     case "kubectl":
       return page === "README.md" && place === "block"
         ? "test/docs/readme.cluster.verify.test.ts"
@@ -133,6 +132,12 @@ export function testOf({ page, text, place }: Documented): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** What runs the same as an npm script, or as the part of one that the word after its `--` names. */
+function scriptTest(text: string): string | undefined {
+  const [, name = "", part = ""] = /^npm (?:run )?([\w:]+)(?: -- (\w+))?/.exec(text) ?? [];
+  return scripts[`${name} ${part}`] ?? scripts[name];
 }
 
 /** The commands of all pages that this test is to run, each once, whichever pages show it. */

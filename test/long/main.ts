@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { flagsOf } from "../support/flags.ts";
 import { renewed } from "./page.ts";
-import { commandOf, type LongRun, longRuns } from "./runs.ts";
+import { commandOf, type LongRun, longRuns, wordsOf } from "./runs.ts";
 
 const page = "docs/proof/long-runs.md";
 const names = longRuns.map(({ name }) => name).join(", ");
@@ -32,8 +32,10 @@ for (const run of longRuns) {
   if (!passed) process.exitCode = 1;
 }
 
-function finished({ script, flags, summary }: LongRun): Promise<{ passed: boolean; said: string }> {
-  const child = spawn("npm", ["run", "--silent", script, "--", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
+function finished(run: LongRun): Promise<{ passed: boolean; said: string }> {
+  const { summary } = run;
+  const [command = "", ...words] = wordsOf(run);
+  const child = spawn(command, words, { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
   createInterface({ input: child.stdout }).on("line", (line) => {
     console.log(line);

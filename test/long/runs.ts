@@ -1,8 +1,9 @@
 /** One of the programs of `npm run verify:long`. */
 export interface LongRun {
   name: string;
-  /** The npm script, and what stands behind its `--`. */
-  script: string;
+  /** The npm script and what stands behind its `--`, or a program of its own. */
+  script?: string;
+  program?: string;
   flags: readonly string[];
   shows: string;
   /** The line of its output that sums it up; its first group goes into docs/proof/long-runs.md. */
@@ -20,8 +21,8 @@ export const longRuns: readonly LongRun[] = [
   },
   {
     name: "pairs",
-    script: "pairs",
-    flags: [],
+    script: "simulate",
+    flags: ["pairs"],
     shows: "the promises, with every ordered pair of faults at every pair of requests of the crash-point scenarios",
     summary: /^pairs: (.*)$/,
   },
@@ -63,15 +64,15 @@ export const longRuns: readonly LongRun[] = [
   },
   {
     name: "clients",
-    script: "clients",
+    program: "test/service/vendor/python.ts",
     flags: [],
     shows: "Python's client of the public service works against ours, unmodified",
     summary: /^clients: (.*)$/,
   },
   {
     name: "gitops",
-    script: "gitops",
-    flags: [],
+    script: "generate",
+    flags: ["gitops"],
     shows:
       "Argo CD's engine applies, changes, prunes and reverts what Git says, beside the operator: [a loop](../gitops.md#a-loop-as-argo-cds-engine-sees-it)",
     summary: /^gitops: (.*)$/,
@@ -80,6 +81,13 @@ export const longRuns: readonly LongRun[] = [
 ];
 
 /** As a person types it. */
-export function commandOf({ script, flags }: Pick<LongRun, "script" | "flags">): string {
-  return [`npm run ${script}`, ...(flags.length > 0 ? ["--", ...flags] : [])].join(" ");
+export function commandOf(run: LongRun): string {
+  const [program = "", ...words] = wordsOf(run);
+  return [program, ...words.filter((word) => word !== "--silent")].join(" ");
+}
+
+/** The program with its words. */
+export function wordsOf({ script, program = "", flags }: LongRun): readonly string[] {
+  if (script === undefined) return ["node", program, ...flags];
+  return ["npm", "run", "--silent", script, ...(flags.length > 0 ? ["--", ...flags] : [])];
 }

@@ -8,8 +8,8 @@ import {
 import { parts } from "./operator.ts";
 import { searched, told } from "./search.ts";
 
-// `npm run model`: every configuration. `npm run model -- large`: the larger ones. `npm run model -- type=ro post=2
-// death=1`: a world of one's own; `--` between several.
+// `npm run simulate -- model`: every configuration. With `large`: the larger ones. With `type=ro post=2 death=1`: a
+// world of one's own; `--` between several.
 
 function given(args: readonly string[]): Configuration {
   const may: Record<string, number> = {};

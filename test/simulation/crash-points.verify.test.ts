@@ -9,7 +9,7 @@ describe.each(Object.entries(scenarios))("%s", (_, script) => {
   });
 });
 
-// `npm run pairs` plays all of them: some hours.
+// `npm run simulate -- pairs` plays all of them: some hours.
 const share = 131;
 
 describe("a death, a lost reply, a late effect and a refusal", () => {

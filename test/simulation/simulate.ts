@@ -7,6 +7,7 @@ import { scriptOf } from "./world/script.ts";
 import { shrink } from "./world/shrink.ts";
 
 const usage = `Usage: npm run simulate -- [flags]
+       npm run simulate -- pairs | model | traces [flags]
 
   --seed N      replays one seed and shrinks what it breaks; without it many are played:
   --seeds N     how many (default 1000)

@@ -1,6 +1,6 @@
-// Draws deploy/monitoring/dashboard.json as it shows a real run, into docs/images/dashboard.png: npm run dashboard
-// -- --minutes N. Operator, API server, service and Prometheus are real, and so is every value; only the lines are
-// drawn by draw.ts and not by Grafana.
+// Draws deploy/monitoring/dashboard.json as it shows a real run, into docs/images/dashboard.png: npm run generate
+// -- dashboard --minutes N. Operator, API server, service and Prometheus are real, and so is every value; only the
+// lines are drawn by draw.ts and not by Grafana.
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";

@@ -23,7 +23,7 @@ it("docs/kubectl.md has a row for each state of a Compute on the way, and for No
   expect([...shown]).toEqual(expect.arrayContaining(["NotCreated", "Lost", "Unknown"]));
 });
 
-it("docs/kubectl.md is current: `npm run health` writes it", () => {
+it("docs/kubectl.md is current: `npm run generate -- health` writes it", () => {
   const { rows } = played;
   const verdicts = rows.map(({ object }) => expectedVerdicts(object));
   const text = readFileSync(page, "utf8");

@@ -9,7 +9,7 @@ const pages = ["README.md", "docs/service.md"].map((page) => readFileSync(join(r
 describe("the pictures of the console in the documentation", () => {
   const service = stage();
 
-  it.each(pictures)("$file is as new as the page that it shows; if not: npm run screenshots", (picture) => {
+  it.each(pictures)("$file is as new as the page that it shows; if not: npm run generate -- console", (picture) => {
     const png = readFileSync(join(root, "docs", "images", picture.file));
     expect(digestIn(png)).toBe(digestOf(picture, service));
     expect(sizeOf(png)).toEqual({ width, height: picture.height });

@@ -1,4 +1,4 @@
-// Takes the pictures of the console that the documentation shows: npm run screenshots
+// Takes the pictures of the console that the documentation shows: npm run generate -- console
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stage, takePictures } from "./pictures.ts";

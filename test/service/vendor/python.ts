@@ -1,5 +1,6 @@
-// `npm run clients`: a session of Python's neon-api, unmodified, against the service. It needs Python 3, and installs
-// the client into a virtual environment in the cache. Every answer is checked against the public OpenAPI file.
+// `npm run verify:long -- clients`: a session of Python's neon-api, unmodified, against the service. It needs Python 3,
+// and installs the client into a virtual environment in the cache. Every answer is checked against the public OpenAPI
+// file.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { cachedPython } from "../../support/cached-python.ts";

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { flagsOf, wholeNumber } from "../../support/flags.ts";
 import { playPairs } from "./workers.ts";
 
-const usage = `Usage: npm run pairs -- [flags]
+const usage = `Usage: npm run simulate -- pairs [flags]
 
   --share N       plays one in N of the pairs of faults (default 1: all of them, some hours)
   --scenario NAME of this scenario alone

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import { flagsOf, wholeNumber } from "../../support/flags.ts";
 
-const usage = `Usage: npm run traces -- record FILE | compare FILE [flags]
+const usage = `Usage: npm run simulate -- traces record FILE | compare FILE [flags]
 
 Proves that a change of structure changes no behaviour: records a hash of every request that the operators of many
 simulated worlds send, and of what is there at the end, and compares a later version with it.
