@@ -18,11 +18,11 @@ describe("a behaviour", () => {
   const row = { behaviour: "it works", file: "a.test.ts", test: "a thing > works … times" };
   const ran = (name: string, passed = true) => new Map([["a.test.ts", new Map([[name, passed]])]]);
 
-  it("is proved by a test of that name that has passed", () => {
+  it("a behaviour is proved by a test of that name that has passed", () => {
     expect(unproved([row], ran("a thing > works three times"))).toEqual([]);
   });
 
-  it("is not proved by one that failed, or was skipped, or is not there", () => {
+  it("a behaviour is not proved by a test that failed, or was skipped, or is not there", () => {
     expect(unproved([row], ran("a thing > works three times", false))).toEqual([
       '"it works": "a thing > works … times" in a.test.ts has not passed',
     ]);
@@ -31,7 +31,7 @@ describe("a behaviour", () => {
     ]);
   });
 
-  it("is not judged by a run that left its file out", () => {
+  it("a behaviour is not judged by a run that left its file out", () => {
     expect(unproved([row], new Map())).toEqual([]);
   });
 });

@@ -49,7 +49,7 @@ function callerOf(baseURL: string, key: string) {
 }
 
 describe("GET /healthz", () => {
-  it("is answered without a key, from anywhere", () => {
+  it("the health check is answered without a key, from anywhere", () => {
     const headers = { host: "service.example", "x-forwarded-for": "192.0.2.7" };
     const reply = new Shop().core.call({ method: "GET", path: "/healthz", remote: "192.0.2.7", headers });
     expect([reply.status, reply.body]).toEqual([200, '{"status":"ok"}']);
@@ -66,7 +66,7 @@ describe("--ready-file", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("that cannot be written ends the service with what to do", async () => {
+  it("a ready file that cannot be written ends the service with what to do", async () => {
     running = new Running("--port", "0", "--ready-file", join(directory.path, "none", "ready"));
     expect(await running.status).toBe(1);
     expect(running.err[0]).toMatch(/cannot write the file .*ENOENT.* Choose another with --ready-file\.$/);
@@ -88,7 +88,7 @@ describe("request limits", () => {
     expect([passed(10, 90), passed(10, 100)]).toEqual([429, 200]);
   });
 
-  it("are off with --no-rate-limits", async () => {
+  it("request limits are off with --no-rate-limits", async () => {
     const call = await started("--no-rate-limits");
     const answers = await Promise.all(Array.from({ length: 60 }, () => call("GET", "/auth")));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -124,7 +124,7 @@ describe("--test-controls", () => {
     expect((await call("GET", "/projects")).body).toEqual(first);
   });
 
-  it("has nothing to go back to where a data file was there before", async () => {
+  it("a reset has nothing to go back to where a data file was there before", async () => {
     const data = join(directory.path, "service.sqlite");
     running = new Running("--port", "0", "--data", data);
     await running.listening();
@@ -191,7 +191,7 @@ describe("--test-controls", () => {
   });
 
   it.each(["0.0.0.0", "::", "192.0.2.7", "service.example"])(
-    "is refused with --host %s, before it listens",
+    "--test-controls with --host %s is refused before the service listens",
     async (host) => {
       running = new Running("--port", "0", "--host", host, "--test-controls");
       expect(await running.status).toBe(1);

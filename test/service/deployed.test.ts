@@ -12,14 +12,14 @@ import { TestService } from "./support/service.ts";
 const folder = join(import.meta.dirname, "..", "..", "deploy", "service");
 
 describe("deploy/service", () => {
-  it("has a seed that can be planted, with a key that works", () => {
+  it("the deployed seed can be planted, with a key that works", () => {
     const service = new TestService();
     const seed = parseSeed(readFileSync(join(folder, "seed.yaml"), "utf8"), "seed.yaml");
     service.core.change((context, at) => applySeed(context, seed, at));
     expect(service.send("ana-key", "GET /projects/shiny-wind-028834").status).toBe(200);
   });
 
-  it("has a compose file whose command is one that the service takes", async () => {
+  it("the compose file's command is one that the service takes", async () => {
     const { services } = z
       .object({ services: z.object({ service: z.looseObject({ command: z.array(z.string()) }) }) })
       .parse(parse(readFileSync(join(folder, "compose.yaml"), "utf8")));
@@ -34,7 +34,7 @@ describe("deploy/service", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("has a sample for testcontainers whose command begins as the image's", () => {
+  it("the sample for testcontainers has a command that begins as the image's", () => {
     const sample = readFileSync(join(folder, "testcontainers.mjs"), "utf8");
     const dockerfile = readFileSync(join(folder, "..", "..", "Dockerfile"), "utf8");
     const words = z.array(z.string()).parse(JSON.parse(/^CMD (\["service".*\])$/m.exec(dockerfile)?.[1] ?? ""));

@@ -92,7 +92,7 @@ describe("what has happened to a server", () => {
     );
   }
 
-  it("is stored as soon as the disk has room", async () => {
+  it("an event of a server is stored as soon as the disk has room", async () => {
     fill();
     const stored = storing(() => false);
     await clock.advance(2500);
@@ -103,7 +103,7 @@ describe("what has happened to a server", () => {
     expect(shop.core.context.store.constant("what", () => "nothing")).toBe(large);
   });
 
-  it("is given up when the service ends", async () => {
+  it("an event that waits for room is given up when the service ends", async () => {
     fill();
     let closed = false;
     const stored = storing(() => closed);

@@ -55,7 +55,7 @@ describe("with a seed", () => {
   const p = "id: p, owner: a, branches: [{id: br-a}]";
   const onA = "branchID: br-a, type: read_only";
 
-  it("has what the seed names", async () => {
+  it("a service with a seed has what the seed names", async () => {
     const seed = join(directory.path, "seed.yaml");
     writeFileSync(
       seed,
@@ -119,7 +119,7 @@ projects:
       "accounts: [{id: a, email: a@b.cd}]\nprojects: [{id: p, owner: a, endpoints: [{branchID: br-x, type: read_write}]}]",
       "names branch br-x, which is not in that project",
     ],
-  ])("that is wrong it says what: %s", async (yaml, message) => {
+  ])("a wrong seed ends the service with what is wrong: %s", async (yaml, message) => {
     const seed = join(directory.path, "seed.yaml");
     writeFileSync(seed, yaml);
     const running = new Running("--port", "0", "--seed", seed);
@@ -127,7 +127,7 @@ projects:
     expect(running.err.join("\n")).toContain(message);
   });
 
-  it("whose keys are the same for two it names both, and not the key", async () => {
+  it("a seed with the same key twice ends the service with both names, and not the key", async () => {
     const seed = join(directory.path, "seed.yaml");
     const keys = "apiKeys: [{name: laptop, key: s3cret}, {name: phone, key: s3cret}]";
     writeFileSync(seed, `accounts: [{id: a, email: a@b.cd, ${keys}}]`);
@@ -137,7 +137,7 @@ projects:
     expect(running.err.join("\n")).not.toContain("s3cret");
   });
 
-  it("that is no YAML it says where, and not what stands there, for that may be a key", async () => {
+  it("a seed that is no YAML ends the service with the place, and not what stands there, for that may be a key", async () => {
     const seed = join(directory.path, "seed.yaml");
     writeFileSync(seed, "accounts:\n  - {id: a, email: a@b.cd, apiKeys: [{name: laptop, key: s3cret]}\n");
     const running = new Running("--port", "0", "--seed", seed);
@@ -146,7 +146,7 @@ projects:
     expect(running.err.join("\n")).not.toContain("s3cret");
   });
 
-  it("that is not there it says so", async () => {
+  it("a seed that is not there ends the service with a message that says so", async () => {
     const running = new Running("--port", "0", "--seed", join(directory.path, "none.yaml"));
     expect(await running.status).toBe(1);
     expect(running.err[0]).toContain("cannot read the seed");
@@ -163,7 +163,7 @@ describe("flags", () => {
     [["--prot", "1"], "--prot"],
     [["extra"], "extra"],
     [["--test-controls", "--host", "0.0.0.0"], "--test-controls needs a --host of this machine alone"],
-  ])("%j are refused, with the way to the help", async (args, message) => {
+  ])("the flags %j are refused, with the way to the help", async (args, message) => {
     const running = new Running(...args);
     expect(await running.status).toBe(1);
     expect(running.err[0]).toContain(message);
@@ -187,7 +187,7 @@ describe("flags", () => {
     }
   });
 
-  it("that name a port in use end with what to do, and cost no key", async () => {
+  it("a port in use ends the service with what to do, and costs no key", async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => {
       taken.listen(0, "127.0.0.1", resolve);
@@ -208,7 +208,7 @@ describe("flags", () => {
     expect(await again.stop()).toBe(0);
   });
 
-  it("that name a store which cannot be used end with what it must be", async () => {
+  it("a store that cannot be used ends the service with what it must be", async () => {
     const running = new Running("--port", "0", "--data", directory.path);
     expect(await running.status).toBe(1);
     expect(running.err[0]).toContain("must be a writable SQLite file");

@@ -16,7 +16,7 @@ describe("moving a compute to another branch", () => {
     expect(now.pending_state).toBeUndefined();
   });
 
-  it("is refused where the branch has a primary, and for replicas never", () => {
+  it("a primary does not move where the branch has one, and a replica never moves", () => {
     const shop = new Shop();
     shop.create({ branch_id: preview, type: "read_write" });
     shop.finishOperations();
@@ -34,7 +34,7 @@ describe("changing a compute", () => {
     { fields: { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 }, what: "fixed size" },
     { fields: { autoscaling_limit_min_cu: 0.25 }, what: "autoscaling minimum" },
     { fields: { autoscaling_limit_max_cu: 4 }, what: "autoscaling maximum" },
-  ])("of its $what restarts it and cuts its connections", ({ fields }) => {
+  ])("a change of a compute's $what restarts it and cuts its connections", ({ fields }) => {
     const shop = new Shop();
     const before = shop.active();
     shop.connect(primary, 3600);
@@ -48,7 +48,7 @@ describe("changing a compute", () => {
     expect(shop.get(primary).current_state).toBe("idle");
   });
 
-  it("of its settings is applied while it runs", () => {
+  it("a change of a compute's settings is applied while it runs", () => {
     const shop = new Shop();
     const before = shop.active();
     const { operations } = shop.patch(primary, { settings: { pg_settings: { work_mem: "64MB" } } });
@@ -56,14 +56,14 @@ describe("changing a compute", () => {
     expect(shop.finishOperations().get(primary).started_at).toBe(before.started_at);
   });
 
-  it("that is idle brings it up only for that moment", () => {
+  it("a change of an idle compute brings it up only for that moment", () => {
     const shop = new Shop();
     const { operations } = shop.patch(primary, { autoscaling_limit_max_cu: 4 });
     expect(inShort(operations)).toEqual(["apply_config running", "suspend_compute scheduling"]);
     expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", autoscaling_limit_max_cu: 4 });
   });
 
-  it("to what it is already sets nothing off and changes nothing", () => {
+  it("a change to what the compute is already sets nothing off and changes nothing", () => {
     const shop = new Shop();
     const before = shop.get(primary);
     shop.time.pass(1000);
@@ -72,7 +72,7 @@ describe("changing a compute", () => {
     expect(endpoint).toEqual(before);
   });
 
-  it("to disabled suspends it, and then neither client nor call starts it", () => {
+  it("a change to disabled suspends the compute, and then neither client nor call starts it", () => {
     const shop = new Shop();
     shop.active();
     expect(inShort(shop.patch(primary, { disabled: true }).operations)).toEqual(["suspend_compute running"]);
@@ -125,7 +125,7 @@ describe("the project's lock", () => {
     expect(shop.write(`DELETE /projects/${project}/endpoints/${endpoint.id}`).operations).toEqual([]);
   });
 
-  it("is each compute's own with --no-project-lock", () => {
+  it("each compute has a lock of its own with --no-project-lock", () => {
     const shop = new Shop({ projectLock: false });
     const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
     shop.create({ branch_id: main, type: "read_only" });
@@ -150,7 +150,7 @@ describe("the project's lock", () => {
     }
   });
 
-  it("is each project's own", () => {
+  it("each project has a lock of its own", () => {
     const shop = new Shop();
     shop.create({ branch_id: preview, type: "read_write" });
     const elsewhere = shop.ana("POST /projects/shop-two/endpoints", {

@@ -35,7 +35,7 @@ describe("a client", () => {
     expect(Date.parse(String(body["closes_at"])) - shop.time.now()).toBe(connected + 10_000);
   });
 
-  it("with many others neither restarts an autoscaling compute nor loses its connection", () => {
+  it("a client with many others neither restarts an autoscaling compute nor loses its connection", () => {
     const shop = new Shop();
     const before = shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 4 });
     const operations = shop.operations();
@@ -50,7 +50,7 @@ describe("a client", () => {
     expect(new Shop().connect("ep-none").status).toBe(404);
   });
 
-  it("who stays keeps the compute active; last_active follows", () => {
+  it("a client who stays keeps the compute active; last_active follows", () => {
     const shop = new Shop();
     shop.active();
     shop.connect(primary, 3600);
@@ -82,7 +82,7 @@ describe("GET connection_uri", () => {
     expect(uri(shop, "&pooled=true")).toBe(uri(shop, "").replace(primary, `${primary}-pooler`));
   });
 
-  it("has another password for another role", () => {
+  it("another role has another password", () => {
     const shop = new Shop();
     shop.ana(`POST /projects/${project}/branches/${main}/roles`, { role: { name: "other" } });
     const other = shop.ana(`GET /projects/${project}/connection_uri?database_name=neondb&role_name=other`);

@@ -19,7 +19,7 @@ function onPaidPlan(fields: object) {
 const between = (min: number, max: number) => ({ autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max });
 
 describe("sizes", () => {
-  it.each(computeUnitSizes.map((cu) => [cu]))("of %s CU, fixed, are taken", (cu) => {
+  it.each(computeUnitSizes.map((cu) => [cu]))("a fixed size of %s CU is taken", (cu) => {
     const answer = onPaidPlan(between(cu, cu));
     expect(answer.status).toBe(201);
     expect(answer.body["endpoint"]).toMatchObject(between(cu, cu));
@@ -33,7 +33,7 @@ describe("sizes", () => {
     [4, 2, "minimum of 4 CU is larger than the maximum of 2 CU"],
     [16, 18, "autoscaling ends at 16 CU"],
     [0.25, 56, "autoscaling ends at 16 CU"],
-  ])("from %s to %s CU are refused with what is allowed", (min, max, message) => {
+  ])("sizes from %s to %s CU are refused with what is allowed", (min, max, message) => {
     const answer = onPaidPlan(between(min, max));
     expect(answer.status).toBe(400);
     expect(answer.body["message"]).toContain(message);
@@ -43,7 +43,7 @@ describe("sizes", () => {
     expect(onPaidPlan(between(0.25, 16)).status).toBe(201);
   });
 
-  it("are checked on a change against what stays", () => {
+  it("one limit changed alone is checked against the one that stays", () => {
     const shop = new Shop();
     const refused = shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, {
       endpoint: { autoscaling_limit_min_cu: 2 },
@@ -74,7 +74,7 @@ describe("the free plan", () => {
     expect(change({ autoscaling_limit_max_cu: 2 })).toBe(200);
   });
 
-  it("is the project owner's, not the caller's", () => {
+  it("the plan that counts is the project owner's, not the caller's", () => {
     const answer = new Shop().send(keys.bob, `POST /projects/${project}/endpoints`, {
       endpoint: { branch_id: preview, type: "read_write", suspend_timeout_seconds: -1, ...between(8, 8) },
     });
@@ -95,7 +95,7 @@ describe("scale to zero", () => {
 });
 
 describe("requests", () => {
-  it("are limited to 40 a second on one route, separately for each account", () => {
+  it("a route takes 40 requests a second, separately for each account", () => {
     const shop = new Shop();
     const statuses = Array.from({ length: 41 }, () => shop.ana("GET /projects").status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(40);
@@ -108,7 +108,7 @@ describe("requests", () => {
     expect(shop.ana("GET /projects").status).toBe(200);
   });
 
-  it("are limited to 700 a minute over all routes", () => {
+  it("all routes together take 700 requests a minute", () => {
     const shop = new Shop();
     for (let request = 0; request < 700; request++) {
       expect(shop.ana(request % 2 === 0 ? "GET /projects" : "GET /auth").status).toBe(200);
@@ -121,7 +121,7 @@ describe("requests", () => {
     expect(shop.ana("GET /users/me").status).toBe(200);
   });
 
-  it("of one account count together, whatever its keys; an organization's count for the organization", () => {
+  it("the requests of one account count together, whatever its keys; an organization's count for the organization", () => {
     const shop = new Shop();
     shop.applySeed({
       accounts: [{ id: "acc-ana", email: "ana@example.com", apiKeys: [{ name: "two", key: "ana-two" }] }],
@@ -134,7 +134,7 @@ describe("requests", () => {
     expect(shop.send(keys.scoped, "GET /projects").status).toBe(200);
   });
 
-  it("that are refused change nothing and do not count", () => {
+  it("requests that are refused change nothing and do not count", () => {
     const shop = new Shop();
     for (let request = 0; request < 100; request++) shop.ana("GET /auth");
     shop.time.pass(1000);

@@ -101,7 +101,7 @@ describe("inactivity", () => {
   test.each([
     { seconds: 60, idleAfter: 60 },
     { seconds: 3600, idleAfter: 3600 },
-  ])("of $seconds seconds where that is set", ({ seconds, idleAfter }) => {
+  ])("an inactivity of $seconds seconds suspends a compute where that is set", ({ seconds, idleAfter }) => {
     const shop = new Shop();
     shop.active({ suspend_timeout_seconds: seconds });
     shop.time.pass((idleAfter - 10) * 1000);
@@ -130,7 +130,7 @@ describe("inactivity", () => {
     expect(shop.get(primary).current_state).toBe("active");
   });
 
-  it("is stopped by each connection, and starts again when the last one closes", () => {
+  it("inactivity is stopped by each connection, and starts again when the last one closes", () => {
     const shop = new Shop();
     shop.active();
     shop.time.pass(4 * minute);
@@ -142,7 +142,7 @@ describe("inactivity", () => {
     expect(shop.get(primary).current_state).toBe("idle");
   });
 
-  it("is noticed late, but with the time at which it happened", () => {
+  it("inactivity is noticed late, but with the time at which it happened", () => {
     const shop = new Shop();
     const active = shop.active();
     shop.time.pass(24 * 60 * minute);
@@ -172,7 +172,7 @@ describe("an idle compute", () => {
     expect(shop.get(primary).current_state).toBe("active");
   });
 
-  it("is started on request, and started when it is restarted", () => {
+  it("an idle compute is started on request, and started when it is restarted", () => {
     const shop = new Shop();
     const { operations } = shop.write(`POST /projects/${project}/endpoints/${primary}/restart`);
     expect(inShort(operations)).toEqual(["start_compute running"]);

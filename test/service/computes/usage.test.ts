@@ -36,7 +36,7 @@ function hours(count: number, of = shop): [minutes: number, peak: number][] {
 }
 
 describe("the usage of a project by the hour", () => {
-  it("is that of each hour, with sizes, and with what still runs", () => {
+  it("the usage is that of each hour, with sizes, and with what still runs", () => {
     const id = running(2);
     shop.time.pass(1.5 * hour);
     expect(hours(3)).toEqual([
@@ -94,7 +94,7 @@ describe("the usage of a project by the hour", () => {
     ]);
   });
 
-  it("is kept for a week, across restarts, and goes with the project", () => {
+  it("the usage is kept for a week, across restarts, and goes with the project", () => {
     const id = running();
     shop.time.pass(hour);
     suspend(id);
@@ -107,7 +107,7 @@ describe("the usage of a project by the hour", () => {
     expect(rows()).toBe(0);
   });
 
-  it("is in the service's scaled time, and counts no compute twice for that", () => {
+  it("the usage is in the service's scaled time, and counts no compute twice for that", () => {
     shop = new Shop({ timeScale: 60 });
     running();
     shop.time.pass(minute);

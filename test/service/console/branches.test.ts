@@ -101,7 +101,7 @@ describe("the page of a branch", () => {
 });
 
 describe("a branch in the console", () => {
-  it("is given an end, and loses it again", () => {
+  it("a branch is given an end, and loses it again", () => {
     const id = made();
     expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "86400" }))).toContain("The branch has a new end.");
     expect(factsOf(id)["Ends"]).toContain("in 1 day");
@@ -113,14 +113,14 @@ describe("a branch in the console", () => {
     ["nonsense", "The end must be a number of seconds from now"],
     ["9999999", "must be at most 30 days ahead"],
     ["-1", "must be a time in the future"],
-  ])("is not given an end of %s seconds, in words", (seconds, words) => {
+  ])("a branch is not given an end of %s seconds, in words", (seconds, words) => {
     const id = made();
     const seen = ana.post(`${pathOf(id)}/end`, { seconds });
     expect([seen.status, problemIn(seen)]).toEqual([400, expect.stringContaining(words)]);
     expect(factsOf(id)["Ends"]).toBe("never");
   });
 
-  it("is reset to its parent, and says when", () => {
+  it("a branch is reset to its parent, and says when", () => {
     const id = made();
     shop.time.pass(60_000);
     expect(textOf(ana.post(`${pathOf(id)}/reset`))).toContain("The branch is reset to its parent.");
@@ -137,12 +137,12 @@ describe("a branch in the console", () => {
     expect(factsOf(id())["Status"]).toBe("resetting");
   });
 
-  it("without a parent is not reset", () => {
+  it("a branch without a parent is not reset", () => {
     const seen = ana.post(`${pathOf(main)}/reset`);
     expect([seen.status, problemIn(seen)]).toEqual([422, expect.stringContaining("has no parent to be reset to")]);
   });
 
-  it("is offered only what may be done with it", () => {
+  it("a branch is offered only what may be done with it", () => {
     const offered = (id: string) =>
       ["end", "reset", "delete"].filter((verb) => ana.get(pathOf(id)).html.includes(`action="${pathOf(id)}/${verb}"`));
     expect(offered(main)).toEqual([]);
@@ -164,7 +164,7 @@ describe("a branch in the console", () => {
     expect(text(true)).toContain("and can be recovered for 7 days");
   });
 
-  it("is nobody else's to end or to reset", () => {
+  it("a branch can be ended or reset by nobody from another account", () => {
     const eve = new Visitor(shop.core).signIn("acc-eve");
     const id = made();
     expect(eve.post(`${pathOf(id)}/end`, { seconds: "3600" }).status).toBe(404);

@@ -92,7 +92,7 @@ it("the primary of a branch stands first, whenever it was made", () => {
 });
 
 describe("a compute changed in place", () => {
-  it("has its new size and scale to zero at the API at once", () => {
+  it("a compute changed in place has its new size and scale to zero at the API at once", () => {
     const after = ana.post(page, { ...shown, min: "0.5", max: "4", suspend: "3600" });
     expect(textOf(after)).toContain(`${primary} has 0.5–4 vCPU. Scale to zero: after 1 hour.`);
     expect(shop.get(primary)).toMatchObject({
@@ -134,14 +134,14 @@ describe("a compute changed in place", () => {
     [{ max: "17" }, 400, "The largest size must be a compute size: 0.25, 0.5, 1 to 16, and the even numbers"],
     [{ max: "<b>" }, 400, "The largest size must be a compute size"],
     [{ suspend: "5" }, 400, "Scale to zero must be -1 (never), 0 (the default of 5 minutes)"],
-  ])("is refused %o with %i and in words", (fields, status, words) => {
+  ])("the change %o is refused with %i and in words", (fields, status, words) => {
     const seen = ana.post(page, { ...shown, ...fields });
     expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
     expect(rowsIn(seen)[0]?.[3]).toBe("1 vCPU 4 GB, fixed");
     expect(shop.get(primary).updated_at).toBe("2026-01-01T00:00:00.000Z");
   });
 
-  it("that was refused still has chosen what the person chose, ready to be sent again", () => {
+  it("a refused form still has chosen what the person chose, ready to be sent again", () => {
     const seen = ana.post(page, { ...shown, min: "4", max: "2", suspend: "900" });
     const form = /<form class="change".*?<\/form>/s.exec(seen.html)?.[0] ?? "";
     const chosen = [...form.matchAll(/<option[^>]* selected>([^<]+)/g)].map(([, text]) => text);
@@ -149,7 +149,7 @@ describe("a compute changed in place", () => {
     expect(seen.html).toContain('name="shown" value="1/1/0"');
   });
 
-  it("is held to the limits of the free plan, in words", () => {
+  it("a change is held to the limits of the free plan, in words", () => {
     const bob = new Visitor(shop.core).signIn("acc-bob");
     const own = rowsIn(bob.get("/app/projects/bob-own/branches/br-bob"))[0]?.[2] ?? "";
     const path = "/app/projects/bob-own/branches/br-bob";
@@ -169,7 +169,7 @@ describe("a compute changed in place", () => {
     expect(problemIn(again)).toContain("Something is still in progress in this project.");
   });
 
-  it("of somebody else's is not found", () => {
+  it("another account's compute is not found", () => {
     const eve = new Visitor(shop.core).signIn("acc-eve");
     expect(eve.get(page).status).toBe(404);
     const seen = eve.post(page, { ...shown, max: "2" });

@@ -47,7 +47,7 @@ describe("a personal key", () => {
     expect(shop.send(first, "POST /api_keys", { key_name: "second" }).status).toBe(200);
   });
 
-  it("is listed with its maker and its last use", () => {
+  it("a personal key is listed with its maker and its last use", () => {
     shop.ana("GET /auth");
     ana.post("/app/keys", { name: "desk" });
     const rows = rowsIn(ana.get("/app/keys")).map((row) => row.slice(0, 5));
@@ -66,7 +66,7 @@ describe("a personal key", () => {
     expect(answers(secret, "GET /auth")).toBe(401);
   });
 
-  it("is not made without a name, or with one that is too long", () => {
+  it("a key without a name, or with one that is too long, is not made", () => {
     const nameless = ana.post("/app/keys", { name: "  " });
     expect([nameless.status, problemIn(nameless)]).toEqual([400, expect.stringContaining("The key needs a name")]);
     const long = ana.post("/app/keys", { name: "x".repeat(65) });
@@ -74,7 +74,7 @@ describe("a personal key", () => {
     expect(rowsIn(long).map(([name]) => name)).toEqual(["laptop"]);
   });
 
-  it("is its owner's alone to see and to revoke", () => {
+  it("a personal key can be seen and revoked by its owner alone", () => {
     const [first] = shop.core.context.store.keys.ofAccount("acc-ana");
     const seen = bob.post(`/app/keys/${first?.id}/revoke`);
     expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("API key not found.")]);
@@ -85,13 +85,13 @@ describe("a personal key", () => {
 describe("the keys of an organization", () => {
   const path = "/app/organizations/org-shop/keys";
 
-  it("are made for all of it by an administrator", () => {
+  it("an administrator makes keys for all of the organization", () => {
     const secret = secretIn(ana.post(path, { name: "deploys", project: "" })) ?? "";
     expect(answers(secret, "GET /projects/shop-two")).toBe(200);
     expect(shop.send(secret, "GET /auth").body).toMatchObject({ account_id: "org-shop", auth_method: "api_key_org" });
   });
 
-  it("are made for one project by any member", () => {
+  it("any member makes keys for one project", () => {
     const secret = secretIn(bob.post(path, { name: "one", project })) ?? "";
     expect([answers(secret, `GET /projects/${project}`), answers(secret, "GET /projects/shop-two")]).toEqual([
       200, 404,
@@ -105,20 +105,20 @@ describe("the keys of an organization", () => {
     expect(problemIn(seen)).toContain("Only administrators of organization org-shop can create keys for all of it");
   });
 
-  it("are revoked by an administrator", () => {
+  it("an administrator revokes the organization's keys", () => {
     ana.post(revokeIn(ana.get("/app/keys"), "ci"));
     ana.post(revokeIn(ana.get("/app/keys"), "one-project"));
     expect([answers(keys.shop, "GET /auth"), answers(keys.scoped, "GET /auth")]).toEqual([401, 401]);
   });
 
-  it("are not revoked by a member, who is not offered it", () => {
+  it("a member revokes no key of the organization, and is not offered it", () => {
     expect(revokeIn(bob.get("/app/keys"), "ci")).toBe("");
     const [first] = shop.core.context.store.keys.ofOrganization("org-shop");
     expect(bob.post(`${path}/${first?.id}/revoke`).status).toBe(403);
     expect(answers(keys.shop, "GET /auth")).toBe(200);
   });
 
-  it("are nobody's to see or make who does not belong to it", () => {
+  it("the organization's keys can be seen and made by its members alone", () => {
     const eve = new Visitor(shop.core).signIn("acc-eve");
     expect(eve.get("/app/keys").html).not.toContain("org-shop");
     expect(eve.post(path, { name: "theft", project: "" }).status).toBe(404);

@@ -88,7 +88,7 @@ describe("the page of a compute", () => {
     expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
   });
 
-  it("is not somebody else's to see or to change", () => {
+  it("another account can neither see nor change a compute", () => {
     const eve = new Visitor(shop.core).signIn("acc-eve");
     expect(eve.get(computePath).status).toBe(404);
     expect(eve.get(`${projectPath}/operations`).status).toBe(404);
@@ -104,7 +104,7 @@ describe("the page of a compute", () => {
 });
 
 describe("a compute made on the page of its branch", () => {
-  it("has the type and size chosen", () => {
+  it("a compute made on the page of its branch has the type and size chosen", () => {
     const seen = ana.post(`${branchPath}/computes`, { type: "read_only", size: "2" });
     expect(textOf(seen)).toContain("The compute is created and is starting.");
     expect(rowsIn(seen).map(([type, status, , size]) => [type, status, size])).toEqual([
@@ -113,7 +113,7 @@ describe("a compute made on the page of its branch", () => {
     ]);
   });
 
-  it("is a primary only where the branch has none", () => {
+  it("a primary is offered only where the branch has none", () => {
     const types = (path: string) =>
       [...ana.get(path).html.matchAll(/<option value="(read_\w+)">/g)].map(([, type]) => type);
     expect(types(branchPath)).toEqual(["read_only"]);
@@ -124,7 +124,7 @@ describe("a compute made on the page of its branch", () => {
 });
 
 describe("a branch", () => {
-  it("is made on the page of its project, with a primary compute where that is wanted", () => {
+  it("a branch is made on the page of its project, with a primary compute where that is wanted", () => {
     const fields = { name: "feature", parent: preview };
     const seen = ana.post(`${projectPath}/branches`, { ...fields, compute: "true" });
     expect(rowsIn(seen).find(([name]) => name === "feature")?.[2]).toBe("1 compute");
@@ -137,7 +137,7 @@ describe("a branch", () => {
     expect(again.html).toContain('name="name" maxlength="256" value="feature"');
   });
 
-  it("is deleted on its own page, unless it is the default one", () => {
+  it("a branch is deleted on its own page, unless it is the default one", () => {
     expect(ana.get(branchPath).html).not.toContain(`${branchPath}/delete`);
     expect(ana.post(`${branchPath}/delete`).status).toBe(422);
     const seen = ana.post(`${projectPath}/branches/${preview}/delete`);

@@ -58,7 +58,7 @@ describe("the stream of changes", () => {
     expect([follower.counts.length, follower.ended]).toEqual([3, false]);
   });
 
-  it("is for those who are signed in, and ends with the session", () => {
+  it("the stream is for those who are signed in, and ends with the session", () => {
     expect(statusOf(new Visitor(shop.core))).toBe(401);
     const bob = new Visitor(shop.core, { remote: "10.0.0.7", headers: { host: "computes.example" } });
     bob.get("/");
@@ -70,7 +70,7 @@ describe("the stream of changes", () => {
     expect(statusOf(bob)).toBe(401);
   });
 
-  it("is refused to the 201st page, and given again when another is closed", () => {
+  it("the stream is refused to the 201st page, and given again when another is closed", () => {
     const ana = signedIn();
     const followers = Array.from({ length: 200 }, () => new Follower(ana));
     expect(statusOf(ana)).toBe(503);
@@ -78,7 +78,7 @@ describe("the stream of changes", () => {
     expect(statusOf(ana)).toBeUndefined();
   });
 
-  it("is nothing that HEAD can ask for", () => {
+  it("HEAD cannot ask for the stream", () => {
     const { cookie = "" } = signedIn();
     const exchange = shop.core.exchange({ method: "GET", head: true, path: "/app/changes", headers: { cookie } });
     expect(exchange).toMatchObject({ kind: "answer", reply: { status: 404 } });
@@ -122,7 +122,7 @@ describe("a page that is fetched again by its script", () => {
     expect(textOf(ana.get(computePath))).not.toContain("is starting.");
   });
 
-  it("is none where a form was refused: to fetch it would be another page", () => {
+  it("a page with a refused form is not fetched again: to fetch it would be another page", () => {
     const ana = signedIn();
     ana.post(`${computePath}/start`);
     expect(changesOf(ana.post(`${computePath}/restart`).html)).toBeNaN();

@@ -16,7 +16,7 @@ describe("the pictures of the console in the documentation", () => {
     expect(pages).toContain(`images/${picture.file})`);
   });
 
-  it("are of the same service each time", () => {
+  it("the pictures show the same service each time", () => {
     expect(pictures.map((picture) => digestOf(picture, stage()))).toEqual(
       pictures.map((picture) => digestOf(picture, service)),
     );

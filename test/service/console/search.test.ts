@@ -76,7 +76,7 @@ describe("the search of computes", () => {
     expect([rowsIn(first).length, rowsIn(ana.get(next ?? "/")).length]).toEqual([50, 10]);
   });
 
-  it("is a place of its own in the menu", () => {
+  it("the search is a place of its own in the menu", () => {
     const here = (path: string) => /<a href="([^"]+)" aria-current="page"/.exec(ana.get(path).html)?.[1];
     expect(["/", "/app/computes", "/app/keys"].map(here)).toEqual(["/", "/app/computes", "/app/keys"]);
   });
@@ -111,7 +111,7 @@ describe("a compute that an operator has adopted", () => {
     expect(textOf(ana.get(branchPath))).not.toContain("by an operator");
   });
 
-  it("is forgotten with the compute", () => {
+  it("the mark of adoption is forgotten with the compute", () => {
     change("compute-operator", 2);
     const { endpoints } = shop.core.context.store;
     expect(endpoints.changedByOperator(primary)).toBe(shop.time.now());

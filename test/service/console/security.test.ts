@@ -20,7 +20,7 @@ const signedIn = (account = "acc-ana") => new Visitor(shop.core).signIn(account)
 const largest = () => shop.get(primary).autoscaling_limit_max_cu;
 
 describe("a mistake of our own", () => {
-  it("is shown on a page without its cause, and logged", () => {
+  it("a mistake of our own is shown on a page without its cause, and logged", () => {
     const ana = signedIn();
     const broken = (): never => {
       throw new Error("the inner workings");
@@ -108,7 +108,7 @@ describe("signing in", () => {
     expect(ana.get("/app/keys").status).toBe(401);
   });
 
-  it("a thousand times more ends the oldest session, so that memory has a bound", () => {
+  it("a thousand sessions more end the oldest one, so that memory has a bound", () => {
     const first = signedIn();
     for (let others = 0; others < 999; others++) signedIn("acc-bob");
     expect(first.get("/app/keys").status).toBe(200);
@@ -116,7 +116,7 @@ describe("signing in", () => {
     expect(first.get("/app/keys").status).toBe(401);
   });
 
-  it("is undone when a form comes after the end of the session, with nothing changed", () => {
+  it("a form that comes after the end of the session changes nothing", () => {
     const ana = signedIn();
     shop.time.pass(sessionLength);
     const seen = ana.post(change, larger);
@@ -144,7 +144,7 @@ describe("a form that the person did not send from a page of theirs", () => {
     [{ origin: "null" }],
     [{ "sec-fetch-site": "cross-site" }],
     [{ "sec-fetch-site": "same-site" }],
-  ])("with %o changes nothing, even with the right token", (headers) => {
+  ])("a form with %o changes nothing, even with the right token", (headers) => {
     const ana = signedIn();
     const seen = ana.post(change, larger, headers);
     expect([seen.status, problemIn(seen)]).toEqual([403, expect.stringContaining("another site")]);
@@ -158,13 +158,13 @@ describe("a form that the person did not send from a page of theirs", () => {
     expect(visitor.get("/app/keys").status).toBe(401);
   });
 
-  it("is no form where it is sent as text, as pages of other sites can", () => {
+  it("a form sent as text, as pages of other sites can send it, is no form", () => {
     const ana = signedIn();
     expect(ana.post(change, larger, { "content-type": "text/plain" }).status).toBe(403);
     expect(largest()).toBe(1);
   });
 
-  it("is let through from the page itself", () => {
+  it("a form from the page itself is let through", () => {
     signedIn().post(change, larger, { origin: "http://localhost:8090", "sec-fetch-site": "same-origin" });
     expect(largest()).toBe(2);
   });
@@ -195,7 +195,7 @@ describe("text that users wrote", () => {
     }
   });
 
-  it("is escaped wherever a template puts it", () => {
+  it("text is escaped wherever a template puts it", () => {
     expect(html`<a title="${attack}">${[attack, html`<b>${1}</b>`]}</a>${undefined}${false}`.toString()).toBe(
       '<a title="&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;">' +
         "&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;<b>1</b></a>",
@@ -219,7 +219,7 @@ describe("every page", () => {
     }
   });
 
-  it("that does not exist is not found, in words", () => {
+  it("a page that does not exist is not found, in words", () => {
     const seen = signedIn().get("/app/nowhere");
     expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("Page not found.")]);
   });
@@ -227,7 +227,7 @@ describe("every page", () => {
   it.each([
     ["stylesheet", /<link rel="stylesheet" href="([^"]+)">/, "text/css; charset=utf-8"],
     ["script", /<script src="([^"]+)" defer>/, "text/javascript; charset=utf-8"],
-  ])("has one %s, which the browser keeps", (_, reference, type) => {
+  ])("every page has one %s, which the browser keeps", (_, reference, type) => {
     const visitor = new Visitor(shop.core);
     const path = reference.exec(visitor.get("/").html)?.[1] ?? "";
     const { status, headers } = visitor.get(path);

@@ -12,7 +12,7 @@ describe("the scale of a chart", () => {
     [7, [0, 2, 4, 6, 8]],
     [40, [0, 10, 20, 30, 40]],
     [101, [0, 50, 100, 150]],
-  ])("of counts up to %i has whole numbers only", (most, marks) => {
+  ])("the scale of counts up to %i has whole numbers only", (most, marks) => {
     expect(scaleFor(most, true)).toEqual(marks);
   });
 
@@ -21,7 +21,7 @@ describe("the scale of a chart", () => {
     [0.3, [0, 0.1, 0.2, 0.3]],
     [1, [0, 0.5, 1]],
     [12, [0, 5, 10, 15]],
-  ])("of hours up to %d reaches that far", (most, marks) => {
+  ])("the scale of hours up to %d reaches that far", (most, marks) => {
     expect(scaleFor(most, false)).toEqual(marks);
   });
 });

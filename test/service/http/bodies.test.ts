@@ -37,7 +37,7 @@ function post(length: string): string {
 }
 
 describe("a request body", () => {
-  it("that says it is too long is refused before any of it has come", async () => {
+  it("a body that says it is too long is refused before any of it has come", async () => {
     await using shop = await ListeningShop.start();
     const wire = new Wire(shop);
     wire.send(post("Content-Length: 1000001"));
@@ -45,7 +45,7 @@ describe("a request body", () => {
     wire.socket.destroy();
   });
 
-  it("without a stated length is refused as soon as it is too long, and its connection ends", async () => {
+  it("a body without a stated length is refused as soon as it is too long, and its connection ends", async () => {
     await using shop = await ListeningShop.start();
     const wire = new Wire(shop);
     wire.send(post("Transfer-Encoding: chunked"));
@@ -57,7 +57,7 @@ describe("a request body", () => {
     await wire.ended;
   });
 
-  it("of which only half comes is cut off, whole ones before and after are answered", async () => {
+  it("a body of which only half comes is cut off, whole ones before and after are answered", async () => {
     await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200 });
     const wire = new Wire(shop);
     wire.send(`${post("Content-Length: 100")}{"project":`);
@@ -67,7 +67,7 @@ describe("a request body", () => {
     expect((await fetch(`${shop.baseURL}/auth`, { headers })).status).toBe(200);
   });
 
-  it("is cut off while its headers are half sent, too", async () => {
+  it("a request is cut off while its headers are half sent, too", async () => {
     await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200 });
     const wire = new Wire(shop);
     wire.send("POST /api/v2/projects HTTP/1.1\r\nHost: loc");

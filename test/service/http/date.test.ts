@@ -12,21 +12,24 @@ describe("the Date of an answer", () => {
     ["a refusal", undefined, "GET /projects"],
     ["an unknown route", keys.ana, "GET /nothing"],
     ["an answer without a body", keys.ana, "DELETE /projects/shop-two/endpoints/ep-none"],
-  ])("is the service's time: %s", (_, key, line) => {
+  ])("the Date of %s is the service's time", (_, key, line) => {
     const shop = new Shop();
     expect(shop.send(key, line).headers["date"]).toBe(begin);
     shop.time.pass(86_400_000);
     expect(shop.send(key, line).headers["date"]).toBe("Fri, 02 Jan 2026 00:00:00 GMT");
   });
 
-  it.each(["423", "503", "html", "fail-operations", "cut"] as const)("is there under the fault %s too", (kind) => {
-    const shop = new Shop();
-    shop.core.setFaults([{ method: "*", route: "*", kind }]);
-    const exchange = shop.core.exchange({ method: "GET", path: "/api/v2/auth", headers: {} });
-    expect("reply" in exchange && exchange.reply.headers["date"]).toBe(begin);
-  });
+  it.each(["423", "503", "html", "fail-operations", "cut"] as const)(
+    "the Date is there under the fault %s too",
+    (kind) => {
+      const shop = new Shop();
+      shop.core.setFaults([{ method: "*", route: "*", kind }]);
+      const exchange = shop.core.exchange({ method: "GET", path: "/api/v2/auth", headers: {} });
+      expect("reply" in exchange && exchange.reply.headers["date"]).toBe(begin);
+    },
+  );
 
-  it("is sent over HTTP, and goes with the clock that a test advances", async () => {
+  it("the Date is sent over HTTP, and goes with the clock that a test advances", async () => {
     const running = new Running("--port", "0", "--test-controls");
     const url = await running.listening();
     const date = async () => Date.parse((await fetch(`${url}/openapi.json`)).headers.get("date") ?? "");
@@ -39,13 +42,13 @@ describe("the Date of an answer", () => {
     await running.stop();
   });
 
-  it("is there too where the answer has to be waited for", async () => {
+  it("the Date is there too where the answer has to be waited for", async () => {
     const later = Promise.resolve({ status: 200, headers: {}, body: "{}" });
     const reply = dated({ status: 200, headers: {}, later }, Date.UTC(2026, 0, 1));
     expect((await reply.later)?.headers).toEqual({ date: begin });
   });
 
-  it("is sent once", async () => {
+  it("the Date is sent once", async () => {
     await using shop = await ListeningShop.start();
     expect((await fetch(`${shop.baseURL}/openapi.json`)).headers.get("date")).toMatch(/^\w{3}, [^,]+ GMT$/);
   });

@@ -32,7 +32,7 @@ const refused: readonly [string, Pick<ServiceCall, "remote" | "headers">][] = [
 ];
 
 describe.each(calls)("$method $path", (call) => {
-  it.each(refused)("is refused %s, and changes nothing", (_, from) => {
+  it.each(refused)("a local call is refused %s, and changes nothing", (_, from) => {
     const before = shop.get(primary);
     const reply = shop.core.call({ ...call, ...from });
     expect([reply.status, reply.body]).toEqual([403, expect.stringContaining("to this machine alone")]);
@@ -46,7 +46,7 @@ describe.each(calls)("$method $path", (call) => {
     ["127.0.0.1", "localhost:8090"],
     ["::ffff:127.0.0.1", "127.0.0.1:8090"],
     ["::1", "[::1]:8090"],
-  ])("is answered to %s under %s", (remote, host) => {
+  ])("a local call is answered to %s under %s", (remote, host) => {
     expect(shop.core.call({ ...call, remote, headers: { host } }).status).toBeLessThan(300);
     const headers = { host, origin: `http://${host}`, "sec-fetch-site": "same-origin" };
     const again = { ...calls[2], method: "POST", path: `/_connect/${primary}`, remote, headers };

@@ -28,7 +28,7 @@ describe("a refusal", () => {
     ["POST", "/_reset", "served only with --test-controls"],
     ["POST", "/_clock/advance", "served only with --test-controls"],
     ["GET", "/projects", "this route does not exist; the API is below /api/v2"],
-  ])("of %s %s says what is missing: %s", (method, path, message) => {
+  ])("the refusal of %s %s says what is missing: %s", (method, path, message) => {
     const reply = new Shop().core.call({ method, path, headers: { ...headers, host: "localhost:8090" }, body: "{}" });
     expect([reply.status, JSON.parse(String(reply.body)).message]).toEqual([404, message]);
   });
@@ -43,7 +43,7 @@ describe("a refusal", () => {
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","name":"a\\u0000b"}}', "U+0000"],
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","name":" \\t "}}', "not only white space"],
     ['{"endpoint":{"branch_id":"br-preview-1","type":"read_write","region_id":"aws-eu-central-1"}}', "aws-us-east-2"],
-  ])("of the body %s says: %s", (body, message) => {
+  ])("the refusal of the body %s says: %s", (body, message) => {
     const shop = new Shop();
     const answer = shop.ana(`POST /projects/${project}/endpoints`, body);
     expect(answer.status).toBe(400);
@@ -58,7 +58,7 @@ describe("a refusal", () => {
     expect(reply.body).toContain('"request_id":"mine-1"');
   });
 
-  it("of a change leaves everything as it was", () => {
+  it("a refused change leaves everything as it was", () => {
     const shop = new Shop();
     const before = [shop.list(), shop.operations()];
     shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, {

@@ -30,7 +30,7 @@ describe("a call of the public API that is not served", () => {
     expect(new Shop({ strictSpec: true }).ana("GET /consumption_history/projects").status).toBe(404);
   });
 
-  it("is distinguished from a route that does not exist", () => {
+  it("a call that is not served is distinguished from a route that does not exist", () => {
     const answer = shop.ana("GET /projects/shiny/nowhere");
     expect([answer.status, answer.body["message"]]).toEqual([404, "this route does not exist"]);
   });
@@ -58,7 +58,7 @@ describe("a query", () => {
   it.each([
     ["pooled=maybe", "pooled: must be true or false"],
     ["pooled=2", "pooled: must be true or false"],
-  ])("with %s is refused with its name", (query, message) => {
+  ])("a query with %s is refused with its name", (query, message) => {
     expect(shop.ana(`${uri}&${query}`)).toMatchObject({
       status: 400,
       body: { message: expect.stringContaining(message) },
@@ -147,7 +147,7 @@ function withStranger(value: unknown, path: readonly string[]): unknown {
 }
 
 describe("a field that is only kept", () => {
-  it("is shown again by every call that shows the project", () => {
+  it("a field of a project that is only kept is shown again by every call that shows the project", () => {
     const settings = { quota: { active_time_seconds: 3600 }, allowed_ips: { ips: ["10.0.0.0/8"] } };
     const made = shop.ana("POST /projects", { project: { name: "kept", settings, org_id: "org-shop" } });
     const { id } = ProjectAnswer.parse(made.body).project;
@@ -159,12 +159,12 @@ describe("a field that is only kept", () => {
     expect(shop.ana("GET /projects?search=kept").body["projects"]).toMatchObject([after]);
   });
 
-  it("of a compute stands in its settings", () => {
+  it("a field of a compute that is only kept stands in its settings", () => {
     const settings = { pg_settings: {}, pgbouncer_settings: { default_pool_size: "20" } };
     expect(shop.patch(primary, { settings }).endpoint.settings).toEqual(settings);
   });
 
-  it("of a branch stands in its annotation", () => {
+  it("a field of a branch that is only kept stands in its annotation", () => {
     const made = shop.ana(`POST /projects/${project}/branches`, { annotation_value: { commit: "abc" } });
     const { id } = Branch.parse(made.body["branch"]);
     expect(shop.ana(`GET /projects/${project}/branches/${id}`).body["annotation"]).toMatchObject({

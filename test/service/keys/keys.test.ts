@@ -107,7 +107,7 @@ describe("an organization key", () => {
     expect(shop.send(keys.shop, "DELETE /projects/shop-two").status).toBe(200);
   });
 
-  it("is not for calls about a user", () => {
+  it("an organization key is not allowed for calls about a user", () => {
     const refused = new Shop().send(keys.shop, "GET /api_keys");
     expect(refused.status).toBe(404);
     expect(refused.body["message"]).toBe("not allowed for organization API keys");
@@ -141,7 +141,7 @@ describe("a project-scoped key", () => {
     expect(listed(shop, keys.bob, "/organizations/org-shop/api_keys").at(-1)?.project_id).toBe(project);
   });
 
-  it("is for a project of that organization alone", () => {
+  it("a project-scoped key is for a project of that organization alone", () => {
     const refused = ["eve-own", "ana-own", "nowhere"].map(
       (project_id) =>
         new Shop().send(keys.ana, "POST /organizations/org-shop/api_keys", { key_name: "one", project_id }).status,

@@ -6,7 +6,7 @@ import { rights } from "./rights.ts";
 const cells = table(new Shop().core.routes);
 
 describe("the table of keys and routes", () => {
-  it("has every route, key and target", () => {
+  it("the table has every route, key and target", () => {
     expect(new Set(cells.map(({ route }) => route)).size).toBe(new Shop().core.routes.length);
     expect(cells.length).toBeGreaterThan(250);
     const routes = new Shop().core.routes.map(({ method, path }) => `${method} ${path}`);

@@ -24,7 +24,7 @@ function opened(): TestService {
 }
 
 describe("a data file of schema 1", () => {
-  it("is opened with all that it holds", () => {
+  it("a data file of schema 1 is opened with all that it holds", () => {
     const service = opened();
     const endpoints = service.send(keys.ana, `GET /projects/${project}/endpoints`).body["endpoints"];
     expect(endpoints).toMatchObject([
@@ -36,7 +36,7 @@ describe("a data file of schema 1", () => {
     service.core.close();
   });
 
-  it("has the first role and database on every branch, with the password that it had", () => {
+  it("every branch gets the first role and database, with the password that the role had", () => {
     const service = opened();
     const branches = service.send(keys.ana, `GET /projects/${project}/branches?sort_by=created_at&sort_order=asc`);
     expect(branches.body["branches"]).toHaveLength(4);

@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => directory.remove());
 
 describe("the operations of a project", () => {
-  it("are kept, the newest ten thousand and all that run, so that the store ends growing", () => {
+  it("the newest ten thousand operations and all that run are kept, so that the store ends growing", () => {
     const shop = new Shop();
     const { ids, store } = shop.core.context;
     const insert = (n: number, status: "finished" | "running") => {
@@ -42,7 +42,7 @@ describe("the operations of a project", () => {
 });
 
 describe("a service that was ended and started again", () => {
-  it("has everything it had", () => {
+  it("a service that was ended and started again has everything it had", () => {
     const before = new Shop({ file });
     before.create({ branch_id: preview, type: "read_write", name: "kept", settings: { pg_settings: { a: "b" } } });
     before.finishOperations();
@@ -96,7 +96,7 @@ describe("a service that was ended and started again", () => {
     after.core.close();
   });
 
-  it("has the same passwords, and keeps a revoked key revoked", () => {
+  it("a service started again has the same passwords, and keeps a revoked key revoked", () => {
     const before = new Shop({ file });
     const line = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
     const { body } = before.ana(line);
@@ -128,7 +128,7 @@ describe("the store", () => {
     expect(() => Store.open(file).close()).not.toThrow();
   });
 
-  it("is in write-ahead mode and knows its schema's version", () => {
+  it("the store is in write-ahead mode and knows its schema's version", () => {
     Store.open(file).close();
     const sqlite = new DatabaseSync(file);
     expect(sqlite.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
@@ -136,7 +136,7 @@ describe("the store", () => {
     sqlite.close();
   });
 
-  it("of a newer version is left alone", () => {
+  it("a store of a newer version is left alone", () => {
     Store.open(file).close();
     const sqlite = new DatabaseSync(file);
     sqlite.exec("PRAGMA user_version = 99");
@@ -144,7 +144,7 @@ describe("the store", () => {
     expect(() => Store.open(file)).toThrow(/written by a newer version of this program \(schema 99/);
   });
 
-  it("is not made of a file that is something else, and the message names the file", () => {
+  it("a file that is something else becomes no store, and the message names the file", () => {
     writeFileSync(
       file,
       "Dear diary, this is not a database, but it is long enough to be looked at as one. ".repeat(20),

@@ -59,7 +59,7 @@ describe("creating a branch", () => {
     [{ name: "preview" }, 409, 'branch already exists; branch_name:"preview"'],
     [{ parent_id: "br-eve" }, 404, "parent branch not found"],
     [{ init_source: "nothing" }, 400, "branch.init_source"],
-  ])("of %j is refused", (fields, status, message) => {
+  ])("a branch of %j is refused", (fields, status, message) => {
     expect(messageOf(shop.ana(`POST ${base}`, { branch: fields }))).toEqual([status, expect.stringContaining(message)]);
   });
 
@@ -100,7 +100,7 @@ describe("creating a branch", () => {
     expect(send(50).status).toBe(201);
   });
 
-  it("with a name that another request has just taken is refused, and makes nothing", () => {
+  it("a branch with a name that another request has just taken is refused, and makes nothing", () => {
     const wanted = { branch: { name: "pr-42" }, endpoints: [{ type: "read_write" }] };
     expect(shop.ana(`POST ${base}`, wanted).status).toBe(201);
     const count = () => shop.ana(`GET ${base}/count`).body["count"];
@@ -127,7 +127,7 @@ describe("creating a branch", () => {
     expect(create().status).toBe(201);
   });
 
-  it("with the schema alone makes a root branch with the roles and databases of the other one", () => {
+  it("a branch with the schema alone is a root branch with the roles and databases of the other one", () => {
     shop.ana(`POST ${base}/${main}/databases`, { database: { name: "shop", owner_name: "neondb_owner" } });
     shop.finishOperations();
     const root = made({ init_source: "schema-only" });
@@ -178,7 +178,7 @@ describe("changing a branch", () => {
     ["the deletion of its compute", `DELETE /projects/${project}/endpoints/${primary}`, undefined],
     ["the deletion of its project", `DELETE /projects/${project}`, undefined],
     ["its restoration", `POST ${base}/${main}/restore`, { source_branch_id: preview, preserve_under_name: "before" }],
-  ])("that protects it refuses %s, until it is taken back", (_, line, body) => {
+  ])("the protection of a branch refuses %s, until it is taken back", (_, line, body) => {
     shop.ana(`PATCH ${base}/${main}`, { branch: { protected: true } });
     expect(branch(main)["restricted_actions"]).toEqual([
       { name: "restore", reason: "branch is protected" },
@@ -254,7 +254,7 @@ describe("a branch that expires", () => {
     expect(made({ name: "pr-42" })).toMatchObject({ name: "pr-42" });
   });
 
-  it("is no parent, but may lend its schema to a root branch", () => {
+  it("an expiring branch is no parent, but may lend its schema to a root branch", () => {
     const { id } = made({ expires_at: later(60_000) });
     expect(made({ parent_id: id, init_source: "schema-only" })).toMatchObject({ init_source: "schema-only" });
   });
@@ -268,7 +268,7 @@ describe("a branch that expires", () => {
     expect(branch(id).id).toBe(id);
   });
 
-  it("is neither the default branch, nor a protected one, nor one with children", () => {
+  it("an expiring branch is neither the default branch, nor a protected one, nor one with children", () => {
     const expire = (id: string) => messageOf(shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(1000) } }));
     const lonely = shop.ana("PATCH /projects/shop-two/branches/br-two", { branch: { expires_at: later(1000) } });
     expect(messageOf(lonely)).toEqual([422, "the default branch of a project cannot expire"]);
@@ -290,7 +290,7 @@ describe("a branch that expires", () => {
 describe("restoring a branch", () => {
   const restore = (id: string, body: object) => shop.ana(`POST ${base}/${id}/restore`, body);
 
-  it("from its parent gives it the parent's roles and databases, and restarts what runs on it", () => {
+  it("a restore from the parent gives the branch the parent's roles and databases, and restarts what runs on it", () => {
     shop.ana(`POST ${base}/${main}/databases`, { database: { name: "shop", owner_name: "neondb_owner" } });
     shop.finishOperations();
     const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
@@ -318,7 +318,7 @@ describe("restoring a branch", () => {
     expect(databases(preview)).toMatchObject([{ name: "neondb" }]);
   });
 
-  it("to a point in its own past keeps what it was under a name, with its children", () => {
+  it("a restore to a point in its own past keeps what the branch was under a name, with its children", () => {
     const answer = restore(main, { source_branch_id: main, source_timestamp: later(0), preserve_under_name: "before" });
     expect(answer.status).toBe(200);
     shop.finishOperations();
@@ -336,7 +336,7 @@ describe("restoring a branch", () => {
     [preview, { source_branch_id: "br-eve" }, 404, "source branch not found"],
     [preview, { source_branch_id: main, source_timestamp: "2025-01-01T00:00:00Z" }, 422, "before the history"],
     [preview, { source_branch_id: main, preserve_under_name: "staging" }, 409, "already exists"],
-  ])("of %s with %j is refused, and changes nothing", (id, body, status, message) => {
+  ])("the restore of %s with %j is refused, and changes nothing", (id, body, status, message) => {
     const before = shop.ana(`GET ${base}`).body;
     expect(messageOf(restore(id, body))).toEqual([status, expect.stringContaining(message)]);
     expect(shop.ana(`GET ${base}`).body).toEqual(before);

@@ -94,7 +94,7 @@ describe("changing a project", () => {
     });
   });
 
-  it("that changes nothing leaves its time of change", () => {
+  it("a change that changes nothing leaves the project's time of change", () => {
     const before = shop.ana(`GET /projects/${project}`).body["project"];
     shop.time.pass(1000);
     shop.ana(`PATCH /projects/${project}`, { project: { name: "shop" } });

@@ -12,7 +12,7 @@ function listed(shop: Shop, key: string, query = ""): string[] {
 const Usage = z.object({ cpu_used_sec: z.number(), compute_time_seconds: z.number(), active_time_seconds: z.number() });
 
 describe("the list of projects", () => {
-  it("has every field of the specification", () => {
+  it("a listed project has every field of the specification", () => {
     const { projects } = ProjectsAnswer.parse(new Shop().ana("GET /projects").body);
     expect(projects[0]).toMatchObject({
       id: project,
@@ -66,7 +66,7 @@ describe("the list of projects", () => {
 });
 
 describe("a project", () => {
-  it("has from the start a default branch with its primary compute", () => {
+  it("a project has from the start a default branch with its primary compute", () => {
     const shop = new Shop();
     const created = shop.ana("POST /projects", { project: { name: "new" } });
     expect(created.status).toBe(201);
@@ -155,7 +155,7 @@ describe("an account's project", () => {
 });
 
 describe("a branch", () => {
-  it("is made of another one, by default of the default branch, and can bring its computes", () => {
+  it("a branch is made of another one, by default of the default branch, and can bring its computes", () => {
     const shop = new Shop();
     const created = shop.ana(`POST /projects/${project}/branches`, {
       branch: { name: "feature" },
@@ -193,7 +193,7 @@ describe("a branch", () => {
     expect(shop.ana(`GET /projects/${project}/branches/${preview}`).status).toBe(404);
   });
 
-  it("is found by name, sorted and paged", () => {
+  it("branches are found by name, sorted and paged", () => {
     const shop = new Shop();
     const names = (query: string) =>
       BranchesAnswer.parse(shop.ana(`GET /projects/${project}/branches?${query}`).body).branches.map(
@@ -208,7 +208,7 @@ describe("a branch", () => {
 });
 
 describe("operations", () => {
-  it("are listed newest first, in pages, and each by its id", () => {
+  it("operations are listed newest first, in pages, and each by its id", () => {
     const shop = new Shop();
     shop.active();
     shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`);

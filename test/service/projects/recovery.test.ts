@@ -29,7 +29,7 @@ function made(fields: object): string {
 }
 
 describe("a deleted branch with --branch-recovery", () => {
-  it("is shown by its own call with its recovery, and by a list only on request", () => {
+  it("a deleted branch is shown by its own call with its recovery, and by a list only on request", () => {
     const deleted_at = new Date(shop.time.now()).toISOString();
     shop.ana(`DELETE ${base}/${preview}`);
     const recovery = { deleted_at, recoverable_until: "2026-01-08T00:00:00.000Z", deletion_method: "user" };
@@ -40,7 +40,7 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(branchIn(shop.ana(`GET ${base}/${main}`))).not.toHaveProperty("recovery");
   });
 
-  it("is gone for every other call, with its computes", () => {
+  it("a deleted branch is gone for every other call, with its computes", () => {
     const id = made({ name: "pr-42" });
     shop.ana(`DELETE ${base}/${id}`);
     expect(shop.list().map((endpoint) => endpoint.id)).toEqual([primary]);
@@ -111,7 +111,7 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(shop.finishOperations().get(endpoint?.id ?? "").current_state).toBe("active");
   });
 
-  it("that ended at its time has no end when it comes back", () => {
+  it("a branch that ended at its time has no end when it comes back", () => {
     const id = made({ name: "pr-42", expires_at: "2026-01-01T01:00:00Z" });
     shop.time.pass(3_600_000);
     expect(branchIn(shop.ana(`GET ${base}/${id}`))).toMatchObject({ recovery: { deletion_method: "ttl" } });

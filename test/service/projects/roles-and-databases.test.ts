@@ -23,7 +23,7 @@ function changed(line: string, body?: object): Answer {
 }
 
 describe("a role", () => {
-  it("is created with a password, listed, found and deleted", () => {
+  it("a role is created with a password, listed, found and deleted", () => {
     const made = changed(`POST ${roles}`, { role: { name: "app" } });
     expect(made.status).toBe(201);
     expect(made.body["role"]).toMatchObject({ name: "app", branch_id: main, password: passwordOf("app") });
@@ -36,7 +36,7 @@ describe("a role", () => {
     expect(messageOf(shop.ana(`GET ${roles}/app`))).toEqual([404, "role not found"]);
   });
 
-  it("has another password after it was reset, and so has a later one of its name", () => {
+  it("a role has another password after it was reset, and so has a later one of its name", () => {
     const first = passwordOf("neondb_owner");
     const reset = changed(`POST ${roles}/neondb_owner/reset_password`);
     const second = passwordOf("neondb_owner");
@@ -51,7 +51,7 @@ describe("a role", () => {
     expect(passwordOf("app")).not.toBe(before);
   });
 
-  it("that cannot log in has no password", () => {
+  it("a role that cannot log in has no password", () => {
     const made = changed(`POST ${roles}`, { role: { name: "group", no_login: true } });
     expect(made.body["role"]).not.toHaveProperty("password");
     expect(shop.ana(`GET ${roles}/group/reveal_password`).status).toBe(404);
@@ -73,14 +73,14 @@ describe("a role", () => {
     ["public", 400, "keeps for itself"],
     [" ", 400, "must be a name of 1 to 63 bytes"],
     ["ä".repeat(32), 400, "must be a name of 1 to 63 bytes"],
-  ])("named %j is refused", (name, status, message) => {
+  ])("a role named %j is refused", (name, status, message) => {
     expect(messageOf(shop.ana(`POST ${roles}`, { role: { name } }))).toEqual([
       status,
       expect.stringContaining(message),
     ]);
   });
 
-  it("that owns a database is not deleted", () => {
+  it("a role that owns a database is not deleted", () => {
     expect(messageOf(shop.ana(`DELETE ${roles}/neondb_owner`))).toEqual([
       422,
       'role "neondb_owner" owns database "neondb": delete that before, or give it another owner',
@@ -89,7 +89,7 @@ describe("a role", () => {
 });
 
 describe("a database", () => {
-  it("is created, listed, found, renamed, given to another role, and deleted", () => {
+  it("a database is created, listed, found, renamed, given to another role, and deleted", () => {
     changed(`POST ${roles}`, { role: { name: "app" } });
     const made = changed(`POST ${databases}`, { database: { name: "shop", owner_name: "app" } });
     expect([made.status, made.body["database"]]).toMatchObject([201, { name: "shop", owner_name: "app" }]);
@@ -107,13 +107,13 @@ describe("a database", () => {
     [{ name: "shop", owner_name: "nobody" }, 404, 'role "nobody" not found'],
     [{ name: "\t", owner_name: "neondb_owner" }, 400, "not only white space"],
     [{ name: "shop" }, 400, "database.owner_name"],
-  ])("of %j is refused", (database, status, message) => {
+  ])("the database %j is refused", (database, status, message) => {
     expect(messageOf(shop.ana(`POST ${databases}`, { database }))).toEqual([status, expect.stringContaining(message)]);
   });
 });
 
 describe("a change of roles or databases", () => {
-  it("is applied to the running primary, which drops its connections and stays active", () => {
+  it("a change of roles or databases is applied to the running primary, which drops its connections and stays active", () => {
     shop.active();
     shop.connect(primary, 600);
     const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });

@@ -181,7 +181,7 @@ describe("the public OpenAPI file", () => {
     expect([...new Set(problems)]).toEqual([]);
   });
 
-  it("has every route that we serve, and the clients called all of them that they need", () => {
+  it("the public OpenAPI file has every route that we serve, and the clients called all of them that they need", () => {
     const api = new PublicApi();
     const unknown = shop.core.routes.filter(
       ({ method, path }) => api.templateOf(method, path.replaceAll(/\{[^}]+\}/g, "x")) === undefined,

@@ -19,7 +19,7 @@ describe("neon_project", () => {
     store_passwords: true,
   };
 
-  it("with nothing set is created, and read with what the service chose", () => {
+  it("a project with nothing set is created, and read with what the service chose", () => {
     const created = provider.write("POST /projects", { project: minimal });
     const { id } = Id.parse(created["project"]);
     const { attributes, branch, endpoint, role, password } = provider.readProject(id);
@@ -29,7 +29,7 @@ describe("neon_project", () => {
     expect(created["roles"]).toMatchObject([{ name: role, password }]);
   });
 
-  it("with everything set is created, changed, read without a difference, and deleted", () => {
+  it("a project with everything set is created, changed, read without a difference, and deleted", () => {
     const settings = {
       quota: { active_time_seconds: 3600, logical_size_bytes: 1_000_000 },
       allowed_ips: { ips: ["10.0.0.1"], protected_branches_only: true },
@@ -61,7 +61,7 @@ describe("neon_project", () => {
     expect(provider.send(`GET /projects/${id}`).status).toBe(404);
   });
 
-  it("that only gets another name keeps its settings", () => {
+  it("a project that only gets another name keeps its settings", () => {
     const quota = { active_time_seconds: 3600 };
     const made = provider.write("POST /projects", { project: { ...minimal, settings: { quota } } });
     const { id } = Id.parse(made["project"]);
@@ -74,12 +74,12 @@ describe("neon_branch", () => {
   const path = `/projects/${project}/branches`;
   const minimal = { name: "", parent_id: "", parent_lsn: "" };
 
-  it("with nothing set is a branch of the default one", () => {
+  it("a branch with nothing set is one of the default branch", () => {
     const { id } = Id.parse(provider.write(`POST ${path}`, { branch: minimal })["branch"]);
     expect(provider.ok(`GET ${path}/${id}`)["branch"]).toMatchObject({ name: id, parent_id: main, protected: false });
   });
 
-  it("with everything set is created, changed, and deleted", () => {
+  it("a branch with everything set is created, changed, and deleted", () => {
     const parent_timestamp = new Date(provider.shop.time.now()).toISOString();
     const whole = { name: "next", parent_id: preview, parent_timestamp };
     const made = provider.write(`POST ${path}`, { branch: { ...minimal, ...whole, protected: true } });
@@ -97,7 +97,7 @@ describe("neon_endpoint", () => {
   const path = `/projects/${project}/endpoints`;
   const minimal = { branch_id: preview, type: "read_write", region_id: "", provisioner: "", disabled: false };
 
-  it("with nothing set has the service's sizes", () => {
+  it("a compute with nothing set has the service's sizes", () => {
     const { id } = Id.parse(provider.write(`POST ${path}`, { endpoint: minimal })["endpoint"]);
     expect(provider.ok(`GET ${path}/${id}`)["endpoint"]).toMatchObject({
       region_id: "aws-us-east-2",
@@ -107,7 +107,7 @@ describe("neon_endpoint", () => {
     });
   });
 
-  it("with everything set is created, changed, and deleted", () => {
+  it("a compute with everything set is created, changed, and deleted", () => {
     const sizes = { autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 600 };
     const settings = { pg_settings: { work_mem: "64MB" } };
     const whole = { ...minimal, ...sizes, region_id: "aws-us-east-2", provisioner: "k8s-neonvm", settings };
@@ -126,7 +126,7 @@ describe("neon_endpoint", () => {
 describe("neon_role and neon_database", () => {
   const path = `/projects/${project}/branches/${main}`;
 
-  it("are created, read with the role's password, changed, and deleted", () => {
+  it("a role and its database are created, read with the role's password, changed, and deleted", () => {
     const { role } = provider.write(`POST ${path}/roles`, { role: { name: "app" } });
     expect(provider.ok(`GET ${path}/roles/app`)["role"]).toMatchObject({ name: "app", protected: false });
     expect(role).toMatchObject(provider.ok(`GET ${path}/roles/app/reveal_password`));
@@ -146,7 +146,7 @@ describe("neon_api_key and neon_org_api_key", () => {
     ["/api_keys", { key_name: "terraform" }],
     ["/organizations/org-shop/api_keys", { key_name: "terraform" }],
     ["/organizations/org-shop/api_keys", { key_name: "terraform", project_id: project }],
-  ])("below %s with %j are created, found by name, and revoked", (path, body) => {
+  ])("keys below %s with %j are created, found by name, and revoked", (path, body) => {
     const { id } = z.looseObject({ id: z.number(), key: z.string() }).parse(provider.ok(`POST ${path}`, body));
     const listed = Object.values(provider.ok(`GET ${path}`));
     expect(listed).toContainEqual(expect.objectContaining({ id, name: "terraform" }));
