@@ -23,7 +23,7 @@ import { connectionFrom } from "./psql.ts";
 import { screenOf } from "./screen.ts";
 
 /** Interval of the reads of a command that waits, in milliseconds. */
-const lookMs = 1000;
+const pollMs = 1000;
 
 const wait = { wait: z.boolean(), timeout: z.number() };
 
@@ -170,7 +170,7 @@ async function until(
     if (clock.monotonic() >= endsAt) {
       throw new CommandProblem([`not carried out after ${timeout / 1000} s (--timeout); the request stands`]);
     }
-    await sleep(clock, lookMs, signal);
+    await sleep(clock, pollMs, signal);
   }
 }
 

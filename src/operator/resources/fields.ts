@@ -7,7 +7,6 @@ import { endpointIdPattern, idPattern } from "../../api/ids.ts";
 /** Any id of the service. */
 export const id = z.string().max(60).regex(idPattern, "must be 1 to 60 of a-z, 0-9 and -");
 
-/** The id of an endpoint. */
 export const endpointID = z
   .string()
   .max(60)

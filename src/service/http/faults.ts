@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Random } from "../clock.ts";
 import { decoded } from "./router.ts";
 
-/** The kinds of faults. */
 const faultKinds = [
   "refuse",
   "drop-before",

@@ -12,7 +12,6 @@ export const keptOnly = { "x-kept-only": true };
 
 const PoolerSettings = NamedSettings.meta(keptOnly).optional();
 
-/** The settings of a compute. */
 export const ComputeSettings = EndpointSettings.extend({ pgbouncer_settings: PoolerSettings });
 export type ComputeSettings = z.infer<typeof ComputeSettings>;
 

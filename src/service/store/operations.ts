@@ -125,7 +125,6 @@ export class Operations {
     this.#db.run(`UPDATE operations SET due = ? WHERE status = 'running' AND due IS ${other}`, due);
   }
 
-  /** The next operation of the chain. */
   nextInChain(operation: StoredOperation): StoredOperation | undefined {
     const sql = "SELECT * FROM operations WHERE chain = ? AND seq > ? AND status = 'scheduling' ORDER BY seq LIMIT 1";
     const row = this.#db.one(sql, operation.chain, operation.seq);
