@@ -15,14 +15,14 @@ import {
 const fixed = (cu: number) => ({ min: cu, max: cu });
 
 describe("sizes", () => {
-  it("are 0.25, 0.5, every integer from 1 to 16, then every even integer to 56", () => {
+  it("sizes are 0.25, 0.5, every integer from 1 to 16, then every even integer to 56", () => {
     expect(computeUnitSizes).toEqual([
       0.25, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40,
       42, 44, 46, 48, 50, 52, 54, 56,
     ]);
   });
 
-  test.each([0, -1, 0.1, 0.75, 1.5, 17, 19, 55, 57, 58, 64, Number.NaN])("%s CU is not one", (cu) => {
+  test.each([0, -1, 0.1, 0.75, 1.5, 17, 19, 55, 57, 58, 64, Number.NaN])("a size of %s CU does not exist", (cu) => {
     expect(isComputeUnitSize(cu)).toBe(false);
   });
 
@@ -38,7 +38,7 @@ describe("sizes", () => {
     expect(localFileCacheGB(cu)).toBe(cache);
   });
 
-  it("have one vCPU and 4 GB of memory for each CU, and 80 % of that as cache", () => {
+  it("a size has one vCPU and 4 GB of memory for each CU, and 80 % of that as cache", () => {
     for (const cu of computeUnitSizes) {
       expect(vCPU(cu)).toBe(cu);
       expect(memoryGB(cu)).toBe(4 * cu);
@@ -62,11 +62,11 @@ describe("max_connections", () => {
     ...computeUnitSizes.filter((cu) => cu >= 9).map((cu): [number, number] => [cu, 4000]),
   ];
 
-  it("is tabled for every size", () => {
+  it("the table of max_connections has every size", () => {
     expect(rows.map(([cu]) => cu)).toEqual(computeUnitSizes);
   });
 
-  test.each(rows)("of %s CU is %s", (cu, connections) => {
+  test.each(rows)("max_connections of %s CU is %s", (cu, connections) => {
     expect(maxConnections(fixed(cu))).toBe(connections);
   });
 
@@ -76,11 +76,11 @@ describe("max_connections", () => {
     { min: 0.5, max: 8, connections: 1802 },
     { min: 1, max: 16, connections: 3604 },
     { min: 2, max: 16, connections: 4000 },
-  ])("of $min to $max CU is $connections: both ends count", ({ min, max, connections }) => {
+  ])("max_connections of $min to $max CU is $connections: both ends count", ({ min, max, connections }) => {
     expect(maxConnections({ min, max })).toBe(connections);
   });
 
-  it("stays between 112 and 4000 and never falls when either end grows", () => {
+  it("max_connections stays between 112 and 4000 and never falls when either end grows", () => {
     const size = fc.constantFrom(...computeUnitSizes.filter((cu) => cu <= 16));
     fc.assert(
       fc.property(fc.tuple(size, size), fc.tuple(size, size), (one, other) => {
@@ -94,7 +94,7 @@ describe("max_connections", () => {
     );
   });
 
-  it("through the pooler is 10,000 users", () => {
+  it("the pooler takes 10,000 users", () => {
     expect(maxPooledConnections).toBe(10_000);
   });
 });

@@ -36,7 +36,7 @@ describe("answers are read loosely", () => {
     expect(parsed.endpoints).toEqual([bare]);
   });
 
-  it("so does a null cursor, with which many services end their last page", () => {
+  it("a null cursor, with which many services end their last page, reads as absent", () => {
     const pagination = { cursor: null, next: null };
     expect(ProjectsAnswer.parse({ projects: [], pagination }).pagination?.cursor).toBeUndefined();
     expect(OperationsAnswer.parse({ operations: [], pagination }).pagination?.cursor).toBeUndefined();
@@ -63,14 +63,14 @@ describe("answers are read loosely", () => {
     ],
     ["a time in words", { suspend_timeout_seconds: "300" }, ["suspend_timeout_seconds"], {}],
     ["nothing, whatever the service says of it", { unreadable: ["name"] }, [], {}],
-  ])("of one endpoint in a list is left out what cannot be read: %s", (_, odd, unreadable, left) => {
+  ])("an unreadable part of one endpoint in a list is left out: %s", (_, odd, unreadable, left) => {
     const [first, second] = EndpointsAnswer.parse({ endpoints: [bare, { ...bare, id: "ep-b", ...odd }] }).endpoints;
     expect(first).toEqual(bare);
     const reported = unreadable.length === 0 ? {} : { unreadable };
     expect(second).toEqual({ ...bare, id: "ep-b", ...left, ...reported });
   });
 
-  it("of one operation or project in a list is left out what cannot be read", () => {
+  it("an unreadable part of one operation or project in a list is left out", () => {
     const operation = { id: "o", action: "start_compute", status: "running" };
     const operations = [operation, { ...operation, failures_count: "none", created_at: 7 }];
     expect(OperationsAnswer.parse({ operations, pagination: { cursor: 7 } }).operations).toEqual([

@@ -80,7 +80,7 @@ describe("a reply that is lost", () => {
   test.each<[Fate, number]>([
     ["lost after", 1],
     ["lost before", 1],
-  ])("of a replica's create (%s) never makes a second one", async (fate, made) => {
+  ])("a lost reply to a replica's create (%s) never leads to a second replica", async (fate, made) => {
     using stage = new Stage();
     stage.fate = once("POST", fate);
     const startedAt = stage.time.now();
@@ -93,7 +93,7 @@ describe("a reply that is lost", () => {
     expect(stage.time.now() - startedAt >= 60_000).toBe(fate === "lost before");
   });
 
-  test("of a change sends it again only if a new list shows that it did not take effect", async () => {
+  test("a lost reply to a change leads to a second request only if a new list shows that the change did not take effect", async () => {
     for (const fate of ["lost after", "lost before"] as const) {
       using stage = new Stage();
       stage.fate = once("PATCH", fate);
@@ -106,7 +106,7 @@ describe("a reply that is lost", () => {
     }
   });
 
-  test("of a restart does not restart twice", async () => {
+  test("a lost reply to a restart leads to no second restart", async () => {
     using stage = new Stage();
     stage.shop.active();
     stage.fate = once("POST", "lost after");
@@ -143,7 +143,7 @@ test("a create that took effect twice is found out by its name, and one of the t
 });
 
 describe("a service that shows no names", () => {
-  test("is never given a second replica by a second apply", async () => {
+  test("a second apply never makes a second replica where the service shows no names", async () => {
     using stage = new Stage({ strictSpec: true });
     const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
     const first = await stage.run("apply", ["-f", path, "--yes"]);
@@ -170,7 +170,7 @@ describe("a refusal by the service", () => {
     expect(run.out).toContain("Applied: 1 as declared, 1 not.");
   });
 
-  test("is not waited for where the plan shows it before: a branch that the project does not have", async () => {
+  test("a refusal that the plan shows before is not waited for: a branch that the project does not have", async () => {
     using stage = new Stage();
     const text = documents(connection, compute("a", "", "br-nowhere"));
     const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
@@ -179,7 +179,7 @@ describe("a refusal by the service", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("for being busy is waited out", async () => {
+  test("a refusal for being busy is waited out", async () => {
     using stage = new Stage();
     const path = stage.file("a.yaml", documents(connection, compute("a")));
     stage.shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
@@ -188,7 +188,7 @@ describe("a refusal by the service", () => {
     expect(stage.writes).toHaveLength(2);
   });
 
-  test("that goes on for too long ends with --timeout and what was last known", async () => {
+  test("a refusal that goes on for too long ends with --timeout and what was last known", async () => {
     using stage = new Stage();
     const path = stage.file("a.yaml", documents(connection, compute("a")));
     stage.fate = ({ method }) => (method === "POST" ? "lost before" : "answered");

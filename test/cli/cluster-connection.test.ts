@@ -73,11 +73,11 @@ describe("a ClusterServiceConnection in the manifests", () => {
       documents(fleet("{}"), fleet("{}"), secret, compute("a", through)),
       "ClusterServiceConnection fleet is declared twice",
     ],
-  ])("that %s is reported", async (_, text, message) => {
+  ])("a connection that %s is reported", async (_, text, message) => {
     expect(await refusals(text)).toContain(message);
   });
 
-  test("that does not allow the project has nothing planned", async () => {
+  test("a connection that does not allow the project has nothing planned", async () => {
     using stage = new Stage();
     const text = documents(fleet("{}", "other"), secret, compute("a", through));
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);

@@ -28,7 +28,7 @@ describe("the connection", () => {
       documents(connection.replace("{api-key:", "{key:"), compute("a")),
       `Secret "service-api-key" has no key "api-key"`,
     ],
-  ])("that %s is reported", async (_what, text, message) => {
+  ])("a connection that %s is reported", async (_what, text, message) => {
     expect(await refusals(text)).toContain(message);
   });
 
@@ -51,7 +51,7 @@ describe("the connection", () => {
       1,
       `ConnectionNotReady: ServiceConnection "default" does not allow project ${project}`,
     ],
-  ])("with %s nothing is planned", async (_what, connected, status, line) => {
+  ])("a connection with %s has nothing planned", async (_what, connected, status, line) => {
     using stage = new Stage();
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connected, compute("a")))]);
     expect(run).toMatchObject({ status, out: expect.stringContaining(line) });
@@ -60,7 +60,7 @@ describe("the connection", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("to a service that cannot be reached is reported, with the address and its source", async () => {
+  test("a service that cannot be reached is reported, with the address and its source", async () => {
     using stage = new Stage();
     stage.fate = () => "lost before";
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a")))]);
@@ -80,14 +80,14 @@ describe("the connection", () => {
     "https://service.example.com",
     "service.example.com/api/v2",
     "https://service.example.com/api/v2/projects",
-  ])("to --base-url %s is refused with what it must be", async (wrong) => {
+  ])("a base URL of %s is refused with what it must be", async (wrong) => {
     using stage = new Stage();
     stage.env = env;
     const run = await stage.run("plan", ["-f", "-", "--base-url", wrong], compute("a"));
     expect(run).toMatchObject({ status: 1, err: expect.stringContaining("that ends in /api/v2") });
   });
 
-  test("that names a broken authority is reported at the connection", async () => {
+  test("a connection that names a broken authority is reported", async () => {
     using stage = new Stage();
     const broken = connection.replace(
       "apiKeySecretRef",
@@ -105,7 +105,7 @@ describe("the connection", () => {
   });
 
   test.each(["plan", "apply"] as const)(
-    "is never taken for the public service by %s where it is missing",
+    "a missing connection is never taken for the public service by %s",
     async (name) => {
       using stage = new Stage();
       stage.env = env;

@@ -36,7 +36,7 @@ describe("export", () => {
   });
 
   test.each([false, true])(
-    "then plan finds nothing to do, and apply does nothing (--strict-spec %j)",
+    "the plan of an export finds nothing to do, and apply does nothing (--strict-spec %j)",
     async (strictSpec) => {
       using stage = furnished({ strictSpec });
       const { out } = await stage.run("export", ["--project", project, ...from]);
@@ -58,7 +58,7 @@ describe("export", () => {
     expect(read("1.1")).toEqual(read("1.2"));
   });
 
-  test("of a project without computes says so, and prints nothing that could be applied", async () => {
+  test("the export of a project without computes says so, and prints nothing that could be applied", async () => {
     using stage = furnished();
     for (const { id } of stage.shop.list()) stage.shop.write(`DELETE /projects/${project}/endpoints/${id}`);
     const run = await stage.run("export", ["--project", project, ...from]);
@@ -81,7 +81,7 @@ describe("export", () => {
     expect(refused).toMatchObject({ status: 1, out: "", err: expect.stringContaining("Set a valid key in") });
   });
 
-  test("of a project that the key does not reach, and with a wrong key, names the flags to check", async () => {
+  test("the export of a project that the key does not reach, and one with a wrong key, names the flags to check", async () => {
     using stage = furnished();
     const run = await stage.run("export", ["--project", "eve-own", ...from]);
     expect(run).toMatchObject({

@@ -15,7 +15,7 @@ describe("a live fleet", () => {
   const id = fleetOf("prod");
 
   test.each(["--kubeconfig", "--kubeconfig --fleet prod", "--fleet prod", ""])(
-    "is applied with '%s': nothing is created",
+    "applying a live fleet's manifests with '%s' creates nothing",
     async (line) => {
       const flags = line === "" ? [] : line.split(" ");
       using beside = new Beside(held, prod);
@@ -29,7 +29,7 @@ describe("a live fleet", () => {
     },
   );
 
-  test.each(["", "--fleet prod"])("has orphans that plan lists in each format, with '%s'", async (line) => {
+  test.each(["", "--fleet prod"])("plan lists the orphans of a live fleet in each format, with '%s'", async (line) => {
     const flags = line === "" ? [] : line.split(" ");
     using beside = new Beside(held, prod);
     const ids = [gone, { ...gone, name: "former" }].map((metadata) => beside.endpoint(metadata, replica)).toSorted();
@@ -51,7 +51,7 @@ describe("a live fleet", () => {
     expect(markdown.out).toMatch(new RegExp(`^\\| \`${ids[0]}\` \\| orphan \\| read_only on branch`, "m"));
   });
 
-  test("has no orphans in namespaces that may not be read", async () => {
+  test("a live fleet has no orphans in namespaces that may not be read", async () => {
     using beside = new Beside(held, prod);
     beside.endpoint({ ...gone, namespace: "eu" }, replica);
     const known = beside.endpoint({ ...gone, name: "shop-readers-0" }, replica);
@@ -104,7 +104,7 @@ describe("a live fleet", () => {
     expect(beside.stage.writes).toEqual([]);
   });
 
-  test("is to have what apply made: plan shows what the operator takes over, and what it makes beside", async () => {
+  test("an operator takes over what apply made, and plan shows that, and what it makes beside", async () => {
     using beside = new Beside(connection, prod);
     const uid = derivedUID("shop", "a");
     const made = beside.endpoint({ namespace: "shop", name: "a", uid }, replica);

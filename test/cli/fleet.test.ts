@@ -46,7 +46,7 @@ const plan = (stage: Stage, text: string, ...flags: string[]) =>
   stage.run("plan", ["-f", stage.file("a.yaml", text), ...flags]);
 
 describe("the manifests of a live fleet", () => {
-  test("are applied with --fleet: nothing is sent, and each line says who keeps the endpoint", async () => {
+  test("a live fleet's manifests applied with --fleet send nothing, and each line says who keeps the endpoint", async () => {
     using stage = new Stage();
     const { primary } = live(stage);
     const run = await apply(stage, manifests, "--fleet", "prod");
@@ -58,7 +58,7 @@ describe("the manifests of a live fleet", () => {
     expect(run.out).toContain("Plan: 3 unchanged.");
   });
 
-  test("are applied without --fleet: nothing is sent, and the missing flag is named", async () => {
+  test("a live fleet's manifests applied without --fleet send nothing, and the missing flag is named", async () => {
     using stage = new Stage();
     const { primary, readers } = live(stage);
     const run = await apply(stage, manifests);
@@ -73,7 +73,7 @@ describe("the manifests of a live fleet", () => {
     );
   });
 
-  test("are applied with the name of another fleet: nothing is sent, whatever branch they name", async () => {
+  test("a live fleet's manifests applied with the name of another fleet send nothing, whatever branch they name", async () => {
     using stage = new Stage();
     live(stage);
     const moved = manifests.replaceAll(main, staging);
@@ -86,7 +86,7 @@ describe("the manifests of a live fleet", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("are changed: plan shows the change, and apply leaves it to the operator", async () => {
+  test("a changed manifest of a live fleet is shown by plan, and apply leaves the change to the operator", async () => {
     using stage = new Stage();
     const { primary } = live(stage);
     const changed = manifests.replace(`branchID: ${preview}`, `branchID: ${preview}, disabled: true`);
@@ -155,7 +155,7 @@ describe("the manifests of a live fleet", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("are listed by a service that shows no names: no replica is made a second time", async () => {
+  test("a live fleet listed by a service that shows no names gets no replica a second time", async () => {
     using stage = new Stage({ strictSpec: true });
     live(stage);
     const run = await apply(stage, manifests, "--fleet", "prod");
@@ -165,7 +165,7 @@ describe("the manifests of a live fleet", () => {
 });
 
 describe("what an operator's signature marks", () => {
-  test("is not written to where a manifest adopts it by id, in its fleet or in none", async () => {
+  test("an endpoint with an operator's signature is not written to where a manifest adopts it by id, in its fleet or in none", async () => {
     using stage = new Stage();
     const id = made(stage, "kept", 1);
     const text = documents(
@@ -183,7 +183,7 @@ describe("what an operator's signature marks", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("is never signed over, not even with former", async () => {
+  test("an operator's signature is never signed over, not even with former", async () => {
     using stage = new Stage();
     made(stage, "a", 1);
     const text = documents(connection, compute("a", "type: read_only, adopt: {former: true}", main));
@@ -198,7 +198,7 @@ describe("what apply makes", () => {
   const own = { metadata: { namespace: "shop", name: "a", uid: derivedUID("shop", "a"), resourceVersion: "" } };
   const names = (stage: Stage) => stage.shop.list().flatMap(({ type, name }) => (type === "read_only" ? [name] : []));
 
-  test("is signed for the fleet, and recognised with and without --fleet", async () => {
+  test("what apply makes is signed for the fleet, and recognised with and without --fleet", async () => {
     using stage = new Stage();
     const first = await apply(stage, replica, "--fleet", "prod");
     expect(first.status).toBe(0);
@@ -208,7 +208,7 @@ describe("what apply makes", () => {
     expect(stage.writes).toHaveLength(1);
   });
 
-  test("is not written to from another fleet: the flag is named", async () => {
+  test("what apply makes is not written to from another fleet: the flag is named", async () => {
     using stage = new Stage();
     await apply(stage, replica, "--fleet", "prod");
     const sent = stage.writes.length;
@@ -223,7 +223,7 @@ describe("what apply makes", () => {
     expect((await apply(stage, changed, "--fleet", "prod")).status).toBe(0);
   });
 
-  test("is signed for the fleet later, in a change that the plan shows", async () => {
+  test("what apply makes is signed for the fleet later, in a change that the plan shows", async () => {
     using stage = new Stage();
     await apply(stage, replica);
     const planned = await plan(stage, replica, "--fleet", "prod");
@@ -238,7 +238,7 @@ describe("what apply makes", () => {
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(0);
   });
 
-  test("is not signed by a service that refuses it: apply says so, and the next plan shows it again", async () => {
+  test("a signature that the service refuses is reported by apply, and the next plan shows it again", async () => {
     using stage = new Stage();
     await apply(stage, replica);
     stage.fate = ({ method }) => (method === "PATCH" ? "lost before" : "answered");
@@ -247,7 +247,7 @@ describe("what apply makes", () => {
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(2);
   });
 
-  test("is recognised as version 0.1.0 made it", async () => {
+  test("what version 0.1.0 made is recognised", async () => {
     using stage = new Stage();
     stage.shop.create({ branch_id: main, type: "read_only", name: markerOf(derivedUIDBefore("shop", "a")) });
     stage.shop.finishOperations();
@@ -255,7 +255,7 @@ describe("what apply makes", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("with former is created where there is none, and needs --fleet", async () => {
+  test("a manifest with former is created where there is none, and needs --fleet", async () => {
     using stage = new Stage();
     const text = replica.replace("type: read_only", "type: read_only, adopt: {former: true}");
     const without = await apply(stage, text);

@@ -123,7 +123,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toContain(message);
   });
 
-  test("of a template only the first mistake is reported, not all its consequences", async () => {
+  test("only the first mistake of a template is reported, not all its consequences", async () => {
     const lines = (await refusals("a: {{ b }}\nc: {{ d }}\n{{- e }}\n")).trim().split("\n");
     expect(lines).toEqual([expect.stringMatching(/^a\.yaml:3: not YAML: /)]);
   });
@@ -133,7 +133,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toContain("spec.computeUnits.min: is missing: computeUnits takes both min and max");
   });
 
-  test("of standard input it is said what it holds none of", async () => {
+  test("standard input without a Compute is reported with what it holds none of", async () => {
     using stage = new Stage();
     const { err } = await stage.run("plan", ["-f", "-"], connection);
     expect(err).toContain("no Compute and no ComputePool in standard input");
@@ -174,20 +174,20 @@ describe("files", () => {
     expect(run).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to create.") });
   });
 
-  test("several, and standard input among them, make one whole", async () => {
+  test("several files, and standard input among them, make one whole", async () => {
     using stage = new Stage();
     const args = ["-f", stage.file("c.yaml", connection), "-f", "-"];
     const run = await stage.run("plan", args, documents(compute("a"), compute("b", "type: read_only", preview)));
     expect(run.out).toContain("Plan: 2 to create.");
   });
 
-  test("that cannot be read are named", async () => {
+  test("files that cannot be read are named", async () => {
     using stage = new Stage();
     const run = await stage.run("plan", ["-f", `${stage.directory}/none.yaml`]);
     expect(run).toMatchObject({ status: 1, err: expect.stringContaining("none.yaml cannot be read (ENOENT") });
   });
 
-  test("without a namespace take that of --namespace", async () => {
+  test("manifests without a namespace take that of --namespace", async () => {
     using stage = new Stage();
     const text = documents(connection, compute("a")).replaceAll(", namespace: shop", "");
     const path = stage.file("a.yaml", text);

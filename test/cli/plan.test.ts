@@ -37,7 +37,7 @@ describe("the exit status", () => {
     [0, "nothing to do", "adopt: {branchPrimary: true}"],
     [2, "changes", "adopt: {branchPrimary: true}, disabled: true"],
     [1, "something that only a person can put right", "computeUnits: {min: 1, max: 1}"],
-  ])("is %i for %s, and nothing is written", async (status, _what, spec) => {
+  ])("the exit status is %i for %s, and nothing is written", async (status, _what, spec) => {
     using stage = new Stage();
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a", spec, main)))]);
     expect(run.status).toBe(status);
@@ -82,7 +82,7 @@ describe("what a manifest holds of its cluster", () => {
   });
 });
 
-test("of two Computes in two namespaces that want one branch only one is created", async () => {
+test("two Computes in two namespaces that want one branch make one compute", async () => {
   using stage = new Stage();
   const inShop = documents(connection, compute("a"));
   const text = documents(inShop, inShop.replaceAll("namespace: shop", "namespace: eu"));

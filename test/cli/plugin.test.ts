@@ -155,7 +155,7 @@ describe("restart", () => {
     expect(annotationsOf(beside)).toHaveProperty(["compute-operator.dev/restartedAt"]);
   });
 
-  test("is for Computes alone", async () => {
+  test("a restart is for Computes alone", async () => {
     using beside = cluster();
     expect((await run(beside, "restart pr-1")).err).toContain("has no Compute of the name pr-1");
   });

@@ -17,7 +17,7 @@ describe("plan --kubeconfig", () => {
   });
 
   test.each(["text", "markdown", "json"])(
-    "has a line for a Compute that adopted its endpoint and in which 0.1.0 stored deletionPolicy: Delete (%s)",
+    "a Compute that adopted its endpoint and in which 0.1.0 stored deletionPolicy: Delete has a line in the plan (%s)",
     async (output) => {
       const adopting = (policy: string) => compute("adopting", `adopt: {branchPrimary: true}${policy}`);
       using beside = new Beside(documents(connection, adopting(", deletionPolicy: Delete")));

@@ -10,14 +10,14 @@ import { compute, connection, documents } from "./texts.ts";
 // What a sample of the mutation tool's changes showed that no other test notices.
 
 describe("an answer of a person", () => {
-  test("is read to the end of its line, and the terminal stays open", async () => {
+  test("an answer is read to the end of its line, and the terminal stays open", async () => {
     const terminal = new PassThrough();
     terminal.write("yes\nand more");
     const { signal } = new AbortController();
     expect(await readLine(terminal, signal)).toBe("yes");
   });
 
-  test("may come in pieces", async () => {
+  test("an answer may come in pieces", async () => {
     const terminal = new PassThrough();
     const answer = readLine(terminal, new AbortController().signal);
     terminal.write("y");
@@ -26,7 +26,7 @@ describe("an answer of a person", () => {
     expect(await answer).toBe("yes");
   });
 
-  test("that is called off is no answer", async () => {
+  test("an answer that is called off is none", async () => {
     const stopping = new AbortController();
     const answer = readLine(new PassThrough(), stopping.signal);
     stopping.abort();
@@ -36,7 +36,7 @@ describe("an answer of a person", () => {
 
 describe("a key in the environment", () => {
   test.each(["two words", "schlüssel", "k".repeat(1025)])(
-    "that can be none is refused, and not shown: %s",
+    "a key that can be none is refused, and not shown: %s",
     async (key) => {
       using stage = new Stage();
       stage.env = { COMPUTE_OPERATOR_API_KEY: key };
@@ -61,7 +61,7 @@ test.each(["Default", "a/b", ""])("export refuses --connection %j, which no obje
 describe("a plan", () => {
   const entry = { project, branch: main, type: "read_write" as const, fields: [] };
 
-  test("in Markdown leaves out what is unchanged, and fences code that has backticks itself", () => {
+  test("a plan in Markdown leaves out what is unchanged, and fences code that has backticks itself", () => {
     const entries = [
       { ...entry, compute: "shop/same", step: "none" as const },
       { ...entry, compute: "shop/`odd`", step: "refuse" as const, reason: "Conflict" as const, message: "Taken." },
@@ -72,13 +72,13 @@ describe("a plan", () => {
     expect(text).toContain("1 refused, 1 unchanged");
   });
 
-  test("is red where something is refused or deleted, yellow where it is changed", () => {
+  test("a line of a plan is red where something is refused or deleted, yellow where it is changed", () => {
     const line = (step: "refuse" | "delete" | "patch") =>
       renderPlan({ entries: [{ ...entry, compute: "shop/a", step }] }, "text", true).split("m")[0];
     expect([line("refuse"), line("delete"), line("patch")]).toEqual(["\u001B[31", "\u001B[31", "\u001B[33"]);
   });
 
-  test("of a change shows the fields that are sent, and no other that the manifest has", async () => {
+  test("the plan of a change shows the fields that are sent, and no other that the manifest has", async () => {
     using stage = new Stage();
     const text = (units: string) => documents(connection, compute("a", `computeUnits: ${units}, disabled: false`));
     const path = stage.file("a.yaml", text("{min: 1, max: 1}"));

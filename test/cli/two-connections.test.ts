@@ -19,7 +19,7 @@ const through = (name: string) => `connectionRef: {name: ${name}}`;
 test.each([
   ["that allows the project first", ["wide", "narrow"]],
   ["that does not first", ["narrow", "wide"]],
-])("of two connections with one key each allows its own projects, the one %s", async (_, [first = "", second = ""]) => {
+])("each of two connections with one key allows its own projects, the one %s", async (_, [first = "", second = ""]) => {
   using stage = new Stage();
   const branches: Record<string, string> = { wide: preview, narrow: main };
   const text = documents(

@@ -18,7 +18,7 @@ function usual(): { beside: Beside; plan: (...flags: string[]) => ReturnType<Sta
 }
 
 describe("the cluster that kubectl would use", () => {
-  test("is the one of KUBECONFIG and its current context", async () => {
+  test("the cluster is the one of KUBECONFIG and its current context", async () => {
     using world = usual();
     expect(await world.plan()).toMatchObject({ status: 0, err: "", out: expect.stringContaining("1 unchanged") });
     const text = compute("b").replace(", namespace: shop", "");
@@ -28,7 +28,7 @@ describe("the cluster that kubectl would use", () => {
     expect((await world.plan("--context", "prod")).err).toContain('has no context "prod": it has main, other');
   });
 
-  test("is that of .kube/config in the home directory too", async () => {
+  test("the cluster of .kube/config in the home directory is used too", async () => {
     using world = usual();
     const { stage } = world.beside;
     const path = stage.env["KUBECONFIG"] ?? "";
@@ -40,7 +40,7 @@ describe("the cluster that kubectl would use", () => {
     expect(stage.env).not.toHaveProperty("KUBECONFIG");
   });
 
-  test("is left out with --no-cluster, and by apply", async () => {
+  test("the cluster is left out with --no-cluster, and by apply", async () => {
     using world = usual();
     const alone = await world.plan("--no-cluster");
     expect(alone.out).toContain("is kept by an operator, and nothing shows for which Compute");
@@ -51,7 +51,7 @@ describe("the cluster that kubectl would use", () => {
     expect(both.err).toContain("--no-cluster excludes --kubeconfig and --context");
   });
 
-  test("is left out, with a word, where it knows no Computes", async () => {
+  test("a cluster that knows no Computes is left out, with a word", async () => {
     using world = usual();
     const { beside } = world;
     const { cluster } = beside.stage;
@@ -67,7 +67,7 @@ describe("the cluster that kubectl would use", () => {
     expect(run.out).toContain("is kept by an operator");
   });
 
-  test("that cannot be read is a problem, which names the way to do without it", async () => {
+  test("a cluster that cannot be read is a problem, which names the way to do without it", async () => {
     using world = usual();
     world.beside.refused.add("/computes");
     const run = await world.plan();
@@ -80,7 +80,7 @@ describe("the cluster that kubectl would use", () => {
   });
 });
 
-test("of several files in KUBECONFIG the first that names something counts, and one may be missing", () => {
+test("the first of several files in KUBECONFIG that names something counts, and one may be missing", () => {
   using stage = new Stage();
   const first = stage.file("first", kubeconfig.replace("current-context: main\n", ""));
   const second = stage.file(
