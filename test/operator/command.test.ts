@@ -45,14 +45,14 @@ async function warnings(...args: string[]): Promise<string[]> {
 
 describe("a lease that is named where none is held", () => {
   test.each([["--lease-name"], ["--lease-namespace"]])(
-    "by %s is warned of: two would work side by side",
+    "a lease that is named by %s where none is held is warned of: two would work side by side",
     async (flag) => {
       expect(await warnings(flag, "shard-a")).toEqual([expect.stringContaining("Add --leader-elect")]);
       expect(await warnings(flag, "shard-a", "--leader-elect")).toEqual([]);
     },
   );
 
-  test("is not where nobody named one", async () => {
+  test("a lease that nobody named brings no warning", async () => {
     expect(await warnings()).toEqual([]);
   });
 });

@@ -21,14 +21,14 @@ async function errorOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe("a read", () => {
-  test("of what does not exist is undefined, and of what does is the object", async () => {
+  test("a read of what does not exist gives undefined, and of what does the object", async () => {
     const client = new MemoryCluster().client();
     expect(await client.get(configMaps, ref)).toBeUndefined();
     const made = await client.create(configMaps, configMap("default", "x"));
     expect(await client.get(configMaps, ref)).toEqual(made);
   });
 
-  test("with a Retry-After is sent again after that time, a few times", async () => {
+  test("a read with a Retry-After is sent again after that time, a few times", async () => {
     const cluster = new MemoryCluster();
     cluster.fate = () => ({ kind: "status", afterMs: 0, status: 429, retryAfterMs: 2000 });
     const outcome = errorOf(cluster.client().get(configMaps, ref));
@@ -45,7 +45,7 @@ describe("a read", () => {
 });
 
 describe("a write", () => {
-  test("has its answer passed on before its caller receives it: what was created, changed, or is to go", async () => {
+  test("the answer to a write is passed on before its caller receives it: what was created, changed, or is to go", async () => {
     const cluster = new MemoryCluster();
     const answers: unknown[] = [];
     const client = cluster.client({
@@ -70,7 +70,7 @@ describe("a write", () => {
     ["500", { kind: "status", afterMs: 0, status: 500 }],
     ["a lost answer", { kind: "lost", arriveMs: 0, afterMs: 0 }],
     ["a refused connection", { kind: "refused", afterMs: 0 }],
-  ] as const)("is sent once, whatever happens: %s", async (_what, fate) => {
+  ] as const)("a write is sent once, whatever happens: %s", async (_what, fate) => {
     const cluster = new MemoryCluster();
     cluster.fate = () => fate;
     const outcome = errorOf(cluster.client().create(configMaps, configMap("default", "x")));
@@ -79,7 +79,7 @@ describe("a write", () => {
     expect(cluster.requests).toHaveLength(1);
   });
 
-  test("whose answer is lost is unreachable, with the cause", async () => {
+  test("a write without an answer is unreachable, with the cause", async () => {
     const cluster = new MemoryCluster();
     cluster.fate = () => ({ kind: "lost", arriveMs: 0, afterMs: 0 });
     const error = await errorOf(cluster.client().create(configMaps, configMap("default", "x")));
@@ -88,7 +88,7 @@ describe("a write", () => {
     expect(cluster.outside.names()).toEqual(["x"]);
   });
 
-  test("that is refused says what was asked and what the API server said", async () => {
+  test("a refused write says what was asked and what the API server said", async () => {
     const client = new MemoryCluster().client();
     await client.create(configMaps, configMap("default", "x"));
     const error = await errorOf(client.create(configMaps, configMap("default", "x")));
@@ -126,11 +126,11 @@ describe("a path", () => {
     ],
     [pathOf({ ...computes, namespaced: false }, { name: "a/b" }), "/apis/compute-operator.dev/v1alpha1/computes/a%2Fb"],
     [pathOf(configMaps, ref), "/api/v1/namespaces/default/configmaps/x"],
-  ])("is %s", (path, expected) => {
+  ])("the path is %s", (path, expected) => {
     expect(path).toBe(expected);
   });
 
-  test("of one object of a namespaced kind needs a namespace", () => {
+  test("the path of one object of a namespaced kind needs a namespace", () => {
     expect(() => pathOf(computes, { name: "a" })).toThrow("Compute a needs a namespace");
   });
 });

@@ -48,7 +48,7 @@ describe("an event", () => {
     ]);
   });
 
-  test("that repeats raises a count, also after its first record was forgotten", async () => {
+  test("an event that repeats raises a count, also after its first record was forgotten", async () => {
     const { cluster, clock, recorder, recorded } = setUp();
     recorder.record(compute(), created);
     recorder.record(compute(), created);
@@ -69,7 +69,7 @@ describe("an event", () => {
     expect(await recorded()).toMatchObject([{ count: 1 }]);
   });
 
-  test("of another object, type or text is another event", async () => {
+  test("an event of another object, type or text is another event", async () => {
     const { clock, recorder, recorded } = setUp();
     recorder.record(compute(), created);
     recorder.record(compute("uid-2"), created);
@@ -79,7 +79,7 @@ describe("an event", () => {
     expect(await recorded()).toHaveLength(4);
   });
 
-  test("whose answer was lost is written once all the same", async () => {
+  test("an event without an answer is written once all the same", async () => {
     const { cluster, clock, recorder, recorded } = setUp();
     cluster.fate = () => (cluster.requests.length === 1 ? { kind: "lost", arriveMs: 0, afterMs: 10 } : undefined);
     recorder.record(compute(), created);
@@ -87,7 +87,7 @@ describe("an event", () => {
     expect(await recorded()).toMatchObject([{ count: 1 }]);
   });
 
-  test("is given up after a few tries, and the next one written", async () => {
+  test("an event is given up after a few tries, and the next one written", async () => {
     const { cluster, clock, recorder, recorded } = setUp();
     cluster.fate = () => ({ kind: "status", afterMs: 0, status: 500 });
     recorder.record(compute(), created);
@@ -117,13 +117,13 @@ describe("events of many namespaces", () => {
     return { clock, written };
   };
 
-  test("take turns: those of one do not wait for thousands of another", async () => {
+  test("the events of many namespaces take turns: those of one do not wait for thousands of another", async () => {
     const { clock, written } = flooded(2000);
     await clock.advance(60);
     expect(written.slice(0, 6)).toEqual(["evil", "good", "evil", "good", "evil", "good"]);
   });
 
-  test("that are too many cost the namespace that has most of them its oldest, and no other any", async () => {
+  test("too many events cost the namespace that has most of them its oldest, and no other any", async () => {
     const { clock, written } = flooded(12_000);
     await clock.advance(100);
     expect(written.filter((namespace) => namespace === "good")).toHaveLength(3);
@@ -144,16 +144,16 @@ describe("an event that the API server does not take", () => {
     return lines;
   };
 
-  test("is logged as a warning", async () => {
+  test("an event that the API server does not take is logged as a warning", async () => {
     expect(await refusedIn("nowhere")).toEqual([expect.stringMatching(/"warn".*Lost an event/)]);
   });
 
-  test("is no news in a namespace that is being deleted", async () => {
+  test("an event in a namespace that is being deleted is no news", async () => {
     expect(await refusedIn("leaving")).toEqual([]);
   });
 });
 
-test("of a fleet that is created at once no event is dropped", async () => {
+test("a fleet that is created at once loses no event", async () => {
   const { clock, recorder, recorded } = setUp();
   const fleet = Array.from({ length: 2000 }, (_, n) => `uid-${n}`);
   for (const uid of fleet) recorder.record(compute(uid), created);
@@ -163,7 +163,7 @@ test("of a fleet that is created at once no event is dropped", async () => {
 });
 
 describe("an object that reports too much", () => {
-  test("is cut short, and others are not", async () => {
+  test("an object that reports too much is cut short, and others are not", async () => {
     const { clock, recorder, recorded } = setUp();
     for (let n = 0; n < 100; n += 1) recorder.record(compute(), { ...created, message: `message ${n}` });
     recorder.record(compute("uid-2"), { ...created, message: "of another" });

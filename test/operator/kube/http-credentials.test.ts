@@ -44,7 +44,7 @@ describe("a request", () => {
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
-  test("whose credentials cannot be had says why, and the next one asks again", async () => {
+  test("a request without credentials says why, and the next one asks again", async () => {
     let broken = true;
     const credentials = async () => {
       if (broken) throw new Error("exec plugin: not logged in");
@@ -56,7 +56,7 @@ describe("a request", () => {
     expect((await get()).status).toBe(200);
   });
 
-  test("whose credentials never come is given up, and later ones ask again: an exec plugin may hang once", async () => {
+  test("a request is given up when its credentials never come, and later ones ask again: an exec plugin may hang once", async () => {
     let asked = 0;
     const credentials = async () => {
       asked += 1;

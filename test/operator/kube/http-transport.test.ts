@@ -79,13 +79,13 @@ describe("a request", () => {
     expect(server.requests[1]).toMatchObject({ method: "GET", url: "/api/v1/secrets?limit=5", body: "" });
   });
 
-  test("three hundred at once share as many connections as there are workers", async () => {
+  test("three hundred requests at once share as many connections as there are workers", async () => {
     await Promise.all(Array.from({ length: 300 }, () => get()));
     expect(server.requests).toHaveLength(300);
     expect(server.connections).toBeLessThanOrEqual(16);
   });
 
-  test("is not kept waiting by watches that are open", async () => {
+  test("a request is not kept waiting by watches that are open", async () => {
     server.behaviour = (request, response) => {
       if (request.url?.includes("watch")) response.writeHead(200).write(added);
       else json(response, 200, { ok: true });
@@ -99,7 +99,7 @@ describe("a request", () => {
     await expect.poll(() => server.open).toBeLessThanOrEqual(1);
   });
 
-  test("on a lease is not kept waiting by others that hang: leadership would be lost for their sake", async () => {
+  test("a request on a lease is not kept waiting by others that hang: leadership would be lost for their sake", async () => {
     server.behaviour = (request, response) => {
       if (request.url?.includes("leases")) json(response, 200, { ok: true });
     };
@@ -118,29 +118,29 @@ describe("a request", () => {
     [500, "InternalError"],
     [404, "NotFound"],
     [409, "Conflict"],
-  ])("answered %i %s resolves with that answer", async (status, reason) => {
+  ])("a request answered %i %s resolves with that answer", async (status, reason) => {
     server.behaviour = (_request, response) => json(response, status, statusBody(status, reason));
     expect(await get()).toMatchObject({ status, body: { reason } });
   });
 
-  test("answered 429 tells after how long to come back", async () => {
+  test("a request answered 429 tells after how long to come back", async () => {
     server.behaviour = (_request, response) => json(response, 429, {}, { "retry-after": "7" });
     expect(await get()).toEqual({ status: 429, body: {}, retryAfterMs: 7000 });
   });
 
-  test("answered with a page of a proxy keeps its status and loses the page", async () => {
+  test("a request answered with a page of a proxy keeps its status and loses the page", async () => {
     server.behaviour = (_request, response) => response.writeHead(502).end("<html>Bad gateway</html>");
     expect(await get()).toEqual({ status: 502, body: undefined });
   });
 
-  test("answered 200 with a page is no answer of the API server", async () => {
+  test("a request answered 200 with a page has no answer of the API server", async () => {
     server.behaviour = (_request, response) => response.writeHead(200).end("<html>Welcome</html>");
     const failure = await failureOf(get());
     expect(failure).toBeInstanceOf(ClusterUnreachable);
     expect(failure.message).toBe("GET /api/v1/secrets: status 200, and a body that is not JSON");
   });
 
-  test("is not redirected: what would be sent elsewhere is the token", async () => {
+  test("a request is not redirected: what would be sent elsewhere is the token", async () => {
     const elsewhere = new HostileServer();
     const target = await elsewhere.start();
     server.behaviour = (_request, response) => response.writeHead(302, { location: target }).end();
@@ -149,14 +149,14 @@ describe("a request", () => {
     await elsewhere.stop();
   });
 
-  test("whose connection is reset is unreachable, and the next one goes through", async () => {
+  test("a request on a connection that is reset is unreachable, and the next one goes through", async () => {
     server.behaviour = (request) => request.socket.resetAndDestroy();
     expect(await failureOf(get())).toBeInstanceOf(ClusterUnreachable);
     server.behaviour = (_request, response) => json(response, 200, {});
     expect(await get()).toEqual({ status: 200, body: {} });
   });
 
-  test("whose answer is cut off is unreachable", async () => {
+  test("a request with an answer that is cut off is unreachable", async () => {
     server.behaviour = (request, response) => {
       response.writeHead(200, { "content-length": "1000" }).write('{"items":[');
       setImmediate(() => request.socket.destroy());
@@ -164,13 +164,13 @@ describe("a request", () => {
     expect(await failureOf(get())).toBeInstanceOf(ClusterUnreachable);
   });
 
-  test("that gets no answer is given up at its deadline", async () => {
+  test("a request without an answer is given up at its deadline", async () => {
     server.behaviour = () => {};
     const failure = await failureOf(get({ timeoutMs: 60 }));
     expect(failure.message).toBe("GET /api/v1/secrets: no answer within 60 ms");
   });
 
-  test("whose answer drips in is given up at its deadline too", async () => {
+  test("a request with an answer that drips in is given up at its deadline too", async () => {
     server.behaviour = (_request, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write(" "), 5);
@@ -181,14 +181,14 @@ describe("a request", () => {
     await expect.poll(() => server.open).toBe(0);
   });
 
-  test("whose answer is huge is given up at the bound", async () => {
+  test("a request with a huge answer is given up at the bound", async () => {
     transport = make({ maxBodyBytes: 1000 });
     server.behaviour = (_request, response) => json(response, 200, { text: "x".repeat(2000) });
     const failure = await failureOf(get());
     expect(failure.message).toBe("GET /api/v1/secrets: the answer is larger than 1000 bytes");
   });
 
-  test("is ended by its signal", async () => {
+  test("a request is ended by its signal", async () => {
     server.behaviour = () => {};
     const stop = new AbortController();
     const request = failureOf(get({ signal: stop.signal }));
@@ -196,7 +196,7 @@ describe("a request", () => {
     expect((await request).message).toBe("GET /api/v1/secrets: shutting down");
   });
 
-  test("that failed at each address of the host says with which code, since Node says nothing more", async () => {
+  test("a request that failed at each address of the host says with which code, since Node says nothing more", async () => {
     const nobodyThere = Object.assign(new AggregateError([]), { code: "ECONNREFUSED" });
     transport = make({ connection: { server: url, proxy: undefined, credentials: () => Promise.reject(nobodyThere) } });
     expect((await failureOf(get())).message).toBe("GET /api/v1/secrets: ECONNREFUSED");
@@ -220,7 +220,7 @@ describe("a watch", () => {
     expect(lines).toEqual(Array.from({ length: 3 }, () => ({ type: "ADDED", object: { metadata: { name: "ü" } } })));
   });
 
-  test("cut off between two lines throws after those that came", async () => {
+  test("a watch cut off between two lines throws after those that came", async () => {
     server.behaviour = (request, response) => {
       response.writeHead(200).write(added, () => setImmediate(() => request.socket.destroy()));
     };
@@ -229,14 +229,14 @@ describe("a watch", () => {
     expect(error).toBeInstanceOf(ClusterUnreachable);
   });
 
-  test("that ends in order but within a line throws", async () => {
+  test("a watch that ends in order but within a line throws", async () => {
     server.behaviour = (_request, response) => response.writeHead(200).end(added + added.slice(0, 10));
     const { lines, error } = await watch();
     expect(lines).toHaveLength(1);
     expect(error).toMatchObject({ message: "watch /api/v1/secrets: cut off in the middle of a line" });
   });
 
-  test("that says nothing is given up at its idle deadline", async () => {
+  test("a watch that says nothing is given up at its idle deadline", async () => {
     server.behaviour = (_request, response) => response.writeHead(200).write(added);
     const clock = new VirtualClock();
     await transport.close();
@@ -250,7 +250,7 @@ describe("a watch", () => {
     expect(await end).toMatchObject({ message: "watch /api/v1/secrets: nothing came for 60000 ms" });
   });
 
-  test("that drips without ever finishing a line is given up at its idle deadline", async () => {
+  test("a watch that drips without ever finishing a line is given up at its idle deadline", async () => {
     server.behaviour = (_request, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write("x"), 5);
@@ -260,7 +260,7 @@ describe("a watch", () => {
     expect(error).toMatchObject({ message: "watch /api/v1/secrets: nothing came for 80 ms" });
   });
 
-  test("refused with 410 throws what says that the history is gone", async () => {
+  test("a watch refused with 410 throws an error that says that the history is gone", async () => {
     server.behaviour = (_request, response) => json(response, 410, statusBody(410, "Expired"));
     const { error } = await watch();
     expect(error).toBeInstanceOf(ClusterError);
@@ -270,11 +270,14 @@ describe("a watch", () => {
   test.each([
     ["header", { "retry-after": "7" }, {}],
     ["Status", {}, { details: { retryAfterSeconds: 7 } }],
-  ])("refused with 429 throws what its %s says of when to come back", async (_, headers, more) => {
-    const body = { ...statusBody(429, "TooManyRequests"), ...more };
-    server.behaviour = (_request, response) => json(response, 429, body, headers);
-    expect((await watch()).error).toMatchObject({ status: 429, retryAfterMs: 7000 });
-  });
+  ])(
+    "a watch refused with 429 throws an error with what its %s says of when to come back",
+    async (_, headers, more) => {
+      const body = { ...statusBody(429, "TooManyRequests"), ...more };
+      server.behaviour = (_request, response) => json(response, 429, body, headers);
+      expect((await watch()).error).toMatchObject({ status: 429, retryAfterMs: 7000 });
+    },
+  );
 
   test("passes ERROR lines on", async () => {
     const line = { type: "ERROR", object: statusBody(410, "Expired") };
@@ -282,12 +285,12 @@ describe("a watch", () => {
     expect(await watch()).toEqual({ lines: [line], error: undefined });
   });
 
-  test("answered with a page throws", async () => {
+  test("a watch answered with a page throws", async () => {
     server.behaviour = (_request, response) => response.writeHead(200).end("<html>Welcome</html>\n");
     expect((await watch()).error).toBeInstanceOf(ClusterUnreachable);
   });
 
-  test("whose reader leaves closes its connection", async () => {
+  test("a watch closes its connection when its reader leaves", async () => {
     server.behaviour = (_request, response) => response.writeHead(200).write(added);
     const request = { path: "/api/v1/secrets", query: {} };
     for await (const line of transport.watch(request, { signal: forever, idleTimeoutMs: 60_000 })) {

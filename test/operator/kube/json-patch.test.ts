@@ -44,14 +44,14 @@ describe("a patch", () => {
     });
   });
 
-  test("of an object deleted and made again under the same name is refused as stale", async () => {
+  test("a patch of an object deleted and made again under the same name is refused as stale", async () => {
     const { client, object, send } = await stored();
     await client.delete(configMaps, ref);
     await client.create(configMaps, configMap("default", "x"));
     expect(await refusal(send(guardedPatch(object).addFinalizer(finalizer)))).toBe("stale");
   });
 
-  test("that would change nothing says so", async () => {
+  test("a patch that would change nothing says so", async () => {
     const { object } = await stored({ finalizers: [finalizer], annotations: { a: "1" } });
     const patch = guardedPatch(object).addFinalizer(finalizer).setAnnotation("a", "1");
     expect(patch.removeAnnotation("b").removeFinalizer("other/one").isEmpty).toBe(true);

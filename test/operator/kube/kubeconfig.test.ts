@@ -41,7 +41,7 @@ describe("a kubeconfig", () => {
     });
   });
 
-  test("with certificates gives them for TLS, with the server's name and authority", async () => {
+  test("a kubeconfig with certificates gives them for TLS, with the server's name and authority", async () => {
     const user = { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY") };
     const cluster = { "certificate-authority-data": base64("CA"), "tls-server-name": "kubernetes" };
     const { tls, headers } = await loadKubeConfig({ file: kubeconfig({ user, cluster }), env: {} }).credentials();
@@ -49,7 +49,7 @@ describe("a kubeconfig", () => {
     expect(headers).toEqual({});
   });
 
-  test("that names an authority's file reads it as it is now", async () => {
+  test("a kubeconfig that names an authority's file gives the file as it is now", async () => {
     const ca = file("ca.crt", "OLD");
     const connection = loadKubeConfig({ file: kubeconfig({ cluster: { "certificate-authority": ca } }), env: {} });
     expect((await connection.credentials()).tls.ca).toBe("OLD");
@@ -76,7 +76,7 @@ describe("a kubeconfig", () => {
       },
       "Bearer from-plugin",
     ],
-  ])("with %s gives the header", async (_what, user, expected) => {
+  ])("a kubeconfig with %s gives the header", async (_what, user, expected) => {
     const { headers } = await loadKubeConfig({ file: kubeconfig({ user }), env: {} }).credentials();
     expect(headers.Authorization).toBe(expected);
   });
@@ -86,7 +86,7 @@ describe("a kubeconfig", () => {
     ["http://ana:pw@10.0.0.1", /has "http:\/\/10.0.0.1" as the server of cluster "c"/],
     ["10.0.0.1:6443", /has "10.0.0.1:6443" as the server of cluster "c": it must be .* for example https:\S+6443$/],
     ["not a URL", /has "not a URL" as the server of cluster "c"/],
-  ])("whose server is %j is refused with what is allowed", (server, message) => {
+  ])("a server of %j is refused with what is allowed", (server, message) => {
     expect(() => loadKubeConfig({ file: kubeconfig({ cluster: { server } }), env: {} })).toThrow(message);
   });
 
@@ -97,14 +97,14 @@ describe("a kubeconfig", () => {
     expect((await connection.credentials()).tls.rejectUnauthorized).toBe(false);
   });
 
-  test("that is not YAML is refused with the place, and without the lines around it, where keys stand", () => {
+  test("a kubeconfig that is not YAML is refused with the place, and without the lines around it, where keys stand", () => {
     const text = "users:\n- name: me\n  user:\n    token: very-secret\n   oops: bad\n";
     expect(() => loadKubeConfig({ file: file("broken", text), env: {} })).toThrow(
       /^Cannot read the kubeconfig from \S+broken: bad indentation of a mapping entry \(5:4\)\. Correct it, or name [^\n]*$/,
     );
   });
 
-  test("that is missing, or whose context names no cluster, is refused with what to do", () => {
+  test("a kubeconfig that is missing, or has a context without a cluster, is refused with what to do", () => {
     expect(() => loadKubeConfig({ file: join(directory, "missing"), env: {} })).toThrow(
       /^Cannot read the kubeconfig from .*missing: ENOENT.* name another file with --kubeconfig$/,
     );
@@ -156,11 +156,11 @@ describe("the proxy to the API server", () => {
     ],
     ["none where all are excepted", server, undefined, { ...env, NO_PROXY: "*" }, undefined],
     ["not that of another protocol", "http://10.96.0.1", undefined, env, undefined],
-  ])("is %s", (_what, url, configured, environment, expected) => {
+  ])("the proxy is %s", (_what, url, configured, environment, expected) => {
     expect(proxyFor(url, configured, environment)).toBe(expected);
   });
 
-  test("of an unknown kind is refused without showing its password", () => {
+  test("a proxy of an unknown kind is refused without showing its password", () => {
     expect(() => proxyFor(server, "socks5://ana:pw@proxy:1080", {})).toThrow(
       "The proxy socks5://proxy:1080 cannot be used: only http:// and https:// proxies can",
     );

@@ -60,7 +60,7 @@ describe("a claim", () => {
     expect(claim.isValid()).toBe(false);
   });
 
-  test("that is dropped is valid for no time, and is not given back", async () => {
+  test("a claim that is dropped is valid for no time, and is not given back", async () => {
     const { cluster, claim } = await held();
     claim.drop();
     expect([claim.isHeld, claim.isValid(), claim.validForMs()]).toEqual([false, false, 0]);
@@ -68,7 +68,7 @@ describe("a claim", () => {
     expect(await specOf(cluster)).toMatchObject({ holderIdentity: "a" });
   });
 
-  test("that is given back belongs to nobody at once; one that ran out before is left as it is", async () => {
+  test("a claim that is given back belongs to nobody at once; one that ran out before is left as it is", async () => {
     const { cluster, claim } = await held();
     await claim.release();
     expect([claim.isHeld, claim.freeInMs()]).toEqual([false, 0]);
@@ -80,7 +80,7 @@ describe("a claim", () => {
     expect(await specOf(late.cluster)).toMatchObject({ holderIdentity: "a" });
   });
 
-  test("is renewed with one request", async () => {
+  test("a claim is renewed with one request", async () => {
     const { cluster, claim } = await held();
     cluster.requests.length = 0;
     await cluster.clock.advance(3000);
@@ -89,14 +89,14 @@ describe("a claim", () => {
     expect(claim.validForMs()).toBe(10_000);
   });
 
-  test("is renewed over a record that somebody else has touched", async () => {
+  test("a claim is renewed over a record that somebody else has touched", async () => {
     const { cluster, claim } = await held();
     await write(cluster, { ...(await specOf(cluster)), leaseDurationSeconds: 20 });
     expect(await claim.attempt(never)).toBe(true);
     expect(await specOf(cluster)).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15 });
   });
 
-  test("is over where another holds the lease", async () => {
+  test("a claim is over where another holds the lease", async () => {
     const { cluster, claim } = await held();
     await write(cluster, { holderIdentity: "b", leaseDurationSeconds: 15 });
     expect(await claim.attempt(never)).toBe(false);
@@ -110,7 +110,7 @@ describe("a claim", () => {
   });
 
   test.each(["GET", "POST", "PATCH"])(
-    "whose try is called off does not wait for the answer to its %s",
+    "a try that is called off does not wait for the answer to its %s",
     async (slow) => {
       const { cluster, claim } = slow === "PATCH" ? await held() : { cluster: new MemoryCluster(), claim: undefined };
       const trying = claim ?? claimOn(cluster, "a");
@@ -128,7 +128,7 @@ describe("a claim", () => {
     },
   );
 
-  test("whose try is called off when its answer has just come is none", async () => {
+  test("a try that is called off when its answer has just come gives no claim", async () => {
     const cluster = new MemoryCluster();
     const stop = new AbortController();
     const client = cluster.client({ onAnswer: () => stop.abort(new Error("over")) });
@@ -138,7 +138,7 @@ describe("a claim", () => {
     expect(claim.isHeld).toBe(false);
   });
 
-  test("whose try is called off while its answer is on the way is none", async () => {
+  test("a try that is called off while its answer is on the way gives no claim", async () => {
     const cluster = new MemoryCluster();
     const claim = claimOn(cluster, "a");
     cluster.fate = () => ({ kind: "answered", arriveMs: 5, replyMs: 5 });
@@ -166,7 +166,7 @@ describe("a lease that another holds", () => {
     [undefined, 15_000],
     [1, 15_000],
     [60, 60_000],
-  ])("for %j seconds is free when it stood unchanged for its duration and ours", async (seconds, freeIn) => {
+  ])("a lease for %j seconds is free when it stood unchanged for its duration and ours", async (seconds, freeIn) => {
     const { cluster, claim } = await watched(seconds);
     expect(claim.freeInMs()).toBe(freeIn);
     await cluster.clock.advance(freeIn - 1);
@@ -189,14 +189,14 @@ describe("a lease that another holds", () => {
     expect([await claim.attempt(never), claim.freeInMs()]).toEqual([false, 15_000]);
   });
 
-  test("is free now where its record names nobody", async () => {
+  test("a lease with a record that names nobody is free now", async () => {
     const { cluster } = await held();
     await write(cluster, { leaseDurationSeconds: 15 });
     const claim = claimOn(cluster, "c");
     expect(await claim.attempt(never)).toBe(true);
   });
 
-  test("long past its end is free now, and not for less than no time", async () => {
+  test("a lease long past its end is free now, and not for less than no time", async () => {
     const { cluster, claim } = await watched();
     await cluster.clock.advance(60_000);
     expect(claim.freeInMs()).toBe(0);
@@ -208,7 +208,7 @@ function newOf(spec: Lease["spec"]) {
 }
 
 describe("of two that try at once", () => {
-  test("the one that comes second has none, and says so without an error", async () => {
+  test("the second of two tries at once gets no claim, and says so without an error", async () => {
     const cluster = new MemoryCluster();
     const [a, b] = [claimOn(cluster, "a"), claimOn(cluster, "b")];
     cluster.fate = () => ({ kind: "answered", arriveMs: 5, replyMs: 5 });
@@ -218,7 +218,7 @@ describe("of two that try at once", () => {
     expect([a.isHeld, b.isHeld]).toEqual([true, false]);
   });
 
-  test("neither has one where the API server refuses", async () => {
+  test("two tries at once get no claim where the API server refuses", async () => {
     const cluster = new MemoryCluster();
     const claim = claimOn(cluster, "a");
     cluster.fate = ({ method }) => (method === "POST" ? { kind: "refused", afterMs: 1 } : undefined);

@@ -25,7 +25,7 @@ describe("a leader whose lease somebody else has taken before its time", () => {
 });
 
 describe("a candidate that is stopped", () => {
-  test("has given the lease back by the time it has ended, and logs no failure", async () => {
+  test("a candidate that is stopped has given the lease back by the time it has ended, and logs no failure", async () => {
     const cluster = new MemoryCluster();
     const a = candidate(cluster, "a");
     await cluster.clock.advance(10 * second);

@@ -21,7 +21,7 @@ const anyTrouble: fc.Arbitrary<Trouble> = fc.record({
   forMs: fc.integer({ min: 100, max: 30_000 }),
 });
 
-test("of three candidates in any trouble at most one may write at a time, and one does soon after it is over", async () => {
+test("three candidates in any trouble have at most one that may write at a time, and one soon after it is over", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyTrouble, { maxLength: 20, size: "max" }), fc.nat(), async (troubles, seed) => {
       const cluster = new MemoryCluster(seed);

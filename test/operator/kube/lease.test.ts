@@ -24,7 +24,7 @@ describe("a candidate", () => {
     expect(cluster.clock.pending).toBe(0);
   });
 
-  test("that gave the lease back is followed within one retry of the next", async () => {
+  test("a candidate that gave the lease back is followed within one retry of the next", async () => {
     const cluster = new MemoryCluster();
     const a = candidate(cluster, "a");
     await cluster.clock.advance(second);
@@ -37,7 +37,7 @@ describe("a candidate", () => {
     expect(await recordOf(cluster)).toMatchObject({ holderIdentity: "b", leaseTransitions: 1 });
   });
 
-  test("that is stopped gives the lease back, also in the middle of a renewal", async () => {
+  test("a candidate that is stopped gives the lease back, also in the middle of a renewal", async () => {
     const kept: number[] = [];
     // The renewals of two seconds, and every few milliseconds of them.
     for (let at = 0; at < 2100; at += 7) {
@@ -131,7 +131,7 @@ describe("a leader that cannot renew", () => {
     expect(ledFor).toBeLessThanOrEqual(10 * second);
   });
 
-  test("whose lease was deleted creates it again and stays leader", async () => {
+  test("a leader creates its lease again when that was deleted, and stays leader", async () => {
     const cluster = new MemoryCluster();
     const a = candidate(cluster, "a");
     await cluster.clock.advance(20 * second);
@@ -186,7 +186,7 @@ describe("a leader whose process slept", () => {
     expect(a.election.mayWrite()).toBe(true);
   });
 
-  test("and whose wall clock was set back meanwhile may not write either", async () => {
+  test("a leader whose wall clock was set back meanwhile may not write either", async () => {
     const cluster = new MemoryCluster();
     const a = candidate(cluster, "a");
     await cluster.clock.advance(20 * second);
@@ -209,7 +209,7 @@ describe("the check before each send", () => {
     expect(await client.get(configMaps, { namespace: "default", name: "x" })).toBeDefined();
   });
 
-  test("is always passed without a lease", async () => {
+  test("the check is always passed without a lease", async () => {
     const stop = new AbortController();
     const log: string[] = [];
     const ended = alwaysLeader.run({

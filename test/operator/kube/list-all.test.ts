@@ -41,7 +41,7 @@ function list() {
 }
 
 describe("a list whose objects are so large that a page is more than is read", () => {
-  test("is read in smaller pages: a tenant's large objects keep nobody else's from being seen", async () => {
+  test("large objects are read in smaller pages: a tenant's keep nobody else's from being seen", async () => {
     serve(Array.from({ length: 40 }, (_, at) => (at === 20 ? 9000 : 1000)));
     const { items, resourceVersion } = await list();
     expect(items).toMatchObject(Array.from({ length: 40 }, (_, at) => ({ metadata: { name: `map-${at}` } })));

@@ -28,7 +28,7 @@ describe("a watch that breaks off", () => {
     expect(cluster.lists()).toHaveLength(1);
   });
 
-  test("is opened again for ever, at growing distances", async () => {
+  test("a watch that breaks off is opened again for ever, at growing distances", async () => {
     const { cluster, clock, outside, changes, started } = setUp();
     await started();
     cluster.watchable = false;
@@ -43,7 +43,7 @@ describe("a watch that breaks off", () => {
     expect(changes).toEqual(["added a"]);
   });
 
-  test("whose history is gone is followed by a list that finds what was deleted, and created again under the same name", async () => {
+  test("a watch without its history is followed by a list that finds what was deleted, and created again under the same name", async () => {
     const { cluster, clock, outside, reflector, changes, relists, started, names } = setUp();
     for (const name of ["kept", "gone", "replaced"]) outside.create(name);
     await started();
@@ -76,7 +76,7 @@ describe("a watch that breaks off", () => {
     expect(relists).toEqual(["start"]);
   });
 
-  test("that is refused for its place alone, as after a restore of etcd, is followed by a list", async () => {
+  test("a watch that is refused for its place alone, as after a restore of etcd, is followed by a list", async () => {
     const cluster = new MemoryCluster();
     const inner = cluster.transport();
     let refusals = 0;
@@ -96,7 +96,7 @@ describe("a watch that breaks off", () => {
     expect(relists).toEqual(["start", "expired"]);
   });
 
-  test("as soon as it is opened, every time, is not opened in a hot loop", async () => {
+  test("a watch that breaks off as soon as it is opened, every time, is not opened in a hot loop", async () => {
     const cluster = new MemoryCluster();
     const inner = cluster.transport();
     let opened = 0;

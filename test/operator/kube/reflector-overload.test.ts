@@ -7,7 +7,7 @@ import { forever, minute, setUp } from "./reflector-world.ts";
 const overloads = [429, 500, 503] as const;
 
 describe.each(overloads)("an API server that answers %i to a watch", (status) => {
-  test("for ten minutes is asked for no list, and the watch goes on from where it was", async () => {
+  test("an overloaded API server is asked for no list for ten minutes, and the watch goes on from where it was", async () => {
     const { cluster, clock, outside, changes, relists, started } = setUp();
     outside.create("a");
     await started();
@@ -26,7 +26,7 @@ describe.each(overloads)("an API server that answers %i to a watch", (status) =>
     expect(relists).toEqual(["start"]);
   });
 
-  test("is left alone for as long as its Retry-After asks", async () => {
+  test("an overloaded API server is left alone for as long as its Retry-After asks", async () => {
     const { cluster, clock, started } = setUp();
     await started();
     cluster.watchFate = () => ({ kind: "status", status, retryAfterMs: 40_000 });
@@ -43,7 +43,7 @@ describe.each(overloads)("an API server that answers %i to a watch", (status) =>
     expect(cluster.lists()).toHaveLength(1);
   });
 
-  test("and asks for hours is asked again after five minutes", async () => {
+  test("an overloaded API server that asks for hours is asked again after five minutes", async () => {
     const { cluster, clock, started } = setUp();
     await started();
     cluster.watchFate = () => ({ kind: "status", status, retryAfterMs: 3_600_000 });
@@ -55,7 +55,7 @@ describe.each(overloads)("an API server that answers %i to a watch", (status) =>
     expect(cluster.watches).toHaveLength(opened + 1);
   });
 
-  test("for hours is asked for a list every quarter of an hour: it may be the version that it refuses", async () => {
+  test("an API server that is overloaded for hours is asked for a list every quarter of an hour: it may be the version that it refuses", async () => {
     const { cluster, clock, outside, names, started } = setUp();
     await started();
     cluster.watchFate = () => ({ kind: "status", status });

@@ -26,7 +26,7 @@ describe("the first list", () => {
     expect(reflector.store.get("default", "a")).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" });
   });
 
-  test("is read in pages, and counts only when the last of them is in", async () => {
+  test("the first list is read in pages, and counts only when the last of them is in", async () => {
     const { cluster, clock, outside, reflector, run, changes } = setUp({ pageSize: 2 });
     for (const name of ["a", "b", "c", "d", "e"]) outside.create(name);
     cluster.fate = ({ query }) => (query?.continue === undefined ? undefined : { kind: "refused", afterMs: 0 });
@@ -42,7 +42,7 @@ describe("the first list", () => {
     expect(new Set(cluster.lists().map(({ query }) => query?.limit))).toEqual(new Set(["2"]));
   });
 
-  test("of many objects is reported in several tasks, and counts only after the last", async () => {
+  test("a first list of many objects is reported in several tasks, and counts only after the last", async () => {
     const { clock, outside, reflector, run, changes } = setUp();
     for (let n = 0; n < 600; n += 1) outside.create(`n-${n}`);
     void run();
@@ -91,7 +91,7 @@ describe("the first list", () => {
     expect(forgotten).toBe(true);
   });
 
-  test("is waited for by whenSynced, which ends with its signal", async () => {
+  test("the first list is waited for by whenSynced, which ends with its signal", async () => {
     const { cluster, clock, reflector, run } = setUp();
     cluster.fate = () => ({ kind: "refused", afterMs: 0 });
     void run();

@@ -40,14 +40,14 @@ describe("an answer to a write", () => {
     expect(types(store.upsert(object(130)))).toEqual(["updated one 130"]);
   });
 
-  test("that comes after newer events changes nothing", () => {
+  test("an answer that comes after newer events changes nothing", () => {
     const store = listed(object(50));
     store.upsert(object(130));
     expect(store.answered(object(120), late)).toEqual([]);
     expect(versions(store)).toEqual(["one 130"]);
   });
 
-  test("of a uid that is deleted never brings it back", () => {
+  test("an answer of a uid that is deleted never brings it back", () => {
     const store = listed(object(50));
     store.remove(object(130));
     expect(store.answered(object(120), late)).toEqual([]);
@@ -55,7 +55,7 @@ describe("an answer to a write", () => {
     expect(store.list()).toEqual([]);
   });
 
-  test("that shows the last finalizer gone removes the object, whatever the watch still reports about it", () => {
+  test("an answer that shows the last finalizer gone removes the object, whatever the watch still reports about it", () => {
     const store = listed(object(50, { ...terminating, finalizers: ["one"] }));
     expect(types(store.answered(object(50, terminating), late))).toEqual(["deleted one 50"]);
     expect(store.upsert(object(90, { ...terminating, finalizers: ["one"] }))).toEqual([]);
@@ -64,13 +64,13 @@ describe("an answer to a write", () => {
     expect(store.list()).toEqual([]);
   });
 
-  test("where another finalizer holds the object still is a change of it", () => {
+  test("an answer that shows another finalizer on the object is a change of it", () => {
     const store = listed(object(50, { ...terminating, finalizers: ["one", "two"] }));
     const left = { ...terminating, finalizers: ["two"] };
     expect(types(store.answered(object(120, left), late))).toEqual(["updated one 120"]);
   });
 
-  test("to a create enters where the watch has not come so far, in place of a former object of that name", () => {
+  test("an answer to a create enters where the watch has not come so far, in place of a former object of that name", () => {
     const store = listed(object(50));
     const made = object(120, { uid: "two" });
     expect(store.answered(made, { created: true, seenUpTo: "120" })).toEqual([]);
@@ -83,7 +83,7 @@ describe("an answer to a write", () => {
     expect(versions(store)).toEqual(["two 120"]);
   });
 
-  test("whose order is unknown is left to the watch, whose events all count", () => {
+  test("an answer of unknown order is left to the watch, whose events all count", () => {
     const store = listed(object("x50"));
     expect(store.answered(object("x120"), late)).toEqual([]);
     expect(types(store.upsert(object("x40")))).toEqual(["updated one x40"]);
@@ -91,7 +91,7 @@ describe("an answer to a write", () => {
 });
 
 describe("a list", () => {
-  test("is older than an answer that came while it was on its way", () => {
+  test("a list is older than an answer that came while it was on its way", () => {
     const store = listed(object(50), object(60, { name: "b", uid: "two" }));
     store.beginList();
     store.answered(object(120), late);
@@ -119,7 +119,7 @@ describe("a list", () => {
     expect(store.upsert(object(90, { ...terminating, finalizers: ["one"] }))).toEqual([]);
   });
 
-  test("that began after an answer counts even if its version is older, as after etcd was restored", () => {
+  test("a list that began after an answer counts even if its version is older, as after etcd was restored", () => {
     const store = listed(object(50), object(60, { ...terminating, name: "b", uid: "two", finalizers: ["one"] }));
     store.answered(object(120), late);
     store.answered(object(60, { ...terminating, name: "b", uid: "two" }), late);
@@ -129,7 +129,7 @@ describe("a list", () => {
     expect(types(store.upsert(object(71, { name: "b", uid: "two" })))).toEqual(["updated two 71"]);
   });
 
-  test("is taken in 250 objects at a time, and what answers bring in between stays", () => {
+  test("a list is taken in 250 objects at a time, and what answers bring in between stays", () => {
     const one = (n: number, version: number) => object(version, { name: `n-${n}`, uid: `u-${n}` });
     const many = (version: number, from = 0) => Array.from({ length: 600 - from }, (_, n) => one(n + from, version));
     const store = listed(...many(50), one(600, 50), one(601, 50));

@@ -51,7 +51,7 @@ describe("the flow of a Compute", () => {
     expect([1, 2, 3, 4, 5, 6].map(tenant)).toEqual(["shop", "shop", "billing", "shop", "billing", "shop"]);
   });
 
-  test("is one for all Computes of a namespace and connection, and another for each connection", () => {
+  test("the flow is one for all Computes of a namespace and connection, and another for each connection", () => {
     expect(flow(2)).toBe(flow(1));
     expect(new Set([1, 3, 4, 5, 6].map(flow)).size).toBe(5);
   });

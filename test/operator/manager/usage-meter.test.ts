@@ -25,13 +25,13 @@ function metered() {
 }
 
 describe("compute-unit hours", () => {
-  test("are the size times the time between two lists that show the compute active", async () => {
+  test("compute-unit hours are the size times the time between two lists that show the compute active", async () => {
     const { listed, hours } = metered();
     for (const listing of [list(0), list(30), list(60)]) listed(listing);
     expect(await hours()).toBe(2);
   });
 
-  test("are counted by namespace and project, and none where no Compute keeps the endpoint", async () => {
+  test("compute-unit hours are counted by namespace and project, and none where no Compute keeps the endpoint", async () => {
     const { listed, series } = metered();
     const both = (at: number): Listing => ({
       ...list(at),
@@ -47,7 +47,7 @@ describe("compute-unit hours", () => {
     ]);
   });
 
-  test("of two services that have a project of the same id are counted apart", async () => {
+  test("two services that have a project of the same id are counted apart", async () => {
     const { meter, hours } = metered();
     for (const at of [0, 30, 60]) {
       meter.listed("stock", list(at), "https://service.test");
@@ -56,7 +56,7 @@ describe("compute-unit hours", () => {
     expect(await hours()).toBe(2);
   });
 
-  test("of a project that was forgotten make room for those of a new one, and of one that was not do not", async () => {
+  test("a forgotten project makes room for a new one, and one that was not forgotten does not", async () => {
     const { meter, series } = metered();
     const use = (project: string, baseURL: string) => {
       for (const at of [0, 60]) meter.listed(project, list(at), baseURL);
@@ -75,7 +75,7 @@ describe("compute-unit hours", () => {
   });
 
   test.each(["idle", "init", undefined])(
-    "are none where either list shows the compute as %s",
+    "a compute that either list shows as %s has no hours",
     async (current_state) => {
       const other = (at: number): Listing => ({
         ...list(at),
@@ -87,7 +87,7 @@ describe("compute-unit hours", () => {
     },
   );
 
-  test("are none of a compute whose size the service does not show", async () => {
+  test("a compute whose size the service does not show has no hours", async () => {
     const { listed, hours } = metered();
     const sizeless = (at: number) => ({ ...list(at), endpoints: [endpoint({ current_state: "active" })] });
     for (const at of [0, 60]) listed(sizeless(at));

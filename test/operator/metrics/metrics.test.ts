@@ -79,7 +79,7 @@ test("a gauge that is recounted shows the projects of now, however many there ev
   expect(await metrics.text()).toContain('endpoint_list_age_seconds{project="production"} 7');
 });
 
-test("of the projects that are shown together as other, and of two lists of one, shows the worst", async () => {
+test("projects that are shown together as other, and two lists of one project, show the worst", async () => {
   const metrics = createMetrics();
   for (let n = 0; n < 100; n += 1) {
     metrics.endpointListAge.set({ project: `shop-${n}` }, n === 80 ? 900 : 5);

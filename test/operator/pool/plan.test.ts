@@ -52,7 +52,7 @@ describe("a pool", () => {
     expect(planned(pool(1), [member("readers-0"), leaving])).toEqual(nothing);
   });
 
-  test("has its members adopt what a former one made, if adoptFormer says so, also those that exist", () => {
+  test("a pool has its members adopt what a former one made, if adoptFormer says so, also those that exist", () => {
     const self = { ...pool(2), spec: { ...pool(2).spec, adoptFormer: true } };
     const adopt = { former: true };
     expect(memberSpec(self, 0)).toEqual({ ...memberSpec(pool(2), 0), adopt });
@@ -116,7 +116,7 @@ describe("a pool", () => {
 });
 
 describe("a replica", () => {
-  test("is always read_only, with a connection Secret of its own", () => {
+  test("a replica is always read_only, with a connection Secret of its own", () => {
     const self = pool(3, { connectionSecret: { name: "db", database: "shop", role: "app" }, disabled: true });
     expect(memberSpec(self, 2)).toMatchObject({
       type: "read_only",

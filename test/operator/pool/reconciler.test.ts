@@ -3,7 +3,7 @@ import { computePoolKind } from "../../../src/operator/resources/compute-pool.ts
 import { pooled } from "./pooled.ts";
 
 describe(`a ${computePoolKind.kind}`, () => {
-  test("one of whose changes the API server refuses says so, carries out the others, and tries again", async () => {
+  test("a pool of which the API server refuses a change says so, carries out the others, and tries again", async () => {
     const world = pooled(2);
     const { pool, computes, reconcile } = world;
     let refused = 0;
@@ -51,7 +51,7 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect((await computes()).every(({ metadata }) => metadata.deletionTimestamp === undefined)).toBe(true);
   });
 
-  test("is not Ready for a template that its replicas have yet to be given", async () => {
+  test("a pool is not Ready for a template that its replicas have yet to be given", async () => {
     const world = pooled(1);
     const { pool, reconcile } = world;
     await reconcile();
@@ -64,7 +64,7 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(pool().status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
   });
 
-  test("that another operator's selector selects is left to that one", async () => {
+  test("a pool that another operator's selector selects is left to that operator", async () => {
     const world = pooled(2);
     world.selected = false;
     expect(await world.reconcile()).toBeUndefined();
@@ -77,7 +77,7 @@ describe("many replicas at once", () => {
   const isCreate = ({ method, path }: { method: string; path: string }) =>
     method === "POST" && path.endsWith("/computes");
 
-  test("are made in batches that double, seven at once and then with a pause after each", async () => {
+  test("many replicas are made in batches that double, seven at once and then with a pause after each", async () => {
     const world = pooled(1000);
     const { cluster, reconcile, computes } = world;
     const sizes: number[] = [];
@@ -93,7 +93,7 @@ describe("many replicas at once", () => {
     expect(await reconcile()).toBeUndefined();
   });
 
-  test("are not made after a pause that news cuts short", async () => {
+  test("news that cut a pause short lead to no replicas before its end", async () => {
     const world = pooled(20);
     expect(await world.reconcile()).toBe(500);
     await world.cluster.clock.advance(100);
@@ -101,7 +101,7 @@ describe("many replicas at once", () => {
     expect(await world.computes()).toHaveLength(7);
   });
 
-  test("of a number that is corrected at once are hardly more than what is wanted", async () => {
+  test("a number that is corrected at once leaves hardly more replicas than are wanted", async () => {
     const world = pooled(1000);
     await world.reconcile();
     world.scale(2);
@@ -125,7 +125,7 @@ describe("many replicas at once", () => {
     expect(await world.computes()).toHaveLength(3);
   });
 
-  test("that a quota refuses cost two requests, and not one for each", async () => {
+  test("many replicas that a quota refuses cost two requests, and not one for each", async () => {
     const world = pooled(100);
     let refused = 0;
     world.refuses = (request) => isCreate(request) && ++refused > 0;
@@ -133,7 +133,7 @@ describe("many replicas at once", () => {
     expect(refused).toBe(2);
   });
 
-  test("are not removed any further once the watch brings another number", async () => {
+  test("replicas are not removed any further once the watch brings another number", async () => {
     const world = pooled(6);
     await world.reconcile();
     world.scale(0);

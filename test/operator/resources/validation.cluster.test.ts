@@ -36,14 +36,14 @@ describe("a manifest", () => {
     passed = await applyAll(pick(ruleCases, "passes"), "--dry-run=server");
   });
 
-  it.each(ruleCases)("is refused, with what is allowed, unless $rule ($kind)", ({ name, message }) => {
+  it.each(ruleCases)("a manifest is refused, with what is allowed, unless $rule ($kind)", ({ name, message }) => {
     expect(refused.done(name)).toBe("");
     expect(refused.refused(name)).toMatch(message);
     expect(passed.refused(name)).toBe("");
     expect(passed.done(name)).toContain("created (server dry run)");
   });
 
-  it("of a ComputePool is refused where its name does not fit into a label", async () => {
+  it("a ComputePool is refused where its name does not fit into a label", async () => {
     const names = ["a".repeat(58), "b".repeat(57)];
     const answer = await applyAll(
       names.map((name) => ({ kind: "ComputePool" as const, name, fields: {} })),
@@ -53,7 +53,7 @@ describe("a manifest", () => {
     expect(answer.done("b".repeat(57))).toContain("created");
   });
 
-  it("with a field that does not exist is refused by kubectl, naming the field", async () => {
+  it("a manifest with a field that does not exist is refused by kubectl, naming the field", async () => {
     const input = JSON.stringify(manifest("Compute", { computeUnit: 1 }, "misspelt"));
     const { stderr } = await tryKubectl(["apply", "-n", namespace, "-f", "-"], { input });
     expect(stderr).toContain('unknown field "spec.computeUnit"');
@@ -69,7 +69,7 @@ describe("a change", () => {
     passed = await applyAll(pick(changes, "passes"));
   });
 
-  it.each(changes)("is refused because $rule, and another passes ($kind)", ({ name, message }) => {
+  it.each(changes)("a change is refused because $rule, and another passes ($kind)", ({ name, message }) => {
     expect(refused.refused(name)).toContain(message);
     expect(passed.refused(name)).toBe("");
     expect(passed.done(name)).toMatch(/configured|unchanged/);
@@ -77,7 +77,7 @@ describe("a change", () => {
 });
 
 describe("what the API server fills in", () => {
-  it("of a Compute: connection, type and the drift policy; nothing that the service decides", async () => {
+  it("the API server fills in a Compute's connection, type and drift policy; nothing that the service decides", async () => {
     expect(await stored("Compute")).toEqual({
       spec: {
         projectID: "shiny-wind-028834",
@@ -90,7 +90,7 @@ describe("what the API server fills in", () => {
     });
   });
 
-  it("of a ServiceConnection: key, interval and budget, the half-given budget too", async () => {
+  it("the API server fills in a ServiceConnection's key, interval and budget, the half-given budget too", async () => {
     expect(await stored("ServiceConnection", { requestBudget: { burst: 5 } })).toEqual({
       spec: {
         baseURL: "https://console.example.com/api/v2",
@@ -102,7 +102,7 @@ describe("what the API server fills in", () => {
     });
   });
 
-  it("of a ComputePool: what a Compute has but its type", async () => {
+  it("the API server fills in for a ComputePool what it fills in for a Compute, but the type", async () => {
     expect(await stored("ComputePool")).toEqual({
       spec: {
         replicas: 2,

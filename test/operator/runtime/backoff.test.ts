@@ -13,17 +13,17 @@ describe("the wait after failures in a row", () => {
     [5, 1000],
     [6, 1000],
     [100_000, 1000],
-  ])("after %i is %i ms", (failures, expected) => {
+  ])("the wait after %i failures is %i ms", (failures, expected) => {
     expect(delayOf(backoff, failures, () => 0.5)).toBe(expected);
   });
 
-  test("is shortened at random by at most the share that jitter names", () => {
+  test("the wait is shortened at random by at most the share that jitter names", () => {
     expect(delayOf({ ...backoff, jitter: 0.5 }, 2, () => 0)).toBe(200);
     expect(delayOf({ ...backoff, jitter: 0.5 }, 2, () => 1)).toBe(100);
     expect(delayOf({ ...backoff, jitter: 1 }, 2, () => 1)).toBe(0);
   });
 
-  test("never shrinks with more failures", () => {
+  test("the wait never shrinks with more failures", () => {
     const anyBackoff = fc.record({
       baseMs: fc.integer({ min: 1, max: 10_000 }),
       factor: fc.double({ min: 1, max: 10, noNaN: true }),

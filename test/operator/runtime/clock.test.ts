@@ -19,7 +19,7 @@ describe("a sleep", () => {
     expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
 
-  test("that is aborted rejects at once with the reason and leaves no timer", async () => {
+  test("a sleep that is aborted rejects at once with the reason and leaves no timer", async () => {
     const clock = new VirtualClock();
     const stop = new AbortController();
     const slept = sleep(clock, 100, stop.signal);
@@ -28,7 +28,7 @@ describe("a sleep", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("with an aborted signal does not start", async () => {
+  test("a sleep with an aborted signal does not start", async () => {
     const clock = new VirtualClock();
     const signal = AbortSignal.abort(new Error("before"));
     await expect(sleep(clock, 100, signal)).rejects.toThrow("before");
@@ -37,7 +37,7 @@ describe("a sleep", () => {
 });
 
 describe("a promise that is awaited unless a signal aborts", () => {
-  test("is not awaited where the signal has aborted before", async () => {
+  test("a promise is not awaited where the signal has aborted before", async () => {
     const signal = AbortSignal.abort(new Error("before"));
     await expect(unlessAborted(Promise.resolve(1), signal)).rejects.toThrow("before");
   });

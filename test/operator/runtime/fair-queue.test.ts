@@ -15,7 +15,7 @@ describe("flows", () => {
     expect(queue.depth).toBe(48);
   });
 
-  test("are served in turn", async () => {
+  test("flows are served in turn", async () => {
     const { clock, queue, start, runs } = setUp({ flowOf, workers: 1, takesMs: 10 });
     for (const key of ["a0", "a1", "a2", "b0", "b1", "c0"]) queue.add(key);
     void start();
@@ -23,7 +23,7 @@ describe("flows", () => {
     expect(runs.map((run) => run.key)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
   });
 
-  test("of one tenant together get no more turns than the single flow of another", async () => {
+  test("the flows of one tenant together get no more turns than the single flow of another", async () => {
     const { clock, queue, start, runs } = setUp({ flowOf: (key) => key.slice(0, 3), workers: 1, takesMs: 10 });
     for (const key of ["a/10", "a/11", "a/20", "a/30", "a/40", "b/10", "b/11", "b/12"]) queue.add(key);
     void start();
@@ -31,7 +31,7 @@ describe("flows", () => {
     expect(runs.map((run) => run.key)).toEqual(["a/10", "b/10", "a/20", "b/11", "a/30", "b/12", "a/40", "a/11"]);
   });
 
-  test("of one tenant share a bound", async () => {
+  test("the flows of one tenant share a bound", async () => {
     const options = { flowOf: (key: string) => key.slice(0, 3), workers: 100, takesMs: 60_000 };
     const { clock, queue, start, runs } = setUp({ ...options, maxPerFlow: 2, maxPerTenant: 5 });
     for (let flow = 0; flow < 10; flow += 1) for (let n = 0; n < 3; n += 1) queue.add(`a/${flow}${n}`);
@@ -46,7 +46,7 @@ describe("flows", () => {
     expect(new Set(runs.map(({ key }) => key)).size).toBe(33);
   });
 
-  test("of one tenant that hang leave each place that falls free to the flow with the fewest running keys", () => {
+  test("the hanging flows of one tenant leave each place that falls free to the flow with the fewest running keys", () => {
     const queue = new FairQueue({ perFlow: 3, perTenant: 4 });
     for (let n = 0; n < 3; n += 1) for (const flow of ["dead", "slow"]) queue.put(`${flow}-${n}`, `a/${flow}`, 0);
     const running = Array.from({ length: 4 }, () => queue.next());
@@ -62,7 +62,7 @@ describe("flows", () => {
     }
   });
 
-  test("are determined at each add, so a key may change its flow while it waits", async () => {
+  test("the flow of a key is determined at each add, so a key may change it while it waits", async () => {
     let flow = "dead";
     const { clock, queue, start, startsOf } = setUp({
       flowOf: (key) => (key === "moving" ? flow : "dead"),

@@ -50,7 +50,7 @@ test.each([...levels, "silent"] as const)("at level %s lower levels are neither 
 });
 
 describe("a line", () => {
-  test("is one JSON object with time, level, message, its fields and those of its logger", () => {
+  test("a line is one JSON object with time, level, message, its fields and those of its logger", () => {
     const { log, lines } = setUp();
     log.child({ compute: "shop/primary" }).info({ step: "create" }, "Created");
     expect(lines).toHaveLength(1);
@@ -64,7 +64,7 @@ describe("a line", () => {
     expect(lines[0]?.endsWith("}\n")).toBe(true);
   });
 
-  test("is not written below the level", () => {
+  test("a line is not written below the level", () => {
     const { log, lines } = setUp({ level: "warn" });
     log.debug({}, "no");
     log.info({}, "no");
@@ -73,7 +73,7 @@ describe("a line", () => {
     expect(lines).toHaveLength(2);
   });
 
-  test("has an error with its causes, without what a library attached to it", () => {
+  test("a line has an error with its causes, without what a library attached to it", () => {
     const { log, lines } = setUp();
     const error = new Error("list failed", { cause: errorWithRequest("no rights") });
     log.error({ error }, "Cannot list");
@@ -118,7 +118,7 @@ describe("a line", () => {
     }
   });
 
-  test("stays bounded", () => {
+  test("a line stays bounded", () => {
     const { log, lines } = setUp();
     const circle: Record<string, unknown> = { big: "x".repeat(1_000_000), many: Array.from({ length: 10_000 }) };
     circle.self = circle;
@@ -127,7 +127,7 @@ describe("a line", () => {
   });
 });
 
-test("at a terminal each line is readable text", () => {
+test("a line at a terminal is readable text", () => {
   const { log, lines } = setUp({ readable: true });
   log.child({ compute: "shop/primary" }).warn({ error: new TypeError("no such host"), tries: 3 }, "Cannot reach it");
   expect(lines).toEqual([

@@ -41,11 +41,11 @@ describe("a value", () => {
     ["a URL with a password alone", `redis://:${secret}@cache:6379/0`, "redis://:[redacted]@cache:6379/0"],
     ["a map", new Map([["a", 1]]), { a: 1 }],
     ["members of one's own", Object.create({ inherited: secret }, { own: { value: 1, enumerable: true } }), { own: 1 }],
-  ])("is written as it is: %s", (_, value, written) => {
+  ])("%s is written as it is", (_, value, written) => {
     expect(scrubbed(value)).toEqual(written);
   });
 
-  test("is written six levels deep", () => {
+  test("a value is written six levels deep", () => {
     const deep = (levels: number): unknown => (levels === 0 ? "end" : { a: deep(levels - 1) });
     expect(scrubbed(deep(6))).toEqual(deep(6));
     expect(scrubbed(deep(7))).toEqual({ a: { a: { a: { a: { a: { a: "[…]" } } } } } });
@@ -59,7 +59,7 @@ describe("a value", () => {
     expect(scrubbed(written)).toBe("[…]");
   });
 
-  test("is cut where it is long: a list after fifty items, a text after 4,096 characters", () => {
+  test("a long value is cut: a list after fifty items, a text after 4,096 characters", () => {
     expect(scrubbed(Array.from({ length: 51 }, (_, n) => n))).toEqual(Array.from({ length: 50 }, (_, n) => n));
     expect(scrubbed("x".repeat(4096))).toBe("x".repeat(4096));
     expect(scrubbed("x".repeat(4097))).toBe(`${"x".repeat(4096)}…`);
@@ -70,7 +70,7 @@ describe("an error", () => {
   const operational = (message: string, cause?: unknown) =>
     new OperationalError(message, cause === undefined ? {} : { cause });
 
-  test("is written with status, reason and code, and nothing else that hangs on it", () => {
+  test("an error is written with status, reason and code, and nothing else that hangs on it", () => {
     const error = Object.assign(operational("no"), { status: 403, reason: "Forbidden", code: "E", config: secret });
     expect(scrubbed(error)).toStrictEqual({
       name: error.name,
@@ -83,7 +83,7 @@ describe("an error", () => {
     expect(scrubbed(odd)).toStrictEqual({ name: error.name, message: "no", code: "Bearer [redacted]" });
   });
 
-  test("is written with six causes", () => {
+  test("an error is written with six causes", () => {
     const chain = Array.from({ length: 8 }).reduce<OperationalError>(
       (cause, _, n) => operational(`${n}`, cause),
       operational("x"),
@@ -97,7 +97,7 @@ describe("an error", () => {
     expect([...messages, at]).toEqual(["7", "6", "5", "4", "3", "2", "[…]"]);
   });
 
-  test("is written with a cause that is none, as deep as any value", () => {
+  test("an error is written with a cause that is none, as deep as any value", () => {
     const cause = { token: secret, a: { b: { c: { d: { e: { f: 1 } } } } } };
     expect(scrubbed(operational("no", cause))).toMatchObject({
       cause: { token: "[redacted]", a: { b: { c: { d: { e: "[…]" } } } } },
@@ -108,7 +108,7 @@ describe("an error", () => {
   test.each([
     ["what is no operational error", new Error("x"), true],
     ["an operational error", operational("x"), false],
-  ])("is written with a stack where a program is wrong: %s", (_, error, hasStack) => {
+  ])("an error is written with a stack where a program is wrong: %s", (_, error, hasStack) => {
     expect("stack" in Object(scrubbed(error))).toBe(hasStack);
   });
 

@@ -4,7 +4,7 @@ import { WorkQueue } from "../../../src/operator/runtime/workqueue.ts";
 import { flowOf, setUp, startTimes } from "./queue-runs.ts";
 
 describe("a key", () => {
-  test("added several times before a worker is free is handled once", async () => {
+  test("a key added several times before a worker is free is handled once", async () => {
     const { clock, queue, start, startsOf } = setUp();
     queue.add("a");
     queue.add("a");
@@ -14,7 +14,7 @@ describe("a key", () => {
     expect(startsOf("a")).toEqual([0]);
   });
 
-  test("added while it is handled is handled once more afterwards, never at the same time", async () => {
+  test("a key added while it is handled is handled once more afterwards, never at the same time", async () => {
     const { clock, queue, start, runs } = setUp({ takesMs: 50 });
     void start();
     queue.add("a");
@@ -28,7 +28,7 @@ describe("a key", () => {
     ]);
   });
 
-  test("with two delays is handled once, after the shorter one", async () => {
+  test("a key with two delays is handled once, after the shorter one", async () => {
     const { clock, queue, start, startsOf } = setUp();
     void start();
     queue.addAfter("a", 300);
@@ -38,7 +38,7 @@ describe("a key", () => {
     expect(startsOf("a")).toEqual([100]);
   });
 
-  test("added now is not handled again after its former delay", async () => {
+  test("a key added now is not handled again after its former delay", async () => {
     const { clock, queue, start, startsOf } = setUp();
     void start();
     queue.addAfter("a", 300);
@@ -47,20 +47,20 @@ describe("a key", () => {
     expect(startsOf("a")).toEqual([0]);
   });
 
-  test("added now leaves no timer of its former delay", () => {
+  test("a key added now leaves no timer of its former delay", () => {
     const { clock, queue } = setUp();
     queue.addAfter("a", 300);
     queue.add("a");
     expect([queue.depth, clock.pending]).toEqual([1, 0]);
   });
 
-  test("with a delay of zero waits for a worker at once", () => {
+  test("a key with a delay of zero waits for a worker at once", () => {
     const { clock, queue } = setUp();
     queue.addAfter("a", 0);
     expect([queue.depth, clock.pending]).toEqual([1, 0]);
   });
 
-  test("that its own handler delays runs again after the delay", async () => {
+  test("a key that its own handler delays runs again after the delay", async () => {
     const { clock, queue, start, runs } = setUp({ takesMs: 10 });
     void start();
     queue.add("a");
@@ -72,7 +72,7 @@ describe("a key", () => {
 });
 
 describe("a handler that throws", () => {
-  test("has its key retried with growing delays until it is forgotten", async () => {
+  test("the key of a handler that throws is retried with growing delays until it is forgotten", async () => {
     const { clock, queue, start, startsOf, failWhile } = setUp();
     failWhile(() => true);
     void start();

@@ -41,7 +41,7 @@ describe("a request that waits for the budget", () => {
 });
 
 describe("a write that is no longer wanted when its turn comes", () => {
-  test("is not sent, and fails as superseded; a read is", async () => {
+  test("a write that is no longer wanted is not sent, and fails as superseded; a read is sent", async () => {
     const { clock, service, client } = setUp();
     let isWithdrawn = false;
     const reservation = client.reservation("one", () => {});

@@ -4,7 +4,7 @@ import { Bodies } from "../../../src/operator/service-client/bodies.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test("of the answers that are too large together the largest is given up, whichever part came last", async () => {
+test("the largest of the answers that are too large together is given up, whichever part came last", async () => {
   const bodies = new Bodies({ together: 100, deepest: 8 });
   const streams = [new PassThrough(), new PassThrough(), new PassThrough()] as const;
   const [small, large, late] = streams;
@@ -45,7 +45,7 @@ test.each([
   ['"unfinished', false],
   ["]]]]]]", false],
   ["", false],
-])("no deeper than four is read: %s", (text, json) => {
+])("only an answer no deeper than four is read: %s", (text, json) => {
   expect(new Bodies({ together: 1000, deepest: 4 }).parsed(text)).toEqual({
     json,
     body: json ? JSON.parse(text) : undefined,

@@ -32,7 +32,7 @@ describe("a caller that does not wait", () => {
     expect(tryTake("b")).toBe(true);
   });
 
-  test("that leaves makes room for others at once, called or not", async () => {
+  test("a caller that leaves makes room for others at once, called or not", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     for (const who of ["first", "a", "b", "c"]) tryTake(who);
     budget.leave("b");
@@ -43,7 +43,7 @@ describe("a caller that does not wait", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("that neither comes nor leaves holds nobody up for more than a minute", async () => {
+  test("a caller that neither comes nor leaves holds nobody up for more than a minute", async () => {
     const { clock, called, tryTake } = line(60, 1);
     for (const who of ["first", "gone", "next"]) tryTake(who);
     await clock.advance(60_999);
@@ -52,7 +52,7 @@ describe("a caller that does not wait", () => {
     expect(called.at(-1)).toEqual({ at: 61_000, who: "next" });
   });
 
-  test("that fails when it is called holds nobody up for more than a minute either", async () => {
+  test("a caller that fails when it is called holds nobody up for more than a minute either", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     tryTake("first");
     budget.tryTake("write", "bad", () => {
@@ -64,7 +64,7 @@ describe("a caller that does not wait", () => {
     expect(called.map(({ who }) => who)).toEqual(["next"]);
   });
 
-  test("is called once when the service asks for a pause, so as to say so, and again when it is over", async () => {
+  test("a caller is called once when the service asks for a pause, so as to say so, and again when it is over", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     tryTake("first");
     tryTake("a");
@@ -80,7 +80,7 @@ describe("a caller that does not wait", () => {
     expect(tryTake("a")).toBe(true);
   });
 
-  test("that was called finds the budget closed by a pause, and keeps waiting", async () => {
+  test("a caller that was called finds the budget closed by a pause, and keeps waiting", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     tryTake("first");
     tryTake("a");
@@ -126,7 +126,7 @@ describe("a caller that does not wait", () => {
     expect([budget.available, budget.takeSpare()]).toEqual([1, true]);
   });
 
-  test("who is long in coming keeps lists from nothing: few writes are called at a time", async () => {
+  test("a caller that is long in coming keeps lists from nothing: few writes are called at a time", async () => {
     const { clock, called, tryTake } = line(600, 40);
     for (let n = 0; n < 40; n += 1) expect(tryTake(`first-${n}`)).toBe(true);
     for (let n = 0; n < 100; n += 1) tryTake(`write-${n}`);
@@ -165,7 +165,7 @@ describe("a caller that does not wait", () => {
     expect(called.filter((who) => who.startsWith("evil"))).toHaveLength(4);
   });
 
-  test("that cannot come is not called, takes nothing from others, and is asked again in a second", async () => {
+  test("a caller that cannot come is not called, takes nothing from others, and is asked again in a second", async () => {
     const { clock, budget } = budgetOf(600, 2);
     const called: string[] = [];
     let hasRoom = false;
@@ -190,7 +190,7 @@ describe("a caller that does not wait", () => {
     expect(tryTake("evil-1", "evil")).toBe(true);
   });
 
-  test("that asks right now goes before those of its tenant that cannot come", async () => {
+  test("a caller that asks right now goes before those of its tenant that cannot come", async () => {
     const { clock, budget } = budgetOf(60, 1);
     const tryTake = (who: string) =>
       budget.tryTake(
@@ -214,7 +214,7 @@ describe("a caller that does not wait", () => {
     expect(called).toEqual([]);
   });
 
-  test("is nobody any more where it is dismissed, waiting or called: those who come after have all there is", async () => {
+  test("a dismissed caller, waiting or called, is nobody any more: those who come after have all there is", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     for (const who of ["first", "called", "waiting"]) tryTake(who);
     await clock.advance(1000);

@@ -9,7 +9,7 @@ describe("a pause", () => {
     return { clock, budget, reported, stop };
   }
 
-  test("is reported when it begins, grows by a second or more, and ends, also if no request waits", async () => {
+  test("a pause is reported when it begins, grows by a second or more, and ends, also if no request waits", async () => {
     const { clock, budget, reported } = listening();
     budget.closeFor(500);
     await clock.advance(400);
@@ -21,7 +21,7 @@ describe("a pause", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("is reported at its end also if a request comes before the timer, as after the process was suspended", async () => {
+  test("the end of a pause is reported also if a request comes before the timer, as after the process was suspended", async () => {
     const { clock, budget, reported } = listening();
     clock.after(1000, () => budget.tryTake("write", "caller", () => {}));
     budget.closeFor(1000);
@@ -29,7 +29,7 @@ describe("a pause", () => {
     expect(reported).toEqual([0, 1000]);
   });
 
-  test("of no length is none", () => {
+  test("a pause of no length is none", () => {
     const { budget, reported } = listening();
     const called: string[] = [];
     for (const who of ["first", "a"]) budget.tryTake("write", who, () => called.push(who));
@@ -37,14 +37,14 @@ describe("a pause", () => {
     expect([reported, called]).toEqual([[], []]);
   });
 
-  test("that does not exist is never reported, however long others wait", async () => {
+  test("a pause that does not exist is never reported, however long others wait", async () => {
     const { clock, budget, reported } = listening();
     for (let n = 0; n < 5; n += 1) void budget.take("write", forever, 0);
     await clock.advance(10_000);
     expect(reported).toEqual([]);
   });
 
-  test("is not reported to a listener that was removed", async () => {
+  test("a pause is not reported to a listener that was removed", async () => {
     const { clock, budget, reported, stop } = listening();
     budget.closeFor(1000);
     stop();
@@ -54,7 +54,7 @@ describe("a pause", () => {
     await clock.advance(1000);
   });
 
-  test("that nobody waits for or listens to needs no timer", () => {
+  test("a pause that nobody waits for or listens to needs no timer", () => {
     const { clock, budget } = budgetOf(60, 1);
     budget.closeFor(1000);
     expect(clock.pending).toBe(0);

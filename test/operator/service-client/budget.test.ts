@@ -73,7 +73,7 @@ describe("a request budget", () => {
     );
   });
 
-  test("is closed altogether for as long as the service asks, and no shorter pause opens it sooner", async () => {
+  test("a budget is closed altogether for as long as the service asks, and no shorter pause opens it sooner", async () => {
     const { clock, budget, sent, ask } = budgetOf(600, 10);
     ask();
     await clock.settle();
@@ -133,7 +133,7 @@ describe("a request budget", () => {
 describe("a caller that waits", () => {
   const patienceMs = 5000;
 
-  test("is let out at once where the budget is open, however short its patience", async () => {
+  test("a caller is let out at once where the budget is open, however short its patience", async () => {
     const { budget } = budgetOf(60, 1);
     expect(await budget.take("write", forever, 0)).toBeUndefined();
   });
@@ -170,7 +170,7 @@ describe("how long requests waited", () => {
     return { clock, budget, waits };
   }
 
-  test("is counted in seconds, from when each first asked", async () => {
+  test("the wait of a request is counted in seconds, from when it first asked", async () => {
     const { clock, budget, waits } = measured();
     for (let n = 0; n < 3; n += 1) void budget.take("write", forever, 0);
     await clock.advance(2000);

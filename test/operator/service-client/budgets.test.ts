@@ -57,7 +57,7 @@ describe("a budget that the last connection has left", () => {
     expect(budgets.join("key", "one", limits).closedForMs).toBe(1);
   });
 
-  test("is forgotten once it is as good as new, and no other is", async () => {
+  test("a budget that was left is forgotten once it is as good as new, and no other is", async () => {
     const { clock, budgets } = setUp();
     const [left, used] = [budgets.join("left", "one", limits), budgets.join("used", "one", limits)];
     left.takeSpare();
@@ -67,7 +67,7 @@ describe("a budget that the last connection has left", () => {
     expect(budgets.join("left", "one", limits)).not.toBe(left);
   });
 
-  test("has nobody waiting and no timer after the end of a term", () => {
+  test("a budget that was left has nobody waiting and no timer after the end of a term", () => {
     const { clock, budgets } = setUp();
     const budget = budgets.join("key", "one", { perMinute: 60, burst: 1 });
     for (const who of ["first", "second"]) budget.tryTake("write", who, () => {});

@@ -24,12 +24,12 @@ const both = {
 };
 
 describe("a restart", () => {
-  test("is accepted with any JSON, for its answer is not documented", async () => {
+  test("a restart is accepted with any JSON, for its answer is not documented", async () => {
     const accepted = { kind: "ok", status: 200, value: { endpoint: undefined, operations: [] } };
     expect(await restart(json(200, {}))).toEqual(accepted);
   });
 
-  test("is ambiguous where the answer is not JSON", async () => {
+  test("a restart is ambiguous where the answer is not JSON", async () => {
     expect(await restart(html(200))).toEqual({
       kind: "ambiguous",
       message: "HTTP 200 with a body that is not the service's",
@@ -41,7 +41,7 @@ describe("HTTP 300 is no acceptance", () => {
   test.each([
     ["get", "unavailable"],
     ["patch", "ambiguous"],
-  ] as const)("of a %s, whatever its body", async (name, kind) => {
+  ] as const)("HTTP 300 is no acceptance of a %s, whatever its body", async (name, kind) => {
     const { client, reported } = setUp(() => json(300, { endpoint: endpoint() }));
     expect((await both[name](client)).kind).toBe(kind);
     expect(reported).toEqual([]);
@@ -49,28 +49,34 @@ describe("HTTP 300 is no acceptance", () => {
 });
 
 describe("that the service takes the key", () => {
-  test.each(["list", "get", "patch"] as const)("is reported with each 2xx: %s", async (name) => {
+  test.each(["list", "get", "patch"] as const)("each 2xx reports that the service takes the key: %s", async (name) => {
     const { client, reported } = setUp(() => json(200, { endpoint: endpoint(), endpoints: [endpoint()] }));
     await both[name](client);
     expect(reported).toEqual(["accepted"]);
   });
 
-  test.each(["list", "get", "patch"] as const)("is not reported with a refusal: %s", async (name) => {
-    const { client, reported } = setUp(() => refusal(404));
-    await both[name](client);
-    expect(reported).toEqual([]);
-  });
+  test.each(["list", "get", "patch"] as const)(
+    "a refusal does not report that the service takes the key: %s",
+    async (name) => {
+      const { client, reported } = setUp(() => refusal(404));
+      await both[name](client);
+      expect(reported).toEqual([]);
+    },
+  );
 });
 
 describe("that the service shows names", () => {
-  test.each(["list", "get", "patch"] as const)("is reported where one endpoint has one: %s", async (name) => {
-    const named = endpoint({ name: "k8s-one" });
-    const { client, reported } = setUp(() =>
-      json(200, { endpoint: named, endpoints: [endpoint({ id: "ep-two" }), named] }),
-    );
-    await both[name](client);
-    expect(reported).toEqual(["accepted", "name shown"]);
-  });
+  test.each(["list", "get", "patch"] as const)(
+    "one endpoint with a name reports that the service shows names: %s",
+    async (name) => {
+      const named = endpoint({ name: "k8s-one" });
+      const { client, reported } = setUp(() =>
+        json(200, { endpoint: named, endpoints: [endpoint({ id: "ep-two" }), named] }),
+      );
+      await both[name](client);
+      expect(reported).toEqual(["accepted", "name shown"]);
+    },
+  );
 });
 
 describe("an answer that makes no sense", () => {
@@ -78,7 +84,7 @@ describe("an answer that makes no sense", () => {
     [{}, " at endpoints"],
     [{ endpoints: [endpoint(), { ...endpoint(), id: undefined }] }, " at endpoints.1.id"],
     [[], ""],
-  ])("is reported with the place: %j", async (body, place) => {
+  ])("an invalid answer is reported with the place: %j", async (body, place) => {
     expect(await both.list(setUp(() => json(200, body)).client)).toEqual({
       kind: "unavailable",
       message: `GET /projects/{p}/endpoints: an invalid answer${place}`,
@@ -106,13 +112,13 @@ describe("a list of projects", () => {
     ["that repeats the cursor", page(["b"], "1")],
     ["that is empty", page([], "2")],
     ["that brings nothing new", page(["a"], "2")],
-  ])("ends with a page %s", async (_, last) => {
+  ])("a list of projects ends with a page %s", async (_, last) => {
     const { client, service } = setUp((requests) => (requests === 1 ? page(["a"], "1") : last));
     expect(await client.listProjects(undefined, forever)).toMatchObject({ kind: "ok", value: { complete: true } });
     expect(service.requests).toHaveLength(2);
   });
 
-  test("is cut short beyond the size of the largest list: what was read is returned as incomplete", async () => {
+  test("a list of projects is cut short beyond the size of the largest list: what was read is returned as incomplete", async () => {
     const { client, service } = setUp((requests) => page([`p-${requests}`], `${requests}`, mostBytes.endpoints / 2));
     expect(await client.listProjects(undefined, forever)).toEqual({
       kind: "ok",

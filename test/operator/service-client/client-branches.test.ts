@@ -14,7 +14,7 @@ async function listed(...pages: ReturnType<typeof json>[]) {
 }
 
 describe("the branches of a project", () => {
-  test("are those of all pages, each once as it was shown last", async () => {
+  test("the branches of a project are those of all pages, each once as it was shown last", async () => {
     const { answer, queries } = await listed(
       json(200, { branches: [branch("br-a", "one"), branch("br-b", "two")], pagination: { next: "more" } }),
       json(200, { branches: [branch("br-b", "three")], pagination: {} }),
@@ -25,7 +25,7 @@ describe("the branches of a project", () => {
     expect(queries).toEqual([order, { ...order, cursor: "more" }]);
   });
 
-  test("are complete with an empty page, whatever cursor it has", async () => {
+  test("the branches of a project are complete with an empty page, whatever cursor it has", async () => {
     const { answer, queries } = await listed(
       json(200, { branches: [branch("br-a", "one")], pagination: { next: "more" } }),
       json(200, { branches: [], pagination: { next: "more" } }),
@@ -37,7 +37,7 @@ describe("the branches of a project", () => {
   test.each<[string, (page: number) => string]>([
     ["its cursor", () => "more"],
     ["its branches", (page) => `more-${page}`],
-  ])("are asked for twice where a page repeats %s, and not known", async (_, cursor) => {
+  ])("branches are asked for twice where a page repeats %s, and not known", async (_, cursor) => {
     const pages = Array.from({ length: 60 }, (__, page) =>
       json(200, { branches: [branch("br-a", "one")], pagination: { next: cursor(page) } }),
     );
@@ -58,7 +58,7 @@ describe("the branches of a project", () => {
       ),
     ],
     ["there are none in the answer", [json(200, { endpoints: [] })]],
-  ])("are not known where %s: absence would prove nothing", async (_, pages) => {
+  ])("branches are not known where %s: absence would prove nothing", async (_, pages) => {
     const { answer } = await listed(...pages);
     expect(answer).toMatchObject({ kind: "unavailable" });
   });

@@ -42,7 +42,7 @@ describe("a list of endpoints that came over a network", () => {
   }
   const text = JSON.stringify({ endpoints: [endpoint()] });
 
-  test("is not parsed again where it is the same text", async () => {
+  test("a list is not parsed again where it is the same text", async () => {
     const { client, parses } = network([{ text }]);
     const first = await client.listEndpoints("shop", forever);
     const after = parses.count;
@@ -50,7 +50,7 @@ describe("a list of endpoints that came over a network", () => {
     expect([parses.count - after, first.kind, second]).toEqual([0, "ok", first]);
   });
 
-  test("is no list where it is no JSON, and says so", async () => {
+  test("a list that is no JSON is none, and says so", async () => {
     const { client } = network([{ text: "<html>" }]);
     expect(await client.listEndpoints("shop", forever)).toEqual({
       kind: "unavailable",
@@ -58,7 +58,7 @@ describe("a list of endpoints that came over a network", () => {
     });
   });
 
-  test("is no list with a status that is none, though the text is the same", async () => {
+  test("a list with a status that is none is none, though the text is the same", async () => {
     const { client } = network([{ text }, { status: 500, text }]);
     await client.listEndpoints("shop", forever);
     expect(await client.listEndpoints("shop", forever)).toMatchObject({ kind: "unavailable" });

@@ -36,7 +36,7 @@ describe("a list of endpoints", () => {
     ["an item that is null", { endpoints: [null] }],
     ["a list", []],
     ["null", null],
-  ])("with %s is no list, and says where it makes no sense", async (_, body) => {
+  ])("a list with %s is none, and says where it makes no sense", async (_, body) => {
     const { client } = setUp(() => json(200, body));
     expect(await client.listEndpoints("shop", forever)).toMatchObject({
       kind: "unavailable",
@@ -72,13 +72,13 @@ describe("a write", () => {
     ["HTML", { status: 200, body: undefined, json: false }],
     ["another body", json(200, { ok: true })],
     ["a redirect", { status: 302, body: undefined, json: false }],
-  ])("that is answered with %s is ambiguous", async (_, answer) => {
+  ])("a write that is answered with %s is ambiguous", async (_, answer) => {
     const { client } = setUp(() => answer);
     expect((await calls.patch(client)).kind).toBe("ambiguous");
     expect((await calls.create(client)).kind).toBe("ambiguous");
   });
 
-  test("that finds nothing to delete is done", async () => {
+  test("a delete that finds nothing is done", async () => {
     const { client } = setUp(() => ({ status: 204, body: undefined, json: false }));
     expect(await calls.delete(client)).toEqual({
       kind: "ok",
@@ -87,7 +87,7 @@ describe("a write", () => {
     });
   });
 
-  test("is not sent by who no longer leads", async () => {
+  test("a write is not sent by a process that no longer leads", async () => {
     const clock = new VirtualClock();
     const service = new ScriptedService();
     const beforeWrite = () => {
@@ -99,7 +99,7 @@ describe("a write", () => {
     expect(service.asked).toEqual(["GET /projects/shop/endpoints"]);
   });
 
-  test("has a shorter deadline than the time between a lost lease and its end", () => {
+  test("a write has a shorter deadline than the time between a lost lease and its end", () => {
     expect(deadlines.write).toBeLessThan(15_000 - 10_000);
   });
 });
@@ -111,7 +111,7 @@ test("ids are encoded: none leads to another path", async () => {
 });
 
 describe("projects are read page by page", () => {
-  test("until a page is empty, lacks a cursor, repeats it, or brings nothing new", async () => {
+  test("projects are read until a page is empty, lacks a cursor, repeats it, or brings nothing new", async () => {
     const pages = [
       json(200, { projects: [{ id: "a" }], pagination: { cursor: "1" } }),
       json(200, { projects: [{ id: "b" }], pagination: { cursor: "2" } }),
@@ -129,7 +129,7 @@ describe("projects are read page by page", () => {
     ]);
   });
 
-  test("and are not complete where the service says so, or never comes to an end", async () => {
+  test("projects are not complete where the service says so, or never comes to an end", async () => {
     const partial = setUp(() => json(200, { projects: [{ id: "a" }], unavailable_project_ids: ["b"] }));
     expect(await partial.client.listProjects(undefined, forever)).toMatchObject({ value: { complete: false } });
     const endless = setUp(() => {
@@ -140,7 +140,7 @@ describe("projects are read page by page", () => {
     expect(endless.service.requests).toHaveLength(50);
   });
 
-  test("and a page that fails fails the whole", async () => {
+  test("a page of projects that fails fails the whole", async () => {
     const { client, service } = setUp(() =>
       service.requests.length === 1
         ? json(200, { projects: [{ id: "a" }], pagination: { cursor: "1" } })
@@ -169,7 +169,7 @@ describe("what was sent", () => {
   test.each([
     ["a proxy's 503", { status: 503, json: false, body: undefined, retryAfterMs: 3_600_000 }],
     ["a proxy's 429 in JSON", { ...json(429, { error: "slow down" }), retryAfterMs: 3_600_000 }],
-  ])("is not paused by %s with Retry-After, which is no more than a failed request", async (_, answer) => {
+  ])("the budget is not paused by %s with Retry-After, which is no more than a failed request", async (_, answer) => {
     const clock = new VirtualClock();
     const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
     const client = clientOf(new ScriptedService(() => answer), clock, { budget });
@@ -179,7 +179,7 @@ describe("what was sent", () => {
     expect([budget.closedForMs, budget.available]).toEqual([0, 1]);
   });
 
-  test("is paused by the service for five minutes at most, whatever it asks for", async () => {
+  test("the service pauses the budget for five minutes at most, whatever it asks for", async () => {
     const clock = new VirtualClock();
     const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
     const service = new ScriptedService(() => ({ ...refusal(503, "down"), retryAfterMs: 3_600_000 }));
@@ -187,7 +187,7 @@ describe("what was sent", () => {
     expect(budget.closedForMs).toBe(300_000);
   });
 
-  test("of a Compute is not waited with through a long pause, which would keep a worker from everybody else", async () => {
+  test("a Compute's request does not wait through a long pause, which would keep a worker from everybody else", async () => {
     const clock = new VirtualClock();
     const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
     const service = new ScriptedService(() => ({ ...refusal(429, "slow down"), retryAfterMs: 3_600_000 }));
@@ -204,7 +204,7 @@ describe("what was sent", () => {
     expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 299_999 });
   });
 
-  test("is nothing that still waited when its key or address changed, and takes nothing from the budget", async () => {
+  test("a request still waiting when its key or address changes is not sent, and takes nothing from the budget", async () => {
     const clock = new VirtualClock();
     const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
     const service = new ScriptedService(() => json(200, { endpoint: endpoint() }));
@@ -223,7 +223,7 @@ describe("what was sent", () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test("before its key or address changed comes to its end", async () => {
+  test("a request sent before its key or address changed comes to its end", async () => {
     const clock = new VirtualClock();
     const change = new AbortController();
     const answer = Promise.withResolvers<ServiceResponse>();
@@ -235,7 +235,7 @@ describe("what was sent", () => {
     expect(await asked).toMatchObject({ kind: "ok", value: { endpoint: { id: "ep-one" } } });
   });
 
-  test("is counted by route and code, failures too, and never with an id or the key", async () => {
+  test("a request is counted by route and code, failures too, and never with an id or the key", async () => {
     const clock = new VirtualClock();
     const reported: unknown[] = [];
     const failures: Failure[] = [];

@@ -28,7 +28,7 @@ async function read(lists: EndpointLists, endpoints: readonly object[], project 
 }
 
 describe("a list of endpoints", () => {
-  test("that repeats the one before is the same array, and is not parsed", async () => {
+  test("a list that repeats the one before is the same array, and is not parsed", async () => {
     const lists = new EndpointLists();
     const first = await read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
     const second = await read(lists, [endpoint("ep-a"), endpoint("ep-b")]);
@@ -53,7 +53,7 @@ describe("a list of endpoints", () => {
     }
   });
 
-  test("is distinguished from that of another project, and from one from before the project was forgotten", async () => {
+  test("a list is distinguished from that of another project, and from one from before the project was forgotten", async () => {
     const lists = new EndpointLists();
     const first = (await read(lists, [endpoint("ep-a")])).endpoints;
     expect((await read(lists, [endpoint("ep-a")], "other")).endpoints).not.toBe(first);
@@ -61,7 +61,7 @@ describe("a list of endpoints", () => {
     expect(await read(lists, [endpoint("ep-a")])).toMatchObject({ parses: 1, endpoints: [endpoint("ep-a")] });
   });
 
-  test("that cannot be read says where, and the one before stays what others are compared with", async () => {
+  test("a list that cannot be read says where, and the one before stays what others are compared with", async () => {
     const lists = new EndpointLists();
     const before = (await read(lists, [endpoint("ep-a")])).endpoints;
     const broken = await read(lists, [endpoint("ep-a"), { id: "ep-b" }]);
@@ -69,7 +69,7 @@ describe("a list of endpoints", () => {
     expect((await read(lists, [endpoint("ep-a")])).endpoints).toBe(before);
   });
 
-  test("is read ten endpoints at a time, though all have changed", async () => {
+  test("a list is read ten endpoints at a time, though all have changed", async () => {
     const lists = new EndpointLists();
     const all = (last_active: string) => Array.from({ length: 1000 }, (_, n) => endpoint(`ep-${n}`, { last_active }));
     await read(lists, all("2026-01-01T00:00:00Z"));

@@ -23,7 +23,7 @@ describe("a request", () => {
     ["read", { timeoutMs: deadlines.read, maxBytes: mostBytes.other }],
     ["create", { timeoutMs: deadlines.write, maxBytes: mostBytes.other }],
     ["delete", { timeoutMs: deadlines.write, maxBytes: mostBytes.other }],
-  ] as const)("to %s has its own deadline and largest answer", async (name, bounds) => {
+  ] as const)("a request to %s has its own deadline and largest answer", async (name, bounds) => {
     const sent: unknown[] = [];
     const transport = {
       send: (request: { maxBytes?: number }, { timeoutMs }: { timeoutMs: number }) => {
@@ -48,7 +48,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("is reported with the seconds that it took", async () => {
+  test("a request is reported with the seconds that it took", async () => {
     const clock = new VirtualClock();
     await clock.advance(10_000);
     const seconds: number[] = [];

@@ -51,7 +51,7 @@ describe("a body without end", () => {
     ["a list of endpoints", () => list(), mostBytes.endpoints],
     ["any other answer", () => client.getEndpoint("shop", "ep-one", forever), mostBytes.other],
     ["the answer to a write", () => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever), mostBytes.other],
-  ])("is read no further than allowed: %s", async (_, call, bytes) => {
+  ])("a body without end is read no further than allowed: %s", async (_, call, bytes) => {
     const sent: { megabytes: number }[] = [];
     service.behaviour = (__, response) => sent.push(sendWithoutEnd(response));
     expect(await call()).toMatchObject({ message: expect.stringContaining("larger than") });
@@ -60,7 +60,7 @@ describe("a body without end", () => {
     for (const { megabytes } of sent) expect(megabytes).toBeLessThan(bytes / 1024 / 1024 + 16);
   });
 
-  test("of many projects at once is bounded together, and a small answer beside them is read", async () => {
+  test("the bodies without end of many projects at once are bounded together, and a small answer beside them is read", async () => {
     service.behaviour = (request, response) => {
       if (request.url?.includes("/small/") === true) json(response, 200, endpoints(endpoint()));
       else sendWithoutEnd(response);
@@ -88,7 +88,7 @@ describe("an answer that is no use", () => {
     ["lists within lists", `{"endpoints":[${JSON.stringify(endpoint()).replace("{", `{"more":${deep(100_000)},`)}]}`],
     ["only lists within lists", deep(1_000_000)],
     ["a list that never closes", "[".repeat(1_000_000)],
-  ])("is distinguished from a list: %s", async (_, text) => {
+  ])("an answer that is no use is distinguished from a list: %s", async (_, text) => {
     service.behaviour = (__, response) => response.end(text);
     const answer = await list();
     expect(answer).toMatchObject({ kind: "unavailable" });
@@ -166,7 +166,7 @@ describe("an answer about another endpoint", () => {
 });
 
 describe("pages without end", () => {
-  test("that bring ever new projects are given up, and prove nothing", async () => {
+  test("pages that bring ever new projects are given up, and prove nothing", async () => {
     service.behaviour = (_, response) => {
       const page = service.requests.length;
       json(response, 200, { projects: [{ id: `p-${page}` }], pagination: { cursor: `${page}` } });
@@ -175,7 +175,7 @@ describe("pages without end", () => {
     expect(service.requests).toHaveLength(50);
   });
 
-  test("whose cursors go in a circle are read once", async () => {
+  test("pages with cursors that go in a circle are read once", async () => {
     service.behaviour = (_, response) => {
       const page = service.requests.length;
       json(response, 200, { projects: [{ id: `p-${page % 3}` }], pagination: { cursor: `${page % 3}` } });
@@ -184,7 +184,7 @@ describe("pages without end", () => {
     expect(service.requests.length).toBeLessThan(6);
   });
 
-  test("are read no further than the largest list, and prove nothing", async () => {
+  test("pages without end are read no further than the largest list, and prove nothing", async () => {
     const text = "x".repeat(1000);
     service.behaviour = (_, response) => {
       const page = service.requests.length;

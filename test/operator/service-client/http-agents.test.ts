@@ -51,7 +51,7 @@ test("many requests at once share sixteen connections, and those that wait are s
   expect(server.connections).toBe(16);
 });
 
-test("of more than 128 authorities the connections of the least recently used are closed, and opened again for it", async () => {
+test("the connections of the least recently used of more than 128 authorities are closed, and opened again for it", async () => {
   const sendTo = (n: number) => send({ caBundle: `authority ${n}` });
   for (let n = 0; n < 128; n += 1) await sendTo(n);
   await sendTo(0);

@@ -79,7 +79,7 @@ test("a write is not kept waiting by lists that hang: one that never left would 
 
 describe("a redirect", () => {
   test.each(["GET", "POST"] as const)(
-    "of a %s is an answer, and never followed: the key would go along",
+    "a redirect of a %s is an answer, and never followed: the key would go along",
     async (method) => {
       const thief = new HostileServer();
       const location = await thief.start();
@@ -92,18 +92,18 @@ describe("a redirect", () => {
 });
 
 describe("a body", () => {
-  test("that is too large is not read to its end", async () => {
+  test("a body that is too large is not read to its end", async () => {
     server.behaviour = (_, response) => response.end(JSON.stringify("x".repeat(limit)));
     expect((await failure(send("POST"))).message).toContain("larger than");
   });
 
-  test("that is too large is not asked for again", async () => {
+  test("a body that is too large is not asked for again", async () => {
     server.behaviour = (_, response) => response.end("x".repeat(limit + 1));
     expect((await failure(send("GET"))).message).toBe(`the answer is larger than ${limit} bytes`);
     expect(server.requests).toHaveLength(1);
   });
 
-  test("that drips is cut off by the deadline", async () => {
+  test("a body that drips is cut off by the deadline", async () => {
     server.behaviour = (_, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(" "), 20);
@@ -112,7 +112,7 @@ describe("a body", () => {
     expect((await failure(send("GET", 200))).message).toBe("no answer in time");
   });
 
-  test("that is cut off is no answer", async () => {
+  test("a body that is cut off is no answer", async () => {
     server.behaviour = (_, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write('{"endpoints":[');
@@ -122,7 +122,7 @@ describe("a body", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test.each(["<html>", "", '{"endpoints":['])("%j is not JSON", async (text) => {
+  test.each(["<html>", "", '{"endpoints":['])("the body %j is not JSON", async (text) => {
     server.behaviour = (_, response) => response.end(text);
     const dateMs = expect.any(Number);
     const answer = { status: 200, json: false, body: undefined, text, bytes: text.length, dateMs };
@@ -140,13 +140,13 @@ describe("a write", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test("that reaches nobody says why, and each word once", async () => {
+  test("a write that reaches nobody says why, and each word once", async () => {
     expect((await failure(send("POST", 3000, { baseURL: "http://127.0.0.1:1" }))).message).toBe(
       "connect ECONNREFUSED 127.0.0.1:1",
     );
   });
 
-  test("that is never answered ends with its deadline", async () => {
+  test("a write that is never answered ends with its deadline", async () => {
     server.behaviour = () => {};
     expect((await failure(send("POST", 100))).message).toBe("no answer in time");
     expect(server.requests).toHaveLength(1);
@@ -154,19 +154,19 @@ describe("a write", () => {
 });
 
 describe("a GET", () => {
-  test.each([502, 503, 504])("that %i meets is sent again", async (status) => {
+  test.each([502, 503, 504])("a GET that meets %i is sent again", async (status) => {
     server.behaviour = (_, response) => json(response, server.requests.length < 3 ? status : 200, { endpoints: [] });
     expect(await send("GET")).toMatchObject({ status: 200 });
     expect(server.requests).toHaveLength(3);
   });
 
-  test("whose connection breaks is sent again", async () => {
+  test("a GET is sent again when its connection breaks", async () => {
     server.behaviour = (request, response) =>
       server.requests.length < 2 ? request.socket.destroy() : json(response, 200, {});
     expect(await send("GET")).toMatchObject({ status: 200 });
   });
 
-  test("that goes on failing comes to an end, with the last answer", async () => {
+  test("a GET that goes on failing comes to an end, with the last answer", async () => {
     server.behaviour = (_, response) => json(response, 503, { code: "", message: "no" });
     expect(await send("GET")).toMatchObject({ status: 503, body: { message: "no" } });
     expect(server.requests).toHaveLength(3);
@@ -176,28 +176,31 @@ describe("a GET", () => {
     { burst: 1, sent: 1 },
     { burst: 2, sent: 2 },
     { burst: 40, sent: 3 },
-  ])("is sent again as often as a budget of $burst requests allows: $sent times in all", async ({ burst, sent }) => {
-    server.behaviour = (_, response) => response.writeHead(503).end("<html>");
-    const account = { baseURL, key };
-    const client = clientOf(transport, realClock, { account, limits: { perMinute: 1, burst } });
-    const answer = await client.listEndpoints("shop", new AbortController().signal);
-    expect([answer.kind, server.requests.length]).toEqual(["unavailable", sent]);
-  });
+  ])(
+    "a GET is sent again as often as a budget of $burst requests allows: $sent times in all",
+    async ({ burst, sent }) => {
+      server.behaviour = (_, response) => response.writeHead(503).end("<html>");
+      const account = { baseURL, key };
+      const client = clientOf(transport, realClock, { account, limits: { perMinute: 1, burst } });
+      const answer = await client.listEndpoints("shop", new AbortController().signal);
+      expect([answer.kind, server.requests.length]).toEqual(["unavailable", sent]);
+    },
+  );
 
-  test.each([400, 401, 404, 429, 500])("that %i answers is not sent again", async (status) => {
+  test.each([400, 401, 404, 429, 500])("a GET answered %i is not sent again", async (status) => {
     server.behaviour = (_, response) => json(response, status, {});
     expect(await send("GET")).toMatchObject({ status });
     expect(server.requests).toHaveLength(1);
   });
 
-  test("that was refused for a while and then got no answer has none", async () => {
+  test("a GET that was refused for a while and then got no answer has none", async () => {
     server.behaviour = (request, response) =>
       server.requests.length < 2 ? json(response, 503, {}) : request.socket.destroy();
     await failure(send("GET"));
     expect(server.requests).toHaveLength(3);
   });
 
-  test("that its caller calls off ends at once, and is not sent again", async () => {
+  test("a GET that its caller calls off ends at once, and is not sent again", async () => {
     server.behaviour = () => {};
     const caller = new AbortController();
     const request = { method: "GET", baseURL, path: "/projects", key } as const;
@@ -208,7 +211,7 @@ describe("a GET", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("that its caller calls off before it is sent again takes nothing more from the budget", async () => {
+  test("a GET that its caller calls off before it is sent again takes nothing more from the budget", async () => {
     server.behaviour = (request) => request.socket.destroy();
     const caller = new AbortController();
     let asked = 0;
@@ -222,7 +225,7 @@ describe("a GET", () => {
     expect([asked, server.requests.length]).toEqual([1, 1]);
   });
 
-  test("that has a Retry-After is not sent again before", async () => {
+  test("a GET with a Retry-After is not sent again before", async () => {
     server.behaviour = (_, response) => json(response, 503, {}, { "retry-after": "7" });
     expect(await send("GET")).toMatchObject({ status: 503, retryAfterMs: 7000 });
     expect(server.requests).toHaveLength(1);

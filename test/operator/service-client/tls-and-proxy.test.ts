@@ -59,14 +59,14 @@ const trusted = () => ({ caBundle: authority.certificatePem });
 const carried = ["POST /api/v2/projects Bearer a-key-of-a-test"];
 
 describe("the service's certificate", () => {
-  test("is trusted where its authority is named, and only there", async () => {
+  test("the service's certificate is trusted where its authority is named, and only there", async () => {
     expect(await send(trusted())).toMatchObject({ status: 200 });
     expect(asked).toEqual(carried);
     await expect(send()).rejects.toThrow(/certificate|UNABLE_TO/);
     expect(asked).toEqual(carried);
   });
 
-  test("is not trusted because another connection of the process names its authority", async () => {
+  test("the service's certificate is not trusted because another connection of the process names its authority", async () => {
     const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0 });
     expect(await sendThrough(transport, trusted())).toMatchObject({ status: 200 });
     await expect(sendThrough(transport, {})).rejects.toThrow("UNABLE_TO_VERIFY_LEAF_SIGNATURE");
@@ -81,7 +81,7 @@ describe("the service's certificate", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is verified though the environment says not to", async () => {
+  test("the service's certificate is verified though the environment says not to", async () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     await expect(send()).rejects.toThrow(/certificate|UNABLE_TO/);
     const proxy = await ConnectProxy.start();
@@ -117,28 +117,31 @@ describe("the environment's proxy", () => {
   });
   afterEach(() => proxy.stop());
 
-  test.each(["HTTPS_PROXY", "https_proxy"])("that %s names is gone through, and sees no key", async (name) => {
-    expect(await send(trusted(), { [name]: proxy.url })).toMatchObject({ status: 200 });
-    expect(proxy.tunnels).toEqual([`127.0.0.1:${port}`]);
-    expect(JSON.stringify(proxy.headers)).not.toContain("a-key-of-a-test");
-    expect(asked).toEqual(carried);
-  });
+  test.each(["HTTPS_PROXY", "https_proxy"])(
+    "the proxy that %s names is gone through, and sees no key",
+    async (name) => {
+      expect(await send(trusted(), { [name]: proxy.url })).toMatchObject({ status: 200 });
+      expect(proxy.tunnels).toEqual([`127.0.0.1:${port}`]);
+      expect(JSON.stringify(proxy.headers)).not.toContain("a-key-of-a-test");
+      expect(asked).toEqual(carried);
+    },
+  );
 
   test.each(["127.0.0.1", "example.com, 127.0.0.1", "127.0.0.0/8", "*"])(
-    "is not gone through to what NO_PROXY excepts: %s",
+    "the proxy is not gone through to what NO_PROXY excepts: %s",
     async (excepted) => {
       expect(await send(trusted(), { HTTPS_PROXY: proxy.url, NO_PROXY: excepted })).toMatchObject({ status: 200 });
       expect(proxy.tunnels).toEqual([]);
     },
   );
 
-  test("is gone through where NO_PROXY excepts others", async () => {
+  test("the proxy is gone through where NO_PROXY excepts others", async () => {
     const env = { HTTPS_PROXY: proxy.url, no_proxy: "10.0.0.0/8,example.com" };
     expect(await send(trusted(), env)).toMatchObject({ status: 200 });
     expect(proxy.tunnels).toHaveLength(1);
   });
 
-  test("is not gone through to an excepted host because another host is asked through it", async () => {
+  test("the proxy is not gone through to an excepted host because another host is asked through it", async () => {
     const env = { HTTPS_PROXY: proxy.url, NO_PROXY: "localhost" };
     const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0, env });
     await sendThrough(transport, trusted());
@@ -148,7 +151,7 @@ describe("the environment's proxy", () => {
     expect(asked).toEqual([...carried, ...carried]);
   });
 
-  test("is asked for sixteen tunnels at most", async () => {
+  test("the proxy is asked for sixteen tunnels at most", async () => {
     const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0, env: { HTTPS_PROXY: proxy.url } });
     const held: (() => void)[] = [];
     hold = (answer) => held.push(answer);
@@ -161,7 +164,7 @@ describe("the environment's proxy", () => {
     expect(proxy.tunnels).toHaveLength(16);
   });
 
-  test("that speaks TLS must have a certificate that is trusted, though the environment says not to verify", async () => {
+  test("a proxy that speaks TLS must have a certificate that is trusted, though the environment says not to verify", async () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     await expect(send(trusted(), { HTTPS_PROXY: `https://127.0.0.1:${port}` })).rejects.toThrow(
       /certificate|UNABLE_TO/,
@@ -180,7 +183,7 @@ describe("the environment's proxy", () => {
     expect(String(error)).not.toMatch(/sesame|a-key-of-a-test/);
   });
 
-  test("of a kind that is not supported is said, without its password", async () => {
+  test("a proxy of a kind that is not supported is named, without its password", async () => {
     await expect(send(trusted(), { HTTPS_PROXY: "socks5://ana:open-sesame@127.0.0.1:1" })).rejects.toThrow(
       "The proxy socks5://127.0.0.1:1 cannot be used: only http:// and https:// proxies can",
     );

@@ -43,7 +43,7 @@ function reconciles(spans: readonly Received[], action: string): { root: Receive
 }
 
 describe("a Compute's create", () => {
-  it("is one trace: the wait in the queue, each request to the service by route, and the API server's patches", async () => {
+  it("a create is one trace: the wait in the queue, each request to the service by route, and the API server's patches", async () => {
     await using collector = await Collector.start();
     await using world = new SmallWorld([], 1, {}, undefined, {}, tracerTo(collector.endpoint));
     world.declare(0, spec);
@@ -106,7 +106,7 @@ describe("a Compute's create", () => {
     expect(sent).not.toContain(endpointID);
   });
 
-  it("that the service refuses shows the code and is an error", async () => {
+  it("a create that the service refuses shows the code and is an error", async () => {
     await using collector = await Collector.start();
     await using world = new SmallWorld([], 1, {}, undefined, {}, tracerTo(collector.endpoint));
     const body = '{"request_id": "r", "code": "", "message": "not now"}';
@@ -142,7 +142,7 @@ it("a list that no reconcile waits in is a trace of its own, and watches and lea
 
 describe("a collector", () => {
   it.each(["400", "503", "never"] as const)(
-    "that answers %s changes no request and loses no write",
+    "a collector that answers %s changes no request and loses no write",
     async (answers) => {
       await using collector = await Collector.start(answers);
       const traced = await callsWith(tracerTo(collector.endpoint));
@@ -151,7 +151,7 @@ describe("a collector", () => {
     },
   );
 
-  it("that takes no traces is reported in the log", async () => {
+  it("a collector that takes no traces is reported in the log", async () => {
     await using collector = await Collector.start("400");
     await callsWith(tracerTo(collector.endpoint));
     await tracer?.close();
@@ -161,7 +161,7 @@ describe("a collector", () => {
     ]);
   });
 
-  it("that is not there changes nothing, and holds up the end for two seconds at most", async () => {
+  it("a collector that is not there changes nothing, and holds up the end for two seconds at most", async () => {
     let clock: VirtualClock | undefined;
     const gone = `http://127.0.0.1:${await freePort()}`;
     const traced = await callsWith((of) => {
