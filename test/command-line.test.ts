@@ -24,7 +24,7 @@ async function run(...args: string[]) {
 }
 
 describe("a command line", () => {
-  it("has each flag's default again each time it is read", () => {
+  it("a command line has each flag's default again each time it is read", () => {
     expect(read("-f", "a", "--filename=b", "--loaves", "3", "--fast")).toEqual({
       filename: ["a", "b"],
       loaves: 3,

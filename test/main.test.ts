@@ -4,7 +4,7 @@ import { runProgram } from "./support/run-program.ts";
 const run = (...args: string[]) => runProgram(process.execPath, ["src/main.ts", ...args]);
 
 describe("help", () => {
-  test("of a command is that command's own", async () => {
+  test("help of a command is that command's own", async () => {
     const [help, flag] = await Promise.all([run("help", "plan"), run("plan", "--help")]);
     expect(help).toEqual(flag);
     expect(help).toMatchObject({
@@ -13,7 +13,7 @@ describe("help", () => {
     });
   });
 
-  test("of nothing lists the commands, and of an unknown one says that there is none", async () => {
+  test("help of nothing lists the commands, and of an unknown one says that there is none", async () => {
     const [all, unknown] = await Promise.all([run("help"), run("help", "plant")]);
     expect(all).toMatchObject({
       status: 0,

@@ -106,7 +106,7 @@ const sent = (method: string, path: string, status?: number) => ({
 });
 
 describe("the storm's verdict", () => {
-  it("has nothing to say of one Compute with one endpoint", () => {
+  it("the verdict has nothing to say of one Compute with one endpoint", () => {
     expect(verdict(evidence())).toEqual([]);
     expect(ownedEndpoints(evidence())).toBe(1);
     expect(leftovers(evidence({ endpoints: strangers }))).toEqual([]);

@@ -26,24 +26,24 @@ const banned: ReadonlyArray<readonly [string, RegExp]> = [
 ];
 
 describe("every source", () => {
-  it("is found", () => {
+  it("the sources are found", () => {
     expect(sources.length).toBeGreaterThan(20);
   });
 
-  it(`has at most ${longest} lines, and ${longestTest} as a test`, () => {
+  it(`a source has at most ${longest} lines, and ${longestTest} as a test`, () => {
     const mostOf = (file: string) => (file.endsWith(".test.ts") ? longestTest : longest);
     const long = sources.filter(({ file, lines }) => lines.length > mostOf(file));
     expect(long.map(({ file, lines }) => `${file}: ${lines.length}`)).toEqual([]);
   });
 
-  it(`has no comment that is wider than ${widest} columns`, () => {
+  it(`a comment is at most ${widest} columns wide`, () => {
     const wide = sources.flatMap(({ file, lines }) =>
       lines.flatMap((line, index) => (comment.test(line) && line.length > widest ? [`${file}:${index + 1}`] : [])),
     );
     expect(wide).toEqual([]);
   });
 
-  it.each(banned)("knows that %s", (_why, pattern) => {
+  it.each(banned)("every source knows that %s", (_why, pattern) => {
     const found = sources.flatMap(({ file, lines }) =>
       lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
     );

@@ -8,31 +8,31 @@ const sources = productSources();
 const root = join(import.meta.dirname, "..", "..");
 
 describe("the product", () => {
-  it("is read, with its imports", () => {
+  it("the product is read, with its imports", () => {
     expect(sources.map(({ file }) => file)).toContain("src/main.ts");
     expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(100);
   });
 
-  it("imports in the direction of its layers, and each package where it belongs", () => {
+  it("the product imports in the direction of its layers, and each package where it belongs", () => {
     expect(forbiddenImports(sources)).toEqual([]);
   });
 
-  it("plans and reports without a way to act", () => {
+  it("the product plans and reports without a way to act", () => {
     expect(impureReaches(sources)).toEqual([]);
   });
 
-  it("parses annotations in one place, before it plans", () => {
+  it("the product parses annotations in one place, before it plans", () => {
     const files = globSync("src/operator/compute/{plan,status,execute}/**/*.ts", { cwd: root });
     const parses = /metadata\.annotations|JSON\.parse|\b(annotationsOf|pendingCreateOf|pendingRestartOf|recordedID)\(/;
     expect(files.length).toBeGreaterThan(15);
     expect(files.filter((file) => parses.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
   });
 
-  it("has no circles", () => {
+  it("the product has no circles", () => {
     expect(cycles(sources)).toEqual([]);
   });
 
-  it("is given time, chance, network and environment", () => {
+  it("the product is given time, chance, network and environment", () => {
     expect(ungivenEffects(sources)).toEqual([]);
   });
 });
@@ -50,11 +50,11 @@ describe("an import is found out", () => {
     ["src/operator/service-client/client.ts", `import pRetry from "p-retry";`],
     ["src/operator/kube/reflector.ts", `import { Agent } from "undici";`],
     ["src/operator/runtime/clock.ts", `import { setTimeout as wait } from "node:timers/promises";`],
-  ])("in %s: %s", (file, text) => {
+  ])("an import in %s is found out: %s", (file, text) => {
     expect(forbiddenImports([parseSource(file, text)])).toHaveLength(1);
   });
 
-  it("but not one that points the right way", () => {
+  it("an import that points the right way is allowed", () => {
     const text = `import { sleep } from "../runtime/clock.ts"; import { zod } from "zod"; import "./errors.ts";`;
     expect(forbiddenImports([parseSource("src/operator/kube/client.ts", text)])).toEqual([]);
   });
@@ -67,11 +67,11 @@ describe("a circle is found out", () => {
     parseSource("src/api/c.ts", `import ${kind} { a } from "./a.ts";`),
   ];
 
-  it("over any number of modules", () => {
+  it("a circle over any number of modules is found out", () => {
     expect(cycles(circle(""))).toEqual(["src/api/a.ts → src/api/b.ts → src/api/c.ts → src/api/a.ts"]);
   });
 
-  it("but not where only a type closes it", () => {
+  it("a circle that only a type closes is allowed", () => {
     expect(cycles(circle("type"))).toEqual([]);
   });
 });
@@ -102,7 +102,7 @@ describe("an effect is found out", () => {
     "function late(clock = Date.now) { return clock(); }",
     "const { now } = Date;",
     "const later = (Date as { now(): number }).now();",
-  ])("%s", (text) => {
+  ])("the effect %s is found out", (text) => {
     expect(ungivenEffects([parseSource("src/operator/runtime/planted.ts", `\n${text}`)])).toEqual([
       expect.stringMatching(/^src\/operator\/runtime\/planted\.ts:2: /),
     ]);
@@ -119,11 +119,11 @@ describe("an effect is found out", () => {
     "function call(fetch: (url: string) => void) { fetch('x'); }",
     "// process.env, Date.now() and setTimeout in a comment",
     "const text = 'process.exit';",
-  ])("but not in: %s", (text) => {
+  ])("the effect is allowed in: %s", (text) => {
     expect(ungivenEffects([parseSource("src/operator/runtime/planted.ts", text)])).toEqual([]);
   });
 
-  it("but not in main, which gives them to all others", () => {
+  it("the effect is allowed in main, which gives them to all others", () => {
     expect(ungivenEffects([parseSource("src/main.ts", "process.exit(Date.now());")])).toEqual([]);
   });
 });

@@ -36,21 +36,21 @@ const messages = files.flatMap((file) =>
 const isLong = (text: string) => text.split(/[.!?] (?=[A-Z])/).length > 2;
 
 describe("a message of a condition or event", () => {
-  it("is read, with what is filled in", () => {
+  it("a message is read, with what is filled in", () => {
     const texts = messages.map(({ text }) => text);
     expect(texts.length).toBeGreaterThan(60);
     expect(texts).toContain("Endpoint X was deleted.");
   });
 
-  it("is written in one of the places for messages", () => {
+  it("a message is written in one of the places for messages", () => {
     expect(messages.filter(({ file }) => !places.test(file))).toEqual([]);
   });
 
-  it("has at most two sentences", () => {
+  it("a message has at most two sentences", () => {
     expect(messages.filter(({ text }) => isLong(text))).toEqual([]);
   });
 
-  it("with three sentences, or filled in with an expression, is found out", () => {
+  it("a message with three sentences, or filled in with an expression, is found out", () => {
     const source = 'const text = (id: string) => `It went. It came ${id === "" ? `{${id}}` : id}. It stays.`;';
     expect(sentencesIn(source)).toEqual(["It went. It came X. It stays."]);
     expect(sentencesIn(source).filter(isLong)).toHaveLength(1);

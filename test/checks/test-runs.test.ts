@@ -73,13 +73,13 @@ describe("no test is lost between the runs", () => {
 });
 
 describe("the npm scripts", () => {
-  it("are at most twenty, and none runs before another without being named in it, but for npm's own prepack", () => {
+  it("the scripts are at most twenty, and none runs before another without being named in it, but for npm's own prepack", () => {
     const names = Object.keys(scripts);
     expect(names.length).toBeLessThanOrEqual(20);
     expect(names.filter((name) => /^(pre|post)/.test(name))).toEqual(["prepack"]);
   });
 
-  it("that run a program prepare a fresh clone first, and then name Node 24 by its path", () => {
+  it("scripts that run a program prepare a fresh clone first, and then name Node 24 by its path", () => {
     // The shell that ran setup.mjs has looked `node` up by then, and would take the machine's own again.
     const programs = Object.values(scripts).filter((line) => line.includes("/main.ts") || line.includes("generate.ts"));
     expect(programs.length).toBeGreaterThan(7);

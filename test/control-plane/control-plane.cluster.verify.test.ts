@@ -6,7 +6,7 @@ import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { kubectl } from "./kubectl.ts";
 
 describe("the control plane that a run shares", () => {
-  it("is Kubernetes 1.36", async () => {
+  it("the shared control plane is Kubernetes 1.36", async () => {
     expect(await kubectlOnShared(["version"])).toMatch(/Server Version: v1\.36\./);
   });
 
@@ -55,7 +55,7 @@ describe("a control plane of one's own", () => {
     expect(list).toContain("configmap/kept");
   });
 
-  it("has a record of each write, by user", async () => {
+  it("a control plane of one's own has a record of each write, by user", async () => {
     const kubeconfig = await own.kubeconfigFor({ name: "bob", groups: ["system:masters"] });
     const asBob = (...args: string[]) => kubectl(args, { kubeconfig, kubectl: own.binaries.kubectl });
     await asBob("create", "configmap", "written");

@@ -86,7 +86,7 @@ async function query(name: string, sql: string): Promise<Record<string, unknown>
 
 const rows = [{ what: "a row" }];
 
-it("has a row that was written with the URI of the connection Secret", async () => {
+it("the branch has a row that was written with the URI of the connection Secret", async () => {
   await query("primary", "CREATE TABLE kept (what text)");
   await query("primary", "INSERT INTO kept VALUES ('a row')");
   expect(await query("primary", "TABLE kept")).toEqual(rows);
@@ -135,7 +135,7 @@ it("serves the row from a replica", async () => {
   await expect.poll(() => query("replica", "TABLE kept").catch(() => []), { timeout: 30_000 }).toEqual(rows);
 });
 
-it("has the row on a new branch, whose changes stay there", async () => {
+it("a new branch has the row, and its changes stay there", async () => {
   const response = await fetch(`${service.baseURL}/projects/${project}/branches`, {
     method: "POST",
     headers: { authorization: "Bearer ana-key", "content-type": "application/json" },

@@ -38,7 +38,9 @@ const shop = (cu: number) =>
   compute("shop", { projectID: "shop", branchID: "br-main", computeUnits: { min: cu, max: cu } });
 
 describe.concurrent("a service whose certificate a private authority signed", () => {
-  it("is refused with what to do, until caBundle holds that authority", async ({ expect }) => {
+  it("a service with a private authority is refused with what to do, until caBundle holds that authority", async ({
+    expect,
+  }) => {
     const authority = await newAuthority();
     await using scene = await behind(authority);
     const { world, trust, says } = scene;
@@ -54,7 +56,7 @@ describe.concurrent("a service whose certificate a private authority signed", ()
     expect(await world.endpoints()).toHaveLength(1);
   });
 
-  it("and another one later: the new authority takes effect at once, without a restart", async ({ expect }) => {
+  it("a new authority takes effect at once, without a restart", async ({ expect }) => {
     const [first, second] = await Promise.all([newAuthority(), newAuthority()]);
     await using scene = await behind(first);
     const { world, front, trust } = scene;
@@ -74,7 +76,7 @@ describe.concurrent("a service whose certificate a private authority signed", ()
     expect(world.counter.writes.map(({ method }) => method)).toEqual(["POST", "PATCH"]);
   });
 
-  it("is not asked at all while caBundle holds what is no certificate", async ({ expect }) => {
+  it("a service is not asked at all while caBundle holds what is no certificate", async ({ expect }) => {
     const authority = await newAuthority();
     await using scene = await behind(authority);
     const { world, front, trust, says } = scene;

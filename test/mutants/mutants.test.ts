@@ -47,22 +47,22 @@ describe("a mutant", () => {
     ["function f(a: number[]) { return a.filter((n) => n > 1); }", "without filter", [[1, 2]], [1, 2]],
     ["function f(a?: { b: number[] }) { return a?.b.length; }", "return undefined", [{ b: [] }], undefined],
     ["function f(a: number) { if (a > 0) throw new Error(); return a; }", "left out", [1], 1],
-  ])("of %s: %s", (code, what, args, result) => {
+  ])("the mutant of %s gives its own result: %s", (code, what, args, result) => {
     expect(run(code, what, ...args)).toEqual(result);
   });
 
-  it("that is not on changes nothing", () => {
+  it("a mutant that is not on changes nothing", () => {
     const code = "function f(a) { const { b = 1 } = a; return [...(b > 1 ? [b] : []), { b, c: !b }].at(-1); }";
     const f = functionOf(instrument("src/a.ts", code, 1).text, () => false);
     expect(f({ b: 2 })).toEqual({ b: 2, c: false });
   });
 
-  it("is none of a type, an import, a string, or what is written to the log", () => {
+  it("a type, an import, a string, and what is written to the log have no mutant", () => {
     expect(mutantsOf('import a from "b"; type T = { c: true }; const d = "e";')).toEqual([]);
     expect(mutantsOf("function f() { this.#options.log.warn({ a: !b }, c); }")).toEqual([]);
   });
 
-  it("is distinguished from others like it by what encloses it and by its number there", () => {
+  it("a mutant is distinguished from others like it by what encloses it and by its number there", () => {
     const { mutants } = instrument("src/a.ts", "class A { #b() { c(); c(); } d() { c(); } }", 7);
     expect(mutants.map(({ id, within, occurrence }) => [id, within, occurrence])).toEqual([
       [7, "A.#b", 1],
@@ -114,7 +114,7 @@ describe("an accepted survivor", () => {
   };
   const entry = { file: "a", within: "F", original: "x()", what: ["left out"], because: "it changes nothing" };
 
-  it("is found wherever its line is, and one of several alike by its number", () => {
+  it("an accepted survivor is found wherever its line is, and one of several alike by its number", () => {
     expect(accepts(entry, mutant)).toBe(true);
     expect(accepts({ ...entry, occurrence: 1 }, mutant)).toBe(false);
     expect(accepts({ ...entry, within: "G" }, mutant)).toBe(false);
@@ -127,13 +127,13 @@ describe("an accepted survivor", () => {
     expect(accepts(folder, { ...mutant, file: "src/a/b.ts", original: "y(x())" })).toBe(false);
   });
 
-  it("that is caught by now, or fits nothing any more, is stale", () => {
+  it("an accepted survivor that is caught by now, or fits nothing any more, is stale", () => {
     expect(staleOf([entry], [mutant], () => false)).toEqual([]);
     expect(staleOf([entry], [mutant], () => true)).toEqual([entry]);
     expect(staleOf([{ ...entry, file: "b" }], [mutant], () => false)).toHaveLength(1);
   });
 
-  it("has its reason in the list", () => {
+  it("an accepted survivor has its reason in the list", () => {
     expect(readAccepted().every(({ because }) => because.length > 10)).toBe(true);
   });
 });
