@@ -2,7 +2,7 @@ import type { ServiceClock } from "../clock.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
 import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
-import { BranchCatalog, currentRights, syncCatalog } from "./catalog-sync.ts";
+import { type BranchCatalog, broughtInto, currentRights, syncCatalog } from "./catalog-sync.ts";
 import { messageOf } from "./failure.ts";
 import type { SqlClient } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
@@ -41,7 +41,7 @@ export class BranchCatalogs {
     try {
       await this.sync(branchId, connect);
     } catch (error) {
-      const { roles } = BranchCatalog.parse(JSON.parse(this.#ports.storage.of(branchId).catalog));
+      const { roles } = broughtInto(this.#ports.storage.of(branchId));
       if (roles.length === 0) throw error;
       const what = `roles and databases of branch ${branchId} are not all as the API shows them`;
       this.#ports.report(`${what}: ${messageOf(error)}. The next change or start tries again.`);
@@ -65,7 +65,7 @@ export class BranchCatalogs {
     const wanted = this.#wanted(branchId);
     const catalog = JSON.stringify(wanted);
     if (catalog === row.catalog) return;
-    const applied = BranchCatalog.parse(JSON.parse(row.catalog));
+    const applied = broughtInto(row);
     await syncCatalog({ applied, wanted, passwordOf, connect });
     change(() => {
       const latest = store.branchData.get(branchId);
@@ -83,7 +83,7 @@ export class BranchCatalogs {
       .finally(() => client.close());
     const row = store.branchData.get(branchId);
     if (row?.generation !== before?.generation || row === undefined) return;
-    const applied = BranchCatalog.parse(JSON.parse(row.catalog));
+    const applied = broughtInto(row);
     const changes = changesOfClients(applied, this.#wanted(branchId), present);
     const catalogAfter = () => JSON.stringify(afterChanges(applied, this.#wanted(branchId), present));
     const unchanged = Object.values(changes).every(({ length }) => length === 0);

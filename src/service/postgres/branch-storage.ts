@@ -7,7 +7,7 @@ import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
-import { BranchCatalog, emptyCatalog } from "./catalog-sync.ts";
+import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
 import { type Limits, limitsOf, type ServerConfig } from "./config.ts";
 import { copySlots, renameDurably } from "./copy-tree.ts";
 import { isFullDisk, messageOf, ServerFailed } from "./failure.ts";
@@ -112,7 +112,7 @@ export class BranchStorage {
       branchId: branch.id,
       generation,
       // What was recovered is brought up to date as a whole: its roles may have other passwords.
-      catalog: JSON.stringify(from && !from.present ? inherited(from.data.catalog) : emptyCatalog),
+      catalog: JSON.stringify(from && !from.present ? inherited(from.data) : emptyCatalog),
       maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
       maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
       present: from?.present,
@@ -269,9 +269,9 @@ export class BranchStorage {
 }
 
 /** What a copy brings along. Its databases have other ids in the store. */
-function inherited(catalog: string): BranchCatalog {
-  const parsed = BranchCatalog.parse(JSON.parse(catalog));
-  return { ...parsed, databases: parsed.databases.map((database) => ({ ...database, id: 0 })) };
+function inherited(data: BranchData): BranchCatalog {
+  const brought = broughtInto(data);
+  return { ...brought, databases: brought.databases.map((database) => ({ ...database, id: 0 })) };
 }
 
 export async function sizeOf(directory: string): Promise<number> {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import type { BranchData } from "../store/branch-data.ts";
 import { superuser } from "./config.ts";
 import {
   privilegedAttributes,
@@ -32,6 +33,11 @@ export const BranchCatalog = z.object({
 export type BranchCatalog = z.infer<typeof BranchCatalog>;
 
 export const emptyCatalog: BranchCatalog = { rights: 0, roles: [], databases: [] };
+
+/** The roles and databases that were brought into the data of a branch. */
+export function broughtInto({ catalog }: Pick<BranchData, "catalog">): BranchCatalog {
+  return BranchCatalog.parse(JSON.parse(catalog));
+}
 
 export interface SyncPlan {
   /** The roles and databases that were brought into the branch's server before, by us or by its parent's. */

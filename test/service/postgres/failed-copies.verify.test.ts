@@ -21,10 +21,11 @@ function withoutRoomForCopies(): () => void {
   };
 }
 
-async function newBranch(): Promise<{ branch: string; endpoint: string }> {
-  const reply = await rig.call("POST", branches, { branch: { parent_id: main }, endpoints: [{ type: "read_write" }] });
-  const { branch, endpoints } = CreatedBranch.parse(reply.body);
-  return { branch: branch.id, endpoint: endpoints[0]?.id ?? "" };
+async function newBranch(types = ["read_write"]): Promise<{ branch: string; endpoint: string; replica: string }> {
+  const endpoints = types.map((type) => ({ type }));
+  const made = CreatedBranch.parse((await rig.call("POST", branches, { branch: { parent_id: main }, endpoints })).body);
+  const [endpoint = "", replica = ""] = made.endpoints.map(({ id }) => id);
+  return { branch: made.branch.id, endpoint, replica };
 }
 
 async function stateOf(branch: string): Promise<unknown> {
@@ -63,4 +64,22 @@ it("copies what failed when the service starts again, also where no compute need
     endpoint: { branch_id: id, type: "read_write" },
   });
   expect(await rig.query(await rig.uri({ endpoint: started?.endpoint_id ?? "" }), items)).toEqual([{ name: "bolt" }]);
+});
+
+it("builds a replica that kept running again when a restore that failed has been made up for", async () => {
+  const { branch, endpoint, replica } = await newBranch(["read_write", "read_only"]);
+  await rig.settled();
+  const onReplica = await rig.uri({ endpoint: replica });
+  const newest = async () => (await rig.operations()).find(({ endpoint_id }) => endpoint_id === replica);
+  await rig.query(await rig.uri({ endpoint }), "INSERT INTO item VALUES ('nut')");
+  await expect.poll(() => rig.query(onReplica, items), { timeout: 20_000 }).toHaveLength(2);
+  const makeRoom = withoutRoomForCopies();
+  await rig.change("POST", `${branches}/${branch}/restore`, { source_branch_id: main });
+  expect(await newest()).toMatchObject({ action: "apply_config", status: "failed" });
+  expect(await rig.query(onReplica, items)).toHaveLength(2);
+  makeRoom();
+  await rig.change("POST", `/projects/${project}/endpoints/${endpoint}/restart`);
+  // The log of the new data would be replayed on the old: rows alone do not tell whether it was built again.
+  await expect.poll(newest, { timeout: 20_000 }).toMatchObject({ action: "start_compute", status: "finished" });
+  expect(await rig.query(onReplica, items)).toEqual([{ name: "bolt" }]);
 });
