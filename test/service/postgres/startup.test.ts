@@ -58,7 +58,8 @@ describe("the first packet of a client", () => {
     ["a protocol of another kind", packet(0x20000, Buffer.from("user\0ana\0\0")), "0A000"],
     ["no user", packet(version, Buffer.from("database\0a\0\0")), "28000"],
     ["an empty user", packet(version, Buffer.from("user\0\0\0")), "28000"],
-    ["a value that does not end", packet(version, Buffer.from("user\0ana")), "28000"],
+    ["a value that does not end", packet(version, Buffer.from("user\0ana")), "08P01"],
+    ["a name that is empty", packet(version, Buffer.from("user\0ana\0\0x\0database\0stock\0\0")), "08P01"],
     ["a cancel request without a key", packet(80877102, Buffer.alloc(4)), "08P01"],
   ])("is refused with %s", (_what, bytes, sqlState) => {
     expect(readOpening(bytes)).toMatchObject({ kind: "invalid", rejection: { sqlState } });
@@ -104,17 +105,31 @@ describe("the compute that a client means", () => {
     expect(() => route(given(options), serverName)).toThrow(message);
   });
 
+  const namedBy = (user: string, database: string | undefined) =>
+    new Map([["user", user], ...(database === undefined ? [] : [["database", database] as const])]);
+
   it.each([
-    [new Map([["user", "pgbouncer"]])],
-    [
-      new Map([
-        ["user", "ana"],
-        ["database", "pgbouncer"],
-      ]),
-    ],
-  ])("is never PgBouncer's own console: %j", (named) => {
-    expect(() => route(named, "ep-a-pooler.localhost")).toThrow(/does not lead to a database "pgbouncer"/);
+    ["pgbouncer", undefined],
+    ["pgbouncer", ""],
+    ["pgbouncer", "stock"],
+    ["ana", "pgbouncer"],
+  ])("is never PgBouncer's own console: %j in %j", (user, database) => {
+    const named = namedBy(user, database);
+    expect(() => route(named, "ep-a-pooler.localhost")).toThrow(/pooled host does not .* "pgbouncer"/);
     expect(route(named, "ep-a.localhost").target).toEqual({ endpointId: "ep-a", pooled: false });
+  });
+
+  it.each([[undefined], [""], ["ana"]])("is given the database of its user for %j", (database) => {
+    expect(route(namedBy("ana", database), "ep-a.localhost").parameters.get("database")).toBe("ana");
+  });
+
+  it.each([
+    ["user", "ana\0user\0cloud_admin"],
+    ["database", "\0"],
+    ["application_name\0user", "cloud_admin"],
+  ])("is none where %j is %j: the server would read other parameters", (name, value) => {
+    const named = new Map([["user", "ana"] as const, [name, value] as const]);
+    expect(() => route(named, "ep-a.localhost")).toThrow(/has a zero byte/);
   });
 
   it("is none for the servers' own role", () => {

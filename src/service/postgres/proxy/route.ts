@@ -20,6 +20,9 @@ const howTo =
 /** The vendor's parameter, in `options` and before a password; its older name too. */
 const parameter = /^(?:endpoint|project)=/;
 
+/** The database and the user of PgBouncer's console. */
+const poolerConsole = "pgbouncer";
+
 /** Whether the parameter `options` or TLS's server name tells which compute a client means. */
 export function namesCompute(parameters: Parameters, serverName: string | undefined): boolean {
   return namesIn(parameters, serverName).size > 0;
@@ -27,7 +30,7 @@ export function namesCompute(parameters: Parameters, serverName: string | undefi
 
 /** Finds the compute by the parameter `options` or by TLS's server name. Throws `Rejection`. */
 export function route(parameters: Parameters, serverName: string | undefined): Routed {
-  refuseSuperuser(parameters);
+  refuseForbidden(parameters);
   const targets = namesIn(parameters, serverName);
   const [id] = targets;
   if (id === undefined) throw new Rejection("08P01", `the connection names no compute: ${howTo}`);
@@ -42,7 +45,7 @@ export function route(parameters: Parameters, serverName: string | undefined): R
  * `endpoint=<id>;PASSWORD`. Throws `Rejection`.
  */
 export function routeByPassword(parameters: Parameters, given: string): { routed: Routed; password: string } {
-  refuseSuperuser(parameters);
+  refuseForbidden(parameters);
   const [, id = "", password = ""] = /^(?:endpoint|project)=([^;$]*)[;$](.*)$/s.exec(given) ?? [];
   if (id === "") {
     throw new Rejection(
@@ -53,7 +56,11 @@ export function routeByPassword(parameters: Parameters, given: string): { routed
   return { routed: routedTo(id, parameters), password };
 }
 
-function refuseSuperuser(parameters: Parameters): void {
+/** Refuses our own role, and a zero byte, after which a server would read other parameters than these. */
+function refuseForbidden(parameters: Parameters): void {
+  if ([...parameters].flat().some((part) => part.includes("\0"))) {
+    throw new Rejection("08P01", "a parameter of the connection has a zero byte");
+  }
   if (parameters.get("user") === superuser) {
     throw new Rejection("28000", `role "${superuser}" is not permitted to log in`);
   }
@@ -68,12 +75,16 @@ function namesIn(parameters: Parameters, serverName: string | undefined): Set<st
 
 function routedTo(id: string, parameters: Parameters): Routed {
   const target = targetOf(id);
-  // PgBouncer's own console: its commands would be open to anyone who names it.
-  if (target.pooled && (parameters.get("database") ?? parameters.get("user")) === "pgbouncer") {
-    throw new Rejection("3D000", 'the pooled host does not lead to a database "pgbouncer": use the direct host');
+  const user = parameters.get("user") ?? "";
+  // A database that is not named, or by an empty name, has that of the user.
+  const database = parameters.get("database") || user;
+  // Both together are PgBouncer's own console, which needs no password here and may change what runs as superuser.
+  if (target.pooled && (database === poolerConsole || user === poolerConsole)) {
+    const what = database === poolerConsole ? "lead to a database" : "serve a role";
+    throw new Rejection("3D000", `the pooled host does not ${what} "${poolerConsole}": use the direct host`);
   }
   const rest = optionWords(parameters.get("options") ?? "").filter((word) => !parameter.test(word));
-  const passed = new Map(parameters);
+  const passed = new Map(parameters).set("database", database);
   if (rest.length === 0) passed.delete("options");
   else passed.set("options", rest.map(escaped).join(" "));
   return { target, parameters: passed };

@@ -41,7 +41,8 @@ export function readOpening(received: Buffer): Opening {
     return invalid(`unsupported frontend protocol ${version >>> 16}.${version & 0xffff}: server supports 3.0`, "0A000");
   }
   const parameters = parametersIn(body);
-  if (!parameters?.get("user")) return invalid("no PostgreSQL user name specified in startup packet", "28000");
+  if (!parameters) return invalid("invalid startup packet layout");
+  if (!parameters.get("user")) return invalid("no PostgreSQL user name specified in startup packet", "28000");
   return { kind: "startup", version, parameters, length };
 }
 
@@ -49,13 +50,16 @@ function invalid(message: string, sqlState = "08P01"): Opening {
   return { kind: "invalid", rejection: new Rejection(sqlState, message) };
 }
 
-/** Names and values, each ended by a zero byte, and one more at the end; `undefined` where they are not that. */
+/**
+ * Names and values, each ended by a zero byte, and one more at the end; `undefined` where they are not that. A server
+ * reads up to the first name that is empty: what follows it here would not be there.
+ */
 function parametersIn(body: Buffer): Map<string, string> | undefined {
   const parts = body.toString("utf8").split("\0");
   if (parts.length < 2 || parts.at(-1) !== "" || parts.at(-2) !== "" || parts.length % 2 !== 0) return undefined;
   const parameters = new Map<string, string>();
   for (let index = 0; index + 2 < parts.length; index += 2) parameters.set(parts[index] ?? "", parts[index + 1] ?? "");
-  return parameters;
+  return parameters.has("") ? undefined : parameters;
 }
 
 /** The packet that begins a connection. */
