@@ -1,5 +1,6 @@
 import { reasons } from "../src/operator/compute/status/reasons.ts";
 import { customResourceDefinitions } from "../src/operator/resources/crd.ts";
+import { explanations } from "./explanations.ts";
 import { referenceOfRun } from "./reference-of-run.ts";
 
 /** One schema of a CRD, as far as the reference shows it. */
@@ -42,6 +43,23 @@ export async function referenceDocument(): Promise<string> {
     "",
     ...kinds,
     "## Reasons of a Compute's conditions",
+    "",
+    "All conditions share one reason. `Ready` and `Synced` are always there; `Reconciling` and `Stalled` (a person has to act)",
+    "only while they are true. The message of `Ready` and `Synced` says what happened, what comes next and what to do. A short",
+    "outage changes no condition: the last list is used for three refresh intervals (90 s by default), and a key counts as",
+    "refused only after two 401s at least 5 s apart.",
+    "",
+    "| reason | what it means | what to do |",
+    "|---|---|---|",
+    ...explanations.map(({ reasons: names, meaning, todo }) => {
+      const named = names.map((name) => `\`${name}\``).join(", ");
+      return `| ${named} | ${meaning} | ${todo} |`;
+    }),
+    "",
+    "A deletion that waits always says what for. `deletionPolicy: Retain` ends the wait in every case: the Compute goes, and the",
+    "endpoint stays. Deleting the CRDs, or the operator, deletes nothing at the service.",
+    "",
+    "What each reason makes of the conditions:",
     "",
     "`compared`: as the last list shows it, and Unknown where nothing was compared. `kept`: as it was before.",
     "",

@@ -22,6 +22,7 @@ it("every manifest and every kubectl command of the README works as it stands, i
       input: manifest.replaceAll("http://127.0.0.1:8090/api/v2", service.baseURL),
     });
   await apply(readFileSync("deploy/samples/namespace.yaml", "utf8"));
+  await apply(readFileSync("deploy/samples/connection.yaml", "utf8"));
   for (const manifest of blocksOf("README.md", "yaml")) await apply(manifest);
   await apply(readFileSync("deploy/samples/pool.yaml", "utf8"));
   // A row of inline code may be a command too.

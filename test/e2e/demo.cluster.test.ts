@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { terminalPicture } from "../demo/terminal.ts";
 import { Child, type ChildEnd } from "../support/child.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
@@ -44,6 +45,8 @@ describe("npm run demo", () => {
     ]);
     expect(demo.lines.at(-1)).toContain("All of it is stopped, and nothing is left behind.");
     expect(demo.lines.join("\n")).not.toContain("\u001b");
+    // The README shows it.
+    await expect(terminalPicture(demo.lines)).toMatchFileSnapshot("../../docs/images/demo.svg");
     expectNothingLeft();
   });
 

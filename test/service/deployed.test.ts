@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { parseSeed } from "../../src/service/seed/file.ts";
 import { applySeed } from "../../src/service/seed/seed.ts";
@@ -19,19 +19,29 @@ describe("deploy/service", () => {
     expect(service.send("ana-key", "GET /projects/shiny-wind-028834").status).toBe(200);
   });
 
-  it("the compose file's command is one that the service takes", async () => {
-    const { services } = z
-      .object({ services: z.object({ service: z.looseObject({ command: z.array(z.string()) }) }) })
-      .parse(parse(readFileSync(join(folder, "compose.yaml"), "utf8")));
-    const [command, ...flags] = services.service.command;
+  it.each([
+    ["compose.yaml", () => composed()],
+    ["kubernetes.yaml", () => inKubernetes()],
+  ])("the command of %s is one that the service takes", async (_file, words) => {
+    const [command, ...flags] = words();
     expect(command).toBe("service");
     // With Postgres it runs in test/deploy/service-image.verify.test.ts.
     const here = flags
       .filter((flag) => !/^--(port|postgres|data)/.test(flag))
-      .map((flag) => flag.replace("/seed.yaml", join(folder, "seed.yaml")).replace("0.0.0.0", "127.0.0.1"));
+      .map((flag) =>
+        flag.replace(/=\/(seed\/)?seed.yaml/, `=${join(folder, "seed.yaml")}`).replace("0.0.0.0", "127.0.0.1"),
+      );
     const running = new Running("--port", "0", ...here);
     expect((await fetch((await running.listening()).replace("/api/v2", "/healthz"))).status).toBe(200);
     expect(await running.stop()).toBe(0);
+  });
+
+  it("the service of kubernetes.yaml is in the namespace and under the name that it advertises", () => {
+    const [namespace, service] = parseAllDocuments(readFileSync(join(folder, "kubernetes.yaml"), "utf8")).map(
+      (document) => Named.parse(document.toJS()).metadata.name,
+    );
+    expect(inKubernetes()).toContain(`--postgres-advertise=${service}.${namespace}:5432`);
+    expect(readFileSync(join(folder, "kustomization.yaml"), "utf8")).toContain(`\nnamespace: ${namespace}\n`);
   });
 
   it("the sample for testcontainers has a command that begins as the image's", () => {
@@ -43,3 +53,25 @@ describe("deploy/service", () => {
     execFileSync(process.execPath, ["--check", join(folder, "testcontainers.mjs")]);
   });
 });
+
+const Named = z.looseObject({ metadata: z.looseObject({ name: z.string() }) });
+
+function composed(): string[] {
+  const { services } = z
+    .object({ services: z.object({ service: z.looseObject({ command: z.array(z.string()) }) }) })
+    .parse(parse(readFileSync(join(folder, "compose.yaml"), "utf8")));
+  return services.service.command;
+}
+
+function inKubernetes(): string[] {
+  const Container = z.looseObject({ args: z.array(z.string()) });
+  const Deployment = z.object({
+    kind: z.literal("Deployment"),
+    spec: z.looseObject({ template: z.looseObject({ spec: z.looseObject({ containers: z.array(Container) }) }) }),
+  });
+  for (const document of parseAllDocuments(readFileSync(join(folder, "kubernetes.yaml"), "utf8"))) {
+    const { data } = Deployment.safeParse(document.toJS());
+    if (data !== undefined) return data.spec.template.spec.containers[0]?.args ?? [];
+  }
+  throw new Error("kubernetes.yaml has no Deployment");
+}
