@@ -3,7 +3,7 @@
 // node scripts/bundle.ts [DIRECTORY]
 import { writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { billOfMaterials, bundledPackages, licences } from "./bill-of-materials.ts";
 
@@ -66,12 +66,19 @@ async function bundled(input: string, file: string): Promise<string[]> {
     sourcemap: true,
     // scripts/stack.ts needs only the lines: not 20 MB of sources.
     sourcemapExcludeSources: true,
+    sourcemapPathTransform: fromDist,
     codeSplitting: false,
     minify: false,
     // Node keeps the text in memory; licences are in a file of their own.
     comments: false,
   });
   return output.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+}
+
+/** The path of a source as seen from dist, wherever the bundle is written: the same sources give the same map. */
+function fromDist(source: string, map: string): string {
+  const file = resolve(dirname(map), source);
+  return `../${/node_modules\/.*$/.exec(file)?.[0] ?? relative(".", file)}`;
 }
 
 /** One character beyond ASCII makes Node keep the whole bundle in memory with two bytes for each. */

@@ -13,12 +13,13 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { withoutService } from "../../scripts/release/release.ts";
 import { Child } from "../support/child.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { librariesOf } from "./libraries.ts";
 
-/** The Dockerfile without the target `service`: its first stage and its last. */
-const dockerfile = readFileSync("Dockerfile", "utf8").replace(/^# The target `service`.*(?=^# Neither shell)/ms, "");
+/** The Dockerfile without the target `service`: the stages before it and the last. */
+const dockerfile = withoutService(readFileSync("Dockerfile", "utf8"));
 const words = z.tuple([z.string()], z.string());
 
 /** A list in JSON behind an instruction of the Dockerfile. */
@@ -118,7 +119,7 @@ export class Image implements Disposable {
 function builtAsInDockerfile(): { path: string; remove: () => void } {
   const directory = temporaryDirectory("build");
   symlinkSync(join(process.cwd(), "node_modules"), join(directory.path, "node_modules"));
-  const [stage = ""] = dockerfile.split(/^FROM (?!node:)/m);
+  const [stage = ""] = dockerfile.split(/^FROM (?!.*node:)/m);
   for (const [, step, rest = ""] of stage.matchAll(/^(COPY|RUN) (.+)$/gm)) {
     const parts = rest.split(" ");
     if (step === "RUN") {

@@ -1,11 +1,23 @@
 import { createHash, randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { join } from "node:path";
 import { z } from "zod";
 
 interface Manifest {
   readonly type: string;
   readonly content: Buffer;
 }
+
+const indexOf = z.object({
+  manifests: z.array(
+    z.object({
+      mediaType: z.string(),
+      digest: z.string(),
+      annotations: z.object({ "org.opencontainers.image.ref.name": z.string() }),
+    }),
+  ),
+});
 
 /** A registry of OCI artifacts in memory: as much of the distribution specification as `helm push` and a pull need. */
 export class OciRegistry implements AsyncDisposable {
@@ -37,6 +49,18 @@ export class OciRegistry implements AsyncDisposable {
       (key) => key.startsWith(`${repository} `) && !key.includes("sha256:"),
     );
     return own.map((key) => key.slice(repository.length + 1));
+  }
+
+  /** Takes in an OCI image layout, as a client would push it with its tag. */
+  load(repository: string, layout: string): void {
+    for (const [digest, content] of blobsOf(layout)) this.#blobs.set(`${repository} ${digest}`, content);
+    const { manifests } = indexOf.parse(JSON.parse(readFileSync(join(layout, "index.json"), "utf8")));
+    for (const { mediaType, digest, annotations } of manifests) {
+      const content = this.#blobs.get(`${repository} ${digest}`);
+      if (content === undefined) throw new Error(`the layout lacks its manifest ${digest}`);
+      const tag = annotations["org.opencontainers.image.ref.name"];
+      for (const key of [tag, digest]) this.#manifests.set(`${repository} ${key}`, { type: mediaType, content });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -78,6 +102,15 @@ export class OciRegistry implements AsyncDisposable {
         return void response.writeHead(405).end();
     }
   }
+}
+
+/** The blobs of a layout by digest. Throws where one is not what its name says. */
+function blobsOf(layout: string): Array<[digest: string, content: Buffer]> {
+  return readdirSync(join(layout, "blobs", "sha256")).map((name) => {
+    const content = readFileSync(join(layout, "blobs", "sha256", name));
+    if (digestOf(content) !== `sha256:${name}`) throw new Error(`the blob ${name} of ${layout} has another digest`);
+    return [`sha256:${name}`, content];
+  });
 }
 
 function send(request: IncomingMessage, response: ServerResponse, content?: Buffer, type = ""): void {

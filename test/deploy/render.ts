@@ -37,7 +37,8 @@ export async function helm(...values: string[]): Promise<Rendered[]> {
   return objectsOf(stdout);
 }
 
-function objectsOf(yaml: string): Rendered[] {
+/** The objects of a file with several documents. */
+export function objectsOf(yaml: string): Rendered[] {
   const documents = parseAllDocuments(yaml).map((document): unknown => document.toJS());
   return documents.filter((object) => object !== null).map((object) => rendered.parse(object));
 }

@@ -5,6 +5,8 @@ import { pinnedVersion, releaseOf } from "./download.ts";
 const versionOf = (tool: string) => pinnedVersion(readFileSync(`test/tools/go/${tool}/go.mod`, "utf8"));
 
 test.each([
+  ["actionlint", /\/v1\.\d+\.\d+\/actionlint_1\.\d+\.\d+_linux_amd64\.tar\.gz$/],
+  ["krew", /\/v0\.\d+\.\d+\/krew-linux_amd64\.tar\.gz$/],
   ["helm", /^https:\/\/get\.helm\.sh\/helm-v4\.\d+\.\d+-linux-amd64\.tar\.gz$/],
   ["kubeconform", /\/v0\.\d+\.\d+\/kubeconform-linux-amd64\.tar\.gz$/],
   ["promtool", /\/v3\.\d+\.\d+\/prometheus-3\.\d+\.\d+\.linux-amd64\.tar\.gz$/],

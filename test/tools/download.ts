@@ -20,6 +20,14 @@ interface Release {
 export function releaseOf(tool: string, version: string, platform: string, arch: string): Release | undefined {
   const github = (repository: string) => `https://github.com/${repository}/releases/download`;
   switch (tool) {
+    case "actionlint": {
+      const at = `${github("rhysd/actionlint")}/v${version}/actionlint_${version}`;
+      return { url: `${at}_${platform}_${arch}.tar.gz`, sums: `${at}_checksums.txt`, path: "actionlint" };
+    }
+    case "krew": {
+      const url = `${github("kubernetes-sigs/krew")}/v${version}/krew-${platform}_${arch}.tar.gz`;
+      return { url, sums: `${url}.sha256`, path: `./krew-${platform}_${arch}` };
+    }
     case "helm": {
       const url = `https://get.helm.sh/helm-v${version}-${platform}-${arch}.tar.gz`;
       return { url, sums: `${url}.sha256sum`, path: `${platform}-${arch}/helm` };

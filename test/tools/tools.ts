@@ -10,7 +10,9 @@ import { downloadTool, pinnedVersion } from "./download.ts";
 
 /** What checks or reads the files that we ship: the package of each; its module in test/tools/go pins the version. */
 const packages = {
+  actionlint: "github.com/rhysd/actionlint/cmd/actionlint",
   helm: "helm.sh/helm/v4/cmd/helm",
+  krew: "sigs.k8s.io/krew/cmd/krew",
   "kube-state-metrics": "k8s.io/kube-state-metrics/v2",
   kubeconform: "github.com/yannh/kubeconform/cmd/kubeconform",
   promtool: "github.com/prometheus/prometheus/cmd/promtool",

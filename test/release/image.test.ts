@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeImage } from "../../scripts/release/image.ts";
+import type { Run } from "../../scripts/release/programs.ts";
+import type { Making } from "../../scripts/release/release.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+
+let directory: ReturnType<typeof temporaryDirectory>;
+beforeEach(() => {
+  directory = temporaryDirectory("release-image");
+});
+afterEach(() => directory.remove());
+
+const making = (): Making => ({
+  registry: "registry.example.com",
+  output: directory.path,
+  staging: join(directory.path, ".staging"),
+  version: "1.2.3",
+  commit: { id: "c".repeat(40), time: new Date(1_700_000_000_000), changed: [] },
+  uncommitted: false,
+});
+
+const file = "compute-operator-image-1.2.3.oci.tar";
+
+/** A machine with these programs. Remembers the commands and the Dockerfile that they were given. */
+function machine(...programs: readonly string[]) {
+  const commands: string[] = [];
+  const dockerfiles: string[] = [];
+  const run: Run = (program, args) => {
+    if (!programs.includes(program)) return Promise.resolve(undefined);
+    commands.push([program, ...args].join(" "));
+    const path = join(directory.path, ".staging", "Dockerfile");
+    if (existsSync(path)) dockerfiles.push(readFileSync(path, "utf8"));
+    return Promise.resolve({ status: 0, stdout: "", stderr: "" });
+  };
+  return { run, commands, dockerfiles };
+}
+
+describe("the image of a release", () => {
+  it("is not made without a builder, and each that could have made it is named with the reason", async () => {
+    const run: Run = (program) =>
+      Promise.resolve(program === "docker" ? { status: 1, stdout: "", stderr: "x\nno daemon answers\n" } : undefined);
+    const missing =
+      "no builder can be used (docker buildx: no daemon answers; buildctl: not on the PATH; podman: not on the PATH; buildah: not on the PATH). Install one of them and run this again";
+    expect(await makeImage(making(), "FROM base\n", run)).toEqual({ missing });
+  });
+
+  it.each([
+    ["docker", "docker buildx build"],
+    ["buildctl", "buildctl build"],
+    ["podman", "podman build"],
+    ["buildah", "buildah build"],
+  ])("is built by %s for both platforms, with the time of the commit, into one archive", async (program, build) => {
+    const { run, commands, dockerfiles } = machine(program);
+    expect(await makeImage(making(), "FROM base@sha256:1\n", run)).toEqual({ file });
+    const [command = ""] = commands.filter((line) => line.startsWith(build));
+    expect(command).toContain("platform=linux/amd64,linux/arm64");
+    expect(command).toContain("1700000000");
+    expect(commands.join("\n")).toContain("registry.example.com/compute-operator:1.2.3");
+    expect(commands.join("\n")).toContain(join(directory.path, file));
+    expect(dockerfiles[0]).toBe("FROM base@sha256:1\n");
+    expect(existsSync(making().staging)).toBe(false);
+  });
+
+  it("is built by the first builder only", async () => {
+    const { run, commands } = machine("podman", "buildah");
+    await makeImage(making(), "FROM base\n", run);
+    expect(commands.filter((line) => line.startsWith("buildah"))).toEqual([]);
+  });
+
+  it("fails with the last line of a builder that is there and cannot build it", async () => {
+    const run: Run = (program, args) => {
+      if (program !== "buildah") return Promise.resolve(undefined);
+      const status = args[0] === "build" ? 125 : 0;
+      return Promise.resolve({ status, stdout: "", stderr: "pulling\nno such image\n" });
+    };
+    await expect(makeImage(making(), "FROM base\n", run)).rejects.toThrow(
+      "buildah cannot build the image: no such image",
+    );
+  });
+});
