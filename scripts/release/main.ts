@@ -14,7 +14,7 @@ npm run release -- --verify DIR                   checks a release: its sums, an
   --uncommitted         also with changes that are in no commit, to try it`;
 
 /** As the chart's schema has it. */
-const registryForm = /^[A-Za-z0-9][A-Za-z0-9.:/_-]*[A-Za-z0-9]$/;
+const registryForm = /^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 

@@ -83,7 +83,7 @@ describe("the chart", () => {
     ["a volume without a name", 'extraVolumes=[{"emptyDir":{}}]', "/extraVolumes/0"],
     ["a time limit without a unit", 'serviceMonitor.scrapeTimeout="5"', "/serviceMonitor/scrapeTimeout"],
     ["a constraint without a topology", 'topologySpreadConstraints=[{"maxSkew":1}]', "/topologySpreadConstraints/0"],
-    ["a registry with a scheme", 'image.registry="https://registry.example.com/"', "/image/registry"],
+    ["a registry with a scheme", 'image.registry="https://registry.example.com"', "/image/registry"],
   ])("refuses %s", async (_, value, message) => {
     await expect(helm(value)).rejects.toThrow(message);
   });

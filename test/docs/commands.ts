@@ -11,6 +11,7 @@ export const pages: readonly string[] = [
     .toSorted(),
   "CONTRIBUTING.md",
   "CHANGELOG.md",
+  "SECURITY.md",
 ];
 
 /** A command as a page shows it. */
@@ -90,6 +91,7 @@ const scripts: Readonly<Record<string, string>> = {
   soak: "test/soak/figures.test.ts",
   bench: "test/bench/figures.test.ts",
   bundle: "test/deploy/image.test.ts",
+  release: "test/release/release.verify.test.ts",
   pack: "test/service/package.verify.test.ts",
   mutants: "test/mutants/mutants.test.ts",
 };
@@ -131,6 +133,8 @@ export function testOf({ page, text, place }: Documented): string | undefined {
         : "test/docs/pages.cluster.verify.test.ts";
     case "helm":
       return "test/docs/pages.cluster.verify.test.ts";
+    case "sha256sum":
+      return "test/release/release.verify.test.ts";
     case "psql":
       return "test/service/postgres/life.verify.test.ts";
     case "compute-operator":
