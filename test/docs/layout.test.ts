@@ -56,11 +56,26 @@ describe("the layout in CONTRIBUTING.md", () => {
   );
 });
 
-it("the reading order in CONTRIBUTING.md takes at most 25 files, each once and numbered", () => {
-  const rows = [...readFileSync("CONTRIBUTING.md", "utf8").matchAll(/^\| (\d+) \| \[[^\]]+\]\(([^)]+)\)/gm)];
-  expect(rows.map(([, number]) => Number(number))).toEqual(rows.map((_, at) => at + 1));
-  const files = rows.map(([, , file]) => file);
-  expect(new Set(files).size).toBe(files.length);
-  expect(files.length).toBeGreaterThan(15);
-  expect(files.length).toBeLessThanOrEqual(25);
+describe("docs/design.md", () => {
+  const page = readFileSync("docs/design.md", "utf8");
+  const [, section = ""] = /^## Three walks$(.*?)^## /ms.exec(page) ?? [];
+  const walks = section.split(/^(?=\*\*\w+)/m).slice(1);
+
+  it("has at most 200 lines", () => {
+    expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(200);
+  });
+
+  it("walks through a create, a delete and a takeover", () => {
+    expect(walks.map((walk) => /^\*\*(\w+)/.exec(walk)?.[1])).toEqual(["Create", "Delete", "Takeover"]);
+  });
+
+  it.each(walks)("takes at most twelve files for a walk, numbered, each once: %.20s", (walk) => {
+    const rows = [...walk.matchAll(/^(\d+)\. \[[^\]]+\]\(([^)]+)\)/gm)];
+    expect(rows.length).toBeGreaterThan(3);
+    expect(rows.map(([, number]) => Number(number))).toEqual(rows.map((_, at) => at + 1));
+    const files = rows.map(([, , file]) => file);
+    expect(new Set(files).size).toBe(files.length);
+    // With plan.ts, which each walk begins with.
+    expect(files.length + 1).toBeLessThanOrEqual(12);
+  });
 });
