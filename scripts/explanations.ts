@@ -1,4 +1,4 @@
-import type { Reason } from "../src/operator/compute/status/reasons.ts";
+import type { Reason } from "../src/operator/compute/words/reasons.ts";
 
 /** A row for a person: the reasons with the same meaning, the meaning, and what to do; nothing where it says "". */
 interface Explanation {

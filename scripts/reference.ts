@@ -1,4 +1,4 @@
-import { reasons } from "../src/operator/compute/status/reasons.ts";
+import { reasons } from "../src/operator/compute/words/reasons.ts";
 import { customResourceDefinitions } from "../src/operator/resources/crd.ts";
 import { explanations } from "./explanations.ts";
 import { referenceOfRun } from "./reference-of-run.ts";

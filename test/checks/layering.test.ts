@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cycles, forbiddenImports, impureReaches, ungivenEffects } from "./layers.ts";
+import { cycles, forbiddenImports, impureReaches, ungivenEffects, upwardImports } from "./layers.ts";
 import { parseSource, productSources } from "./sources.ts";
 
 const sources = productSources();
@@ -17,12 +17,16 @@ describe("the product", () => {
     expect(forbiddenImports(sources)).toEqual([]);
   });
 
+  it("the product reconciles a Compute in rooms that import only from the floors below", () => {
+    expect(upwardImports(sources)).toEqual([]);
+  });
+
   it("the product plans and reports without a way to act", () => {
     expect(impureReaches(sources)).toEqual([]);
   });
 
   it("the product parses annotations in one place, before it plans", () => {
-    const files = globSync("src/operator/compute/{plan,status,execute}/**/*.ts", { cwd: root });
+    const files = globSync("src/operator/compute/{words,plan,status,execute}/**/*.ts", { cwd: root });
     const parses = /metadata\.annotations|JSON\.parse|\b(annotationsOf|pendingCreateOf|pendingRestartOf|recordedID)\(/;
     expect(files.length).toBeGreaterThan(15);
     expect(files.filter((file) => parses.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
@@ -57,6 +61,26 @@ describe("an import is found out", () => {
   it("an import that points the right way is allowed", () => {
     const text = `import { sleep } from "../runtime/clock.ts"; import { zod } from "zod"; import "./errors.ts";`;
     expect(forbiddenImports([parseSource("src/operator/kube/client.ts", text)])).toEqual([]);
+  });
+});
+
+describe("an import back up inside a Compute's reconcile is found out", () => {
+  it.each([
+    ["compute/words/reasons.ts", "../outcome.ts", "a room above"],
+    ["compute/plan/plan.ts", "../state.ts", "the state that plans are made from"],
+    ["compute/secret/bind.ts", "../status/status.ts", "the status, by another than its writer"],
+    ["compute/observe/observe.ts", "../helpers.ts", "a room without a floor"],
+  ])("in %s from %s: %s", (file, to) => {
+    const planted = parseSource(`src/operator/${file}`, `import type { T } from "${to}";`);
+    expect(upwardImports([planted])).toHaveLength(1);
+  });
+
+  it("but not one to a floor below", () => {
+    const planted = parseSource(
+      "src/operator/compute/plan/plan.ts",
+      `import { who } from "../observe/observation.ts";`,
+    );
+    expect(upwardImports([planted])).toEqual([]);
   });
 });
 

@@ -28,6 +28,28 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
   tracing: ["runtime"],
 };
 
+/** The rooms of a Compute's reconcile from the ground floor up: each imports from floors below its own, types too. */
+const computeFloors = [
+  "words",
+  "outcome",
+  "remembered",
+  "requeue",
+  "observe",
+  "held",
+  "candidates",
+  "record",
+  "plan",
+  "state",
+  "execute",
+  "status",
+  "update-status",
+  "secret",
+  "reconciler",
+];
+
+/** The only readers of `status/`: what it writes, nothing else is decided from. */
+const statusReaders: readonly (string | undefined)[] = ["status", "update-status", "reconciler"];
+
 /** Packages that only one place may know, so that the rest can be run without it. */
 const owners: Readonly<Record<string, RegExp>> = {
   "@kubernetes/client-node": /^src\/operator\/kube\//,
@@ -64,10 +86,24 @@ export function forbiddenImports(sources: readonly Source[]): string[] {
     .map(arrow);
 }
 
+/** Imports inside `compute/` that run back up, from or into a room without a floor, or into `status/` by a reader. */
+export function upwardImports(sources: readonly Source[]): string[] {
+  return sources
+    .flatMap(({ imports }) => imports)
+    .filter(({ from, to }) => {
+      const [source, target] = [computeRoom(from), computeRoom(to)];
+      if (source === undefined || target === undefined || source === target) return false;
+      if (target === "status" && !statusReaders.includes(source)) return true;
+      const [floor, below] = [computeFloors.indexOf(source), computeFloors.indexOf(target)];
+      return below < 0 || floor <= below;
+    })
+    .map(arrow);
+}
+
 /** What pure modules reach, however far away, that acts. */
 export function impureReaches(sources: readonly Source[]): string[] {
   const acts = /^src\/operator\/(service-client|kube|connection)\//;
-  const pure = /^src\/operator\/(compute|branch)\/(plan|status)(\.ts|\/|-)/;
+  const pure = /^src\/operator\/(compute|branch)\/(plan|status|words)(\.ts|\/|-)/;
   const start = sources.filter(({ file }) => pure.test(file));
   return start.flatMap(({ file }) =>
     reachable(file, sources)
@@ -122,6 +158,10 @@ function topLayer(file: string): string | undefined {
 
 function operatorLayer(file: string): string | undefined {
   return /^src\/operator\/([^/]+)\//.exec(file)?.[1];
+}
+
+function computeRoom(file: string): string | undefined {
+  return /^src\/operator\/compute\/([^/]+?)(\.ts$|\/)/.exec(file)?.[1];
 }
 
 function loadsOf(sources: readonly Source[]): Map<string, string[]> {

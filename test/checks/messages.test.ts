@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..", "..");
 const files = globSync("src/operator/{compute,connection,pool}/**/*.ts", { cwd: root }).map((file) =>
   file.replaceAll("\\", "/"),
 );
-const places = /\/(messages\.ts|messages\/[^/]+\.ts)$/;
+const places = /\/(messages\.ts|(messages|words)\/[^/]+\.ts)$/;
 
 /** The texts of a module that are whole sentences, with X for what is filled in. */
 function sentencesIn(source: string): string[] {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { explanations } from "../../scripts/explanations.ts";
-import { reasons } from "../../src/operator/compute/status/reasons.ts";
+import { reasons } from "../../src/operator/compute/words/reasons.ts";
 import { commandsOf } from "./blocks.ts";
 
 const readme = readFileSync("README.md", "utf8");

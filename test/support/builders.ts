@@ -12,8 +12,7 @@ import type {
   Unavailable,
 } from "../../src/operator/compute/observe/observation.ts";
 import { EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
-import type { RememberedWrite } from "../../src/operator/compute/record.ts";
-import type { ReadonlyState } from "../../src/operator/compute/remembered.ts";
+import type { ReadonlyState, RememberedWrite } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
 import {
   branchIDOf,

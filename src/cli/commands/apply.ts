@@ -2,7 +2,7 @@ import { isInProgress } from "../../api/operation.ts";
 import { nameOf, type Observed } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
-import { reasons } from "../../operator/compute/status/reasons.ts";
+import { reasons } from "../../operator/compute/words/reasons.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
 import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import type { Endpoint } from "../../api/endpoint.ts";
-import { meaningOf, requests } from "../../operator/compute/status/messages/failures.ts";
+import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import type { ServiceClient } from "../../operator/service-client/client.ts";
 import { type Exported, manifestOf } from "../manifests/manifest-of.ts";

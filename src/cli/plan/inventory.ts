@@ -7,7 +7,7 @@ import { notListedIn } from "../../operator/compute/observe/endpoint-snapshot.ts
 import type { Observed, Unavailable } from "../../operator/compute/observe/observation.ts";
 import { EndpointIndex, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { ReconcileState } from "../../operator/compute/state.ts";
-import { meaningOf, requests } from "../../operator/compute/status/messages/failures.ts";
+import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import type { Listing as Listed } from "../../operator/connection/list-changes.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import { allowsProject, type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";

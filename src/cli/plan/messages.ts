@@ -1,6 +1,6 @@
-import { orRetain } from "../../operator/compute/status/messages/deletion.ts";
-import { checkProject, replaceKey, retriedAtEnd } from "../../operator/compute/status/messages/failures.ts";
-import type { Reason } from "../../operator/compute/status/reasons.ts";
+import { orRetain } from "../../operator/compute/words/deletion.ts";
+import { checkProject, replaceKey, retriedAtEnd } from "../../operator/compute/words/failures.ts";
+import type { Reason } from "../../operator/compute/words/reasons.ts";
 import { keyVariable } from "../manifests/accounts.ts";
 
 interface Said {

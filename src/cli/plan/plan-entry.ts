@@ -2,8 +2,8 @@ import { nameOf, shownReason } from "../../operator/compute/observe/observation.
 import { ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
-import { deletesAdopted } from "../../operator/compute/status/messages/events.ts";
-import { reasons } from "../../operator/compute/status/reasons.ts";
+import { deletesAdopted } from "../../operator/compute/words/events.ts";
+import { reasons } from "../../operator/compute/words/reasons.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
 import type { DryRun } from "./carry-out.ts";
 import type { Beside, Tracked } from "./inventory.ts";

@@ -3,7 +3,7 @@ import { type Claimants, ownerOf } from "../../operator/compute/observe/claims.t
 import type { Observation, Observed } from "../../operator/compute/observe/observation.ts";
 import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
-import { adoptionRefused } from "../../operator/compute/status/messages/conditions.ts";
+import { adoptionRefused } from "../../operator/compute/words/conditions.ts";
 import { branchIDOf, type Compute } from "../../operator/resources/compute.ts";
 import { keyOf, type Signature, signatureIn } from "../../operator/resources/signature.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";

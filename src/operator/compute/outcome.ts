@@ -2,8 +2,8 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Compute, ResolvedBranch } from "../resources/compute.ts";
-import type { Difference } from "./plan/fields.ts";
-import type { Reason } from "./status/reasons.ts";
+import type { Difference } from "./words/conditions.ts";
+import type { Reason } from "./words/reasons.ts";
 
 /** What the conditions show after a reconcile. */
 export type ShownCondition =

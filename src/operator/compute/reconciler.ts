@@ -29,9 +29,9 @@ import { handOverForMs } from "./remembered.ts";
 import { type BindTools, bind } from "./secret/bind.ts";
 import { ReconcileState } from "./state.ts";
 import { withUnreadable } from "./status/conditions.ts";
-import { released } from "./status/messages/deletion.ts";
-import { leftBehind } from "./status/messages/events.ts";
 import { endpointAfter, updateStatus } from "./update-status.ts";
+import { released } from "./words/deletion.ts";
+import { leftBehind } from "./words/events.ts";
 
 export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> {
   cluster: ClusterClient;

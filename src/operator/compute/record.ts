@@ -5,6 +5,7 @@ import { candidatesOf, namelessIn } from "./candidates.ts";
 import { recordedID } from "./observe/annotations.ts";
 import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
 import { hasFinalizer, type Observation, shownReason } from "./observe/observation.ts";
+import { openWrite, type RememberedWrite } from "./remembered.ts";
 
 // The record of a write: `status.pendingWrite`, written before the request is sent, one at a time.
 //
@@ -22,22 +23,6 @@ import { hasFinalizer, type Observation, shownReason } from "./observe/observati
 //   none                | less                      | any                | stays open
 //
 // Assumptions: a request takes effect within `--create-settle`; a list lags at most `mostLagMs` and shows one moment.
-
-/** What this term remembers of the record. Times on the monotonic clock, in milliseconds. */
-export interface RememberedWrite {
-  record: WriteRecord;
-  /** `unsent`: nothing of it can take effect, since it never left or was refused: the next attempt uses it again. */
-  phase: "unsent" | "open" | "closed";
-  /** When it opened; without meaning unless it is open. */
-  openedAt: number;
-  /** The endpoint that the request made or changed: as its answer says, or as a list showed since. */
-  made?: string;
-  /**
-   * By endpoint, the start of the first list that showed a candidate without a name beside a newer signature, or our
-   * name on what is taken over.
-   */
-  firstShown: ReadonlyMap<string, number>;
-}
 
 const none: ReadonlyMap<string, number> = new Map();
 
@@ -140,26 +125,6 @@ function isShown({ made, record }: RememberedWrite, compute: Compute, showsBranc
   // The branch of the spec, unless that was edited since: then the record alone says where the endpoint was sent.
   const isPlaced = showsBranch || record.branchID === branchIDOf(compute);
   return (recordedID(compute) === made && isPlaced) || compute.status.gone === made;
-}
-
-/** The record in question for endpoints: a restart's blocks only another restart. */
-function openWrite(write: RememberedWrite | undefined): RememberedWrite | undefined {
-  return write?.phase === "open" && write.record.operation !== "restart" ? write : undefined;
-}
-
-/** Whether a create, a takeover or a move may still take effect, or has not been seen to. */
-export function isOpen(write: RememberedWrite | undefined): boolean {
-  return openWrite(write) !== undefined;
-}
-
-/** A create or takeover of which nobody knows what it made: only lists tell. */
-export function isUnanswered(write: RememberedWrite | undefined): boolean {
-  return isOpen(write) && !isMoveOpen(write) && write?.made === undefined;
-}
-
-/** A move that may still take effect; the endpoint is known, so only changes of it wait. */
-export function isMoveOpen(write: RememberedWrite | undefined): boolean {
-  return openWrite(write)?.record.operation === "move";
 }
 
 /** Why a record is still open. */

@@ -1,7 +1,7 @@
-import type { Difference } from "./plan/fields.ts";
-import type { RememberedWrite } from "./record.ts";
-import type { HeldStatus } from "./status/held.ts";
-import type { Reason } from "./status/reasons.ts";
+import type { WriteRecord } from "../resources/compute.ts";
+import type { Effect, Outcome } from "./outcome.ts";
+import type { Difference } from "./words/conditions.ts";
+import type { Reason } from "./words/reasons.ts";
 
 /** What a `ReconcileState` holds. Times on the monotonic clock, in milliseconds. */
 export interface Remembered {
@@ -58,6 +58,22 @@ export interface Remembered {
   secretDueAt?: number | undefined;
 }
 
+/** What this term remembers of the record. Times on the monotonic clock, in milliseconds. */
+export interface RememberedWrite {
+  record: WriteRecord;
+  /** `unsent`: nothing of it can take effect, since it never left or was refused: the next attempt uses it again. */
+  phase: "unsent" | "open" | "closed";
+  /** When it opened; without meaning unless it is open. */
+  openedAt: number;
+  /** The endpoint that the request made or changed: as its answer says, or as a list showed since. */
+  made?: string;
+  /**
+   * By endpoint, the start of the first list that showed a candidate without a name beside a newer signature, or our
+   * name on what is taken over.
+   */
+  firstShown: ReadonlyMap<string, number>;
+}
+
 /** An answered DELETE. */
 export interface AnsweredDelete {
   /** When the service last answered with success or 404. */
@@ -91,6 +107,19 @@ export interface FailedWrite {
   message: string;
   until: number;
   failures: number;
+}
+
+/**
+ * What of a status is not written yet. A status that only says what is on the way waits a moment: where that ends soon,
+ * the final status is the only one.
+ */
+export interface HeldStatus {
+  /** Of the Compute that it is about. */
+  generation: number;
+  condition: Outcome["condition"];
+  effect: Effect;
+  /** When it is written at the latest, on the monotonic clock. */
+  dueAt: number;
 }
 
 /** What most Computes have none of: one copy for all. */
@@ -156,4 +185,24 @@ export function handOverForMs({ enteredAt = Number.NEGATIVE_INFINITY }: Readonly
 /** As `lists.countAfter`, but without the last write if its answer is laid over lists. */
 export function answersCountAfter({ lists: { countAfter, laidOver } }: ReadonlyState): number {
   return laidOver?.at === countAfter ? laidOver.before : countAfter;
+}
+
+/** The record in question for endpoints: a restart's blocks only another restart. */
+export function openWrite(write: RememberedWrite | undefined): RememberedWrite | undefined {
+  return write?.phase === "open" && write.record.operation !== "restart" ? write : undefined;
+}
+
+/** Whether a create, a takeover or a move may still take effect, or has not been seen to. */
+export function isOpen(write: RememberedWrite | undefined): boolean {
+  return openWrite(write) !== undefined;
+}
+
+/** A create or takeover of which nobody knows what it made: only lists tell. */
+export function isUnanswered(write: RememberedWrite | undefined): boolean {
+  return isOpen(write) && !isMoveOpen(write) && write?.made === undefined;
+}
+
+/** A move that may still take effect; the endpoint is known, so only changes of it wait. */
+export function isMoveOpen(write: RememberedWrite | undefined): boolean {
+  return openWrite(write)?.record.operation === "move";
 }

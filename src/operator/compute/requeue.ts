@@ -1,7 +1,7 @@
 import { requeueDelay, stallsAfterMs } from "../conditions/rows.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ReadonlyState, Remembered } from "./remembered.ts";
-import { type Row, reasons } from "./status/reasons.ts";
+import { type Row, reasons } from "./words/reasons.ts";
 
 /**
  * When a Compute is due after a reconcile: as the action or its reason says; one that is due sooner stays. Where the

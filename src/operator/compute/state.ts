@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
+import { heldUntil } from "./held.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { generationOf, type Observation } from "./observe/observation.ts";
 import { provedIn } from "./observe/ownership.ts";
@@ -11,7 +12,6 @@ import { afterAnswer, afterList, afterSight } from "./record.ts";
 import type { AnsweredDelete, FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, signedBefore, withDelete } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
-import { heldUntil } from "./status/held.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;

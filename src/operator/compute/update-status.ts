@@ -5,20 +5,21 @@ import { clippedMessage } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ComputePatcher } from "./execute/context.ts";
 import { patched, patchOf } from "./execute/patch-metadata.ts";
+import { mayWait, withHeld } from "./held.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { generationOf, isBeingDeleted, type Observation, type Observed, shownReason } from "./observe/observation.ts";
 import { proofOf } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
-import { carriedBy, isOpen } from "./record.ts";
+import { noteClearsAt } from "./plan/settle.ts";
+import { carriedBy } from "./record.ts";
 import type { ReadonlyState, Remembered } from "./remembered.ts";
+import { isOpen } from "./remembered.ts";
 import type { ReconcileState } from "./state.ts";
 import { holdsForLong } from "./status/conditions.ts";
-import { mayWait, withHeld } from "./status/held.ts";
-import { deletesAdopted } from "./status/messages/events.ts";
-import { isAtRest, isProgress, type Reason, reasons } from "./status/reasons.ts";
-import { noteClearsAt } from "./status/state.ts";
 import { nextStatus } from "./status/status.ts";
+import { deletesAdopted } from "./words/events.ts";
+import { isAtRest, isProgress, type Reason, reasons } from "./words/reasons.ts";
 
 export interface StatusTools {
   cluster: ComputePatcher;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
-import { reasons, rowOf } from "../../../src/operator/compute/status/reasons.ts";
+import { reasons, rowOf } from "../../../src/operator/compute/words/reasons.ts";
 import type { ConnectionReason } from "../../../src/operator/connection/status.ts";
 import type { KubeObject } from "../../simulation/api-server/objects.ts";
 import { runProgram } from "../../support/run-program.ts";

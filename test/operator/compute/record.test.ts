@@ -6,12 +6,11 @@ import {
   afterList,
   afterSight,
   carriedBy,
-  isOpen,
   nextRecord,
   openingOf,
-  type RememberedWrite,
   recordIn,
 } from "../../../src/operator/compute/record.ts";
+import { isOpen, type RememberedWrite } from "../../../src/operator/compute/remembered.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { formerAnnotations } from "../../../src/operator/resources/names.ts";
 import {

@@ -11,9 +11,9 @@ import { generationOf, shownReason } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
 import type { FailedWrite } from "../remembered.ts";
-import { waiting as messages, noAnswer } from "../status/messages/conditions.ts";
-import { meaningOf, patchRefused } from "../status/messages/failures.ts";
-import { reasons } from "../status/reasons.ts";
+import { waiting as messages, noAnswer } from "../words/conditions.ts";
+import { meaningOf, patchRefused } from "../words/failures.ts";
+import { reasons } from "../words/reasons.ts";
 import type { ExecuteContext } from "./context.ts";
 
 const progressOf = {

@@ -7,9 +7,10 @@ import { sameJSON } from "../../resources/record.ts";
 import type { Proof } from "../observe/ownership.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
-import { carriedBy, isOpen } from "../record.ts";
+import { carriedBy } from "../record.ts";
+import { isOpen } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
-import { adopted, created, tookOverFormer } from "../status/messages/events.ts";
+import { adopted, created, tookOverFormer } from "../words/events.ts";
 import type { ComputePatcher, ExecuteContext } from "./context.ts";
 import { withoutFormerNotes } from "./former-notes.ts";
 

@@ -2,7 +2,7 @@ import type { Branch } from "../../resources/branch.ts";
 import { type Compute, givenName } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { sameJSON } from "../../resources/record.ts";
-import { branchRef as messages } from "../status/messages/branch.ts";
+import { branchRef as messages } from "../words/branch.ts";
 import type { ReferredBranch } from "./observation.ts";
 
 /** What `spec.branchRef` comes to; `undefined` where the spec has none. `branch`: of that name in the namespace. */

@@ -3,7 +3,7 @@ import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { olderFirst } from "../../resources/object.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
-import { rowOf } from "../status/reasons.ts";
+import { rowOf } from "../words/reasons.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
 
 /** The Computes that could claim the same endpoints: those of one project of one service, in the whole cluster. */

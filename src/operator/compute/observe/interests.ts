@@ -1,6 +1,6 @@
 import type { Interests } from "../../connection/project-users.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
-import { rowOf } from "../status/reasons.ts";
+import { rowOf } from "../words/reasons.ts";
 import { branchNameNeeded, shownReason } from "./observation.ts";
 import { endpointNamedBy } from "./ownership.ts";
 

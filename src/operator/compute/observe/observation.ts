@@ -4,7 +4,7 @@ import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { finalizers } from "../../resources/names.ts";
 import type { Fleet } from "../../resources/signature.ts";
-import type { Reason } from "../status/reasons.ts";
+import type { Reason } from "../words/reasons.ts";
 import type { Annotations } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";
 import type { EndpointIndex, Ownership } from "./ownership.ts";

@@ -8,9 +8,9 @@ import { conditionOf } from "../../resources/conditions-of.ts";
 import { type Failure, isLasting } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority-queue.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
-import { isUnanswered } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { meaningOf, requests } from "../status/messages/failures.ts";
+import { isUnanswered } from "../remembered.ts";
+import { meaningOf, requests } from "../words/failures.ts";
 import { listingFor, notListedIn, snapshotFor } from "./endpoint-snapshot.ts";
 import {
   branchNameNeeded,

@@ -6,8 +6,9 @@ import type { Annotations } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import type { Progress, Reason } from "../status/reasons.ts";
-import type { Attributes, Difference } from "./fields.ts";
+import type { Difference } from "../words/conditions.ts";
+import type { Progress, Reason } from "../words/reasons.ts";
+import type { Attributes } from "./fields.ts";
 
 /** Why an endpoint is linked. `former`: it was taken over from a former Compute, and a list shows our signature. */
 export type LinkNews = "none" | "adopted" | "former" | "created";

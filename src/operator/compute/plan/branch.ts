@@ -1,9 +1,9 @@
 import { branchIDOf, givenName, resolvedID } from "../../resources/compute.ts";
 import type { Observation } from "../observe/observation.ts";
-import { branchName as messages } from "../status/messages/branch.ts";
-import { meaningOf, requests } from "../status/messages/failures.ts";
+import { branchName as messages } from "../words/branch.ts";
+import type { Difference } from "../words/conditions.ts";
+import { meaningOf, requests } from "../words/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
-import type { Difference } from "./fields.ts";
 
 // `spec.branchName` and `spec.branchRef`. What either comes to is recorded in the status first, and counts as
 // `spec.branchID` would from then on: each rule of creates, moves and claims treats a name that is followed as an edit.

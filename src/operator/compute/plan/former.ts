@@ -4,9 +4,9 @@ import { keyOf, signatureIn, signatureOf, uidOfMarker } from "../../resources/si
 import { ownerOf } from "../observe/claims.ts";
 import { type Observation, shownReason, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { adoptionRefused, conflict } from "../status/messages/conditions.ts";
-import { former as messages } from "../status/messages/former.ts";
-import { rowOf } from "../status/reasons.ts";
+import { adoptionRefused, conflict } from "../words/conditions.ts";
+import { former as messages } from "../words/former.ts";
+import { rowOf } from "../words/reasons.ts";
 import type { Action, PlanRule } from "./action.ts";
 
 // Endpoints that a former Compute of this fleet, namespace and name made. Fleet and key of the signature find them; the

@@ -3,8 +3,8 @@ import { branchIDOf } from "../../resources/compute.ts";
 import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
 import { endpointNamedBy } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { branchGone } from "../status/messages/branch.ts";
-import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../status/messages/conditions.ts";
+import { branchGone } from "../words/branch.ts";
+import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../words/conditions.ts";
 import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 import { resolveBranch } from "./branch.ts";
 

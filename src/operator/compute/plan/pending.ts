@@ -3,9 +3,10 @@ import { mostLagMs } from "../../../api/list-lag.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { chosenAmong } from "../candidates.ts";
 import { hasFinalizer, isBeingDeleted, type Observation, type Observed } from "../observe/observation.ts";
-import { isMoveOpen, isOpen, type Opening, openingOf, type RememberedWrite, settlesInMs } from "../record.ts";
+import { type Opening, openingOf, settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { creating, unknown as messages, moving } from "../status/messages/conditions.ts";
+import { isMoveOpen, isOpen, type RememberedWrite } from "../remembered.ts";
+import { creating, unknown as messages, moving } from "../words/conditions.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
 
 /**

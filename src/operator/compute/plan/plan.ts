@@ -7,7 +7,7 @@ import {
   type Unavailable,
 } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import * as messages from "../status/messages/conditions.ts";
+import * as messages from "../words/conditions.ts";
 import { type Action, identityOf, isWrite, noop, type PlanRule, pauseOf } from "./action.ts";
 import { resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";

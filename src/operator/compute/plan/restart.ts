@@ -1,5 +1,6 @@
-import { isOpen, settlesInMs } from "../record.ts";
-import { inProgress } from "../status/messages/conditions.ts";
+import { settlesInMs } from "../record.ts";
+import { isOpen } from "../remembered.ts";
+import { inProgress } from "../words/conditions.ts";
 import type { PlanRule } from "./action.ts";
 import { awaitClosing } from "./pending.ts";
 

@@ -1,12 +1,12 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { mostLagMs } from "../../../api/list-lag.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
-import { isOpen } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { drifted, inProgress, movedOutside, operationFailed, resting } from "../status/messages/conditions.ts";
-import { serviceUnavailable } from "../status/messages/failures.ts";
-import { isProgress, type Progress } from "../status/reasons.ts";
-import { noteClearsAt } from "../status/state.ts";
+import { isOpen } from "../remembered.ts";
+import { drifted, inProgress, movedOutside, operationFailed, resting } from "../words/conditions.ts";
+import { serviceUnavailable } from "../words/failures.ts";
+import { isProgress, type Progress } from "../words/reasons.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
 import { compare, desiredSpec } from "./fields.ts";
@@ -81,6 +81,11 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   }
   const reason = restingState(endpoint);
   return { kind: "settled", reason, message: resting[reason], drift: [], ...look };
+}
+
+/** After when a list that shows the endpoint enabled clears `disabledByUs`: nothing can disable it any more. */
+export function noteClearsAt(disableNotedAt: number, createSettleMs: number): number {
+  return disableNotedAt + createSettleMs + mostLagMs;
 }
 
 /** In how many milliseconds a list may clear `disabledByUs`; 0: this one does, or nothing is to be cleared. */

@@ -3,19 +3,12 @@ import { branchIDOf } from "../../resources/compute.ts";
 import { claimOnBranch } from "../observe/claims.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { Link } from "../observe/ownership.ts";
-import { isMoveOpen } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import * as messages from "../status/messages/conditions.ts";
+import { isMoveOpen } from "../remembered.ts";
+import type { Difference } from "../words/conditions.ts";
+import * as messages from "../words/conditions.ts";
 import type { Action, PlanRule } from "./action.ts";
-import {
-  type Attributes,
-  type Comparison,
-  compare,
-  type Difference,
-  desiredSpec,
-  merged,
-  withBothEnds,
-} from "./fields.ts";
+import { type Attributes, type Comparison, compare, desiredSpec, merged, withBothEnds } from "./fields.ts";
 import { awaitClosing } from "./pending.ts";
 
 /** Lists this far apart, in milliseconds, must lack what the service accepted before it counts as not kept. */

@@ -3,9 +3,9 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { ServiceClient } from "../../service-client/client.ts";
+import { poolerHost } from "../observe/pooler-host.ts";
 import type { ReconcileState } from "../state.ts";
-import { serviceUnavailable } from "../status/messages/failures.ts";
-import { poolerHost } from "../status/status.ts";
+import { serviceUnavailable } from "../words/failures.ts";
 
 const defaultPort = "5432";
 

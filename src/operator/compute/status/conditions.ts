@@ -1,22 +1,11 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { conditionsFor } from "../../conditions/conditions.ts";
 import { stallsAfterMs } from "../../conditions/rows.ts";
-import type { Compute, Condition } from "../../resources/compute.ts";
+import type { Compute } from "../../resources/compute.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
-import { serviceUnavailable } from "./messages/failures.ts";
-import { type Reason, reasons } from "./reasons.ts";
-
-/** The conditions of a Compute for a reason. */
-export function conditionsOf(
-  compute: Compute,
-  reason: Reason,
-  message: string,
-  seen: { now: number; compared: boolean | undefined; stalls?: boolean },
-): Condition[] {
-  return conditionsFor(compute, reasons[reason], { reason, message }, seen);
-}
+import { serviceUnavailable } from "../words/failures.ts";
+import { type Reason, reasons } from "../words/reasons.ts";
 
 /**
  * Whether a reason has held for so long that it stalls. What the status says outlives this process, which otherwise

@@ -1,9 +1,8 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { mostLagMs } from "../../../api/list-lag.ts";
 import { isBeingDeleted, shownReason } from "../observe/observation.ts";
 import type { Outcome } from "../outcome.ts";
-import { isProgress, type Progress } from "./reasons.ts";
-import type { Seen } from "./status.ts";
+import { isProgress, type Progress } from "../words/reasons.ts";
+import type { Seen } from "./seen.ts";
 
 /** What `status.state` may say of an endpoint that is seen; the schema leaves it open. */
 type StateSeen = Progress | "Active" | "Idle" | "Disabled" | "Deleting" | "Unknown";
@@ -59,11 +58,6 @@ function isLost(outcome: Outcome, { annotations }: Seen): boolean {
 
 function reasonAfter({ compute, condition }: Outcome): string | undefined {
   return condition.kind === "shown" ? condition.reason : shownReason(compute);
-}
-
-/** After when a list that shows the endpoint enabled clears `disabledByUs`: nothing can disable it any more. */
-export function noteClearsAt(disableNotedAt: number, createSettleMs: number): number {
-  return disableNotedAt + createSettleMs + mostLagMs;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
 import {
   type Compute,
@@ -6,18 +5,17 @@ import {
   givenName,
   type StatusOperation,
   type StatusProof,
-  type WriteRecord,
 } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { conditionOf } from "../../resources/conditions-of.ts";
 import { sameJSON } from "../../resources/record.ts";
-import type { Annotations } from "../observe/annotations.ts";
 import { generationOf } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
+import { poolerHost } from "../observe/pooler-host.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
+import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
 import { capacityOf, rangeOf, sizeInWords } from "./capacity.ts";
-import { conditionsOf } from "./conditions.ts";
-import { isProgress, type Reason, reasons } from "./reasons.ts";
+import type { Seen } from "./seen.ts";
 import { disabledByUs, isUnmade, stateSeen, stateUnseen } from "./state.ts";
 
 /** How often at most `lastActive` alone is written, in milliseconds. */
@@ -25,42 +23,6 @@ const lastActiveEveryMs = 15 * 60_000;
 
 /** How many operations a status holds. */
 const mostOperations = 10;
-
-export interface Seen {
-  /** Of the Compute as the outcome has it. */
-  annotations: Annotations;
-  /** The linked endpoint as newest known; `undefined` where none is, or it cannot be seen. */
-  endpoint: Endpoint | undefined;
-  /** Whether a list says that there is no such endpoint. */
-  absent: boolean;
-  /** Whether the branch of an endpoint that is missing has gone too. */
-  branchGone?: boolean;
-  /** Whether there is no loss that a person could confirm. */
-  lossOver: boolean;
-  /** Whether a fresh look that a person asked for is answered by this reconcile. */
-  answers: boolean;
-  /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
-  compared: boolean | undefined;
-  /** What proves the linked endpoint this Compute's own. */
-  proof: Proof;
-  /** The operation of the record, if its request was sent and may have made or signed an endpoint. */
-  sent: string | undefined;
-  /** The record of a write that this term remembers, unless it is closed. */
-  record: WriteRecord | undefined;
-  /** A list shows the endpoint from so late that no request of ours can disable it any more. */
-  clearsDisabling: boolean;
-  operations: readonly Operation[];
-  /** The value of `restartedAt` that this process last carried out. */
-  restarted?: string | undefined;
-  /** Of the base URL and key through which the endpoint was seen. */
-  fingerprint: string | undefined;
-  /** Name of the connection Secret, where it stands. */
-  binding: string | undefined;
-  /** Whether the reason has held for so long that it stalls, if it does so later. */
-  stalls?: boolean;
-  /** Wall time, milliseconds since the epoch. */
-  now: number;
-}
 
 /** The status after a reconcile; `undefined` where it is as it was, but for a time that is not worth a write. */
 export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefined {
@@ -239,12 +201,6 @@ function requests(compute: Compute, { effect, condition }: Outcome, seen: Seen):
     ...(answered ? { lastHandledReconcileAt: reconcileRequestedAt } : {}),
     ...(served ? { lastHandledConfirmLoss: lossConsent } : {}),
   };
-}
-
-/** The pooled host is the host with `-pooler` after the endpoint's id. */
-export function poolerHost({ id, host }: Endpoint): string | undefined {
-  if (host === undefined || !host.startsWith(`${id}.`)) return undefined;
-  return `${id}-pooler${host.slice(id.length)}`;
 }
 
 function operationsAfter(

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import type { RememberedWrite } from "../../../../src/operator/compute/record.ts";
+import type { RememberedWrite } from "../../../../src/operator/compute/remembered.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
 import { type ComputeFields, compute, input, madeBy, now, openSince } from "../../../support/builders.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Effect, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
-import type { Reason } from "../../../../src/operator/compute/status/reasons.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
+import type { Reason } from "../../../../src/operator/compute/words/reasons.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { type ComputeFields, compute, operation, proofFor, recordOf } from "../../../support/builders.ts";
 import { active, after, full, seen, self, statusAfter } from "./updating.ts";

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import type { Operation } from "../../../../src/api/operation.ts";
+import { poolerHost } from "../../../../src/operator/compute/observe/pooler-host.ts";
 import { shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { sizeInWords } from "../../../../src/operator/compute/status/capacity.ts";
-import { type Reason } from "../../../../src/operator/compute/status/reasons.ts";
+import type { Seen } from "../../../../src/operator/compute/status/seen.ts";
 import { stateSeen } from "../../../../src/operator/compute/status/state.ts";
-import { nextStatus, poolerHost, type Seen } from "../../../../src/operator/compute/status/status.ts";
+import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
+import { type Reason } from "../../../../src/operator/compute/words/reasons.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { compute, endpoint, operation } from "../../../support/builders.ts";
 import { active, after, full, minute, noon, seen, self, statusAfter } from "./updating.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { withUnreadable } from "../../../../src/operator/compute/status/conditions.ts";
-import type { Reason } from "../../../../src/operator/compute/status/reasons.ts";
+import type { Reason } from "../../../../src/operator/compute/words/reasons.ts";
 import { compute, endpoint } from "../../../support/builders.ts";
 
 const self = compute({ linked: "ep-one" });

@@ -1,7 +1,8 @@
 import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { type Outcome, shown } from "../../../../src/operator/compute/outcome.ts";
-import { nextStatus, type Seen } from "../../../../src/operator/compute/status/status.ts";
+import type { Seen } from "../../../../src/operator/compute/status/seen.ts";
+import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
 import type { Compute, ComputeStatus } from "../../../../src/operator/resources/compute.ts";
 import { compute, endpoint } from "../../../support/builders.ts";
 

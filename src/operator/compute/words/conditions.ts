@@ -1,8 +1,15 @@
-import { annotations } from "../../../resources/names.ts";
-import type { Difference } from "../../plan/fields.ts";
-import type { Progress } from "../reasons.ts";
+import { annotations } from "../../resources/names.ts";
+import type { Progress } from "./reasons.ts";
 
 // What conditions say of a Compute that is to be, by their reason. `owner` names the other Compute.
+
+/** One field of the spec in which the service differs from it. */
+export interface Difference {
+  /** As the manifest spells it, e.g. `computeUnits.max`. */
+  field: string;
+  ours: string;
+  theirs: string;
+}
 
 export const resting = {
   Active: "The compute is as declared.",

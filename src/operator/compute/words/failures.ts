@@ -1,6 +1,6 @@
-import { errorCodes } from "../../../../api/error.ts";
-import type { Failure } from "../../../service-client/answer.ts";
-import type { Reason } from "../reasons.ts";
+import { errorCodes } from "../../../api/error.ts";
+import type { Failure } from "../../service-client/answer.ts";
+import type { Reason } from "./reasons.ts";
 
 /** What a failed call means for the Compute that it was made for. */
 export function meaningOf(failure: Failure, doing: string): { reason: Reason; message: string } {

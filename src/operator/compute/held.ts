@@ -1,22 +1,9 @@
-import type { Compute, ComputeStatus } from "../../resources/compute.ts";
-import { sameJSON } from "../../resources/record.ts";
-import { generationOf, shownReason } from "../observe/observation.ts";
-import type { Effect, Outcome } from "../outcome.ts";
-import type { ReadonlyState } from "../remembered.ts";
-import { isAtRest, isProgress } from "./reasons.ts";
-
-/**
- * What of a status is not written yet. A status that only says what is on the way waits a moment: where that ends soon,
- * the final status is the only one.
- */
-export interface HeldStatus {
-  /** Of the Compute that it is about. */
-  generation: number;
-  condition: Outcome["condition"];
-  effect: Effect;
-  /** When it is written at the latest, on the monotonic clock. */
-  dueAt: number;
-}
+import type { Compute, ComputeStatus } from "../resources/compute.ts";
+import { sameJSON } from "../resources/record.ts";
+import { generationOf, shownReason } from "./observe/observation.ts";
+import type { Effect, Outcome } from "./outcome.ts";
+import type { HeldStatus, ReadonlyState } from "./remembered.ts";
+import { isAtRest, isProgress } from "./words/reasons.ts";
 
 /** For how long such a status waits, in milliseconds. */
 export const heldForMs = 2000;

@@ -1,4 +1,4 @@
-import { annotations } from "../../../resources/names.ts";
+import { annotations } from "../../resources/names.ts";
 
 // What conditions say of a Compute that is being deleted, and what the events of reason Released and Deleted say.
 // `owner` names another Compute.

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { reasons, rowOf } from "../../../../src/operator/compute/status/reasons.ts";
+import { reasons, rowOf } from "../../../../src/operator/compute/words/reasons.ts";
 import { type Requeue, requeueDelay } from "../../../../src/operator/conditions/rows.ts";
 
 test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {

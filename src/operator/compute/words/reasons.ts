@@ -1,4 +1,6 @@
+import { conditionsFor } from "../../conditions/conditions.ts";
 import { type ConditionRow, rowIn } from "../../conditions/rows.ts";
+import type { Compute, Condition } from "../../resources/compute.ts";
 
 export interface Row extends ConditionRow {
   /**
@@ -72,6 +74,16 @@ export type Reason = keyof typeof reasons;
 /** The row of a reason that a status shows; undefined for none, or one of another version. */
 export function rowOf(reason: string | undefined): Row | undefined {
   return rowIn<Row>(reasons, reason);
+}
+
+/** The conditions of a Compute for a reason. */
+export function conditionsOf(
+  compute: Compute,
+  reason: Reason,
+  message: string,
+  seen: { now: number; compared: boolean | undefined; stalls?: boolean },
+): Condition[] {
+  return conditionsFor(compute, reasons[reason], { reason, message }, seen);
 }
 
 /** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */

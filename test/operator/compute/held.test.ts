@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type Effect, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
-import { heldForMs, mayWait, withHeld } from "../../../../src/operator/compute/status/held.ts";
-import type { Reason } from "../../../../src/operator/compute/status/reasons.ts";
-import type { Compute, ComputeStatus } from "../../../../src/operator/resources/compute.ts";
-import { compute, endpoint } from "../../../support/builders.ts";
+import { heldForMs, mayWait, withHeld } from "../../../src/operator/compute/held.ts";
+import { type Effect, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
+import { ReconcileState } from "../../../src/operator/compute/state.ts";
+import type { Reason } from "../../../src/operator/compute/words/reasons.ts";
+import type { Compute, ComputeStatus } from "../../../src/operator/resources/compute.ts";
+import { compute, endpoint } from "../../support/builders.ts";
 
 const showing = (reason: string, more: ComputeStatus = {}, spec: Partial<Compute["spec"]> = {}): Compute => {
   const ready = { type: "Ready", status: "True", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };

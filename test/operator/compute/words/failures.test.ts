@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { meaningOf } from "../../../../src/operator/compute/status/messages/failures.ts";
+import { meaningOf } from "../../../../src/operator/compute/words/failures.ts";
 import type { Failure } from "../../../../src/operator/service-client/answer.ts";
 
 const refused = (code: string, message = "no"): Failure => ({ kind: "refused", status: 409, code, message });

@@ -1,0 +1,42 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Operation } from "../../../api/operation.ts";
+import type { WriteRecord } from "../../resources/compute.ts";
+import type { Annotations } from "../observe/annotations.ts";
+import type { Proof } from "../observe/ownership.ts";
+
+/** The facts from which a status is written, besides the outcome of the reconcile. */
+export interface Seen {
+  /** Of the Compute as the outcome has it. */
+  annotations: Annotations;
+  /** The linked endpoint as newest known; `undefined` where none is, or it cannot be seen. */
+  endpoint: Endpoint | undefined;
+  /** Whether a list says that there is no such endpoint. */
+  absent: boolean;
+  /** Whether the branch of an endpoint that is missing has gone too. */
+  branchGone?: boolean;
+  /** Whether there is no loss that a person could confirm. */
+  lossOver: boolean;
+  /** Whether a fresh look that a person asked for is answered by this reconcile. */
+  answers: boolean;
+  /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
+  compared: boolean | undefined;
+  /** What proves the linked endpoint this Compute's own. */
+  proof: Proof;
+  /** The operation of the record, if its request was sent and may have made or signed an endpoint. */
+  sent: string | undefined;
+  /** The record of a write that this term remembers, unless it is closed. */
+  record: WriteRecord | undefined;
+  /** A list shows the endpoint from so late that no request of ours can disable it any more. */
+  clearsDisabling: boolean;
+  operations: readonly Operation[];
+  /** The value of `restartedAt` that this process last carried out. */
+  restarted?: string | undefined;
+  /** Of the base URL and key through which the endpoint was seen. */
+  fingerprint: string | undefined;
+  /** Name of the connection Secret, where it stands. */
+  binding: string | undefined;
+  /** Whether the reason has held for so long that it stalls, if it does so later. */
+  stalls?: boolean;
+  /** Wall time, milliseconds since the epoch. */
+  now: number;
+}
