@@ -15,103 +15,101 @@ import {
 } from "./support/named-branches.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
-describe("a branch that is given by its name", () => {
-  it("is found, and the status shows which it is", async () => {
-    await using world = begin();
-    await onMain(world);
-    expect(world.compute(0).status).toMatchObject({ branchID: a, resolvedBranch: { name: "main", id: a } });
-    expect(branchOf(world)).toBe(a);
-    expect(world.writes).toEqual(["POST /projects/shop/endpoints"]);
-  });
+it("a branch is found by its name, and the status shows which it is", async () => {
+  await using world = begin();
+  await onMain(world);
+  expect(world.compute(0).status).toMatchObject({ branchID: a, resolvedBranch: { name: "main", id: a } });
+  expect(branchOf(world)).toBe(a);
+  expect(world.writes).toEqual(["POST /projects/shop/endpoints"]);
+});
 
-  it("and is not there is BranchNotFound and nothing is sent, until a list shows it", async () => {
-    await using world = begin();
-    world.declare(0, named("main"));
-    await world.clock.advance(120_000);
-    expect(ready(world)).toMatchObject({ status: "False", reason: "BranchNotFound" });
-    expect(ready(world)?.message).toBe(
-      'Project shop has no branch named "main", so no endpoint is created. Create or rename the branch, or name another in spec.branchName.',
-    );
-    expect(world.writes).toEqual([]);
-    rename(world, a, "main");
-    await world.clock.advance(32_000);
-    expect(branchOf(world)).toBe(a);
-  });
+it("a name without a branch is BranchNotFound and nothing is sent, until a list shows it", async () => {
+  await using world = begin();
+  world.declare(0, named("main"));
+  await world.clock.advance(120_000);
+  expect(ready(world)).toMatchObject({ status: "False", reason: "BranchNotFound" });
+  expect(ready(world)?.message).toBe(
+    'Project shop has no branch named "main", so no endpoint is created. Create or rename the branch, or name another in spec.branchName.',
+  );
+  expect(world.writes).toEqual([]);
+  rename(world, a, "main");
+  await world.clock.advance(32_000);
+  expect(branchOf(world)).toBe(a);
+});
 
-  it("and stands for two branches is refused, and names both", async () => {
-    await using world = begin();
-    world.host.instead = ({ path }) => {
-      const branches = [a, b].map((id) => ({ id, name: "main" }));
-      const json = { status: 200, headers: {}, body: JSON.stringify({ branches }) };
-      return path.endsWith("/branches") ? json : undefined;
-    };
-    world.declare(0, named("main"));
-    await world.clock.advance(60_000);
-    expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
-    expect(ready(world)?.message).toBe(
-      'Project shop has more than one branch named "main", so no endpoint is created. Rename all but one, or set spec.branchID instead: br-0-a, br-0-b.',
-    );
-    expect(world.writes).toEqual([]);
-  });
+it("a name that stands for two branches is refused, and names both", async () => {
+  await using world = begin();
+  world.host.instead = ({ path }) => {
+    const branches = [a, b].map((id) => ({ id, name: "main" }));
+    const json = { status: 200, headers: {}, body: JSON.stringify({ branches }) };
+    return path.endsWith("/branches") ? json : undefined;
+  };
+  world.declare(0, named("main"));
+  await world.clock.advance(60_000);
+  expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
+  expect(ready(world)?.message).toBe(
+    'Project shop has more than one branch named "main", so no endpoint is created. Rename all but one, or set spec.branchID instead: br-0-a, br-0-b.',
+  );
+  expect(world.writes).toEqual([]);
+});
 
-  it("is found on any page of the list", async () => {
-    await using world = begin();
-    const asked: unknown[] = [];
-    world.host.instead = ({ path }) => {
-      if (!path.endsWith("/branches")) return undefined;
-      asked.push(path);
-      const first = { branches: [{ id: b, name: "other" }], pagination: { next: "more" } };
-      const second = { branches: [{ id: a, name: "main" }], pagination: {} };
-      return { status: 200, headers: {}, body: JSON.stringify(asked.length % 2 === 1 ? first : second) };
-    };
-    world.declare(0, named("main"));
-    await world.settle(1);
-    expect(branchOf(world)).toBe(a);
-  });
+it("a branch is found on any page of the list", async () => {
+  await using world = begin();
+  const asked: unknown[] = [];
+  world.host.instead = ({ path }) => {
+    if (!path.endsWith("/branches")) return undefined;
+    asked.push(path);
+    const first = { branches: [{ id: b, name: "other" }], pagination: { next: "more" } };
+    const second = { branches: [{ id: a, name: "main" }], pagination: {} };
+    return { status: 200, headers: {}, body: JSON.stringify(asked.length % 2 === 1 ? first : second) };
+  };
+  world.declare(0, named("main"));
+  await world.settle(1);
+  expect(branchOf(world)).toBe(a);
+});
 
-  it("is read from a service that does not list branches by no means: the condition says what to do", async () => {
-    await using world = new SmallWorld([a], 1, { strictSpec: true });
-    world.declare(0, named("br-0-a"));
-    await world.clock.advance(60_000);
-    expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
-    expect(ready(world)?.message).toContain("Set spec.branchID instead");
-    world.declare(0, { ...spec, branchID: a });
-    await world.settle(1);
-    expect(branchOf(world)).toBe(a);
-  });
+it("a name is refused at a service that does not list branches: the condition says what to do", async () => {
+  await using world = new SmallWorld([a], 1, { strictSpec: true });
+  world.declare(0, named("br-0-a"));
+  await world.clock.advance(60_000);
+  expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
+  expect(ready(world)?.message).toContain("Set spec.branchID instead");
+  world.declare(0, { ...spec, branchID: a });
+  await world.settle(1);
+  expect(branchOf(world)).toBe(a);
+});
 
-  it("instead of its id, or the other way round, moves nothing if it is the same branch", async () => {
-    await using world = begin();
-    await onMain(world);
-    world.declare(0, { ...spec, branchID: a });
-    await world.settle(1);
-    expect(world.compute(0).status.resolvedBranch).toBeUndefined();
-    world.declare(0, named("main"));
-    await world.settle(1);
-    expect(world.compute(0).status.resolvedBranch).toEqual({ name: "main", id: a });
-    expect(world.writes).toHaveLength(1);
-  });
+it("a name in place of the id, or the other way round, moves nothing if it is the same branch", async () => {
+  await using world = begin();
+  await onMain(world);
+  world.declare(0, { ...spec, branchID: a });
+  await world.settle(1);
+  expect(world.compute(0).status.resolvedBranch).toBeUndefined();
+  world.declare(0, named("main"));
+  await world.settle(1);
+  expect(world.compute(0).status.resolvedBranch).toEqual({ name: "main", id: a });
+  expect(world.writes).toHaveLength(1);
+});
 
-  it("moves the endpoint when the manifest names another, under Report too", async () => {
-    await using world = begin();
-    await onMain(world, { driftPolicy: "Report" });
-    rename(world, b, "preview");
-    await world.clock.advance(31_000);
-    world.declare(0, named("preview", { driftPolicy: "Report" }));
-    await world.settle(1);
-    expect(branchOf(world)).toBe(b);
-    expect(world.events("Moved")).toHaveLength(1);
-  });
+it("another branch's name in the manifest moves the endpoint, under Report too", async () => {
+  await using world = begin();
+  await onMain(world, { driftPolicy: "Report" });
+  rename(world, b, "preview");
+  await world.clock.advance(31_000);
+  world.declare(0, named("preview", { driftPolicy: "Report" }));
+  await world.settle(1);
+  expect(branchOf(world)).toBe(b);
+  expect(world.events("Moved")).toHaveLength(1);
+});
 
-  it("that no branch has, after an edit, leaves the endpoint where it is", async () => {
-    await using world = begin();
-    await onMain(world);
-    world.declare(0, named("nowhere", { computeUnits: { min: 2, max: 2 } }));
-    await world.clock.advance(60_000);
-    expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
-    expect(ready(world)?.message).toContain(`so the endpoint stays on branch ${a}`);
-    expect(world.writes).toHaveLength(1);
-  });
+it("a name that no branch has, after an edit, leaves the endpoint where it is", async () => {
+  await using world = begin();
+  await onMain(world);
+  world.declare(0, named("nowhere", { computeUnits: { min: 2, max: 2 } }));
+  await world.clock.advance(60_000);
+  expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
+  expect(ready(world)?.message).toContain(`so the endpoint stays on branch ${a}`);
+  expect(world.writes).toHaveLength(1);
 });
 
 describe("a Compute with branchName is deleted, and its endpoint with it,", () => {
@@ -252,22 +250,20 @@ describe("a lost endpoint whose branch has another name by now", () => {
   });
 });
 
-describe("what names cost", () => {
-  it("is one list of branches per refresh, and none once nobody gives a name", async () => {
-    await using world = begin();
-    await onMain(world);
-    for (const index of [1, 2, 3]) world.declare(index, named("main", { type: "read_only" }));
-    await world.settle(4);
-    await world.clock.advance(35_000);
-    const [lists, before] = [world.host.calls.length, branchesListed(world)];
-    await world.clock.advance(300_000);
-    expect(branchesListed(world) - before).toBe(10);
-    expect(world.host.calls.length - lists).toBeGreaterThanOrEqual(20);
-    for (const index of [0, 1, 2, 3]) world.edit(index, { branchName: undefined, branchID: a });
-    await world.clock.advance(2000);
-    const after = branchesListed(world);
-    await world.clock.advance(300_000);
-    expect(branchesListed(world)).toBe(after);
-    expect(world.compute(0).status.resolvedBranch).toBeUndefined();
-  });
+it("branch names cost one list of branches per refresh, and none once nobody gives a name", async () => {
+  await using world = begin();
+  await onMain(world);
+  for (const index of [1, 2, 3]) world.declare(index, named("main", { type: "read_only" }));
+  await world.settle(4);
+  await world.clock.advance(35_000);
+  const [lists, before] = [world.host.calls.length, branchesListed(world)];
+  await world.clock.advance(300_000);
+  expect(branchesListed(world) - before).toBe(10);
+  expect(world.host.calls.length - lists).toBeGreaterThanOrEqual(20);
+  for (const index of [0, 1, 2, 3]) world.edit(index, { branchName: undefined, branchID: a });
+  await world.clock.advance(2000);
+  const after = branchesListed(world);
+  await world.clock.advance(300_000);
+  expect(branchesListed(world)).toBe(after);
+  expect(world.compute(0).status.resolvedBranch).toBeUndefined();
 });

@@ -26,7 +26,7 @@ async function spent(): Promise<SmallWorld> {
 }
 
 describe("a write that waits for the request budget", () => {
-  it("is not sent when the Compute is paused meanwhile", async () => {
+  it("a waiting write is not sent when the Compute is paused meanwhile", async () => {
     await using world = await spent();
     world.declare(0, sized(2));
     await world.clock.advance(5000);
@@ -38,7 +38,7 @@ describe("a write that waits for the request budget", () => {
     expect(patches(world)).toHaveLength(1);
   });
 
-  it("is the one that is wanted when its turn comes, and says what it waits for", async () => {
+  it("a waiting write is the one that is wanted when its turn comes, and says what it waits for", async () => {
     await using world = await spent();
     world.declare(0, sized(2));
     await world.clock.advance(5000);
@@ -48,7 +48,7 @@ describe("a write that waits for the request budget", () => {
     expect(patches(world)).toEqual([{ endpoint: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 } }]);
   });
 
-  it("is not sent when it is a deletion and the policy becomes Retain meanwhile", async () => {
+  it("a waiting deletion is not sent when the policy becomes Retain meanwhile", async () => {
     await using world = await spent();
     world.remove(0);
     await world.clock.advance(5000);

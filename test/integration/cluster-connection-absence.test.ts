@@ -68,7 +68,7 @@ describe("where ClusterServiceConnections cannot be used", () => {
 });
 
 describe("deletion", () => {
-  it("of the connection waits for its users, and names them with their namespaces", async () => {
+  it("the deletion of the connection waits for its users, and names them with their namespaces", async () => {
     await using world = await shop();
     world.send("DELETE", "/apis/compute-operator.dev/v1alpha1/clusterserviceconnections/fleet");
     await world.clock.advance(10_000);
@@ -82,14 +82,14 @@ describe("deletion", () => {
     expect(world.endpoints).toEqual([]);
   });
 
-  it("of a namespace deletes its computes first", async () => {
+  it("the deletion of a namespace deletes its computes first", async () => {
     await using world = await shop();
     world.send("DELETE", "/api/v1/namespaces/shop");
     await world.until("its end", () => world.find("/api/v1/namespaces/shop") === undefined);
     expect(world.endpoints).toEqual([]);
   });
 
-  it("of the Secret stops all, and a Compute that is being deleted goes once there is another", async () => {
+  it("the deletion of the Secret stops all, and a Compute that is being deleted goes once there is another", async () => {
     await using world = await shop();
     world.send("DELETE", `/api/v1/namespaces/${ownNamespace}/secrets/fleet-key`);
     await world.clock.advance(10_000);
@@ -104,7 +104,7 @@ describe("deletion", () => {
     expect(world.endpoints).toEqual([]);
   });
 
-  it("of the connection's finalizer by hand, and of the connection, leaves the Compute waiting for another", async () => {
+  it("the loss of the connection's finalizer, and of the connection, leaves the Compute waiting for another", async () => {
     await using world = await shop();
     const path = "/apis/compute-operator.dev/v1alpha1/clusterserviceconnections/fleet";
     world.send("DELETE", path);
@@ -119,7 +119,7 @@ describe("deletion", () => {
     expect(world.endpoints).toEqual([]);
   });
 
-  it("of its CRD waits for its users", async () => {
+  it("the deletion of the connection's CRD waits for its users", async () => {
     await using world = await shop();
     const crd =
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterserviceconnections.compute-operator.dev";
@@ -131,7 +131,7 @@ describe("deletion", () => {
     expect(world.endpoints).toEqual([]);
   });
 
-  it("of the CRD of Computes lets every endpoint be, and the connection go", async () => {
+  it("the deletion of the CRD of Computes lets every endpoint be, and the connection go", async () => {
     await using world = await shop();
     const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     world.send("DELETE", `${crds}/computes.compute-operator.dev`);
@@ -144,7 +144,7 @@ describe("deletion", () => {
     expect(world.endpoints).toHaveLength(1);
   });
 
-  it("of a namespace that is not selected any more waits, endpoint included, until it is selected again", async () => {
+  it("the deletion of a namespace that is not selected any more waits, endpoint included, until it is selected again", async () => {
     await using world = await shop();
     world.label("shop", {});
     await world.clock.advance(5000);
@@ -169,7 +169,7 @@ describe("deletion", () => {
   it.each(
     orders<Thing>(["namespace", "connection", "Secret", "CRD"]).map((order) => [order.join(", "), order] as const),
   )(
-    "of %s, in this order, at once and one after another, ends once a key is there, and leaves no endpoint",
+    "the deletion of %s, in this order, at once and one after another, ends once a key is there, and leaves no endpoint",
     async (_, order) => {
       for (const gapMs of [0, 30_000]) {
         await using world = await shop();

@@ -28,7 +28,7 @@ async function callsOf(namespaces: number): Promise<Record<"adopting" | "settled
 }
 
 describe("the calls to the service through one ClusterServiceConnection", () => {
-  it("are as many for a thousand namespaces as for one with the same Computes", async () => {
+  it("the calls are as many for a thousand namespaces as for one with the same Computes", async () => {
     const one = await callsOf(1);
     expect(await callsOf(count)).toEqual(one);
     // One list every thirty seconds; every ten minutes the key's account and its projects.

@@ -147,7 +147,7 @@ describe("a ClusterServiceConnection under the shipped rights", () => {
     expect(log.filter((line) => /forbidden|cannot list/i.test(line))).toEqual([]);
   });
 
-  it("is refused with a message where the manifest is wrong", async () => {
+  it("a ClusterServiceConnection is refused with a message where the manifest is wrong", async () => {
     const wrong = async (spec: object) => {
       const object = fleet({}, "wrong");
       const input = JSON.stringify({ ...object, spec: { ...object.spec, ...spec } });

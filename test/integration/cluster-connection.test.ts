@@ -73,7 +73,7 @@ describe("a ClusterServiceConnection", () => {
 });
 
 describe("a namespace that no longer matches", () => {
-  it("has nothing sent for it, deletion included, until it matches again", async () => {
+  it("a namespace that no longer matches has nothing sent for it, deletion included, until it matches again", async () => {
     await using world = await shop();
     world.label("shop", {});
     await world.until("the condition", () => world.said("shop", "db").startsWith("ConnectionNotReady"));
@@ -90,7 +90,7 @@ describe("a namespace that no longer matches", () => {
     expect(world.endpoints).toEqual([]);
   });
 
-  it("is let go of with Retain, and the endpoint stays", async () => {
+  it("a Compute with Retain is let go of in a namespace that no longer matches, and the endpoint stays", async () => {
     await using world = await shop();
     world.label("shop", {});
     world.remove("shop", "db");

@@ -66,7 +66,7 @@ describe.concurrent("a connection Secret", () => {
     expect(plain.metadata.annotations).not.toHaveProperty(["example.com/reload"]);
   });
 
-  it("is repaired, made again, and goes when it is no longer wanted", async () => {
+  it("a connection Secret is repaired, made again, and goes when it is no longer wanted", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     const { status } = await shop.ready("db");
@@ -101,7 +101,7 @@ describe.concurrent("a connection Secret", () => {
     expect(followed["endpoint-id"]).toBe(after.status.endpointID);
   });
 
-  it("that is not ours is never written over", async () => {
+  it("a Secret that is not ours is never written over", async () => {
     const shop = await stage().scenario();
     const theirs = { ...keySecret("mine", "shop-db"), type: "Opaque" };
     await shop.cluster.create("Secret", shop.namespace, theirs);
@@ -131,7 +131,7 @@ describe.concurrent("a connection Secret", () => {
     expect(new URL(after["uri"] ?? "").password).toBe(after["password"]);
   });
 
-  it("that somebody made immutable is not followed, which says what to do", async () => {
+  it("a Secret that somebody made immutable is not changed, and the condition says what to do", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { connectionSecret: database });
     await shop.ready("db");

@@ -70,50 +70,48 @@ describe.concurrent("from any valid spec to any other", () => {
   });
 });
 
-describe("settled Computes", () => {
-  it("are reconciled 100 times more, all 100 of them, and nothing is written to the cluster or the service", async () => {
-    expect(settled).toHaveLength(5);
-    // What the operator disabled and enabled again is noted until nothing can disable it any more, 70 s later.
-    await eventually("the notes of disablings that are over to go", () => !settled.some(notesDisabling) || undefined, {
-      timeoutMs: 120_000,
-    });
-    await Promise.all(settled.map((shop) => shop.lists(2)));
-    const writes = settled.map((shop) => shop.writes.length);
-    const versions = settled.map((shop) => numbers.map((index) => shop.history(`db-${index}`).length));
-    // Events are written one at a time, so the last ones come a little later.
-    let beside = await Promise.all(settled.map(versionsBeside));
-    await eventually(
-      "the last event",
-      async () => {
-        const before = beside;
-        beside = await Promise.all(settled.map(versionsBeside));
-        return sameJSON(before, beside) || undefined;
-      },
-      { everyMs: 2000 },
-    );
-    const reconciledBefore = await reconciles();
-    for (let round = 1; round <= 100; round++) {
-      // A change of their connection that affects none of them has each reconciled.
-      const allowedProjects = round % 2 === 0 ? [project] : [project, "another"];
-      await Promise.all(settled.map((shop) => shop.editConnection({ allowedProjects })));
-      await eventually(
-        `reconcile ${round} of all`,
-        async () => ((await reconciles()) - reconciledBefore >= 100 * round ? true : undefined),
-        { everyMs: 5 },
-      );
-    }
-    expect((await reconciles()) - reconciledBefore).toBeGreaterThanOrEqual(100 * 100);
-    await Promise.all(settled.map((shop) => shop.lists(2)));
-    expect(settled.map((shop) => shop.writes.length)).toEqual(writes);
-    expect(await Promise.all(settled.map(versionsBeside))).toEqual(beside);
-    for (const [part, shop] of settled.entries()) {
-      for (const index of numbers) {
-        const since = shop.history(`db-${index}`).slice((versions[part]?.[index] ?? 0) - 1);
-        // The service suspends what nobody uses: that alone is shown, once.
-        const shown = since.map(({ status }) => status.state);
-        expect(shown.slice(1).filter((state, at) => state === shown[at])).toEqual([]);
-        expect(shown.slice(1).every((state) => state === "Idle")).toBe(true);
-      }
-    }
+it("settled Computes are reconciled 100 times more, all 100 of them, and nothing is written to the cluster or the service", async () => {
+  expect(settled).toHaveLength(5);
+  // What the operator disabled and enabled again is noted until nothing can disable it any more, 70 s later.
+  await eventually("the notes of disablings that are over to go", () => !settled.some(notesDisabling) || undefined, {
+    timeoutMs: 120_000,
   });
+  await Promise.all(settled.map((shop) => shop.lists(2)));
+  const writes = settled.map((shop) => shop.writes.length);
+  const versions = settled.map((shop) => numbers.map((index) => shop.history(`db-${index}`).length));
+  // Events are written one at a time, so the last ones come a little later.
+  let beside = await Promise.all(settled.map(versionsBeside));
+  await eventually(
+    "the last event",
+    async () => {
+      const before = beside;
+      beside = await Promise.all(settled.map(versionsBeside));
+      return sameJSON(before, beside) || undefined;
+    },
+    { everyMs: 2000 },
+  );
+  const reconciledBefore = await reconciles();
+  for (let round = 1; round <= 100; round++) {
+    // A change of their connection that affects none of them has each reconciled.
+    const allowedProjects = round % 2 === 0 ? [project] : [project, "another"];
+    await Promise.all(settled.map((shop) => shop.editConnection({ allowedProjects })));
+    await eventually(
+      `reconcile ${round} of all`,
+      async () => ((await reconciles()) - reconciledBefore >= 100 * round ? true : undefined),
+      { everyMs: 5 },
+    );
+  }
+  expect((await reconciles()) - reconciledBefore).toBeGreaterThanOrEqual(100 * 100);
+  await Promise.all(settled.map((shop) => shop.lists(2)));
+  expect(settled.map((shop) => shop.writes.length)).toEqual(writes);
+  expect(await Promise.all(settled.map(versionsBeside))).toEqual(beside);
+  for (const [part, shop] of settled.entries()) {
+    for (const index of numbers) {
+      const since = shop.history(`db-${index}`).slice((versions[part]?.[index] ?? 0) - 1);
+      // The service suspends what nobody uses: that alone is shown, once.
+      const shown = since.map(({ status }) => status.state);
+      expect(shown.slice(1).filter((state, at) => state === shown[at])).toEqual([]);
+      expect(shown.slice(1).every((state) => state === "Idle")).toBe(true);
+    }
+  }
 });

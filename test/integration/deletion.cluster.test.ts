@@ -26,7 +26,7 @@ const waitsWith = (shop: Scenario, reason: string) =>
 const retain = (shop: Scenario) => shop.edit("db", { deletionPolicy: "Retain" });
 
 describe.concurrent("a Compute is deleted", () => {
-  it("that never had an endpoint, and nothing is deleted at the service", async () => {
+  it("a Compute that never had an endpoint is deleted, and nothing is deleted at the service", async () => {
     const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("db");
     await shop.reason("db", "PrimaryExists");
@@ -36,7 +36,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.endpoints.map(({ id }) => id)).toEqual(["ep-theirs"]);
   });
 
-  it("while its create is pending: the endpoint that the lost reply was about goes too", async () => {
+  it("a Compute with a pending create is deleted: the endpoint that the lost reply was about goes too", async () => {
     const shop = await stage().scenario();
     shop.faults({ kind: "drop-after", method: "POST", count: 1 }, { kind: "503", method: "GET", route: endpoints });
     await shop.compute("db", { type: "read_only" }, {});
@@ -48,7 +48,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.writes).toHaveLength(2);
   });
 
-  it("while its create is pending and never arrived: it goes when that is sure", async () => {
+  it("a Compute with a pending create that never arrived is deleted when that is sure", async () => {
     const shop = await stage().scenario();
     shop.faults({ kind: "drop-before", method: "POST" });
     await shop.compute("db", { type: "read_only" });
@@ -62,7 +62,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("whose endpoint is already gone, once that is proved", async () => {
+  it("a Compute without its endpoint is deleted once it is proved that the endpoint is gone", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
@@ -74,7 +74,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("whose branch is gone, and its endpoint with it", async () => {
+  it("a Compute on a branch that is gone is deleted, and its endpoint with it", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { branchID: preview });
     await shop.ready("db");
@@ -85,7 +85,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("whose project is gone, as the project's own GET and the list of projects prove", async () => {
+  it("a Compute in a project that is gone is deleted, as the project's own GET and the list of projects prove", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
@@ -100,7 +100,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("with Retain: the endpoint stays, and an event says so", async () => {
+  it("a Compute with Retain is deleted: the endpoint stays, and an event says so", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { deletionPolicy: "Retain" });
     const { status } = await shop.ready("db");
@@ -110,7 +110,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.endpoints.map(({ id }) => id)).toEqual([status.endpointID]);
   });
 
-  it("while it is paused: it waits and says so, and goes when it is no longer", async () => {
+  it("a paused Compute is not deleted: it waits and says so, and goes when it is no longer paused", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
@@ -126,7 +126,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.endpoints).toEqual([]);
   });
 
-  it("while the project is busy: it waits and is deleted automatically", async () => {
+  it("a Compute in a busy project waits and is deleted automatically", async () => {
     const shop = await stage().scenario({ service: { timeScale: 0.1 } });
     await shop.compute("db");
     await shop.until("db", "its endpoint", ({ status }) => status.endpointID !== undefined);
@@ -166,7 +166,7 @@ describe.concurrent("a Compute is deleted", () => {
     },
   );
 
-  it("with a key that may not delete: it says so and what to do, is tried again, and Retain lets it go", async () => {
+  it("a Compute with a key that may not delete says so and what to do, is tried again, and Retain lets it go", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");
@@ -188,7 +188,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.endpoints.map(({ id }) => id)).toEqual([status.endpointID]);
   });
 
-  it("with a key that gets the right to delete later: it is deleted automatically", async () => {
+  it("a Compute with a key that gets the right to delete later is deleted automatically", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");
@@ -201,7 +201,7 @@ describe.concurrent("a Compute is deleted", () => {
     expect(shop.endpoints).toEqual([]);
   });
 
-  it("whose connection was taken away by force: it says so, and Retain lets it go", async () => {
+  it("a Compute that lost its connection by force says so, and Retain lets it go", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     const { status } = await shop.ready("db");

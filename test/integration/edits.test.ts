@@ -64,72 +64,68 @@ describe("a Compute whose connectionRef is changed", () => {
   });
 });
 
-describe("a field that is taken out of the manifest", () => {
-  it("is left unchanged, and ignored from then on whatever changes it", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    const all = {
-      ...place,
-      computeUnits: { min: 2, max: 4 },
-      pooler: { enabled: true, mode: "transaction" },
-      disabled: false,
-      passwordlessAccess: false,
-      postgresSettings: { work_mem: "8MB", max_wal_size: "4GB" },
-    };
-    world.declare(0, all);
-    await world.settle(1);
-    const before = world.endpoint(world.compute(0).status.endpointID);
-    const { scaleToZero: _, ...bare } = place;
-    world.declare(0, { ...bare, postgresSettings: { work_mem: "8MB" } });
-    await world.settle(1);
-    expect(world.endpoint(before.id)).toMatchObject({
-      autoscaling_limit_min_cu: 2,
-      autoscaling_limit_max_cu: 4,
-      suspend_timeout_seconds: -1,
-      pooler_enabled: true,
-      passwordless_access: false,
-      settings: before.settings,
-    });
-    expect(world.writes).toEqual([create]);
-    const theirs = {
-      autoscaling_limit_min_cu: 1,
-      autoscaling_limit_max_cu: 1,
-      suspend_timeout_seconds: 3600,
-      pooler_enabled: false,
-      passwordless_access: true,
-      disabled: true,
-      settings: { pg_settings: { work_mem: "8MB", max_wal_size: "1GB" } },
-    };
-    world.console("PATCH", `/projects/shop/endpoints/${before.id}`, { endpoint: theirs });
-    await world.clock.advance(180_000);
-    expect(world.endpoint(before.id)).toMatchObject(theirs);
-    expect(world.writes).toEqual([create]);
-    expect(world.compute(0).status.conditions?.[0]).toMatchObject({ status: "True", reason: "Disabled" });
+it("a field taken out of the manifest is left unchanged, and ignored from then on whatever changes it", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  const all = {
+    ...place,
+    computeUnits: { min: 2, max: 4 },
+    pooler: { enabled: true, mode: "transaction" },
+    disabled: false,
+    passwordlessAccess: false,
+    postgresSettings: { work_mem: "8MB", max_wal_size: "4GB" },
+  };
+  world.declare(0, all);
+  await world.settle(1);
+  const before = world.endpoint(world.compute(0).status.endpointID);
+  const { scaleToZero: _, ...bare } = place;
+  world.declare(0, { ...bare, postgresSettings: { work_mem: "8MB" } });
+  await world.settle(1);
+  expect(world.endpoint(before.id)).toMatchObject({
+    autoscaling_limit_min_cu: 2,
+    autoscaling_limit_max_cu: 4,
+    suspend_timeout_seconds: -1,
+    pooler_enabled: true,
+    passwordless_access: false,
+    settings: before.settings,
   });
+  expect(world.writes).toEqual([create]);
+  const theirs = {
+    autoscaling_limit_min_cu: 1,
+    autoscaling_limit_max_cu: 1,
+    suspend_timeout_seconds: 3600,
+    pooler_enabled: false,
+    passwordless_access: true,
+    disabled: true,
+    settings: { pg_settings: { work_mem: "8MB", max_wal_size: "1GB" } },
+  };
+  world.console("PATCH", `/projects/shop/endpoints/${before.id}`, { endpoint: theirs });
+  await world.clock.advance(180_000);
+  expect(world.endpoint(before.id)).toMatchObject(theirs);
+  expect(world.writes).toEqual([create]);
+  expect(world.compute(0).status.conditions?.[0]).toMatchObject({ status: "True", reason: "Disabled" });
 });
 
-describe("an edit that comes just after the endpoint was deleted elsewhere", () => {
-  it.each<[string, (world: SmallWorld) => void]>([
-    ["change", (world) => world.edit(0, { computeUnits: { min: 2, max: 2 } })],
-    ["restart", (world) => world.annotate(0, "restartedAt", "now")],
-  ])(
-    "of a %s reports what the service answered, and another is created: the message does not blame the project's id",
-    async (doing, edit) => {
-      await using world = new SmallWorld([place.branchID], 1);
-      world.declare(0, place);
-      await world.settle(1);
-      const { endpointID } = world.compute(0).status;
-      world.console("DELETE", `/projects/shop/endpoints/${endpointID}`);
-      edit(world);
-      await world.clock.advance(2000);
-      expect(reasonOf(world)).toBe("ServiceUnavailable");
-      expect(said(world.compute(0))).toBe(
-        `The service could not ${doing} endpoint ${endpointID}, although it listed the endpoint: endpoint not found. The endpoints are listed again before anything else is sent.`,
-      );
-      await world.clock.advance(60_000);
-      await world.settle(1);
-      expect(world.events("EndpointLost")).toHaveLength(1);
-      expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
-      expect(world.writes.filter((write) => write === create)).toHaveLength(2);
-    },
-  );
-});
+it.each<[string, (world: SmallWorld) => void]>([
+  ["change", (world) => world.edit(0, { computeUnits: { min: 2, max: 2 } })],
+  ["restart", (world) => world.annotate(0, "restartedAt", "now")],
+])(
+  "a %s just after the endpoint was deleted elsewhere reports what the service answered, and another is created: the message does not blame the project's id",
+  async (doing, edit) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.declare(0, place);
+    await world.settle(1);
+    const { endpointID } = world.compute(0).status;
+    world.console("DELETE", `/projects/shop/endpoints/${endpointID}`);
+    edit(world);
+    await world.clock.advance(2000);
+    expect(reasonOf(world)).toBe("ServiceUnavailable");
+    expect(said(world.compute(0))).toBe(
+      `The service could not ${doing} endpoint ${endpointID}, although it listed the endpoint: endpoint not found. The endpoints are listed again before anything else is sent.`,
+    );
+    await world.clock.advance(60_000);
+    await world.settle(1);
+    expect(world.events("EndpointLost")).toHaveLength(1);
+    expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+    expect(world.writes.filter((write) => write === create)).toHaveLength(2);
+  },
+);

@@ -38,169 +38,163 @@ function connect(cluster: Cluster, name: string, { baseURL = "http://service.tes
 
 const standsAsItWas = (world: Clusters, id: string) => world.writes.every((write) => write.id !== id);
 
-describe("what a former Compute made is not taken over", () => {
-  it.each([
-    ["type", replica, { branchID: "br-staging" }, /is of type read_only/],
-    ["branch", replica, { ...replica, branchID: "br-preview" }, /is on branch br-main/],
-  ])(
-    "by one that was created again with another %s: it gets its own, and a warning names the other",
-    async (_, was, is, why) => {
-      await using world = new Clusters();
-      const id = await lost(world, { db: was });
-      const cluster = world.cluster(prod);
-      cluster.apply("db", { ...is, ...former });
-      await world.until("ready", ready(cluster, "db"));
-      expect(standsAsItWas(world, id)).toBe(true);
-      expect(cluster.compute("db").status.endpointID).not.toBe(id);
-      const [warning] = cluster.events().filter((event) => event.startsWith("Warning Creating"));
-      expect(warning).toMatch(why);
-      expect(warning).toContain(id);
-    },
-  );
-
-  it("by one that was created again with another project: it gets its own there, and the other is left as it was", async () => {
-    await using world = new Clusters({ projects: [{ id: "billing", branches: ["br-billing"] }] });
-    const id = await lost(world, { db: {} });
-    const cluster = world.cluster(prod);
-    cluster.apply("db", { projectID: "billing", branchID: "br-billing", ...former });
-    await world.until("ready", ready(cluster, "db"));
-    const { endpointID } = cluster.compute("db").status;
-    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
-    cluster.remove("db");
-    await world.until("gone", () => cluster.find("db") === undefined);
-    expect(world.writes).toEqual([
-      { method: "POST", id: "", body: expect.anything() },
-      { method: "DELETE", id: endpointID, body: undefined },
-    ]);
-    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
-  });
-
-  it("by one that was created again with a connection to another service: it gets its own there", async () => {
+it.each([
+  ["type", replica, { branchID: "br-staging" }, /is of type read_only/],
+  ["branch", replica, { ...replica, branchID: "br-preview" }, /is on branch br-main/],
+])(
+  "a Compute that was created again with another %s takes nothing over: it gets its own, and a warning names the other",
+  async (_, was, is, why) => {
     await using world = new Clusters();
-    const other = world.connect("other.test");
-    const id = await lost(world, { db: {} });
+    const id = await lost(world, { db: was });
     const cluster = world.cluster(prod);
-    connect(cluster, "other", { baseURL: "http://other.test/api/v2" });
-    cluster.apply("db", { connectionRef: { name: "other" }, ...former });
-    await world.until("ready", ready(cluster, "db"));
-    expect(world.writes).toEqual([]);
-    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
-    expect(other.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
-  });
-
-  it("if two bear the same fleet, namespace and name: a person has to say which", async () => {
-    await using world = new Clusters();
-    const id = await lost(world, { db: replica });
-    const name = world.endpoints[0]?.name;
-    const other = { endpoint: { branch_id: "br-main", type: "read_only", name } };
-    const { endpoint } = world.console("POST", "/projects/shop/endpoints", other);
-    const cluster = world.cluster(prod);
-    cluster.apply("db", { ...replica, ...former });
-    await world.until("ready", ready(cluster, "db"));
-    expect(standsAsItWas(world, id) && standsAsItWas(world, endpoint.id)).toBe(true);
-    expect(cluster.events().join("\n")).toMatch(/Warning Creating .*there is more than one/);
-  });
-
-  it("if a third Compute adopted it meanwhile", async () => {
-    await using world = new Clusters();
-    const id = await lost(world, { db: replica });
-    const cluster = world.cluster(prod);
-    cluster.apply("third", { ...replica, adopt: { endpointID: id } });
-    await world.until("adopted", ready(cluster, "third"));
-    cluster.apply("db", { ...replica, ...former });
+    cluster.apply("db", { ...is, ...former });
     await world.until("ready", ready(cluster, "db"));
     expect(standsAsItWas(world, id)).toBe(true);
-    expect(cluster.compute("third").status.endpointID).toBe(id);
-    expect(cluster.events().join("\n")).toMatch(/Warning Creating .*Compute shop\/third has it/);
-  });
+    expect(cluster.compute("db").status.endpointID).not.toBe(id);
+    const [warning] = cluster.events().filter((event) => event.startsWith("Warning Creating"));
+    expect(warning).toMatch(why);
+    expect(warning).toContain(id);
+  },
+);
 
-  it("by a manifest with former that was copied into another namespace", async () => {
-    await using world = new Clusters();
-    const cluster = world.cluster(prod);
-    cluster.namespace("copies");
-    cluster.apply("db", { ...replica, ...former });
-    await world.until("ready", ready(cluster, "db"));
-    cluster.apply("db", { ...replica, ...former }, "copies");
-    await world.until("ready", ready(cluster, "db", "copies"));
-    expect(cluster.compute("db", "copies").status.endpointID).not.toBe(cluster.compute("db").status.endpointID);
-    cluster.remove("db", "copies");
-    await world.until("gone", () => cluster.find("db", "copies") === undefined);
-    await world.clock.advance(60_000);
-    expect(cluster.said("db")).toMatch(/^(Active|Idle)/);
-  });
-
-  it("in a namespace that somebody else creates again, unless they ask for it", async () => {
-    await using world = new Clusters();
-    const id = await lost(world, { db: {} });
-    const cluster = world.cluster(prod);
-    cluster.apply("db", {});
-    await world.clock.advance(60_000);
-    expect(cluster.said("db")).toMatch(/^PrimaryExists: .*former Compute/);
-    cluster.remove("db");
-    await world.until("gone", () => cluster.find("db") === undefined);
-    expect(world.writes).toEqual([]);
-    expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
-  });
+it("a Compute that was created again with another project takes nothing over: it gets its own there, and the other is left as it was", async () => {
+  await using world = new Clusters({ projects: [{ id: "billing", branches: ["br-billing"] }] });
+  const id = await lost(world, { db: {} });
+  const cluster = world.cluster(prod);
+  cluster.apply("db", { projectID: "billing", branchID: "br-billing", ...former });
+  await world.until("ready", ready(cluster, "db"));
+  const { endpointID } = cluster.compute("db").status;
+  expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
+  cluster.remove("db");
+  await world.until("gone", () => cluster.find("db") === undefined);
+  expect(world.writes).toEqual([
+    { method: "POST", id: "", body: expect.anything() },
+    { method: "DELETE", id: endpointID, body: undefined },
+  ]);
+  expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
 });
 
-describe("what a former Compute made is taken over", () => {
-  it("after deletionPolicy Retain, and deleted with its new Compute", async () => {
-    await using world = new Clusters();
-    const cluster = world.cluster(prod);
-    cluster.apply("db", { ...replica, deletionPolicy: "Retain" });
-    await world.until("ready", ready(cluster, "db"));
-    const id = cluster.compute("db").status.endpointID;
-    cluster.remove("db");
-    await world.until("gone", () => cluster.find("db") === undefined);
-    world.host.calls.length = 0;
-    cluster.apply("db", { ...replica, ...former });
-    await world.until("ready", ready(cluster, "db"));
-    expect(cluster.compute("db").status.endpointID).toBe(id);
-    expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
-    cluster.remove("db");
-    await world.until("deleted", () => world.endpoints.length === 0);
-  });
-
-  it("through another connection that reaches the same project with another key", async () => {
-    await using world = new Clusters();
-    const id = await lost(world, { db: replica });
-    const cluster = world.cluster(prod);
-    connect(cluster, "other", { key: consoleKey });
-    cluster.apply("db", { ...replica, connectionRef: { name: "other" }, ...former });
-    await world.until("ready", ready(cluster, "db"));
-    expect(cluster.compute("db").status.endpointID).toBe(id);
-    expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
-  });
-
-  it("though the reply to the PATCH of the name is lost: it is sent once", async () => {
-    await using world = new Clusters();
-    const id = await lost(world, { db: replica });
-    const cluster = world.cluster({ ...prod, way: losing("PATCH") });
-    cluster.apply("db", { ...replica, ...former });
-    await world.until("ready", ready(cluster, "db"));
-    expect(cluster.compute("db").status.endpointID).toBe(id);
-    expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
-  });
+it("a Compute that was created again with a connection to another service takes nothing over: it gets its own there", async () => {
+  await using world = new Clusters();
+  const other = world.connect("other.test");
+  const id = await lost(world, { db: {} });
+  const cluster = world.cluster(prod);
+  connect(cluster, "other", { baseURL: "http://other.test/api/v2" });
+  cluster.apply("db", { connectionRef: { name: "other" }, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  expect(world.writes).toEqual([]);
+  expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
+  expect(other.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
 });
 
-describe("a late create of the former Compute", () => {
-  it("is an orphan: counted, listed and never deleted", async () => {
-    await using world = new Clusters();
-    const id = await lost(world, { db: replica });
-    const before = world.endpoints[0]?.name;
-    const cluster = world.cluster(prod);
-    cluster.apply("db", { ...replica, ...former });
-    await world.until("ready", ready(cluster, "db"));
-    const late = { endpoint: { branch_id: "br-main", type: "read_only", name: before } };
-    const { endpoint } = world.console("POST", "/projects/shop/endpoints", late);
-    await world.clock.advance(120_000);
-    expect(cluster.compute("db").status.endpointID).toBe(id);
-    expect(cluster.connectionStatus()["orphanedEndpoints"]).toEqual([{ id: endpoint.id, projectID: "shop" }]);
-    expect(await cluster.metric("orphaned_endpoints")).toBe(1);
-    cluster.remove("db");
-    await world.until("gone", () => cluster.find("db") === undefined);
-    expect(world.endpoints.map((one) => one.id)).toEqual([endpoint.id]);
-  });
+it("two endpoints with the same fleet, namespace and name are not taken over: a person has to say which", async () => {
+  await using world = new Clusters();
+  const id = await lost(world, { db: replica });
+  const name = world.endpoints[0]?.name;
+  const other = { endpoint: { branch_id: "br-main", type: "read_only", name } };
+  const { endpoint } = world.console("POST", "/projects/shop/endpoints", other);
+  const cluster = world.cluster(prod);
+  cluster.apply("db", { ...replica, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  expect(standsAsItWas(world, id) && standsAsItWas(world, endpoint.id)).toBe(true);
+  expect(cluster.events().join("\n")).toMatch(/Warning Creating .*there is more than one/);
+});
+
+it("an endpoint that a third Compute adopted meanwhile is not taken over", async () => {
+  await using world = new Clusters();
+  const id = await lost(world, { db: replica });
+  const cluster = world.cluster(prod);
+  cluster.apply("third", { ...replica, adopt: { endpointID: id } });
+  await world.until("adopted", ready(cluster, "third"));
+  cluster.apply("db", { ...replica, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  expect(standsAsItWas(world, id)).toBe(true);
+  expect(cluster.compute("third").status.endpointID).toBe(id);
+  expect(cluster.events().join("\n")).toMatch(/Warning Creating .*Compute shop\/third has it/);
+});
+
+it("a manifest with former that was copied into another namespace takes nothing over", async () => {
+  await using world = new Clusters();
+  const cluster = world.cluster(prod);
+  cluster.namespace("copies");
+  cluster.apply("db", { ...replica, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  cluster.apply("db", { ...replica, ...former }, "copies");
+  await world.until("ready", ready(cluster, "db", "copies"));
+  expect(cluster.compute("db", "copies").status.endpointID).not.toBe(cluster.compute("db").status.endpointID);
+  cluster.remove("db", "copies");
+  await world.until("gone", () => cluster.find("db", "copies") === undefined);
+  await world.clock.advance(60_000);
+  expect(cluster.said("db")).toMatch(/^(Active|Idle)/);
+});
+
+it("a namespace that somebody else creates again takes nothing over, unless they ask for it", async () => {
+  await using world = new Clusters();
+  const id = await lost(world, { db: {} });
+  const cluster = world.cluster(prod);
+  cluster.apply("db", {});
+  await world.clock.advance(60_000);
+  expect(cluster.said("db")).toMatch(/^PrimaryExists: .*former Compute/);
+  cluster.remove("db");
+  await world.until("gone", () => cluster.find("db") === undefined);
+  expect(world.writes).toEqual([]);
+  expect(world.endpoints.map((endpoint) => endpoint.id)).toEqual([id]);
+});
+
+it("an endpoint is taken over after deletionPolicy Retain, and deleted with its new Compute", async () => {
+  await using world = new Clusters();
+  const cluster = world.cluster(prod);
+  cluster.apply("db", { ...replica, deletionPolicy: "Retain" });
+  await world.until("ready", ready(cluster, "db"));
+  const id = cluster.compute("db").status.endpointID;
+  cluster.remove("db");
+  await world.until("gone", () => cluster.find("db") === undefined);
+  world.host.calls.length = 0;
+  cluster.apply("db", { ...replica, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  expect(cluster.compute("db").status.endpointID).toBe(id);
+  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+  cluster.remove("db");
+  await world.until("deleted", () => world.endpoints.length === 0);
+});
+
+it("an endpoint is taken over through another connection that reaches the same project with another key", async () => {
+  await using world = new Clusters();
+  const id = await lost(world, { db: replica });
+  const cluster = world.cluster(prod);
+  connect(cluster, "other", { key: consoleKey });
+  cluster.apply("db", { ...replica, connectionRef: { name: "other" }, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  expect(cluster.compute("db").status.endpointID).toBe(id);
+  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+});
+
+it("a takeover is sent once, though the reply to the PATCH of the name is lost", async () => {
+  await using world = new Clusters();
+  const id = await lost(world, { db: replica });
+  const cluster = world.cluster({ ...prod, way: losing("PATCH") });
+  cluster.apply("db", { ...replica, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  expect(cluster.compute("db").status.endpointID).toBe(id);
+  expect(world.writes.map(({ method }) => method)).toEqual(["PATCH"]);
+});
+
+it("a late create of the former Compute is an orphan: counted, listed and never deleted", async () => {
+  await using world = new Clusters();
+  const id = await lost(world, { db: replica });
+  const before = world.endpoints[0]?.name;
+  const cluster = world.cluster(prod);
+  cluster.apply("db", { ...replica, ...former });
+  await world.until("ready", ready(cluster, "db"));
+  const late = { endpoint: { branch_id: "br-main", type: "read_only", name: before } };
+  const { endpoint } = world.console("POST", "/projects/shop/endpoints", late);
+  await world.clock.advance(120_000);
+  expect(cluster.compute("db").status.endpointID).toBe(id);
+  expect(cluster.connectionStatus()["orphanedEndpoints"]).toEqual([{ id: endpoint.id, projectID: "shop" }]);
+  expect(await cluster.metric("orphaned_endpoints")).toBe(1);
+  cluster.remove("db");
+  await world.until("gone", () => cluster.find("db") === undefined);
+  expect(world.endpoints.map((one) => one.id)).toEqual([endpoint.id]);
 });
 
 describe("another fleet's name", () => {
@@ -223,7 +217,7 @@ describe("another process's endpoints", () => {
     ["shard", { selects: labelSelector("shard!=b") }, { selects: labelSelector("shard=b") }],
     ["namespace", { namespaces: ["shop"] }, { namespaces: ["billing"] }],
   ];
-  it.each(watching)("are no orphans: %s", async (_, mine, theirs) => {
+  it.each(watching)("another process's endpoints are no orphans: %s", async (_, mine, theirs) => {
     await using world = new Clusters();
     const cluster = world.cluster({ ...prod, ...theirs });
     cluster.namespace("billing");

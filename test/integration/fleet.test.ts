@@ -60,7 +60,7 @@ describe("a signature", () => {
 });
 
 describe("a cluster that is lost under 50 Computes and made again from Git", () => {
-  it("has the same endpoints with former and the same fleet: one PATCH of the name each, and no other write", async () => {
+  it("a cluster made again has the same endpoints with former and the same fleet: one PATCH of the name each, and no other write", async () => {
     await using world = new Clusters({ branches });
     const { lost, ids } = await lostFleet(world);
     const rebuilt = world.cluster({ fleet: "prod" });
@@ -187,7 +187,7 @@ describe("two clusters with one fleet and the same manifests", () => {
 });
 
 describe("a fleet that is given another name", () => {
-  it("has its signatures written over in the background: one PATCH each, and every Compute Ready throughout", async () => {
+  it("a renamed fleet has its signatures written over in the background: one PATCH each, and every Compute Ready throughout", async () => {
     await using world = new Clusters({ branches });
     const cluster = world.cluster();
     for (let n = 0; n < 5; n += 1) cluster.apply(`replica-${n}`, { type: "read_only" });

@@ -24,7 +24,7 @@ describe.each([
   ["primary", primary],
   ["replica", replica],
 ])("where a service shows no names, a create of a %s without a reply", (_type, spec) => {
-  it("is sent again after the settle time where nothing has appeared", async () => {
+  it("a create without a reply is sent again after the settle time where nothing has appeared", async () => {
     await using world = await lost(spec, "drop-before");
     await world.settle(1);
     expect([posts(world), world.endpoints.length]).toEqual([2, 1]);

@@ -68,28 +68,26 @@ describe("a key that is exchanged for one of another account", () => {
   });
 });
 
-describe("a service that says an endpoint is not there, and still lists it", () => {
-  it("is not asked to delete it in a loop, and does not delay the deletions of others", async () => {
-    await using world = new SmallWorld([branch.branchID, "br-1-a"], 1);
-    world.declare(0, branch);
-    world.declare(1, { ...branch, branchID: "br-1-a" });
-    await world.settle(2);
-    const stuck = world.compute(0).status.endpointID ?? "";
-    world.host.instead = ({ method, path }) =>
-      method === "DELETE" && path.endsWith(stuck) ? refusal(404, "endpoint not found") : undefined;
-    world.remove(0);
-    await world.clock.advance(120_000);
-    expect(world.writes.filter((call) => call.endsWith(stuck)).length).toBeLessThan(4);
-    expect(said(world.compute(0))).toMatch(/still lists the endpoint/);
-    world.remove(1);
-    await world.clock.advance(10_000);
-    expect(world.isGone(1)).toBe(true);
+it("a service that still lists what it says is not there is not asked to delete it in a loop, and does not delay the deletions of others", async () => {
+  await using world = new SmallWorld([branch.branchID, "br-1-a"], 1);
+  world.declare(0, branch);
+  world.declare(1, { ...branch, branchID: "br-1-a" });
+  await world.settle(2);
+  const stuck = world.compute(0).status.endpointID ?? "";
+  world.host.instead = ({ method, path }) =>
+    method === "DELETE" && path.endsWith(stuck) ? refusal(404, "endpoint not found") : undefined;
+  world.remove(0);
+  await world.clock.advance(120_000);
+  expect(world.writes.filter((call) => call.endsWith(stuck)).length).toBeLessThan(4);
+  expect(said(world.compute(0))).toMatch(/still lists the endpoint/);
+  world.remove(1);
+  await world.clock.advance(10_000);
+  expect(world.isGone(1)).toBe(true);
 
-    world.host.instead = undefined;
-    await world.clock.advance(120_000);
-    expect(world.isGone(0)).toBe(true);
-    expect(world.endpoints).toEqual([]);
-  });
+  world.host.instead = undefined;
+  await world.clock.advance(120_000);
+  expect(world.isGone(0)).toBe(true);
+  expect(world.endpoints).toEqual([]);
 });
 
 describe("a service that shows an operation as running for ever", () => {
@@ -127,23 +125,21 @@ describe("a service that shows an operation as running for ever", () => {
   });
 });
 
-describe("a service that shows an endpoint, and lists it no longer", () => {
-  it("has the deletion wait that may not go on without it, which says so and what to do", async () => {
-    await using world = new SmallWorld([branch.branchID], 1);
-    world.declare(0, branch);
-    await world.settle(1);
-    world.host.instead = ({ method, path }) =>
-      method === "GET" && path.endsWith("/endpoints") ? reply(200, { endpoints: [] }) : undefined;
-    await world.clock.advance(60_000);
-    world.remove(0);
-    await world.clock.advance(120_000);
-    expect([world.isGone(0), reason(world, 0)]).toEqual([false, "Deleting"]);
-    expect(said(world.compute(0))).toMatch(/does not list the endpoint.*or set spec\.deletionPolicy to Retain/);
+it("an endpoint that is listed no longer has its deletion wait, which says so and what to do", async () => {
+  await using world = new SmallWorld([branch.branchID], 1);
+  world.declare(0, branch);
+  await world.settle(1);
+  world.host.instead = ({ method, path }) =>
+    method === "GET" && path.endsWith("/endpoints") ? reply(200, { endpoints: [] }) : undefined;
+  await world.clock.advance(60_000);
+  world.remove(0);
+  await world.clock.advance(120_000);
+  expect([world.isGone(0), reason(world, 0)]).toEqual([false, "Deleting"]);
+  expect(said(world.compute(0))).toMatch(/does not list the endpoint.*or set spec\.deletionPolicy to Retain/);
 
-    world.host.instead = undefined;
-    await world.clock.advance(120_000);
-    expect([world.isGone(0), world.endpoints]).toEqual([true, []]);
-  });
+  world.host.instead = undefined;
+  await world.clock.advance(120_000);
+  expect([world.isGone(0), world.endpoints]).toEqual([true, []]);
 });
 
 describe("a tenant whose key does not reach a project", () => {
@@ -183,8 +179,9 @@ describe("a tenant whose key does not reach a project", () => {
   );
 });
 
-describe("a service that repeats the key it refuses", () => {
-  it.each([10, 93])("has it shown nowhere, nor a part of it after %i words", async (words) => {
+it.each([10, 93])(
+  "a refused key that the service repeats is shown nowhere, nor a part of it after %i words",
+  async (words) => {
     await using world = new SmallWorld([branch.branchID], 1);
     world.host.instead = ({ authorization }) => refusal(401, `${"no ".repeat(words)}such key: ${authorization}`);
     world.declare(0, branch);
@@ -194,8 +191,8 @@ describe("a service that repeats the key it refuses", () => {
     const events = world.send("GET", "/api/v1/namespaces/default/events");
     expect(JSON.stringify([everything, events])).toContain("such key: Bearer");
     expect(JSON.stringify([everything, events])).not.toContain("Bearer org");
-  });
-});
+  },
+);
 
 describe("a service that answers a create with an endpoint that stood before", () => {
   it("does not have it taken for the Compute's own, and deleted with it", async () => {

@@ -47,7 +47,7 @@ describe.concurrent("a Compute is made, changed and deleted with", () => {
 });
 
 describe.concurrent("the kind of a key", () => {
-  it("is project once a refusal has named its project, and only the Computes of others are refused", async () => {
+  it("the kind of a key is project once a refusal has named its project, and only the Computes of others are refused", async () => {
     const shop = await stage().scenario();
     const { project: other }: { project: { id: string } } = shop.console("POST", "/projects", {
       project: { name: "other", org_id: "org-shop" },
@@ -65,7 +65,7 @@ describe.concurrent("the kind of a key", () => {
     await connectionHas(shop, { keyType: "organization", projectCount: 2 });
   });
 
-  it("is personal for somebody's own, whose projects organizationID narrows down, at once", async () => {
+  it("the kind of a key is personal for somebody's own, whose projects organizationID narrows down, at once", async () => {
     const shop = await stage().scenario();
     const own: { project: { id: string } } = shop.console("POST", "/projects", { project: { name: "own" } }, memberKey);
     await shop.setKey(memberKey);

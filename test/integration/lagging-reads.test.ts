@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
@@ -31,23 +31,21 @@ async function lagging(): Promise<SmallWorld> {
   return world;
 }
 
-describe("an endpoint that was just made and that reads do not show yet", () => {
-  it("is not called lost, and not made again", async () => {
-    await using world = await lagging();
-    const { length } = world.writes;
-    world.declare(1, { ...place, type: "read_only" });
-    await world.settle(2);
-    await world.clock.advance(120_000);
-    expect(world.writes.slice(length)).toEqual(["POST /projects/shop/endpoints"]);
-    expect([world.endpoints.length, world.timesEmitted("EndpointLost")]).toEqual([2, 0]);
-  });
+it("an endpoint that reads do not show yet is not called lost, and not made again", async () => {
+  await using world = await lagging();
+  const { length } = world.writes;
+  world.declare(1, { ...place, type: "read_only" });
+  await world.settle(2);
+  await world.clock.advance(120_000);
+  expect(world.writes.slice(length)).toEqual(["POST /projects/shop/endpoints"]);
+  expect([world.endpoints.length, world.timesEmitted("EndpointLost")]).toEqual([2, 0]);
+});
 
-  it("is deleted with its Compute, and not taken for gone already", async () => {
-    await using world = await lagging();
-    world.declare(1, { ...place, type: "read_only" });
-    await world.clock.advance(3000);
-    world.remove(1);
-    await world.clock.advance(240_000);
-    expect([world.isGone(1), world.endpoints.length]).toEqual([true, 1]);
-  });
+it("an endpoint that reads do not show yet is deleted with its Compute, and not taken for gone already", async () => {
+  await using world = await lagging();
+  world.declare(1, { ...place, type: "read_only" });
+  await world.clock.advance(3000);
+  world.remove(1);
+  await world.clock.advance(240_000);
+  expect([world.isGone(1), world.endpoints.length]).toEqual([true, 1]);
 });

@@ -65,7 +65,7 @@ describe.concurrent("the link to an endpoint", () => {
     expect(shop.writes).toHaveLength(2);
   });
 
-  it("is written once there is room for it: full annotations are reported, and no other endpoint is made", async () => {
+  it("the link is written once there is room for it: full annotations are reported, and no other endpoint is made", async () => {
     const shop = await stage().scenario();
     const full = { "example.com/notes": "x".repeat(262_120) };
     await shop.computeIn(shop.namespace, "db", {}, { annotations: full });
@@ -110,7 +110,7 @@ describe.concurrent("the link to an endpoint", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("that was copied with the manifest into another namespace is a Conflict, and deletes nothing", async () => {
+  it("a link that was copied with the manifest into another namespace is a Conflict, and deletes nothing", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     const original = await shop.ready("db");
@@ -125,7 +125,7 @@ describe.concurrent("the link to an endpoint", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("that was copied in the same namespace under another name deletes nothing either", async () => {
+  it("a link that was copied in the same namespace under another name deletes nothing either", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     const original = await shop.ready("db");
@@ -136,7 +136,7 @@ describe.concurrent("the link to an endpoint", () => {
     expect(shop.writes).toEqual([create]);
   });
 
-  it("that was typed by hand never deletes the endpoint", async () => {
+  it("a link that was typed by hand never deletes the endpoint", async () => {
     const shop = await stage().scenario({ endpoints: [{ id: "ep-victim", branchID: main }] });
     await shop.compute("db", {}, { annotations: linkedTo("ep-victim") });
     await shop.ready("db");
@@ -149,7 +149,7 @@ describe.concurrent("the link to an endpoint", () => {
 });
 
 describe.concurrent("adoption", () => {
-  it("by id takes over, patches what differs, and with deletionPolicy Delete the endpoint goes with the Compute", async () => {
+  it("adoption by id takes over, patches what differs, and with deletionPolicy Delete the endpoint goes with the Compute", async () => {
     const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     const adopt = { endpointID: "ep-theirs" };
     const deletionPolicy = "Delete";
@@ -173,14 +173,14 @@ describe.concurrent("adoption", () => {
     expect(shop.endpoint("ep-theirs")).toEqual(before);
   });
 
-  it("of a branch's primary makes one where there is none", async () => {
+  it("the adoption of a branch's primary makes one where there is none", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { adopt: { branchPrimary: true } });
     await shop.ready("db");
     expect(shop.writes).toEqual([create]);
   });
 
-  it("of an endpoint that was later lost makes no other in its place where it was named by id", async () => {
+  it("the adoption of an endpoint by id makes no other in its place when it was later lost", async () => {
     const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("db", { adopt: { endpointID: "ep-theirs" } });
     await shop.ready("db");

@@ -36,7 +36,7 @@ describe("an endpoint that somebody moves to another branch", () => {
     expect([branchOf(world), moves(world)]).toEqual([b, 0]);
   });
 
-  it("is moved back with branchDrift: Correct, and an event says so", async () => {
+  it("an endpoint that somebody moves is moved back with branchDrift: Correct, and an event says so", async () => {
     await using world = await onBranch({ branchDrift: "Correct" });
     move(world, b);
     await world.clock.advance(60_000);
@@ -59,24 +59,22 @@ describe("an endpoint that somebody moves to another branch", () => {
   });
 });
 
-describe("a restore that moves name and endpoint to another branch", () => {
-  it.each([{}, { branchDrift: "Correct" }])(
-    "is not undone on the word of an older list of branches (%o)",
-    async (fields) => {
-      await using world = begin();
-      rename(world, a, "main");
-      world.declare(0, named("main", fields));
-      await world.settle(1);
-      await world.clock.advance(45_000);
-      rename(world, a, "main-before");
-      rename(world, b, "main");
-      move(world, b);
-      // A list of endpoints is made at once, and branches were listed before.
-      world.annotate(0, "reconcileRequestedAt", "now");
-      await world.clock.advance(60_000);
-      await world.settle(1);
-      expect([branchOf(world), moves(world), world.compute(0).status.branchID]).toEqual([b, 0, b]);
-      expect([world.timesEmitted("MovedOutside"), world.timesEmitted("DriftCorrected")]).toEqual([0, 0]);
-    },
-  );
-});
+it.each([{}, { branchDrift: "Correct" }])(
+  "a restore that moves name and endpoint to another branch is not undone on the word of an older list of branches (%o)",
+  async (fields) => {
+    await using world = begin();
+    rename(world, a, "main");
+    world.declare(0, named("main", fields));
+    await world.settle(1);
+    await world.clock.advance(45_000);
+    rename(world, a, "main-before");
+    rename(world, b, "main");
+    move(world, b);
+    // A list of endpoints is made at once, and branches were listed before.
+    world.annotate(0, "reconcileRequestedAt", "now");
+    await world.clock.advance(60_000);
+    await world.settle(1);
+    expect([branchOf(world), moves(world), world.compute(0).status.branchID]).toEqual([b, 0, b]);
+    expect([world.timesEmitted("MovedOutside"), world.timesEmitted("DriftCorrected")]).toEqual([0, 0]);
+  },
+);

@@ -24,7 +24,7 @@ function expectNames(text: string, named: readonly unknown[], others: readonly u
 }
 
 describe("a condition names", () => {
-  it("of several Computes the one that claims the branch, and of several branches the one that is claimed", async () => {
+  it("a condition names, of several Computes, the one that claims the branch, and of several branches the one that is claimed", async () => {
     await using world = new SmallWorld(branches, 1);
     world.declare(0, on("br-a"));
     world.declare(1, on("br-b"));
@@ -34,7 +34,7 @@ describe("a condition names", () => {
     expectNames(said(world.compute(2)), ["default/db-1", "br-b"], ["db-0", "br-a", world.compute(0).status.endpointID]);
   });
 
-  it("of several primaries the one that stands on the branch", async () => {
+  it("a condition names, of several primaries, the one that stands on the branch", async () => {
     await using world = new SmallWorld(branches, 1);
     const [one, two] = [await byOthers(world, "br-a"), await byOthers(world, "br-b")];
     world.declare(0, on("br-b"));
@@ -42,7 +42,7 @@ describe("a condition names", () => {
     expectNames(said(world.compute(0)), [two, "br-b"], [one, "br-a"]);
   });
 
-  it("of several endpoints the one that adopt names, and the branch that it is on", async () => {
+  it("a condition names, of several endpoints, the one that adopt names, and the branch that it is on", async () => {
     await using world = new SmallWorld(branches, 1);
     const [one, two] = [await byOthers(world, "br-a"), await byOthers(world, "br-b")];
     world.declare(0, on("br-c", { adopt: { endpointID: two } }));
@@ -50,7 +50,7 @@ describe("a condition names", () => {
     expectNames(said(world.compute(0)), [two, "br-b"], [one, "br-a"]);
   });
 
-  it("the Compute that has the endpoint which adopt names", async () => {
+  it("a condition names the Compute that has the endpoint which adopt names", async () => {
     await using world = new SmallWorld(branches, 1);
     const [one, two] = [await byOthers(world, "br-a"), await byOthers(world, "br-b")];
     world.declare(0, on("br-a", { adopt: { endpointID: one } }));
@@ -61,7 +61,7 @@ describe("a condition names", () => {
     expectNames(said(world.compute(2)), ["default/db-1"], ["db-0", one, "br-a"]);
   });
 
-  it("of two connections the one that the Compute uses, and of two Secrets its own", async () => {
+  it("a condition names, of two connections, the one that the Compute uses, and of two Secrets its own", async () => {
     await using world = new SmallWorld(branches, 1);
     const secret = storedKeySecret("wrong");
     for (const name of ["second", "third"]) {
@@ -85,7 +85,7 @@ describe("a condition names", () => {
     expectNames(connectionSays("third"), ["third-key"], ["second", "service-api-key"]);
   });
 
-  it("the endpoint of this Compute that is lost, and not another's", async () => {
+  it("a condition names the endpoint of this Compute that is lost, and not another's", async () => {
     await using world = new SmallWorld(branches, 1);
     world.declare(0, on("br-a", { type: "read_only", driftPolicy: "Report" }));
     world.declare(1, on("br-a", { type: "read_only", driftPolicy: "Report" }));
@@ -99,7 +99,7 @@ describe("a condition names", () => {
 });
 
 describe("an event names", () => {
-  it("the endpoint of its Compute when it is created and deleted", async () => {
+  it("an event names the endpoint of its Compute when it is created and deleted", async () => {
     await using world = new SmallWorld(branches, 1);
     world.declare(0, on("br-a"));
     world.declare(1, on("br-b"));

@@ -38,56 +38,54 @@ async function twoWith(odd: Fields, spec: Fields = {}): Promise<SmallWorld> {
   return world;
 }
 
-describe("an optional field of one endpoint that cannot be read", () => {
-  it("is said by its Compute, with one event, and changes neither its conditions nor any other Compute", async () => {
-    await using world = await twoWith({ settings: { pg_settings: { work_mem: 65_536 } }, last_active: 7 });
-    const sentence =
-      "The service shows last_active, settings.pg_settings.work_mem in a form that cannot be read, so the status leaves it out.";
-    const { Ready, Synced, Stalled } = conditionsOf(world);
-    expect([Ready?.status, Synced?.status, Stalled]).toEqual(["True", "True", undefined]);
-    expect(Ready?.message).toContain(sentence);
-    expect([world.events("ServiceUnavailable"), world.timesEmitted("ServiceUnavailable")]).toEqual([[sentence], 1]);
-    world.edit(1, { disabled: true });
-    await world.settle(2);
-    expect(conditionsOf(world, 1)["Ready"]?.message).not.toContain("cannot be read");
-    await world.clock.advance(600_000);
-    expect(world.timesEmitted("ServiceUnavailable")).toBe(1);
-    world.host.instead = undefined;
-    await world.clock.advance(60_000);
-    expect(conditionsOf(world)["Ready"]?.message).not.toContain("cannot be read");
-  });
+it("an unreadable field is said by its Compute, with one event, and changes neither its conditions nor any other Compute", async () => {
+  await using world = await twoWith({ settings: { pg_settings: { work_mem: 65_536 } }, last_active: 7 });
+  const sentence =
+    "The service shows last_active, settings.pg_settings.work_mem in a form that cannot be read, so the status leaves it out.";
+  const { Ready, Synced, Stalled } = conditionsOf(world);
+  expect([Ready?.status, Synced?.status, Stalled]).toEqual(["True", "True", undefined]);
+  expect(Ready?.message).toContain(sentence);
+  expect([world.events("ServiceUnavailable"), world.timesEmitted("ServiceUnavailable")]).toEqual([[sentence], 1]);
+  world.edit(1, { disabled: true });
+  await world.settle(2);
+  expect(conditionsOf(world, 1)["Ready"]?.message).not.toContain("cannot be read");
+  await world.clock.advance(600_000);
+  expect(world.timesEmitted("ServiceUnavailable")).toBe(1);
+  world.host.instead = undefined;
+  await world.clock.advance(60_000);
+  expect(conditionsOf(world)["Ready"]?.message).not.toContain("cannot be read");
+});
 
-  it("and that the spec sets makes Synced no claim: it is sent once for each edit, and never in a loop", async () => {
-    await using world = await twoWith(
-      { suspend_timeout_seconds: "300" },
-      { scaleToZero: { enabled: true, after: "5m" } },
-    );
-    const before = world.writes.length;
-    expect(conditionsOf(world)["Ready"]).toMatchObject({ status: "False", reason: "ServiceUnavailable" });
-    expect(conditionsOf(world)["Synced"]?.status).toBe("Unknown");
-    expect(conditionsOf(world)["Ready"]?.message).toContain("scaleToZero.after in a form that cannot be read");
-    await world.clock.advance(600_000);
-    expect(world.writes.length).toBe(before);
-    world.edit(0, { scaleToZero: { enabled: true, after: "10m" } });
-    await world.clock.advance(600_000);
-    expect(world.writes.slice(before)).toEqual([`PATCH /projects/${project}/endpoints/${first(world)}`]);
-    expect(world.endpoint(first(world)).suspend_timeout_seconds).toBe(600);
-    expect(world.timesEmitted("ServiceUnavailable")).toBeLessThanOrEqual(2);
-  });
+it("an unreadable field that the spec sets makes Synced no claim: it is sent once for each edit, and never in a loop", async () => {
+  await using world = await twoWith(
+    { suspend_timeout_seconds: "300" },
+    { scaleToZero: { enabled: true, after: "5m" } },
+  );
+  const before = world.writes.length;
+  expect(conditionsOf(world)["Ready"]).toMatchObject({ status: "False", reason: "ServiceUnavailable" });
+  expect(conditionsOf(world)["Synced"]?.status).toBe("Unknown");
+  expect(conditionsOf(world)["Ready"]?.message).toContain("scaleToZero.after in a form that cannot be read");
+  await world.clock.advance(600_000);
+  expect(world.writes.length).toBe(before);
+  world.edit(0, { scaleToZero: { enabled: true, after: "10m" } });
+  await world.clock.advance(600_000);
+  expect(world.writes.slice(before)).toEqual([`PATCH /projects/${project}/endpoints/${first(world)}`]);
+  expect(world.endpoint(first(world)).suspend_timeout_seconds).toBe(600);
+  expect(world.timesEmitted("ServiceUnavailable")).toBeLessThanOrEqual(2);
+});
 
-  it("among the Postgres settings of others is not wiped: settings are then not sent, and the Compute says why", async () => {
-    const pg_settings = { work_mem: "4MB", shared_buffers: 65_536 };
-    await using world = await twoWith({ settings: { pg_settings } }, { postgresSettings: { work_mem: "4MB" } });
-    expect(isReady(world.compute(0))).toBe(true);
-    const before = world.writes.length;
-    world.edit(0, { postgresSettings: { work_mem: "8MB" }, disabled: true });
-    await world.clock.advance(300_000);
-    expect(world.writes.length).toBe(before + 1);
-    expect(world.host.calls.filter(({ method }) => method === "PATCH").map(({ body }) => body)).toEqual([
-      { endpoint: { disabled: true } },
-    ]);
-    expect(conditionsOf(world)["Ready"]).toMatchObject({ status: "False", reason: "ServiceUnavailable" });
-  });
+it("an unreadable Postgres setting of others is not wiped: settings are then not sent, and the Compute says why", async () => {
+  const pg_settings = { work_mem: "4MB", shared_buffers: 65_536 };
+  await using world = await twoWith({ settings: { pg_settings } }, { postgresSettings: { work_mem: "4MB" } });
+  expect(isReady(world.compute(0))).toBe(true);
+  const before = world.writes.length;
+  world.edit(0, { postgresSettings: { work_mem: "8MB" }, disabled: true });
+  await world.clock.advance(300_000);
+  expect(world.writes.length).toBe(before + 1);
+  expect(world.host.calls.filter(({ method }) => method === "PATCH").map(({ body }) => body)).toEqual([
+    { endpoint: { disabled: true } },
+  ]);
+  expect(conditionsOf(world)["Ready"]).toMatchObject({ status: "False", reason: "ServiceUnavailable" });
 });
 
 describe("a name that cannot be read", () => {

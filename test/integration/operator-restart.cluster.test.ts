@@ -11,7 +11,7 @@ const stage = useStage();
 const endpoints = `/projects/${project}/endpoints`;
 const create = `POST ${endpoints}`;
 
-it("of two that want one branch the owner stays the same across a restart of the operator, and the loser comes next", async () => {
+it("the owner of a branch that two want stays the same across a restart of the operator, and the loser comes next", async () => {
   const shop = await stage().scenario();
   const elsewhere = await shop.addNamespace();
   await shop.compute("db");
@@ -33,7 +33,7 @@ it("of two that want one branch the owner stays the same across a restart of the
   expect(shop.writes).toEqual([create, `DELETE ${endpoints}/${owner.status.endpointID}`, create]);
 });
 
-it("of two that adopt one endpoint the owner stays the same, though the other is older to the new operator's eyes", async () => {
+it("the owner of an endpoint that two adopt stays the same, though the other is older to the new operator's eyes", async () => {
   const shop = await stage().scenario({ endpoints: [{ id: "ep-theirs", branchID: main }] });
   // The older one names the endpoint in vain at first: it is on another branch.
   await shop.compute("older", { branchID: preview, adopt: { endpointID: "ep-theirs" } });

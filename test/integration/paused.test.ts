@@ -100,7 +100,7 @@ it("a copy that is paused shows nothing of the endpoint that is another's, and h
 describe("while paused, Synced", () => {
   const verdicts = (world: SmallWorld) => world.compute(0).status.conditions?.map(({ type, status }) => [type, status]);
 
-  it("is True while the service shows what is declared, False with an unsent change, and Unknown unseen", async () => {
+  it("Synced is True while the service shows what is declared, False with an unsent change, and Unknown unseen", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     world.declare(0, place);
     await world.settle(1);
@@ -122,7 +122,7 @@ describe("while paused, Synced", () => {
     expect([verdicts(world), world.writes]).toEqual([[ready, ["Synced", "True"]], ["POST /projects/shop/endpoints"]]);
   });
 
-  it("is Unknown with an unsent change of a field that the service does not show", async () => {
+  it("Synced is Unknown with an unsent change of a field that the service does not show", async () => {
     await using world = new SmallWorld([place.branchID], 1, { strictSpec: true });
     world.declare(0, place);
     await world.settle(1);

@@ -65,7 +65,7 @@ describe("a direct edit of a pool's member", () => {
     ["a state", { disabled: true }],
     ["a branch", { branchID: "br-0-b" }],
     ["a connection Secret", { connectionSecret: { name: "other" } }],
-  ])("of %s is put back before anything is sent, and its Secret stays", async (_what, edit) => {
+  ])("a direct edit of %s is put back before anything is sent, and its Secret stays", async (_what, edit) => {
     await using world = new SmallWorld(["br-0-a", "br-0-b"], 1);
     declare(world, 2, { computeUnits: { min: 1, max: 1 }, connectionSecret: { name: "db" } });
     await world.clock.advance(1000);
@@ -81,7 +81,7 @@ describe("a direct edit of a pool's member", () => {
     expect(world.secretsOf(0)).toEqual(secret);
   });
 
-  test("of a member that is to be removed is not carried out either", async () => {
+  test("a direct edit of a member that is to be removed is not carried out either", async () => {
     await using world = new SmallWorld(["br-0-a"], 1);
     declare(world, 2);
     await world.clock.advance(1000);
@@ -159,7 +159,7 @@ describe("a mutating admission policy", () => {
     return writes;
   }
 
-  test("that changes the members of a pool is accepted, named in its condition and not fought", async () => {
+  test("a mutating policy that changes the members of a pool is accepted, named in its condition and not fought", async () => {
     await using world = new SmallWorld(["br-0-a"], 1);
     const writes = retaining(world);
     declare(world, 3, { computeUnits: { min: 1, max: 1 } });

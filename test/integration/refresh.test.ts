@@ -11,55 +11,51 @@ function refreshEvery(world: SmallWorld, refreshInterval: string): void {
   world.send("PUT", connection, { ...object, spec: { ...object.spec, refreshInterval } });
 }
 
-describe("what somebody else changed at the service", () => {
-  it("is put back with one PATCH and one event that names the fields, was and is", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    world.declare(0, { ...sized(1), passwordlessAccess: true });
-    await world.settle(1);
-    const theirs = { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4, passwordless_access: false };
-    world.console("PATCH", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`, { endpoint: theirs });
-    await world.clock.advance(120_000);
-    const ours = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1, passwordless_access: true };
-    expect(patches(world).map(({ body }) => body)).toEqual([{ endpoint: ours }]);
-    expect(world.timesEmitted("DriftCorrected")).toBe(1);
-    expect(world.events("DriftCorrected")).toEqual([
-      "Corrected what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
-    ]);
-  });
-
-  it("is seen at once if a refresh is requested, and the status names the request", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    refreshEvery(world, "24h");
-    world.declare(0, sized(1));
-    await world.settle(1);
-    await world.clock.advance(60_000);
-    const theirs = { autoscaling_limit_max_cu: 4 };
-    world.console("PATCH", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`, { endpoint: theirs });
-    await world.clock.advance(3_600_000);
-    expect(patches(world)).toEqual([]);
-    world.annotate(0, "reconcileRequestedAt", "now");
-    await world.clock.advance(2000);
-    expect(world.compute(0).status).toMatchObject({ lastHandledReconcileAt: "now", size: "1 CU" });
-    expect(patches(world)).toHaveLength(1);
-  });
+it("a change by somebody else is put back with one PATCH and one event that names the fields, was and is", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  world.declare(0, { ...sized(1), passwordlessAccess: true });
+  await world.settle(1);
+  const theirs = { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4, passwordless_access: false };
+  world.console("PATCH", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`, { endpoint: theirs });
+  await world.clock.advance(120_000);
+  const ours = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1, passwordless_access: true };
+  expect(patches(world).map(({ body }) => body)).toEqual([{ endpoint: ours }]);
+  expect(world.timesEmitted("DriftCorrected")).toBe(1);
+  expect(world.events("DriftCorrected")).toEqual([
+    "Corrected what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
+  ]);
 });
 
-describe("the projects that a key reaches", () => {
-  it("are read every ten minutes, and not in between", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    await world.clock.advance(60_000);
-    const asked = () => world.host.calls.filter(({ path }) => path === "/auth" || path === "/projects").length;
-    const before = asked();
-    world.console("POST", "/projects", { project: { name: "another", org_id: "org-shop" } });
-    await world.clock.advance(530_000);
-    expect([asked(), world.send("GET", connection).status.projectCount]).toEqual([before, 1]);
-    await world.clock.advance(30_000);
-    expect(world.send("GET", connection).status.projectCount).toBe(2);
-    expect(asked()).toBeGreaterThan(before);
-  });
+it("a change by somebody else is seen at once if a refresh is requested, and the status names the request", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  refreshEvery(world, "24h");
+  world.declare(0, sized(1));
+  await world.settle(1);
+  await world.clock.advance(60_000);
+  const theirs = { autoscaling_limit_max_cu: 4 };
+  world.console("PATCH", `/projects/shop/endpoints/${world.compute(0).status.endpointID}`, { endpoint: theirs });
+  await world.clock.advance(3_600_000);
+  expect(patches(world)).toEqual([]);
+  world.annotate(0, "reconcileRequestedAt", "now");
+  await world.clock.advance(2000);
+  expect(world.compute(0).status).toMatchObject({ lastHandledReconcileAt: "now", size: "1 CU" });
+  expect(patches(world)).toHaveLength(1);
 });
 
-it("of a key at a service without /auth it is said that its kind is not known, and all goes on", async () => {
+it("the projects that a key reaches are read every ten minutes, and not in between", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  await world.clock.advance(60_000);
+  const asked = () => world.host.calls.filter(({ path }) => path === "/auth" || path === "/projects").length;
+  const before = asked();
+  world.console("POST", "/projects", { project: { name: "another", org_id: "org-shop" } });
+  await world.clock.advance(530_000);
+  expect([asked(), world.send("GET", connection).status.projectCount]).toEqual([before, 1]);
+  await world.clock.advance(30_000);
+  expect(world.send("GET", connection).status.projectCount).toBe(2);
+  expect(asked()).toBeGreaterThan(before);
+});
+
+it("a key at a service without /auth has no known kind, the status says so, and all goes on", async () => {
   await using world = new SmallWorld([place.branchID], 1, { strictSpec: true });
   world.declare(0, place);
   await world.settle(1);
@@ -71,26 +67,29 @@ describe("operations of which the service tells no end", () => {
   it.each([
     ["for it has no call for that", { strictSpec: true }, undefined],
     ["for its list never shows them", {}, JSON.stringify({ operations: [], pagination: {} })],
-  ])("are of unknown outcome once the endpoint is at rest, %s, and nobody goes on asking", async (_, service, body) => {
-    await using world = new SmallWorld([place.branchID], 1, service);
-    if (body !== undefined) {
-      world.host.instead = ({ method, path }) =>
-        method === "GET" && path.endsWith("/operations") ? { status: 200, headers: {}, body } : undefined;
-    }
-    world.declare(0, sized(1));
-    await world.settle(1);
-    await world.clock.advance(300_000);
-    const asked = () => world.host.calls.filter(({ path }) => path.endsWith("/operations")).length;
-    const before = asked();
-    expect(world.compute(0).status.operations).toMatchObject([{ action: "start_compute", status: "unknown" }]);
-    await world.restart();
-    await world.clock.advance(300_000);
-    expect(world.compute(0).status).toMatchObject({ state: "Active", operations: [{ status: "unknown" }] });
-    expect(asked()).toBe(before);
-    world.declare(0, sized(2));
-    await world.settle(1);
-    expect(world.compute(0).status.operations).toMatchObject([{ action: "apply_config", status: "unknown" }, {}]);
-  });
+  ])(
+    "the outcome of operations is unknown once the endpoint is at rest, %s, and nobody goes on asking",
+    async (_, service, body) => {
+      await using world = new SmallWorld([place.branchID], 1, service);
+      if (body !== undefined) {
+        world.host.instead = ({ method, path }) =>
+          method === "GET" && path.endsWith("/operations") ? { status: 200, headers: {}, body } : undefined;
+      }
+      world.declare(0, sized(1));
+      await world.settle(1);
+      await world.clock.advance(300_000);
+      const asked = () => world.host.calls.filter(({ path }) => path.endsWith("/operations")).length;
+      const before = asked();
+      expect(world.compute(0).status.operations).toMatchObject([{ action: "start_compute", status: "unknown" }]);
+      await world.restart();
+      await world.clock.advance(300_000);
+      expect(world.compute(0).status).toMatchObject({ state: "Active", operations: [{ status: "unknown" }] });
+      expect(asked()).toBe(before);
+      world.declare(0, sized(2));
+      await world.settle(1);
+      expect(world.compute(0).status.operations).toMatchObject([{ action: "apply_config", status: "unknown" }, {}]);
+    },
+  );
 });
 
 it("an endpoint that was deleted and that its own GET shows all the same is asked for ever more rarely, until it does not", async () => {

@@ -6,63 +6,61 @@ const place = { projectID: "shop", branchID: "br-0-a" };
 const create = "POST /projects/shop/endpoints";
 const strict = { strictSpec: true };
 
-describe("what kubectl replace drops", () => {
-  it("is put back with its proof where the service shows no names: deleted later, the endpoint goes", async () => {
-    await using world = new SmallWorld([place.branchID], 1, strict);
+it("a finalizer that kubectl replace drops is put back with its proof where the service shows no names: deleted later, the endpoint goes", async () => {
+  await using world = new SmallWorld([place.branchID], 1, strict);
+  world.declare(0, place);
+  await world.settle(1);
+  const { endpointID } = world.compute(0).status;
+  world.replace(0, place);
+  await world.clock.advance(1000);
+  world.remove(0);
+  await world.clock.advance(60_000);
+  expect(world.isGone(0)).toBe(true);
+  expect(world.endpoints).toEqual([]);
+  expect(world.writes).toEqual([create, `DELETE /projects/shop/endpoints/${endpointID}`]);
+});
+
+it.each([
+  ["for so short a time that nothing is reported", 40_000, "Idle"],
+  ["for long", 120_000, "ServiceUnavailable"],
+])(
+  "a finalizer is put back while the service cannot be reached too (%s), so that a deletion waits for it",
+  async (_, ms, says) => {
+    await using world = new SmallWorld([place.branchID], 1);
     world.declare(0, place);
     await world.settle(1);
-    const { endpointID } = world.compute(0).status;
+    world.host.service.setFaults([{ kind: "503", method: "*", route: "*" }]);
+    await world.clock.advance(ms);
+    expect(world.compute(0).status.conditions?.[0]?.reason).toBe(says);
     world.replace(0, place);
     await world.clock.advance(1000);
     world.remove(0);
+    await world.clock.advance(10_000);
+    const said = world.compute(0).status.conditions?.[0];
+    expect([said?.reason, said?.message.startsWith("Deletion waits")]).toEqual(["ServiceUnavailable", true]);
     await world.clock.advance(60_000);
+    expect(world.isGone(0)).toBe(false);
+    world.host.service.setFaults([]);
+    await world.clock.advance(120_000);
     expect(world.isGone(0)).toBe(true);
     expect(world.endpoints).toEqual([]);
-    expect(world.writes).toEqual([create, `DELETE /projects/shop/endpoints/${endpointID}`]);
-  });
+  },
+);
 
-  it.each([
-    ["for so short a time that nothing is reported", 40_000, "Idle"],
-    ["for long", 120_000, "ServiceUnavailable"],
-  ])(
-    "is put back while the service cannot be reached too (%s), so that a deletion waits for it",
-    async (_, ms, says) => {
-      await using world = new SmallWorld([place.branchID], 1);
-      world.declare(0, place);
-      await world.settle(1);
-      world.host.service.setFaults([{ kind: "503", method: "*", route: "*" }]);
-      await world.clock.advance(ms);
-      expect(world.compute(0).status.conditions?.[0]?.reason).toBe(says);
-      world.replace(0, place);
-      await world.clock.advance(1000);
-      world.remove(0);
-      await world.clock.advance(10_000);
-      const said = world.compute(0).status.conditions?.[0];
-      expect([said?.reason, said?.message.startsWith("Deletion waits")]).toEqual(["ServiceUnavailable", true]);
-      await world.clock.advance(60_000);
-      expect(world.isGone(0)).toBe(false);
-      world.host.service.setFaults([]);
-      await world.clock.advance(120_000);
-      expect(world.isGone(0)).toBe(true);
-      expect(world.endpoints).toEqual([]);
-    },
-  );
-
-  it("is not the knowledge of a POST's answer: no other is sent where the service shows no names", async () => {
-    await using world = new SmallWorld([place.branchID], 1, strict);
-    let replaced = false;
-    world.host.instead = ({ method }) => {
-      if (method === "POST" && !replaced) {
-        replaced = true;
-        world.replace(0, { ...place, type: "read_only" });
-      }
-      return undefined;
-    };
-    world.declare(0, { ...place, type: "read_only" });
-    await world.settle(1);
-    expect(world.writes).toEqual([create]);
-    expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
-  });
+it("a replace does not drop the knowledge of a POST's answer: no other is sent where the service shows no names", async () => {
+  await using world = new SmallWorld([place.branchID], 1, strict);
+  let replaced = false;
+  world.host.instead = ({ method }) => {
+    if (method === "POST" && !replaced) {
+      replaced = true;
+      world.replace(0, { ...place, type: "read_only" });
+    }
+    return undefined;
+  };
+  world.declare(0, { ...place, type: "read_only" });
+  await world.settle(1);
+  expect(world.writes).toEqual([create]);
+  expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
 });
 
 describe("a Compute that is replaced and deleted at once, before its finalizer can be put back", () => {

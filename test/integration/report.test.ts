@@ -21,7 +21,7 @@ async function drifted(): Promise<SmallWorld> {
 }
 
 describe("with driftPolicy Report, a wiped status", () => {
-  it("has nothing sent after a restart of the operator: the drift is reported again, and the next edit is carried out", async () => {
+  it("a wiped status has nothing sent after a restart of the operator: the drift is reported again, and the next edit is carried out", async () => {
     await using world = await drifted();
     await world.restart(() => world.wipeStatus(0));
     await world.clock.advance(120_000);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { calm } from "../simulation/api-server/faults.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
-it("of a Compute that was let go nothing is sent any more, however late the watch tells that it is gone", async () => {
+it("nothing more is sent for a Compute that was let go, however late the watch tells that it is gone", async () => {
   const sent: string[] = [];
   await using world = new SmallWorld(
     ["br-0-a"],

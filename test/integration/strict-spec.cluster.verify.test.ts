@@ -16,7 +16,7 @@ const remove = async (shop: Scenario, name = "db") => {
 };
 
 describe.concurrent("with a service that shows no names, no operations and no more than the specification, a Compute", () => {
-  it("is made, changed, restarted and deleted with one write each", async () => {
+  it("a Compute is made, changed, restarted and deleted with one write each", async () => {
     const shop = await stage().scenario(strict);
     await shop.compute("db", { computeUnits: { min: 1, max: 1 } });
     const { status } = await shop.ready("db");
@@ -70,7 +70,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(shop.writes).toEqual([]);
   });
 
-  it("that only an annotation links to an endpoint, and a copy of one that made its own, delete nothing", async () => {
+  it("a Compute that only an annotation links to an endpoint, and a copy of one that made its own, delete nothing", async () => {
     const shop = await stage().scenario(theirs);
     await shop.compute("typed", {}, { annotations: { "compute-operator.dev/endpoint-id": "ep-theirs" } });
     await shop.ready("typed");
@@ -97,7 +97,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(shop.writes.filter((write) => write.startsWith("PATCH"))).toHaveLength(2);
   });
 
-  it("is restarted once per value, and again only where the reply was lost and nothing tells", async () => {
+  it("a Compute is restarted once per value, and again only where the reply was lost and nothing tells", async () => {
     const shop = await stage().scenario(strict);
     await shop.compute("db");
     const { status } = await shop.ready("db");
@@ -115,7 +115,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(shop.writes).toEqual([create, restart, restart, restart]);
   });
 
-  it("is restarted as asked where it is idle, and where the project is busy", async () => {
+  it("a Compute is restarted as asked where it is idle, and where the project is busy", async () => {
     const shop = await stage().scenario({ ...strict, endpoints: [{ id: "ep-theirs", branchID: main }] });
     await shop.compute("db", { adopt: { branchPrimary: true } });
     await shop.reason("db", "Idle");
@@ -128,7 +128,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(accepted.length).toBeLessThanOrEqual(1);
   });
 
-  it("has drift corrected, or with Report reported and left, and sends once what the service does not show", async () => {
+  it("a Compute has drift corrected, or with Report reported and left, and sends once what the service does not show", async () => {
     const shop = await stage().scenario(strict);
     await shop.compute("db", { computeUnits: { min: 1, max: 2 }, scaleToZero: { enabled: false } });
     const { status } = await shop.ready("db");
@@ -153,7 +153,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
     expect(shop.endpoint(status.endpointID)).toMatchObject({ autoscaling_limit_max_cu: 8, disabled: true });
   });
 
-  it("is created again when its endpoint was deleted outside the operator, but not when a whole project seems to be empty", async () => {
+  it("a Compute is created again when its endpoint was deleted outside the operator, but not when a whole project seems to be empty", async () => {
     const shop = await stage().scenario(strict);
     await shop.compute("db");
     const before = await shop.ready("db");
@@ -191,7 +191,7 @@ describe.concurrent("with a service that shows no names, no operations and no mo
 });
 
 describe.concurrent("with such a service a Compute that is deleted", () => {
-  it("without an endpoint deletes nothing; with Retain keeps it; with one already gone ends", async () => {
+  it("a deleted Compute without an endpoint deletes nothing; with Retain keeps it; with one already gone ends", async () => {
     const shop = await stage().scenario(theirs);
     await shop.compute("never");
     await shop.reason("never", "PrimaryExists");
@@ -207,7 +207,7 @@ describe.concurrent("with such a service a Compute that is deleted", () => {
     expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
   });
 
-  it("while its create is pending reports that the outcome is unknown, and ends when a person names the endpoint", async () => {
+  it("a deleted Compute with a pending create reports that the outcome is unknown, and ends when a person names the endpoint", async () => {
     const shop = await stage().scenario(strict);
     shop.faults({ kind: "drop-after", method: "POST", count: 1 });
     await shop.compute("db", { type: "read_only" });
@@ -223,7 +223,7 @@ describe.concurrent("with such a service a Compute that is deleted", () => {
     expect(shop.writes).toEqual([create, `DELETE ${endpoints}/${made?.id}`]);
   });
 
-  it("while it is paused, or its key is refused, waits, says so, and goes when that is over", async () => {
+  it("a deleted Compute that is paused, or has a refused key, waits, says so, and goes when that is over", async () => {
     const shop = await stage().scenario(strict);
     await shop.compute("db");
     const { status } = await shop.ready("db");

@@ -84,7 +84,7 @@ describe("two services, each with a project of this id, used by one operator", (
     expect(said(world.compute(1))).toMatch(/^CreateUnknown/);
   });
 
-  it("are down one by one: the Computes of the other go on", async () => {
+  it("two services are down one by one: the Computes of the other go on", async () => {
     await using world = new SmallWorld([branchID], 1);
     const other = await settledAtBoth(world);
     other.instead = () => ({ status: 502, headers: {}, body: "<h1>Bad gateway</h1>" });

@@ -66,7 +66,7 @@ describe("a PATCH that disables, gets no reply and takes effect within --create-
         expect(isOff(world)).toBe(true);
       },
     ],
-  ])("%s, is undone", async (_, triedForMs, sent, meanwhile) => {
+  ])("a disabling PATCH without a reply is undone: %s", async (_, triedForMs, sent, meanwhile) => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, place);
     const { count, release } = holdUp(world);
@@ -83,7 +83,7 @@ describe("a PATCH that disables, gets no reply and takes effect within --create-
     expect([isOff(world), world.compute(0).status.disabled]).toEqual([false, false]);
   });
 
-  it("is awaited no longer than that: a person who disables the compute afterwards decides", async () => {
+  it("a disabling PATCH without a reply is awaited no longer than that: a person who disables the compute afterwards decides", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, place);
     holdUp(world);

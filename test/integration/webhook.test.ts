@@ -29,16 +29,19 @@ it.each([
   ["Computes", "/computes/"],
   ["Secrets", "/secrets/"],
   ["ServiceConnections", "/serviceconnections/"],
-])("of %s is named by the Compute that waits for it, and nothing is sent until it is back", async (_, of) => {
-  const away: { of: string | undefined } = { of };
-  await using world = worldWith(away);
-  world.declare(0, place);
-  await world.clock.advance(60_000);
-  expect(said(world.compute(0))).toContain('failed calling webhook "policy.example.com"');
-  const { versions } = world;
-  await world.clock.advance(300_000);
-  expect([world.versions, world.writes]).toEqual([versions, []]);
-  away.of = undefined;
-  await world.settle(1);
-  expect(world.writes).toHaveLength(1);
-});
+])(
+  "a webhook of %s that is away is named by the Compute that waits for it, and nothing is sent until it is back",
+  async (_, of) => {
+    const away: { of: string | undefined } = { of };
+    await using world = worldWith(away);
+    world.declare(0, place);
+    await world.clock.advance(60_000);
+    expect(said(world.compute(0))).toContain('failed calling webhook "policy.example.com"');
+    const { versions } = world;
+    await world.clock.advance(300_000);
+    expect([world.versions, world.writes]).toEqual([versions, []]);
+    away.of = undefined;
+    await world.settle(1);
+    expect(world.writes).toHaveLength(1);
+  },
+);

@@ -22,7 +22,7 @@ describe("a Compute with branchRef", () => {
     expect(world.compute(0).status.resolvedBranch?.id).toBe(world.named("default/pr-1")?.id);
   });
 
-  it("is a Conflict where the Branch is of another project", async () => {
+  it("a Compute with branchRef is a Conflict where the Branch is of another project", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { projectID: "other" });
     world.declare(0, onBranch);
@@ -47,7 +47,7 @@ describe("a Compute with branchRef", () => {
     expect(world.endpoint(endpointID).branch_id).toBe(world.named("default/pr-2")?.id);
   });
 
-  it("is BranchNotFound when the branch has ended, and is made on the Branch's new one after resetAt", async () => {
+  it("a Compute is BranchNotFound when the branch has ended, and is made on the Branch's new one after resetAt", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { after: "10m" } });
     world.declare(0, onBranch);
@@ -64,7 +64,7 @@ describe("a Compute with branchRef", () => {
     expect(world.endpoints).toMatchObject([{ branch_id: world.named("default/pr-1")?.id }]);
   });
 
-  it("of forty Branches that end at once is no MassLoss, also when all are made again", async () => {
+  it("the Computes of forty Branches that end at once are no MassLoss, also when all are made again", async () => {
     await using world = new BranchWorld();
     const at = new Date(world.clock.now() + 20 * minute).toISOString();
     for (let index = 0; index < 40; index += 1) {
@@ -100,7 +100,7 @@ describe("a Compute with branchRef", () => {
     expect(world.endpoints).toEqual([]);
   });
 
-  it("of a pool's template is made for each member", async () => {
+  it("a branchRef in a pool's template holds for each member", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1");
     await world.until("pr-1", "Available");
@@ -119,7 +119,7 @@ describe("a Compute with branchRef", () => {
 describe("the compute of a Branch", () => {
   const compute = { computeUnits: { min: 0.25, max: 1 } };
 
-  it("is made on the branch, follows the spec, and goes after the branch with the object", async () => {
+  it("the compute of a Branch is made on the branch, follows the spec, and goes after the branch with the object", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { compute });
     await world.clock.advance(minute);
@@ -142,7 +142,7 @@ describe("the compute of a Branch", () => {
     expect([world.made, world.endpoints]).toEqual([[], []]);
   });
 
-  it("that is taken out of the spec is deleted, and the branch stays", async () => {
+  it("a compute that is taken out of the Branch's spec is deleted, and the branch stays", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { compute });
     await world.clock.advance(minute);
@@ -153,7 +153,7 @@ describe("the compute of a Branch", () => {
     expect(world.made).toHaveLength(1);
   });
 
-  it("is a Conflict where a Compute of that name is not owned, which stays as it is", async () => {
+  it("a Branch's compute is a Conflict where a Compute of that name is not owned, which stays as it is", async () => {
     await using world = new BranchWorld();
     world.declare(0, { projectID: "shop", branchID: "br-main" });
     await world.settle(1);
@@ -177,7 +177,7 @@ describe("the compute of a Branch", () => {
     expect([world.made.length, world.endpoints.length]).toEqual([1, 1]);
   });
 
-  it("is kept with its branch when the definition of Branches is deleted", async () => {
+  it("a Branch's compute is kept with its branch when the definition of Branches is deleted", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { compute });
     await world.clock.advance(minute);

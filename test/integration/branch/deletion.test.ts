@@ -101,7 +101,7 @@ describe("the deletion of a Branch", () => {
     await world.untilDropped("pr-1");
   });
 
-  it("of a hundred at once goes five a minute, with an event and a metric, and paused stops the rest", async () => {
+  it("the deletion of a hundred at once goes five a minute, with an event and a metric, and paused stops the rest", async () => {
     await using world = new BranchWorld();
     const names = Array.from({ length: 100 }, (_, index) => `pr-${index}`);
     for (const name of names) world.branch(name);
@@ -162,7 +162,7 @@ describe("the deletion of a Branch", () => {
     expect(world.made).toEqual([]);
   });
 
-  it("of the definition itself lets every Branch go and deletes nothing at the service", async () => {
+  it("the deletion of the definition itself lets every Branch go and deletes nothing at the service", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1");
     world.branch("pr-2", { expiry: { never: true } });

@@ -5,7 +5,7 @@ import { BranchWorld, hour } from "./branches.ts";
 const minute = 60_000;
 
 describe("the end of a Branch", () => {
-  it("after a time is sent with the create, and again only when expiry changes", async () => {
+  it("an end after a time is sent with the create, and again only when expiry changes", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { after: "2h" } });
     await world.until("pr-1", "Available");
@@ -19,7 +19,7 @@ describe("the end of a Branch", () => {
     expect(world.writes).toHaveLength(2);
   });
 
-  it("at a time is that time; never is none, and takes one away", async () => {
+  it("an end at a time is that time; never is none, and takes one away", async () => {
     await using world = new BranchWorld();
     const at = new Date(world.clock.now() + 5 * hour).toISOString();
     world.branch("pr-1", { expiry: { at } });
@@ -32,7 +32,7 @@ describe("the end of a Branch", () => {
     expect(world.reason("pr-1")).toBe("Available");
   });
 
-  it("of 720h is sent as 30 days less a minute, and one that is further away is reached in steps", async () => {
+  it("an end of 720h is sent as 30 days less a minute, and one that is further away is reached in steps", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { after: "720h" } });
     const at = new Date(world.clock.now() + 40 * 24 * hour).toISOString();
@@ -46,7 +46,7 @@ describe("the end of a Branch", () => {
     }
   });
 
-  it("that is a lease is renewed twice in its length, paused or not, and runs out with the operator", async () => {
+  it("a lease is renewed twice in its length, paused or not, and runs out with the operator", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { lease: "1h" } });
     await world.until("pr-1", "Available");
@@ -67,7 +67,7 @@ describe("the end of a Branch", () => {
     expect(world.named("default/pr-1")).toBeUndefined();
   });
 
-  it("that is a lease goes on from the renewal whose answer was lost", async () => {
+  it("a lease goes on from the renewal whose answer was lost", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { lease: "1h" } });
     await world.until("pr-1", "Available");
@@ -77,7 +77,7 @@ describe("the end of a Branch", () => {
     expect(world.reason("pr-1")).toBe("Available");
   });
 
-  it("that is a lease warns and is counted for an alert when its renewal keeps failing", async () => {
+  it("a lease warns and is counted for an alert when its renewal keeps failing", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { lease: "1h" } });
     await world.until("pr-1", "Available");
@@ -92,7 +92,7 @@ describe("the end of a Branch", () => {
     expect(world.reason("pr-1")).toBe("Available");
   });
 
-  it("that a person moves later or takes away is Drifted, and kept until expiry changes", async () => {
+  it("an end that a person moves later or takes away is Drifted, and kept until expiry changes", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { lease: "1h" } });
     world.branch("pr-2");
@@ -115,7 +115,7 @@ describe("the end of a Branch", () => {
     expect(world.msUntil(world.named("default/pr-2")?.expires_at)).toBeLessThanOrEqual(hour);
   });
 
-  it("is reckoned by the service's clock, as its answers show it", async () => {
+  it("an end is reckoned by the service's clock, as its answers show it", async () => {
     await using world = new BranchWorld();
     const at = new Date(world.clock.now() + hour).toUTCString();
     world.host.instead = ({ method, path }) => {
@@ -131,7 +131,7 @@ describe("the end of a Branch", () => {
     );
   });
 
-  it("that is over is never sent: Expired without a branch, Rejected with one", async () => {
+  it("an end that is over is never sent: Expired without a branch, Rejected with one", async () => {
     await using world = new BranchWorld();
     const past = new Date(world.clock.now() - hour).toISOString();
     world.branch("pr-1", { expiry: { at: past } });
@@ -145,7 +145,7 @@ describe("the end of a Branch", () => {
     expect(world.named("default/pr-2")?.expires_at).toBeDefined();
   });
 
-  it("that the service accepts and does not keep is Rejected, and the branch stays", async () => {
+  it("an end that the service accepts and does not keep is Rejected, and the branch stays", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { never: true } });
     await world.until("pr-1", "Available");
@@ -162,7 +162,7 @@ describe("the end of a Branch", () => {
 });
 
 describe("a Branch whose branch came to its end", () => {
-  it("is Expired without an alarm or a new branch, until expiry or resetAt changes", async () => {
+  it("an ended Branch is Expired without an alarm or a new branch, until expiry or resetAt changes", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { after: "10m" } });
     await world.until("pr-1", "Available");
@@ -190,7 +190,7 @@ describe("a Branch whose branch came to its end", () => {
     expect(world.writes).toHaveLength(1);
   });
 
-  it("is one of a hundred that end in one second: no create, one event each, nothing else", async () => {
+  it("a hundred Branches that end in one second bring no create, one event each, nothing else", async () => {
     await using world = new BranchWorld();
     const at = new Date(world.clock.now() + 20 * minute).toISOString();
     const names = Array.from({ length: 100 }, (_, index) => `pr-${index}`);
@@ -206,56 +206,54 @@ describe("a Branch whose branch came to its end", () => {
   });
 });
 
-describe("a branch that is deleted outside", () => {
-  it("is BranchLost and not made again, with the way to recover it, until resetAt changes", async () => {
-    await using world = new BranchWorld();
-    world.branch("pr-1");
-    await world.until("pr-1", "Available");
-    world.console("DELETE", `/projects/shop/branches/${world.named("default/pr-1")?.id}`);
-    await world.until("pr-1", "BranchLost");
-    expect(world.ready("pr-1")?.message).toContain("Recover it at the service");
-    expect(world.object("pr-1").status.state).toBe("Lost");
-    await world.clock.advance(hour);
-    expect(world.writes).toHaveLength(1);
-    world.mark("pr-1", { resetAt: "1" });
-    await world.until("pr-1", "Available");
-    expect(world.named("default/pr-1")).toBeDefined();
-  });
+it("a branch deleted outside is BranchLost and not made again, with the way to recover it, until resetAt changes", async () => {
+  await using world = new BranchWorld();
+  world.branch("pr-1");
+  await world.until("pr-1", "Available");
+  world.console("DELETE", `/projects/shop/branches/${world.named("default/pr-1")?.id}`);
+  await world.until("pr-1", "BranchLost");
+  expect(world.ready("pr-1")?.message).toContain("Recover it at the service");
+  expect(world.object("pr-1").status.state).toBe("Lost");
+  await world.clock.advance(hour);
+  expect(world.writes).toHaveLength(1);
+  world.mark("pr-1", { resetAt: "1" });
+  await world.until("pr-1", "Available");
+  expect(world.named("default/pr-1")).toBeDefined();
+});
 
-  it("is not believed gone from one list, nor from lists that its own GET contradicts", async () => {
-    await using world = new BranchWorld();
-    world.branch("pr-1");
-    await world.until("pr-1", "Available");
-    const id = world.named("default/pr-1")?.id;
-    let lists = 0;
-    world.host.instead = ({ method, path }) => {
-      if (method !== "GET" || !path.endsWith("/branches")) return undefined;
-      lists += 1;
-      return { status: 200, headers: {}, body: JSON.stringify({ branches: [{ id: "br-main", name: "br-main" }] }) };
-    };
-    await world.clock.advance(3 * minute);
-    expect(lists).toBeGreaterThan(3);
-    expect(world.reason("pr-1")).toBe("Available");
-    expect(world.host.calls.filter(({ path }) => path.endsWith(`/branches/${id}`)).length).toBeGreaterThan(0);
-    world.host.instead = undefined;
-    await world.clock.advance(minute);
-    expect(world.reason("pr-1")).toBe("Available");
-  });
+it("a branch is not believed gone from one list, nor from lists that its own GET contradicts", async () => {
+  await using world = new BranchWorld();
+  world.branch("pr-1");
+  await world.until("pr-1", "Available");
+  const id = world.named("default/pr-1")?.id;
+  let lists = 0;
+  world.host.instead = ({ method, path }) => {
+    if (method !== "GET" || !path.endsWith("/branches")) return undefined;
+    lists += 1;
+    return { status: 200, headers: {}, body: JSON.stringify({ branches: [{ id: "br-main", name: "br-main" }] }) };
+  };
+  await world.clock.advance(3 * minute);
+  expect(lists).toBeGreaterThan(3);
+  expect(world.reason("pr-1")).toBe("Available");
+  expect(world.host.calls.filter(({ path }) => path.endsWith(`/branches/${id}`)).length).toBeGreaterThan(0);
+  world.host.instead = undefined;
+  await world.clock.advance(minute);
+  expect(world.reason("pr-1")).toBe("Available");
+});
 
-  it("is not gone because another base URL does not show it", async () => {
-    await using world = new BranchWorld();
-    world.branch("pr-1");
-    await world.until("pr-1", "Available");
-    world.connect("other.test", []);
-    const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
-    const connection = world.send("GET", path);
-    const spec = (baseURL: string) => ({ ...world.send("GET", path), spec: { ...connection.spec, baseURL } });
-    world.send("PUT", path, spec("http://other.test/api/v2"));
-    await world.until("pr-1", "BranchNotFound");
-    await world.clock.advance(hour);
-    expect(world.reason("pr-1")).toBe("BranchNotFound");
-    world.send("PUT", path, spec("http://service.test/api/v2"));
-    await world.until("pr-1", "Available");
-    expect(world.writes).toHaveLength(1);
-  });
+it("a branch is not gone because another base URL does not show it", async () => {
+  await using world = new BranchWorld();
+  world.branch("pr-1");
+  await world.until("pr-1", "Available");
+  world.connect("other.test", []);
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
+  const connection = world.send("GET", path);
+  const spec = (baseURL: string) => ({ ...world.send("GET", path), spec: { ...connection.spec, baseURL } });
+  world.send("PUT", path, spec("http://other.test/api/v2"));
+  await world.until("pr-1", "BranchNotFound");
+  await world.clock.advance(hour);
+  expect(world.reason("pr-1")).toBe("BranchNotFound");
+  world.send("PUT", path, spec("http://service.test/api/v2"));
+  await world.until("pr-1", "Available");
+  expect(world.writes).toHaveLength(1);
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BranchWorld, hour } from "./branches.ts";
 
 describe("a Branch", () => {
-  it("is made with its end and its note in one request, and shown", async () => {
+  it("a Branch is made with its end and its note in one request, and shown", async () => {
     await using world = new BranchWorld({ settings: { fleet: "prod" } });
     world.branch("pr-42");
     await world.until("pr-42", "Available");
@@ -67,7 +67,7 @@ describe("a Branch", () => {
     await world.until("pr-2", "Available");
   });
 
-  it("that the project has no room for is Rejected, and made at once when another branch goes", async () => {
+  it("a Branch that the project has no room for is Rejected, and made at once when another branch goes", async () => {
     await using world = new BranchWorld();
     const other = world.madeElsewhere("other");
     world.host.instead = ({ method, path }) => {
@@ -85,7 +85,7 @@ describe("a Branch", () => {
     expect(world.writes).toHaveLength(refused + 1);
   });
 
-  it("that was never made is gone at once, and asks the service for nothing", async () => {
+  it("a Branch that was never made is gone at once, and asks the service for nothing", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { parent: { branchName: "absent" } });
     await world.until("pr-1", "BranchNotFound");
@@ -94,7 +94,7 @@ describe("a Branch", () => {
     expect(world.writes).toEqual([]);
   });
 
-  it("is let go with Retain, and its branch keeps the end that it has", async () => {
+  it("a Branch is let go with Retain, and its branch keeps the end that it has", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { deletionPolicy: "Retain" });
     await world.until("pr-1", "Available");

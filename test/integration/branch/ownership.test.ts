@@ -9,70 +9,68 @@ const noteOf = (uid: string, object: string, fleet?: string) => ({
   ...(fleet === undefined ? {} : { "compute-operator.dev/fleet": fleet }),
 });
 
-describe("a Branch whose name is taken", () => {
-  it("by another's branch is BranchExists, says who made it and when it ends, and is used at once when it is free", async () => {
-    await using world = new BranchWorld();
-    const expires_at = new Date(Math.ceil((world.clock.now() + hour) / 1000) * 1000).toISOString().replace(".000", "");
-    const theirs = world.madeElsewhere("default/pr-1", { expires_at }, noteOf("other-uid", "shop/pr-1"));
-    world.branch("pr-1");
-    await world.until("pr-1", "BranchExists");
-    expect(world.ready("pr-1")?.message).toContain("a Branch shop/pr-1 with uid other-uid");
-    expect(world.ready("pr-1")?.message).toContain("it ends at");
-    expect(world.writes).toEqual([]);
-    world.drop("pr-1");
-    expect(world.isDropped("pr-1")).toBe(true);
-    world.branch("pr-1");
-    await world.until("pr-1", "BranchExists");
-    world.console("DELETE", `/projects/shop/branches/${theirs.id}`);
-    await world.until("pr-1", "Available", minute);
-    expect(world.made).toHaveLength(1);
-  });
+it("a name taken by another's branch is BranchExists, says who made it and when it ends, and is used at once when it is free", async () => {
+  await using world = new BranchWorld();
+  const expires_at = new Date(Math.ceil((world.clock.now() + hour) / 1000) * 1000).toISOString().replace(".000", "");
+  const theirs = world.madeElsewhere("default/pr-1", { expires_at }, noteOf("other-uid", "shop/pr-1"));
+  world.branch("pr-1");
+  await world.until("pr-1", "BranchExists");
+  expect(world.ready("pr-1")?.message).toContain("a Branch shop/pr-1 with uid other-uid");
+  expect(world.ready("pr-1")?.message).toContain("it ends at");
+  expect(world.writes).toEqual([]);
+  world.drop("pr-1");
+  expect(world.isDropped("pr-1")).toBe(true);
+  world.branch("pr-1");
+  await world.until("pr-1", "BranchExists");
+  world.console("DELETE", `/projects/shop/branches/${theirs.id}`);
+  await world.until("pr-1", "Available", minute);
+  expect(world.made).toHaveLength(1);
+});
 
-  it("by a branch that is not listed is BranchExists after ten seconds, and tried again ever later", async () => {
-    await using world = new BranchWorld();
-    let posts = 0;
-    world.host.instead = ({ method, path }) => {
-      if (method !== "POST" || !path.endsWith("/branches")) return undefined;
-      posts += 1;
-      const message = 'branch already exists; branch_name:"default/pr-1"';
-      return { status: 409, headers: {}, body: JSON.stringify({ code: "", message }) };
-    };
-    world.branch("pr-1");
-    await world.clock.advance(5000);
-    expect(world.reason("pr-1")).toBe("Creating");
-    await world.until("pr-1", "BranchExists");
-    await world.clock.advance(hour);
-    expect(posts).toBeGreaterThan(2);
-    expect(posts).toBeLessThan(10);
-    world.host.instead = undefined;
-    await world.until("pr-1", "Available", 2 * hour);
-  });
+it("a name taken by a branch that is not listed is BranchExists after ten seconds, and tried again ever later", async () => {
+  await using world = new BranchWorld();
+  let posts = 0;
+  world.host.instead = ({ method, path }) => {
+    if (method !== "POST" || !path.endsWith("/branches")) return undefined;
+    posts += 1;
+    const message = 'branch already exists; branch_name:"default/pr-1"';
+    return { status: 409, headers: {}, body: JSON.stringify({ code: "", message }) };
+  };
+  world.branch("pr-1");
+  await world.clock.advance(5000);
+  expect(world.reason("pr-1")).toBe("Creating");
+  await world.until("pr-1", "BranchExists");
+  await world.clock.advance(hour);
+  expect(posts).toBeGreaterThan(2);
+  expect(posts).toBeLessThan(10);
+  world.host.instead = undefined;
+  await world.until("pr-1", "Available", 2 * hour);
+});
 
-  it("by its own create, whose answer was lost, is linked and not made again", async () => {
-    await using world = new BranchWorld();
-    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-after", count: 1 }]);
-    world.branch("pr-1");
-    await world.until("pr-1", "Available");
-    expect(world.made).toHaveLength(1);
-    expect(world.object("pr-1").status).toMatchObject({ appliedExpiry: "after 72h", branchID: world.made[0]?.id });
-    expect(world.writes).toHaveLength(1);
-    expect(world.events("Created")).toHaveLength(1);
-  });
+it("a name taken by the Branch's own create, whose answer was lost, is linked and not made again", async () => {
+  await using world = new BranchWorld();
+  world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-after", count: 1 }]);
+  world.branch("pr-1");
+  await world.until("pr-1", "Available");
+  expect(world.made).toHaveLength(1);
+  expect(world.object("pr-1").status).toMatchObject({ appliedExpiry: "after 72h", branchID: world.made[0]?.id });
+  expect(world.writes).toHaveLength(1);
+  expect(world.events("Created")).toHaveLength(1);
+});
 
-  it("by another object of the cluster is a Conflict for the younger, which follows when the older goes", async () => {
-    await using world = new BranchWorld();
-    world.branch("pr-1", { branchName: "one", parent: { branchName: "absent" } });
-    await world.clock.advance(2000);
-    world.branch("pr-2", { branchName: "one" });
-    await world.until("pr-2", "Conflict");
-    expect(world.writes).toEqual([]);
-    world.drop("pr-1");
-    await world.until("pr-2", "Available");
-  });
+it("a name that another object of the cluster has is a Conflict for the younger, which follows when the older goes", async () => {
+  await using world = new BranchWorld();
+  world.branch("pr-1", { branchName: "one", parent: { branchName: "absent" } });
+  await world.clock.advance(2000);
+  world.branch("pr-2", { branchName: "one" });
+  await world.until("pr-2", "Conflict");
+  expect(world.writes).toEqual([]);
+  world.drop("pr-1");
+  await world.until("pr-2", "Available");
 });
 
 describe("a branch that exists", () => {
-  it("is adopted by name or id, kept as it is, and let go with its object", async () => {
+  it("an existing branch is adopted by name or id, kept as it is, and let go with its object", async () => {
     await using world = new BranchWorld();
     const one = world.madeElsewhere("one");
     await world.clock.advance(2000);
@@ -104,7 +102,7 @@ describe("a branch that exists", () => {
     expect(world.writes).toHaveLength(1);
   });
 
-  it("is not adopted where an operator noted it, or where there is none", async () => {
+  it("a branch is not adopted where an operator noted it, or where there is none", async () => {
     await using world = new BranchWorld();
     world.madeElsewhere("one", {}, noteOf("other-uid", "shop/one"));
     world.branch("one", { branchName: "one", expiry: never, adopt: { byName: true } });
@@ -116,7 +114,7 @@ describe("a branch that exists", () => {
     expect(world.writes).toEqual([]);
   });
 
-  it("of a former cluster is taken over by fleet, namespace and name with adopt.former, and deleted with its object", async () => {
+  it("a former cluster's branch is taken over by fleet, namespace and name with adopt.former, and deleted with its object", async () => {
     await using world = new BranchWorld({ settings: { fleet: "prod" } });
     const former = world.madeElsewhere("default/pr-1", {}, noteOf("gone-uid", "default/pr-1", "prod"));
     world.branch("pr-1", { adopt: { former: true } });
@@ -139,7 +137,7 @@ describe("a branch that exists", () => {
     expect(world.writes).toEqual([]);
   });
 
-  it("is not taken over from a Branch that lives", async () => {
+  it("a branch is not taken over from a Branch that lives", async () => {
     await using world = new BranchWorld({ settings: { fleet: "prod" } });
     world.branch("pr-2", { parent: { branchName: "absent" } });
     const { uid } = world.object("pr-2").metadata;
@@ -149,7 +147,7 @@ describe("a branch that exists", () => {
     expect(world.object("pr-1").status.branchID).toBeUndefined();
   });
 
-  it("that somebody renames stays linked by its id and is Drifted", async () => {
+  it("a branch that somebody renames stays linked by its id and is Drifted", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1");
     await world.until("pr-1", "Available");
@@ -163,7 +161,7 @@ describe("a branch that exists", () => {
     expect(world.made).toEqual([]);
   });
 
-  it("is found again by its note where status and finalizer were lost", async () => {
+  it("a branch is found again by its note where status and finalizer were lost", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1");
     await world.until("pr-1", "Available");

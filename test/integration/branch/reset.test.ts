@@ -34,7 +34,7 @@ describe("the annotation resetAt", () => {
     expect(world.events("Reset")).toHaveLength(1);
   });
 
-  it("that is there from the start asks for nothing", async () => {
+  it("a resetAt that is there from the start asks for nothing", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", {}, { resetAt: "old" });
     await world.until("pr-1", "Available");
@@ -46,7 +46,7 @@ describe("the annotation resetAt", () => {
   it.each([
     ["taken over with adopt.former", { former: true }],
     ["adopted by name", { byName: true }],
-  ])("that is there from the start asks for nothing of a branch that is %s", async (_, adopt) => {
+  ])("a resetAt that is there from the start asks for nothing of a branch that is %s", async (_, adopt) => {
     await using world = new BranchWorld({ settings: { fleet: "prod" } });
     world.madeElsewhere("default/pr-1", {}, "former" in adopt ? formerNote : undefined);
     world.branch("pr-1", { adopt, expiry: { never: true } }, { resetAt: "old" });
@@ -56,7 +56,7 @@ describe("the annotation resetAt", () => {
     expect(world.object("pr-1").status.resetAt).toBe("old");
   });
 
-  it("is carried out once where the answer is lost and the service shows the time of the reset", async () => {
+  it("a reset is carried out once where the answer is lost and the service shows the time of the reset", async () => {
     await using world = new BranchWorld();
     await begun(world);
     world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-after", count: 1 }]);
@@ -67,7 +67,7 @@ describe("the annotation resetAt", () => {
     expect(world.object("pr-1").status.resetAt).toBe("1");
   });
 
-  it("whose request was lost is not sent again where no earlier reset shows a time: a new value is", async () => {
+  it("a lost reset is not sent again where no earlier reset shows a time: a new value is", async () => {
     await using world = new BranchWorld();
     await begun(world);
     world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", count: 1 }]);
@@ -88,7 +88,7 @@ describe("the annotation resetAt", () => {
     expect(world.object("pr-1").status.resetAt).toBe("3");
   });
 
-  it("is done by the record of an operator that died after it was sent", async () => {
+  it("a reset is done by the record of an operator that died after it was sent", async () => {
     await using world = new BranchWorld();
     await begun(world);
     world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-after", count: 1 }]);
@@ -100,7 +100,7 @@ describe("the annotation resetAt", () => {
     expect(world.object("pr-1").status.resetAt).toBe("1");
   });
 
-  it("is refused for protected and adopted branches, and those without a parent", async () => {
+  it("a reset is refused for protected and adopted branches, and those without a parent", async () => {
     await using world = new BranchWorld();
     await begun(world, { protected: true });
     world.mark("pr-1", { resetAt: "1" });

@@ -21,7 +21,7 @@ const replies: [string, Answer[], typeof most][] = [
 
 describe.each(kinds)("%s", (_write, stands, change) => {
   it.each(replies)(
-    "that gets %s, for ever, is not sent at once again, nor marked",
+    "a write that gets %s, for ever, is not sent at once again, nor marked",
     async (_, answers, { first, later }) => {
       await using endless = new Endless();
       const { world } = endless;

@@ -25,7 +25,7 @@ describe.each<[string, Fate]>([
       ["HTTP 503", refusal(503), 11],
       ["HTTP 422", refusal(422), 11],
       ["HTTP 423", refusal(423), mostIfBusy.first],
-    ])("that gets %s sent with waits", async (_, answer, most) => {
+    ])("a patch that gets %s waits before it is sent again", async (_, answer, most) => {
       await using endless = new Endless(fate);
       const { world } = endless;
       if (stands) await endless.stand();
