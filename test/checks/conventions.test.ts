@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "..", "..");
 const self = "test/checks/conventions.test.ts";
@@ -25,28 +25,26 @@ const banned: ReadonlyArray<readonly [string, RegExp]> = [
   ["a silenced linter needs a better reason than a comment", /(oxlint|eslint|biome)-(disable|ignore)/],
 ];
 
-describe("every source", () => {
-  it("the sources are found", () => {
-    expect(sources.length).toBeGreaterThan(20);
-  });
+it("the sources are found", () => {
+  expect(sources.length).toBeGreaterThan(20);
+});
 
-  it(`a source has at most ${longest} lines, and ${longestTest} as a test`, () => {
-    const mostOf = (file: string) => (file.endsWith(".test.ts") ? longestTest : longest);
-    const long = sources.filter(({ file, lines }) => lines.length > mostOf(file));
-    expect(long.map(({ file, lines }) => `${file}: ${lines.length}`)).toEqual([]);
-  });
+it(`a source has at most ${longest} lines, and ${longestTest} as a test`, () => {
+  const mostOf = (file: string) => (file.endsWith(".test.ts") ? longestTest : longest);
+  const long = sources.filter(({ file, lines }) => lines.length > mostOf(file));
+  expect(long.map(({ file, lines }) => `${file}: ${lines.length}`)).toEqual([]);
+});
 
-  it(`a comment is at most ${widest} columns wide`, () => {
-    const wide = sources.flatMap(({ file, lines }) =>
-      lines.flatMap((line, index) => (comment.test(line) && line.length > widest ? [`${file}:${index + 1}`] : [])),
-    );
-    expect(wide).toEqual([]);
-  });
+it(`a comment is at most ${widest} columns wide`, () => {
+  const wide = sources.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) => (comment.test(line) && line.length > widest ? [`${file}:${index + 1}`] : [])),
+  );
+  expect(wide).toEqual([]);
+});
 
-  it.each(banned)("every source knows that %s", (_why, pattern) => {
-    const found = sources.flatMap(({ file, lines }) =>
-      lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
-    );
-    expect(found).toEqual([]);
-  });
+it.each(banned)("every source knows that %s", (_why, pattern) => {
+  const found = sources.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+  );
+  expect(found).toEqual([]);
 });

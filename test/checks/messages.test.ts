@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync } from "rolldown/utils";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { nodesIn } from "./sources.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -35,24 +35,22 @@ const messages = files.flatMap((file) =>
 
 const isLong = (text: string) => text.split(/[.!?] (?=[A-Z])/).length > 2;
 
-describe("a message of a condition or event", () => {
-  it("a message is read, with what is filled in", () => {
-    const texts = messages.map(({ text }) => text);
-    expect(texts.length).toBeGreaterThan(60);
-    expect(texts).toContain("Endpoint X was deleted.");
-  });
+it("a message is read, with what is filled in", () => {
+  const texts = messages.map(({ text }) => text);
+  expect(texts.length).toBeGreaterThan(60);
+  expect(texts).toContain("Endpoint X was deleted.");
+});
 
-  it("a message is written in one of the places for messages", () => {
-    expect(messages.filter(({ file }) => !places.test(file))).toEqual([]);
-  });
+it("a message is written in one of the places for messages", () => {
+  expect(messages.filter(({ file }) => !places.test(file))).toEqual([]);
+});
 
-  it("a message has at most two sentences", () => {
-    expect(messages.filter(({ text }) => isLong(text))).toEqual([]);
-  });
+it("a message has at most two sentences", () => {
+  expect(messages.filter(({ text }) => isLong(text))).toEqual([]);
+});
 
-  it("a message with three sentences, or filled in with an expression, is found out", () => {
-    const source = 'const text = (id: string) => `It went. It came ${id === "" ? `{${id}}` : id}. It stays.`;';
-    expect(sentencesIn(source)).toEqual(["It went. It came X. It stays."]);
-    expect(sentencesIn(source).filter(isLong)).toHaveLength(1);
-  });
+it("a message with three sentences, or filled in with an expression, is found out", () => {
+  const source = 'const text = (id: string) => `It went. It came ${id === "" ? `{${id}}` : id}. It stays.`;';
+  expect(sentencesIn(source)).toEqual(["It went. It came X. It stays."]);
+  expect(sentencesIn(source).filter(isLong)).toHaveLength(1);
 });

@@ -76,47 +76,45 @@ describe("apply", () => {
   });
 });
 
-describe("a reply that is lost", () => {
-  test.each<[Fate, number]>([
-    ["lost after", 1],
-    ["lost before", 1],
-  ])("a lost reply to a replica's create (%s) never leads to a second replica", async (fate, made) => {
-    using stage = new Stage();
-    stage.fate = once("POST", fate);
-    const startedAt = stage.time.now();
-    const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
-    const run = await stage.run("apply", ["-f", path, "--yes"]);
-    expect(run.status).toBe(0);
-    expect(replicas(stage)).toHaveLength(made);
-    expect(run.out).toContain("got no usable answer");
-    // Nothing is sent again before --create-settle has passed; what carries the marker is taken at once.
-    expect(stage.time.now() - startedAt >= 60_000).toBe(fate === "lost before");
-  });
+test.each<[Fate, number]>([
+  ["lost after", 1],
+  ["lost before", 1],
+])("a lost reply to a replica's create (%s) never leads to a second replica", async (fate, made) => {
+  using stage = new Stage();
+  stage.fate = once("POST", fate);
+  const startedAt = stage.time.now();
+  const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
+  const run = await stage.run("apply", ["-f", path, "--yes"]);
+  expect(run.status).toBe(0);
+  expect(replicas(stage)).toHaveLength(made);
+  expect(run.out).toContain("got no usable answer");
+  // Nothing is sent again before --create-settle has passed; what carries the marker is taken at once.
+  expect(stage.time.now() - startedAt >= 60_000).toBe(fate === "lost before");
+});
 
-  test("a lost reply to a change leads to a second request only if a new list shows that the change did not take effect", async () => {
-    for (const fate of ["lost after", "lost before"] as const) {
-      using stage = new Stage();
-      stage.fate = once("PATCH", fate);
-      const text = documents(connection, compute("a", "adopt: {branchPrimary: true}, disabled: true", main));
-      // Each fate on a stage of its own.
-      const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
-      expect(run.status).toBe(0);
-      expect(stage.writes).toHaveLength(1);
-      expect(stage.shop.get(primary).disabled).toBe(true);
-    }
-  });
-
-  test("a lost reply to a restart leads to no second restart", async () => {
+test("a lost reply to a change leads to a second request only if a new list shows that the change did not take effect", async () => {
+  for (const fate of ["lost after", "lost before"] as const) {
     using stage = new Stage();
-    stage.shop.active();
-    stage.fate = once("POST", "lost after");
-    const metadata = `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
-    const text = compute("shop-primary", "", main, metadata);
-    const status = "status: {observedGeneration: 1}\n";
-    const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text + status)), "--yes"]);
+    stage.fate = once("PATCH", fate);
+    const text = documents(connection, compute("a", "adopt: {branchPrimary: true}, disabled: true", main));
+    // Each fate on a stage of its own.
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
     expect(run.status).toBe(0);
-    expect(stage.writes.map(({ line }) => line)).toEqual([`POST /projects/${project}/endpoints/${primary}/restart`]);
-  });
+    expect(stage.writes).toHaveLength(1);
+    expect(stage.shop.get(primary).disabled).toBe(true);
+  }
+});
+
+test("a lost reply to a restart leads to no second restart", async () => {
+  using stage = new Stage();
+  stage.shop.active();
+  stage.fate = once("POST", "lost after");
+  const metadata = `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
+  const text = compute("shop-primary", "", main, metadata);
+  const status = "status: {observedGeneration: 1}\n";
+  const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text + status)), "--yes"]);
+  expect(run.status).toBe(0);
+  expect(stage.writes.map(({ line }) => line)).toEqual([`POST /projects/${project}/endpoints/${primary}/restart`]);
 });
 
 test("lists that lag behind a create do not make another, nor an alarm", async () => {
@@ -142,17 +140,15 @@ test("a create that took effect twice is found out by its name, and one of the t
   expect(replicas(stage)).toHaveLength(1);
 });
 
-describe("a service that shows no names", () => {
-  test("a second apply never makes a second replica where the service shows no names", async () => {
-    using stage = new Stage({ strictSpec: true });
-    const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
-    const first = await stage.run("apply", ["-f", path, "--yes"]);
-    expect(first.out).toContain("this service shows no names, so set spec.adopt to {endpointID: ep-");
-    const second = await stage.run("apply", ["-f", path, "--yes"]);
-    expect(second.status).toBe(1);
-    expect(second.out).toContain(`! shop/a: not created: this service has shown no names yet`);
-    expect(replicas(stage)).toHaveLength(1);
-  });
+test("a second apply never makes a second replica where the service shows no names", async () => {
+  using stage = new Stage({ strictSpec: true });
+  const path = stage.file("a.yaml", documents(connection, compute("a", "type: read_only", main)));
+  const first = await stage.run("apply", ["-f", path, "--yes"]);
+  expect(first.out).toContain("this service shows no names, so set spec.adopt to {endpointID: ep-");
+  const second = await stage.run("apply", ["-f", path, "--yes"]);
+  expect(second.status).toBe(1);
+  expect(second.out).toContain(`! shop/a: not created: this service has shown no names yet`);
+  expect(replicas(stage)).toHaveLength(1);
 });
 
 describe("a refusal by the service", () => {

@@ -164,33 +164,28 @@ describe("the manifests of a live fleet", () => {
   });
 });
 
-describe("what an operator's signature marks", () => {
-  test("an endpoint with an operator's signature is not written to where a manifest adopts it by id, in its fleet or in none", async () => {
-    using stage = new Stage();
-    const id = made(stage, "kept", 1);
-    const text = documents(
-      connection,
-      compute("a", `type: read_only, adopt: {endpointID: ${id}}, disabled: true`, main),
-    );
-    for (const flags of [[], ["--fleet", "prod"], ["--fleet", "other"]]) {
-      // Nothing changes in between.
-      const run = await apply(stage, text, ...flags);
-      expect(run).toMatchObject({
-        status: 1,
-        out: expect.stringContaining(`is kept by the operator of fleet #${prod}`),
-      });
-    }
-    expect(stage.writes).toEqual([]);
-  });
+test("an endpoint with an operator's signature is not written to where a manifest adopts it by id, in its fleet or in none", async () => {
+  using stage = new Stage();
+  const id = made(stage, "kept", 1);
+  const text = documents(connection, compute("a", `type: read_only, adopt: {endpointID: ${id}}, disabled: true`, main));
+  for (const flags of [[], ["--fleet", "prod"], ["--fleet", "other"]]) {
+    // Nothing changes in between.
+    const run = await apply(stage, text, ...flags);
+    expect(run).toMatchObject({
+      status: 1,
+      out: expect.stringContaining(`is kept by the operator of fleet #${prod}`),
+    });
+  }
+  expect(stage.writes).toEqual([]);
+});
 
-  test("an operator's signature is never signed over, not even with former", async () => {
-    using stage = new Stage();
-    made(stage, "a", 1);
-    const text = documents(connection, compute("a", "type: read_only, adopt: {former: true}", main));
-    expect((await apply(stage, text, "--fleet", "prod")).status).toBe(0);
-    expect((await apply(stage, text, "--fleet", "other")).status).toBe(1);
-    expect(stage.writes).toEqual([]);
-  });
+test("an operator's signature is never signed over, not even with former", async () => {
+  using stage = new Stage();
+  made(stage, "a", 1);
+  const text = documents(connection, compute("a", "type: read_only, adopt: {former: true}", main));
+  expect((await apply(stage, text, "--fleet", "prod")).status).toBe(0);
+  expect((await apply(stage, text, "--fleet", "other")).status).toBe(1);
+  expect(stage.writes).toEqual([]);
 });
 
 describe("what apply makes", () => {

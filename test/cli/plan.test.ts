@@ -32,17 +32,15 @@ describe("the three formats", () => {
   });
 });
 
-describe("the exit status", () => {
-  test.each([
-    [0, "nothing to do", "adopt: {branchPrimary: true}"],
-    [2, "changes", "adopt: {branchPrimary: true}, disabled: true"],
-    [1, "something that only a person can put right", "computeUnits: {min: 1, max: 1}"],
-  ])("the exit status is %i for %s, and nothing is written", async (status, _what, spec) => {
-    using stage = new Stage();
-    const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a", spec, main)))]);
-    expect(run.status).toBe(status);
-    expect(stage.writes).toEqual([]);
-  });
+test.each([
+  [0, "nothing to do", "adopt: {branchPrimary: true}"],
+  [2, "changes", "adopt: {branchPrimary: true}, disabled: true"],
+  [1, "something that only a person can put right", "computeUnits: {min: 1, max: 1}"],
+])("the exit status is %i for %s, and nothing is written", async (status, _what, spec) => {
+  using stage = new Stage();
+  const run = await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a", spec, main)))]);
+  expect(run.status).toBe(status);
+  expect(stage.writes).toEqual([]);
 });
 
 describe("a compute that the service is still starting", () => {

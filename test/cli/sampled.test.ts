@@ -34,21 +34,17 @@ describe("an answer of a person", () => {
   });
 });
 
-describe("a key in the environment", () => {
-  test.each(["two words", "schlüssel", "k".repeat(1025)])(
-    "a key that can be none is refused, and not shown: %s",
-    async (key) => {
-      using stage = new Stage();
-      stage.env = { COMPUTE_OPERATOR_API_KEY: key };
-      const run = await stage.run("export", ["--project", project]);
-      expect(run).toMatchObject({ status: 1, out: "" });
-      expect(run.err).toContain(
-        "COMPUTE_OPERATOR_API_KEY holds no API key: it must be one line of printable characters",
-      );
-      expect(run.err).not.toContain(key);
-    },
-  );
-});
+test.each(["two words", "schlüssel", "k".repeat(1025)])(
+  "a key that can be none is refused, and not shown: %s",
+  async (key) => {
+    using stage = new Stage();
+    stage.env = { COMPUTE_OPERATOR_API_KEY: key };
+    const run = await stage.run("export", ["--project", project]);
+    expect(run).toMatchObject({ status: 1, out: "" });
+    expect(run.err).toContain("COMPUTE_OPERATOR_API_KEY holds no API key: it must be one line of printable characters");
+    expect(run.err).not.toContain(key);
+  },
+);
 
 test.each(["Default", "a/b", ""])("export refuses --connection %j, which no object can be called", async (name) => {
   using stage = new Stage();

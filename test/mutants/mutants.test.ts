@@ -28,48 +28,46 @@ function functionOf(text: string, isOn: (id: number) => boolean): (...args: unkn
   return runInThisContext(`(__mutant) => { ${code}; return f; }`)(isOn);
 }
 
-describe("a mutant", () => {
-  it.each([
-    ["function f(a: number) { if (a > 1) return 1; return 2; }", "force true", [0], 1],
-    ["function f(a: number) { if (a > 1) return 1; return 2; }", "force false", [5], 2],
-    ["function f(a: number) { if (a > 1) return 1; return 2; }", "> → >=", [1], 1],
-    ["function f(a: number) { return a === 1; }", "=== → !==", [1], false],
-    ["function f(a: boolean, b: boolean) { return a && b; }", "&& → ||", [true, false], true],
-    ["function f(a?: number) { return a ?? 1; }", "without ??", [], undefined],
-    ["function f(a: boolean) { return !a; }", "without !", [true], true],
-    ["function f() { return { a: 1 }; }", "left out", [], {}],
-    ["function f(a: object) { return { ...a }; }", "left out", [{ b: 1 }], {}],
-    ["function f() { return [1]; }", "return []", [], []],
-    ["function f(a: number[]) { a.push(1); return a; }", "left out", [[]], []],
-    ["function f(a: number) { return a - 1; }", "- → +", [1], 2],
-    ["function f(a: number) { return Math.max(a, 3); }", "max → min", [1], 1],
-    ["const f = (a: number) => a;", "return undefined", [1], undefined],
-    ["function f(a: number[]) { return a.filter((n) => n > 1); }", "without filter", [[1, 2]], [1, 2]],
-    ["function f(a?: { b: number[] }) { return a?.b.length; }", "return undefined", [{ b: [] }], undefined],
-    ["function f(a: number) { if (a > 0) throw new Error(); return a; }", "left out", [1], 1],
-  ])("the mutant of %s gives its own result: %s", (code, what, args, result) => {
-    expect(run(code, what, ...args)).toEqual(result);
-  });
+it.each([
+  ["function f(a: number) { if (a > 1) return 1; return 2; }", "force true", [0], 1],
+  ["function f(a: number) { if (a > 1) return 1; return 2; }", "force false", [5], 2],
+  ["function f(a: number) { if (a > 1) return 1; return 2; }", "> → >=", [1], 1],
+  ["function f(a: number) { return a === 1; }", "=== → !==", [1], false],
+  ["function f(a: boolean, b: boolean) { return a && b; }", "&& → ||", [true, false], true],
+  ["function f(a?: number) { return a ?? 1; }", "without ??", [], undefined],
+  ["function f(a: boolean) { return !a; }", "without !", [true], true],
+  ["function f() { return { a: 1 }; }", "left out", [], {}],
+  ["function f(a: object) { return { ...a }; }", "left out", [{ b: 1 }], {}],
+  ["function f() { return [1]; }", "return []", [], []],
+  ["function f(a: number[]) { a.push(1); return a; }", "left out", [[]], []],
+  ["function f(a: number) { return a - 1; }", "- → +", [1], 2],
+  ["function f(a: number) { return Math.max(a, 3); }", "max → min", [1], 1],
+  ["const f = (a: number) => a;", "return undefined", [1], undefined],
+  ["function f(a: number[]) { return a.filter((n) => n > 1); }", "without filter", [[1, 2]], [1, 2]],
+  ["function f(a?: { b: number[] }) { return a?.b.length; }", "return undefined", [{ b: [] }], undefined],
+  ["function f(a: number) { if (a > 0) throw new Error(); return a; }", "left out", [1], 1],
+])("the mutant of %s gives its own result: %s", (code, what, args, result) => {
+  expect(run(code, what, ...args)).toEqual(result);
+});
 
-  it("a mutant that is not on changes nothing", () => {
-    const code = "function f(a) { const { b = 1 } = a; return [...(b > 1 ? [b] : []), { b, c: !b }].at(-1); }";
-    const f = functionOf(instrument("src/a.ts", code, 1).text, () => false);
-    expect(f({ b: 2 })).toEqual({ b: 2, c: false });
-  });
+it("a mutant that is not on changes nothing", () => {
+  const code = "function f(a) { const { b = 1 } = a; return [...(b > 1 ? [b] : []), { b, c: !b }].at(-1); }";
+  const f = functionOf(instrument("src/a.ts", code, 1).text, () => false);
+  expect(f({ b: 2 })).toEqual({ b: 2, c: false });
+});
 
-  it("a type, an import, a string, and what is written to the log have no mutant", () => {
-    expect(mutantsOf('import a from "b"; type T = { c: true }; const d = "e";')).toEqual([]);
-    expect(mutantsOf("function f() { this.#options.log.warn({ a: !b }, c); }")).toEqual([]);
-  });
+it("a type, an import, a string, and what is written to the log have no mutant", () => {
+  expect(mutantsOf('import a from "b"; type T = { c: true }; const d = "e";')).toEqual([]);
+  expect(mutantsOf("function f() { this.#options.log.warn({ a: !b }, c); }")).toEqual([]);
+});
 
-  it("a mutant is distinguished from others like it by what encloses it and by its number there", () => {
-    const { mutants } = instrument("src/a.ts", "class A { #b() { c(); c(); } d() { c(); } }", 7);
-    expect(mutants.map(({ id, within, occurrence }) => [id, within, occurrence])).toEqual([
-      [7, "A.#b", 1],
-      [8, "A.#b", 2],
-      [9, "A.d", 1],
-    ]);
-  });
+it("a mutant is distinguished from others like it by what encloses it and by its number there", () => {
+  const { mutants } = instrument("src/a.ts", "class A { #b() { c(); c(); } d() { c(); } }", 7);
+  expect(mutants.map(({ id, within, occurrence }) => [id, within, occurrence])).toEqual([
+    [7, "A.#b", 1],
+    [8, "A.#b", 2],
+    [9, "A.d", 1],
+  ]);
 });
 
 it("all of the operator and of the CLI is mutated", () => {

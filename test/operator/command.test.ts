@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommand } from "../../src/operator/command.ts";
 import { realClock } from "../support/real-clock.ts";
 
@@ -43,16 +43,14 @@ async function warnings(...args: string[]): Promise<string[]> {
   return parsed.filter(({ level }) => level === "warn").map(({ message }) => message);
 }
 
-describe("a lease that is named where none is held", () => {
-  test.each([["--lease-name"], ["--lease-namespace"]])(
-    "a lease that is named by %s where none is held is warned of: two would work side by side",
-    async (flag) => {
-      expect(await warnings(flag, "shard-a")).toEqual([expect.stringContaining("Add --leader-elect")]);
-      expect(await warnings(flag, "shard-a", "--leader-elect")).toEqual([]);
-    },
-  );
+test.each([["--lease-name"], ["--lease-namespace"]])(
+  "a lease that is named by %s where none is held is warned of: two would work side by side",
+  async (flag) => {
+    expect(await warnings(flag, "shard-a")).toEqual([expect.stringContaining("Add --leader-elect")]);
+    expect(await warnings(flag, "shard-a", "--leader-elect")).toEqual([]);
+  },
+);
 
-  test("a lease that nobody named brings no warning", async () => {
-    expect(await warnings()).toEqual([]);
-  });
+test("a lease that nobody named brings no warning", async () => {
+  expect(await warnings()).toEqual([]);
 });

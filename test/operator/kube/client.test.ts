@@ -20,28 +20,26 @@ async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe("a read", () => {
-  test("a read of what does not exist gives undefined, and of what does the object", async () => {
-    const client = new MemoryCluster().client();
-    expect(await client.get(configMaps, ref)).toBeUndefined();
-    const made = await client.create(configMaps, configMap("default", "x"));
-    expect(await client.get(configMaps, ref)).toEqual(made);
-  });
+test("a read of what does not exist gives undefined, and of what does the object", async () => {
+  const client = new MemoryCluster().client();
+  expect(await client.get(configMaps, ref)).toBeUndefined();
+  const made = await client.create(configMaps, configMap("default", "x"));
+  expect(await client.get(configMaps, ref)).toEqual(made);
+});
 
-  test("a read with a Retry-After is sent again after that time, a few times", async () => {
-    const cluster = new MemoryCluster();
-    cluster.fate = () => ({ kind: "status", afterMs: 0, status: 429, retryAfterMs: 2000 });
-    const outcome = errorOf(cluster.client().get(configMaps, ref));
-    await cluster.clock.advance(60_000);
-    expect(await outcome).toMatchObject({ status: 429, retryAfterMs: 2000 });
-    expect(cluster.requests).toHaveLength(4);
+test("a read with a Retry-After is sent again after that time, a few times", async () => {
+  const cluster = new MemoryCluster();
+  cluster.fate = () => ({ kind: "status", afterMs: 0, status: 429, retryAfterMs: 2000 });
+  const outcome = errorOf(cluster.client().get(configMaps, ref));
+  await cluster.clock.advance(60_000);
+  expect(await outcome).toMatchObject({ status: 429, retryAfterMs: 2000 });
+  expect(cluster.requests).toHaveLength(4);
 
-    const second = cluster.client().get(configMaps, ref);
-    await cluster.clock.advance(1000);
-    cluster.fate = () => undefined;
-    await cluster.clock.advance(1000);
-    expect(await second).toBeUndefined();
-  });
+  const second = cluster.client().get(configMaps, ref);
+  await cluster.clock.advance(1000);
+  cluster.fate = () => undefined;
+  await cluster.clock.advance(1000);
+  expect(await second).toBeUndefined();
 });
 
 describe("a write", () => {

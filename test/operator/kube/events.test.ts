@@ -162,18 +162,16 @@ test("a fleet that is created at once loses no event", async () => {
   expect(new Set(about)).toEqual(new Set(fleet));
 });
 
-describe("an object that reports too much", () => {
-  test("an object that reports too much is cut short, and others are not", async () => {
-    const { clock, recorder, recorded } = setUp();
-    for (let n = 0; n < 100; n += 1) recorder.record(compute(), { ...created, message: `message ${n}` });
-    recorder.record(compute("uid-2"), { ...created, message: "of another" });
-    await clock.advance(10);
-    expect(await recorded()).toHaveLength(26);
-    await clock.advance(2 * 60 * second);
-    for (let n = 0; n < 100; n += 1) recorder.record(compute(), { ...created, message: `later ${n}` });
-    await clock.advance(10);
-    expect(await recorded()).toHaveLength(28);
-  });
+test("an object that reports too much is cut short, and others are not", async () => {
+  const { clock, recorder, recorded } = setUp();
+  for (let n = 0; n < 100; n += 1) recorder.record(compute(), { ...created, message: `message ${n}` });
+  recorder.record(compute("uid-2"), { ...created, message: "of another" });
+  await clock.advance(10);
+  expect(await recorded()).toHaveLength(26);
+  await clock.advance(2 * 60 * second);
+  for (let n = 0; n < 100; n += 1) recorder.record(compute(), { ...created, message: `later ${n}` });
+  await clock.advance(10);
+  expect(await recorded()).toHaveLength(28);
 });
 
 describe("at shutdown", () => {

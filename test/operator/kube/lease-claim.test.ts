@@ -207,26 +207,24 @@ function newOf(spec: Lease["spec"]) {
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: ref, spec };
 }
 
-describe("of two that try at once", () => {
-  test("the second of two tries at once gets no claim, and says so without an error", async () => {
-    const cluster = new MemoryCluster();
-    const [a, b] = [claimOn(cluster, "a"), claimOn(cluster, "b")];
-    cluster.fate = () => ({ kind: "answered", arriveMs: 5, replyMs: 5 });
-    const both = Promise.all([a.attempt(never), b.attempt(never)]);
-    await cluster.clock.advance(100);
-    expect(await both).toEqual([true, false]);
-    expect([a.isHeld, b.isHeld]).toEqual([true, false]);
-  });
+test("the second of two tries at once gets no claim, and says so without an error", async () => {
+  const cluster = new MemoryCluster();
+  const [a, b] = [claimOn(cluster, "a"), claimOn(cluster, "b")];
+  cluster.fate = () => ({ kind: "answered", arriveMs: 5, replyMs: 5 });
+  const both = Promise.all([a.attempt(never), b.attempt(never)]);
+  await cluster.clock.advance(100);
+  expect(await both).toEqual([true, false]);
+  expect([a.isHeld, b.isHeld]).toEqual([true, false]);
+});
 
-  test("two tries at once get no claim where the API server refuses", async () => {
-    const cluster = new MemoryCluster();
-    const claim = claimOn(cluster, "a");
-    cluster.fate = ({ method }) => (method === "POST" ? { kind: "refused", afterMs: 1 } : undefined);
-    const trying = claim.attempt(never).catch((error: unknown) => error);
-    await cluster.clock.advance(10_000);
-    expect(await trying).toBeInstanceOf(Error);
-    expect(claim.isHeld).toBe(false);
-  });
+test("two tries at once get no claim where the API server refuses", async () => {
+  const cluster = new MemoryCluster();
+  const claim = claimOn(cluster, "a");
+  cluster.fate = ({ method }) => (method === "POST" ? { kind: "refused", afterMs: 1 } : undefined);
+  const trying = claim.attempt(never).catch((error: unknown) => error);
+  await cluster.clock.advance(10_000);
+  expect(await trying).toBeInstanceOf(Error);
+  expect(claim.isHeld).toBe(false);
 });
 
 describe("an election", () => {

@@ -115,14 +115,12 @@ describe("a pool", () => {
   });
 });
 
-describe("a replica", () => {
-  test("a replica is always read_only, with a connection Secret of its own", () => {
-    const self = pool(3, { connectionSecret: { name: "db", database: "shop", role: "app" }, disabled: true });
-    expect(memberSpec(self, 2)).toMatchObject({
-      type: "read_only",
-      disabled: true,
-      connectionSecret: { name: "db-2", database: "shop", role: "app" },
-    });
-    expect(memberSpec(pool(1), 0)).not.toHaveProperty("connectionSecret");
+test("a replica is always read_only, with a connection Secret of its own", () => {
+  const self = pool(3, { connectionSecret: { name: "db", database: "shop", role: "app" }, disabled: true });
+  expect(memberSpec(self, 2)).toMatchObject({
+    type: "read_only",
+    disabled: true,
+    connectionSecret: { name: "db-2", database: "shop", role: "app" },
   });
+  expect(memberSpec(pool(1), 0)).not.toHaveProperty("connectionSecret");
 });

@@ -76,44 +76,42 @@ describe("a change", () => {
   });
 });
 
-describe("what the API server fills in", () => {
-  it("the API server fills in a Compute's connection, type and drift policy; nothing that the service decides", async () => {
-    expect(await stored("Compute")).toEqual({
-      spec: {
+it("the API server fills in a Compute's connection, type and drift policy; nothing that the service decides", async () => {
+  expect(await stored("Compute")).toEqual({
+    spec: {
+      projectID: "shiny-wind-028834",
+      branchID: "br-aged-salad-637688",
+      connectionRef: { kind: "ServiceConnection", name: "default" },
+      type: "read_write",
+      driftPolicy: "Correct",
+    },
+    status: { observedGeneration: -1 },
+  });
+});
+
+it("the API server fills in a ServiceConnection's key, interval and budget, the half-given budget too", async () => {
+  expect(await stored("ServiceConnection", { requestBudget: { burst: 5 } })).toEqual({
+    spec: {
+      baseURL: "https://console.example.com/api/v2",
+      apiKeySecretRef: { name: "service", key: "api-key" },
+      refreshInterval: "30s",
+      requestBudget: { perMinute: 700, burst: 5 },
+    },
+    status: { observedGeneration: -1 },
+  });
+});
+
+it("the API server fills in for a ComputePool what it fills in for a Compute, but the type", async () => {
+  expect(await stored("ComputePool")).toEqual({
+    spec: {
+      replicas: 2,
+      template: {
         projectID: "shiny-wind-028834",
         branchID: "br-aged-salad-637688",
         connectionRef: { kind: "ServiceConnection", name: "default" },
-        type: "read_write",
         driftPolicy: "Correct",
       },
-      status: { observedGeneration: -1 },
-    });
-  });
-
-  it("the API server fills in a ServiceConnection's key, interval and budget, the half-given budget too", async () => {
-    expect(await stored("ServiceConnection", { requestBudget: { burst: 5 } })).toEqual({
-      spec: {
-        baseURL: "https://console.example.com/api/v2",
-        apiKeySecretRef: { name: "service", key: "api-key" },
-        refreshInterval: "30s",
-        requestBudget: { perMinute: 700, burst: 5 },
-      },
-      status: { observedGeneration: -1 },
-    });
-  });
-
-  it("the API server fills in for a ComputePool what it fills in for a Compute, but the type", async () => {
-    expect(await stored("ComputePool")).toEqual({
-      spec: {
-        replicas: 2,
-        template: {
-          projectID: "shiny-wind-028834",
-          branchID: "br-aged-salad-637688",
-          connectionRef: { kind: "ServiceConnection", name: "default" },
-          driftPolicy: "Correct",
-        },
-      },
-      status: { observedGeneration: -1 },
-    });
+    },
+    status: { observedGeneration: -1 },
   });
 });

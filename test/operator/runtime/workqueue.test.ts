@@ -3,72 +3,70 @@ import { describe, expect, test } from "vitest";
 import { WorkQueue } from "../../../src/operator/runtime/workqueue.ts";
 import { flowOf, setUp, startTimes } from "./queue-runs.ts";
 
-describe("a key", () => {
-  test("a key added several times before a worker is free is handled once", async () => {
-    const { clock, queue, start, startsOf } = setUp();
-    queue.add("a");
-    queue.add("a");
-    void start();
-    queue.add("a");
-    await clock.settle();
-    expect(startsOf("a")).toEqual([0]);
-  });
+test("a key added several times before a worker is free is handled once", async () => {
+  const { clock, queue, start, startsOf } = setUp();
+  queue.add("a");
+  queue.add("a");
+  void start();
+  queue.add("a");
+  await clock.settle();
+  expect(startsOf("a")).toEqual([0]);
+});
 
-  test("a key added while it is handled is handled once more afterwards, never at the same time", async () => {
-    const { clock, queue, start, runs } = setUp({ takesMs: 50 });
-    void start();
-    queue.add("a");
-    await clock.advance(10);
-    queue.add("a");
-    queue.add("a");
-    await clock.advance(1000);
-    expect(runs).toEqual([
-      { key: "a", start: 0, end: 50 },
-      { key: "a", start: 50, end: 100 },
-    ]);
-  });
+test("a key added while it is handled is handled once more afterwards, never at the same time", async () => {
+  const { clock, queue, start, runs } = setUp({ takesMs: 50 });
+  void start();
+  queue.add("a");
+  await clock.advance(10);
+  queue.add("a");
+  queue.add("a");
+  await clock.advance(1000);
+  expect(runs).toEqual([
+    { key: "a", start: 0, end: 50 },
+    { key: "a", start: 50, end: 100 },
+  ]);
+});
 
-  test("a key with two delays is handled once, after the shorter one", async () => {
-    const { clock, queue, start, startsOf } = setUp();
-    void start();
-    queue.addAfter("a", 300);
-    queue.addAfter("a", 100);
-    queue.addAfter("a", 200);
-    await clock.advance(1000);
-    expect(startsOf("a")).toEqual([100]);
-  });
+test("a key with two delays is handled once, after the shorter one", async () => {
+  const { clock, queue, start, startsOf } = setUp();
+  void start();
+  queue.addAfter("a", 300);
+  queue.addAfter("a", 100);
+  queue.addAfter("a", 200);
+  await clock.advance(1000);
+  expect(startsOf("a")).toEqual([100]);
+});
 
-  test("a key added now is not handled again after its former delay", async () => {
-    const { clock, queue, start, startsOf } = setUp();
-    void start();
-    queue.addAfter("a", 300);
-    queue.add("a");
-    await clock.advance(1000);
-    expect(startsOf("a")).toEqual([0]);
-  });
+test("a key added now is not handled again after its former delay", async () => {
+  const { clock, queue, start, startsOf } = setUp();
+  void start();
+  queue.addAfter("a", 300);
+  queue.add("a");
+  await clock.advance(1000);
+  expect(startsOf("a")).toEqual([0]);
+});
 
-  test("a key added now leaves no timer of its former delay", () => {
-    const { clock, queue } = setUp();
-    queue.addAfter("a", 300);
-    queue.add("a");
-    expect([queue.depth, clock.pending]).toEqual([1, 0]);
-  });
+test("a key added now leaves no timer of its former delay", () => {
+  const { clock, queue } = setUp();
+  queue.addAfter("a", 300);
+  queue.add("a");
+  expect([queue.depth, clock.pending]).toEqual([1, 0]);
+});
 
-  test("a key with a delay of zero waits for a worker at once", () => {
-    const { clock, queue } = setUp();
-    queue.addAfter("a", 0);
-    expect([queue.depth, clock.pending]).toEqual([1, 0]);
-  });
+test("a key with a delay of zero waits for a worker at once", () => {
+  const { clock, queue } = setUp();
+  queue.addAfter("a", 0);
+  expect([queue.depth, clock.pending]).toEqual([1, 0]);
+});
 
-  test("a key that its own handler delays runs again after the delay", async () => {
-    const { clock, queue, start, runs } = setUp({ takesMs: 10 });
-    void start();
-    queue.add("a");
-    await clock.advance(5);
-    queue.addAfter("a", 100);
-    await clock.advance(1000);
-    expect(startTimes(runs, "a")).toEqual([0, 105]);
-  });
+test("a key that its own handler delays runs again after the delay", async () => {
+  const { clock, queue, start, runs } = setUp({ takesMs: 10 });
+  void start();
+  queue.add("a");
+  await clock.advance(5);
+  queue.addAfter("a", 100);
+  await clock.advance(1000);
+  expect(startTimes(runs, "a")).toEqual([0, 105]);
 });
 
 describe("a handler that throws", () => {

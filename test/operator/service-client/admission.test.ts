@@ -40,19 +40,17 @@ describe("a request that waits for the budget", () => {
   });
 });
 
-describe("a write that is no longer wanted when its turn comes", () => {
-  test("a write that is no longer wanted is not sent, and fails as superseded; a read is sent", async () => {
-    const { clock, service, client } = setUp();
-    let isWithdrawn = false;
-    const reservation = client.reservation("one", () => {});
-    const within = client.within(reservation, () => isWithdrawn);
-    const kinds: string[] = [];
-    void within.createEndpoint("shop", { endpoint: {} }, forever).then(({ kind }) => kinds.push(kind));
-    isWithdrawn = true;
-    await clock.advance(1000);
-    expect([kinds, service.asked]).toEqual([["superseded"], []]);
-    void within.listEndpoints("shop", forever).then(({ kind }) => kinds.push(kind));
-    await clock.advance(1000);
-    expect([kinds, service.asked]).toEqual([["superseded", "ok"], ["GET /projects/shop/endpoints"]]);
-  });
+test("a write that is no longer wanted is not sent, and fails as superseded; a read is sent", async () => {
+  const { clock, service, client } = setUp();
+  let isWithdrawn = false;
+  const reservation = client.reservation("one", () => {});
+  const within = client.within(reservation, () => isWithdrawn);
+  const kinds: string[] = [];
+  void within.createEndpoint("shop", { endpoint: {} }, forever).then(({ kind }) => kinds.push(kind));
+  isWithdrawn = true;
+  await clock.advance(1000);
+  expect([kinds, service.asked]).toEqual([["superseded"], []]);
+  void within.listEndpoints("shop", forever).then(({ kind }) => kinds.push(kind));
+  await clock.advance(1000);
+  expect([kinds, service.asked]).toEqual([["superseded", "ok"], ["GET /projects/shop/endpoints"]]);
 });

@@ -23,72 +23,62 @@ const both = {
   patch: (client: ReturnType<typeof clientOf>) => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever),
 };
 
-describe("a restart", () => {
-  test("a restart is accepted with any JSON, for its answer is not documented", async () => {
-    const accepted = { kind: "ok", status: 200, value: { endpoint: undefined, operations: [] } };
-    expect(await restart(json(200, {}))).toEqual(accepted);
-  });
+test("a restart is accepted with any JSON, for its answer is not documented", async () => {
+  const accepted = { kind: "ok", status: 200, value: { endpoint: undefined, operations: [] } };
+  expect(await restart(json(200, {}))).toEqual(accepted);
+});
 
-  test("a restart is ambiguous where the answer is not JSON", async () => {
-    expect(await restart(html(200))).toEqual({
-      kind: "ambiguous",
-      message: "HTTP 200 with a body that is not the service's",
-    });
+test("a restart is ambiguous where the answer is not JSON", async () => {
+  expect(await restart(html(200))).toEqual({
+    kind: "ambiguous",
+    message: "HTTP 200 with a body that is not the service's",
   });
 });
 
-describe("HTTP 300 is no acceptance", () => {
-  test.each([
-    ["get", "unavailable"],
-    ["patch", "ambiguous"],
-  ] as const)("HTTP 300 is no acceptance of a %s, whatever its body", async (name, kind) => {
-    const { client, reported } = setUp(() => json(300, { endpoint: endpoint() }));
-    expect((await both[name](client)).kind).toBe(kind);
-    expect(reported).toEqual([]);
-  });
+test.each([
+  ["get", "unavailable"],
+  ["patch", "ambiguous"],
+] as const)("HTTP 300 is no acceptance of a %s, whatever its body", async (name, kind) => {
+  const { client, reported } = setUp(() => json(300, { endpoint: endpoint() }));
+  expect((await both[name](client)).kind).toBe(kind);
+  expect(reported).toEqual([]);
 });
 
-describe("that the service takes the key", () => {
-  test.each(["list", "get", "patch"] as const)("each 2xx reports that the service takes the key: %s", async (name) => {
-    const { client, reported } = setUp(() => json(200, { endpoint: endpoint(), endpoints: [endpoint()] }));
+test.each(["list", "get", "patch"] as const)("each 2xx reports that the service takes the key: %s", async (name) => {
+  const { client, reported } = setUp(() => json(200, { endpoint: endpoint(), endpoints: [endpoint()] }));
+  await both[name](client);
+  expect(reported).toEqual(["accepted"]);
+});
+
+test.each(["list", "get", "patch"] as const)(
+  "a refusal does not report that the service takes the key: %s",
+  async (name) => {
+    const { client, reported } = setUp(() => refusal(404));
     await both[name](client);
-    expect(reported).toEqual(["accepted"]);
-  });
+    expect(reported).toEqual([]);
+  },
+);
 
-  test.each(["list", "get", "patch"] as const)(
-    "a refusal does not report that the service takes the key: %s",
-    async (name) => {
-      const { client, reported } = setUp(() => refusal(404));
-      await both[name](client);
-      expect(reported).toEqual([]);
-    },
-  );
-});
+test.each(["list", "get", "patch"] as const)(
+  "one endpoint with a name reports that the service shows names: %s",
+  async (name) => {
+    const named = endpoint({ name: "k8s-one" });
+    const { client, reported } = setUp(() =>
+      json(200, { endpoint: named, endpoints: [endpoint({ id: "ep-two" }), named] }),
+    );
+    await both[name](client);
+    expect(reported).toEqual(["accepted", "name shown"]);
+  },
+);
 
-describe("that the service shows names", () => {
-  test.each(["list", "get", "patch"] as const)(
-    "one endpoint with a name reports that the service shows names: %s",
-    async (name) => {
-      const named = endpoint({ name: "k8s-one" });
-      const { client, reported } = setUp(() =>
-        json(200, { endpoint: named, endpoints: [endpoint({ id: "ep-two" }), named] }),
-      );
-      await both[name](client);
-      expect(reported).toEqual(["accepted", "name shown"]);
-    },
-  );
-});
-
-describe("an answer that makes no sense", () => {
-  test.each([
-    [{}, " at endpoints"],
-    [{ endpoints: [endpoint(), { ...endpoint(), id: undefined }] }, " at endpoints.1.id"],
-    [[], ""],
-  ])("an invalid answer is reported with the place: %j", async (body, place) => {
-    expect(await both.list(setUp(() => json(200, body)).client)).toEqual({
-      kind: "unavailable",
-      message: `GET /projects/{p}/endpoints: an invalid answer${place}`,
-    });
+test.each([
+  [{}, " at endpoints"],
+  [{ endpoints: [endpoint(), { ...endpoint(), id: undefined }] }, " at endpoints.1.id"],
+  [[], ""],
+])("an invalid answer is reported with the place: %j", async (body, place) => {
+  expect(await both.list(setUp(() => json(200, body)).client)).toEqual({
+    kind: "unavailable",
+    message: `GET /projects/{p}/endpoints: an invalid answer${place}`,
   });
 });
 

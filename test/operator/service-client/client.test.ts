@@ -110,44 +110,40 @@ test("ids are encoded: none leads to another path", async () => {
   expect(service.asked).toEqual(["GET /projects/..%2Fadmin/endpoints/ep%3Fx%3D1%23y"]);
 });
 
-describe("projects are read page by page", () => {
-  test("projects are read until a page is empty, lacks a cursor, repeats it, or brings nothing new", async () => {
-    const pages = [
-      json(200, { projects: [{ id: "a" }], pagination: { cursor: "1" } }),
-      json(200, { projects: [{ id: "b" }], pagination: { cursor: "2" } }),
-      json(200, { projects: [{ id: "b" }], pagination: { cursor: "3" } }),
-    ];
-    const { client, service } = setUp(() => pages[Math.min(service.requests.length, 3) - 1] ?? refusal(500));
-    expect(await client.listProjects("org-1", forever)).toMatchObject({
-      kind: "ok",
-      value: { projects: [{ id: "a" }, { id: "b" }], complete: true },
-    });
-    expect(service.requests.map(({ query }) => query)).toEqual([
-      { limit: "400", org_id: "org-1" },
-      { limit: "400", org_id: "org-1", cursor: "1" },
-      { limit: "400", org_id: "org-1", cursor: "2" },
-    ]);
+test("projects are read until a page is empty, lacks a cursor, repeats it, or brings nothing new", async () => {
+  const pages = [
+    json(200, { projects: [{ id: "a" }], pagination: { cursor: "1" } }),
+    json(200, { projects: [{ id: "b" }], pagination: { cursor: "2" } }),
+    json(200, { projects: [{ id: "b" }], pagination: { cursor: "3" } }),
+  ];
+  const { client, service } = setUp(() => pages[Math.min(service.requests.length, 3) - 1] ?? refusal(500));
+  expect(await client.listProjects("org-1", forever)).toMatchObject({
+    kind: "ok",
+    value: { projects: [{ id: "a" }, { id: "b" }], complete: true },
   });
+  expect(service.requests.map(({ query }) => query)).toEqual([
+    { limit: "400", org_id: "org-1" },
+    { limit: "400", org_id: "org-1", cursor: "1" },
+    { limit: "400", org_id: "org-1", cursor: "2" },
+  ]);
+});
 
-  test("projects are not complete where the service says so, or never comes to an end", async () => {
-    const partial = setUp(() => json(200, { projects: [{ id: "a" }], unavailable_project_ids: ["b"] }));
-    expect(await partial.client.listProjects(undefined, forever)).toMatchObject({ value: { complete: false } });
-    const endless = setUp(() => {
-      const page = endless.service.requests.length;
-      return json(200, { projects: [{ id: `p-${page}` }], pagination: { cursor: `${page}` } });
-    });
-    expect(await endless.client.listProjects(undefined, forever)).toMatchObject({ value: { complete: false } });
-    expect(endless.service.requests).toHaveLength(50);
+test("projects are not complete where the service says so, or never comes to an end", async () => {
+  const partial = setUp(() => json(200, { projects: [{ id: "a" }], unavailable_project_ids: ["b"] }));
+  expect(await partial.client.listProjects(undefined, forever)).toMatchObject({ value: { complete: false } });
+  const endless = setUp(() => {
+    const page = endless.service.requests.length;
+    return json(200, { projects: [{ id: `p-${page}` }], pagination: { cursor: `${page}` } });
   });
+  expect(await endless.client.listProjects(undefined, forever)).toMatchObject({ value: { complete: false } });
+  expect(endless.service.requests).toHaveLength(50);
+});
 
-  test("a page of projects that fails fails the whole", async () => {
-    const { client, service } = setUp(() =>
-      service.requests.length === 1
-        ? json(200, { projects: [{ id: "a" }], pagination: { cursor: "1" } })
-        : refusal(500),
-    );
-    expect((await client.listProjects(undefined, forever)).kind).toBe("unavailable");
-  });
+test("a page of projects that fails fails the whole", async () => {
+  const { client, service } = setUp(() =>
+    service.requests.length === 1 ? json(200, { projects: [{ id: "a" }], pagination: { cursor: "1" } }) : refusal(500),
+  );
+  expect((await client.listProjects(undefined, forever)).kind).toBe("unavailable");
 });
 
 describe("what was sent", () => {

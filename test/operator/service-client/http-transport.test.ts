@@ -77,57 +77,53 @@ test("a write is not kept waiting by lists that hang: one that never left would 
   await Promise.all(lists);
 });
 
-describe("a redirect", () => {
-  test.each(["GET", "POST"] as const)(
-    "a redirect of a %s is an answer, and never followed: the key would go along",
-    async (method) => {
-      const thief = new HostileServer();
-      const location = await thief.start();
-      server.behaviour = (_, response) => response.writeHead(307, { location }).end();
-      expect(await send(method)).toMatchObject({ status: 307, json: false });
-      expect(thief.connections).toBe(0);
-      await thief.stop();
-    },
-  );
+test.each(["GET", "POST"] as const)(
+  "a redirect of a %s is an answer, and never followed: the key would go along",
+  async (method) => {
+    const thief = new HostileServer();
+    const location = await thief.start();
+    server.behaviour = (_, response) => response.writeHead(307, { location }).end();
+    expect(await send(method)).toMatchObject({ status: 307, json: false });
+    expect(thief.connections).toBe(0);
+    await thief.stop();
+  },
+);
+
+test("a body that is too large is not read to its end", async () => {
+  server.behaviour = (_, response) => response.end(JSON.stringify("x".repeat(limit)));
+  expect((await failure(send("POST"))).message).toContain("larger than");
 });
 
-describe("a body", () => {
-  test("a body that is too large is not read to its end", async () => {
-    server.behaviour = (_, response) => response.end(JSON.stringify("x".repeat(limit)));
-    expect((await failure(send("POST"))).message).toContain("larger than");
-  });
+test("a body that is too large is not asked for again", async () => {
+  server.behaviour = (_, response) => response.end("x".repeat(limit + 1));
+  expect((await failure(send("GET"))).message).toBe(`the answer is larger than ${limit} bytes`);
+  expect(server.requests).toHaveLength(1);
+});
 
-  test("a body that is too large is not asked for again", async () => {
-    server.behaviour = (_, response) => response.end("x".repeat(limit + 1));
-    expect((await failure(send("GET"))).message).toBe(`the answer is larger than ${limit} bytes`);
-    expect(server.requests).toHaveLength(1);
-  });
+test("a body that drips is cut off by the deadline", async () => {
+  server.behaviour = (_, response) => {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write(" "), 20);
+    response.on("close", () => clearInterval(timer));
+  };
+  expect((await failure(send("GET", 200))).message).toBe("no answer in time");
+});
 
-  test("a body that drips is cut off by the deadline", async () => {
-    server.behaviour = (_, response) => {
-      response.writeHead(200);
-      const timer = setInterval(() => response.write(" "), 20);
-      response.on("close", () => clearInterval(timer));
-    };
-    expect((await failure(send("GET", 200))).message).toBe("no answer in time");
-  });
+test("a body that is cut off is no answer", async () => {
+  server.behaviour = (_, response) => {
+    response.writeHead(200, { "content-length": "100" });
+    response.write('{"endpoints":[');
+    response.socket?.destroy();
+  };
+  await failure(send("POST"));
+  expect(server.requests).toHaveLength(1);
+});
 
-  test("a body that is cut off is no answer", async () => {
-    server.behaviour = (_, response) => {
-      response.writeHead(200, { "content-length": "100" });
-      response.write('{"endpoints":[');
-      response.socket?.destroy();
-    };
-    await failure(send("POST"));
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test.each(["<html>", "", '{"endpoints":['])("the body %j is not JSON", async (text) => {
-    server.behaviour = (_, response) => response.end(text);
-    const dateMs = expect.any(Number);
-    const answer = { status: 200, json: false, body: undefined, text, bytes: text.length, dateMs };
-    expect(await send("POST")).toEqual(answer);
-  });
+test.each(["<html>", "", '{"endpoints":['])("the body %j is not JSON", async (text) => {
+  server.behaviour = (_, response) => response.end(text);
+  const dateMs = expect.any(Number);
+  const answer = { status: 200, json: false, body: undefined, text, bytes: text.length, dateMs };
+  expect(await send("POST")).toEqual(answer);
 });
 
 describe("a write", () => {
@@ -153,83 +149,81 @@ describe("a write", () => {
   });
 });
 
-describe("a GET", () => {
-  test.each([502, 503, 504])("a GET that meets %i is sent again", async (status) => {
-    server.behaviour = (_, response) => json(response, server.requests.length < 3 ? status : 200, { endpoints: [] });
-    expect(await send("GET")).toMatchObject({ status: 200 });
-    expect(server.requests).toHaveLength(3);
-  });
+test.each([502, 503, 504])("a GET that meets %i is sent again", async (status) => {
+  server.behaviour = (_, response) => json(response, server.requests.length < 3 ? status : 200, { endpoints: [] });
+  expect(await send("GET")).toMatchObject({ status: 200 });
+  expect(server.requests).toHaveLength(3);
+});
 
-  test("a GET is sent again when its connection breaks", async () => {
-    server.behaviour = (request, response) =>
-      server.requests.length < 2 ? request.socket.destroy() : json(response, 200, {});
-    expect(await send("GET")).toMatchObject({ status: 200 });
-  });
+test("a GET is sent again when its connection breaks", async () => {
+  server.behaviour = (request, response) =>
+    server.requests.length < 2 ? request.socket.destroy() : json(response, 200, {});
+  expect(await send("GET")).toMatchObject({ status: 200 });
+});
 
-  test("a GET that goes on failing comes to an end, with the last answer", async () => {
-    server.behaviour = (_, response) => json(response, 503, { code: "", message: "no" });
-    expect(await send("GET")).toMatchObject({ status: 503, body: { message: "no" } });
-    expect(server.requests).toHaveLength(3);
-  });
+test("a GET that goes on failing comes to an end, with the last answer", async () => {
+  server.behaviour = (_, response) => json(response, 503, { code: "", message: "no" });
+  expect(await send("GET")).toMatchObject({ status: 503, body: { message: "no" } });
+  expect(server.requests).toHaveLength(3);
+});
 
-  test.each([
-    { burst: 1, sent: 1 },
-    { burst: 2, sent: 2 },
-    { burst: 40, sent: 3 },
-  ])(
-    "a GET is sent again as often as a budget of $burst requests allows: $sent times in all",
-    async ({ burst, sent }) => {
-      server.behaviour = (_, response) => response.writeHead(503).end("<html>");
-      const account = { baseURL, key };
-      const client = clientOf(transport, realClock, { account, limits: { perMinute: 1, burst } });
-      const answer = await client.listEndpoints("shop", new AbortController().signal);
-      expect([answer.kind, server.requests.length]).toEqual(["unavailable", sent]);
-    },
-  );
+test.each([
+  { burst: 1, sent: 1 },
+  { burst: 2, sent: 2 },
+  { burst: 40, sent: 3 },
+])(
+  "a GET is sent again as often as a budget of $burst requests allows: $sent times in all",
+  async ({ burst, sent }) => {
+    server.behaviour = (_, response) => response.writeHead(503).end("<html>");
+    const account = { baseURL, key };
+    const client = clientOf(transport, realClock, { account, limits: { perMinute: 1, burst } });
+    const answer = await client.listEndpoints("shop", new AbortController().signal);
+    expect([answer.kind, server.requests.length]).toEqual(["unavailable", sent]);
+  },
+);
 
-  test.each([400, 401, 404, 429, 500])("a GET answered %i is not sent again", async (status) => {
-    server.behaviour = (_, response) => json(response, status, {});
-    expect(await send("GET")).toMatchObject({ status });
-    expect(server.requests).toHaveLength(1);
-  });
+test.each([400, 401, 404, 429, 500])("a GET answered %i is not sent again", async (status) => {
+  server.behaviour = (_, response) => json(response, status, {});
+  expect(await send("GET")).toMatchObject({ status });
+  expect(server.requests).toHaveLength(1);
+});
 
-  test("a GET that was refused for a while and then got no answer has none", async () => {
-    server.behaviour = (request, response) =>
-      server.requests.length < 2 ? json(response, 503, {}) : request.socket.destroy();
-    await failure(send("GET"));
-    expect(server.requests).toHaveLength(3);
-  });
+test("a GET that was refused for a while and then got no answer has none", async () => {
+  server.behaviour = (request, response) =>
+    server.requests.length < 2 ? json(response, 503, {}) : request.socket.destroy();
+  await failure(send("GET"));
+  expect(server.requests).toHaveLength(3);
+});
 
-  test("a GET that its caller calls off ends at once, and is not sent again", async () => {
-    server.behaviour = () => {};
-    const caller = new AbortController();
-    const request = { method: "GET", baseURL, path: "/projects", key } as const;
-    const asked = failure(transport.send(request, { signal: caller.signal, timeoutMs: 60_000 }));
-    await expect.poll(() => server.requests.length).toBe(1);
-    caller.abort();
-    expect((await asked).message).toBe("aborted");
-    expect(server.requests).toHaveLength(1);
-  });
+test("a GET that its caller calls off ends at once, and is not sent again", async () => {
+  server.behaviour = () => {};
+  const caller = new AbortController();
+  const request = { method: "GET", baseURL, path: "/projects", key } as const;
+  const asked = failure(transport.send(request, { signal: caller.signal, timeoutMs: 60_000 }));
+  await expect.poll(() => server.requests.length).toBe(1);
+  caller.abort();
+  expect((await asked).message).toBe("aborted");
+  expect(server.requests).toHaveLength(1);
+});
 
-  test("a GET that its caller calls off before it is sent again takes nothing more from the budget", async () => {
-    server.behaviour = (request) => request.socket.destroy();
-    const caller = new AbortController();
-    let asked = 0;
-    const mayResend = () => {
-      asked += 1;
-      setImmediate(() => caller.abort());
-      return true;
-    };
-    const request = { method: "GET", baseURL, path: "/projects", key } as const;
-    await failure(transport.send(request, { signal: caller.signal, timeoutMs: 60_000, mayResend }));
-    expect([asked, server.requests.length]).toEqual([1, 1]);
-  });
+test("a GET that its caller calls off before it is sent again takes nothing more from the budget", async () => {
+  server.behaviour = (request) => request.socket.destroy();
+  const caller = new AbortController();
+  let asked = 0;
+  const mayResend = () => {
+    asked += 1;
+    setImmediate(() => caller.abort());
+    return true;
+  };
+  const request = { method: "GET", baseURL, path: "/projects", key } as const;
+  await failure(transport.send(request, { signal: caller.signal, timeoutMs: 60_000, mayResend }));
+  expect([asked, server.requests.length]).toEqual([1, 1]);
+});
 
-  test("a GET with a Retry-After is not sent again before", async () => {
-    server.behaviour = (_, response) => json(response, 503, {}, { "retry-after": "7" });
-    expect(await send("GET")).toMatchObject({ status: 503, retryAfterMs: 7000 });
-    expect(server.requests).toHaveLength(1);
-  });
+test("a GET with a Retry-After is not sent again before", async () => {
+  server.behaviour = (_, response) => json(response, 503, {}, { "retry-after": "7" });
+  expect(await send("GET")).toMatchObject({ status: 503, retryAfterMs: 7000 });
+  expect(server.requests).toHaveLength(1);
 });
 
 test.each([

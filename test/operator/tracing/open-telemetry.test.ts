@@ -140,37 +140,35 @@ it("a list that no reconcile waits in is a trace of its own, and watches and lea
   expect(roots.filter(({ name }) => /\/api/.test(name))).toEqual([]);
 });
 
-describe("a collector", () => {
-  it.each(["400", "503", "never"] as const)(
-    "a collector that answers %s changes no request and loses no write",
-    async (answers) => {
-      await using collector = await Collector.start(answers);
-      const traced = await callsWith(tracerTo(collector.endpoint));
-      expect(traced).toEqual(await callsWith());
-      expect(traced.length).toBeGreaterThan(3);
-    },
-  );
-
-  it("a collector that takes no traces is reported in the log", async () => {
-    await using collector = await Collector.start("400");
-    await callsWith(tracerTo(collector.endpoint));
-    await tracer?.close();
-    expect(collector.requests.length).toBeGreaterThan(0);
-    expect(lines.map((line) => JSON.parse(line).message)).toEqual([
-      "The collector takes no traces: spans are dropped. Nothing else depends on it",
-    ]);
-  });
-
-  it("a collector that is not there changes nothing, and holds up the end for two seconds at most", async () => {
-    let clock: VirtualClock | undefined;
-    const gone = `http://127.0.0.1:${await freePort()}`;
-    const traced = await callsWith((of) => {
-      clock = of;
-      return tracerTo(gone)(of);
-    });
+it.each(["400", "503", "never"] as const)(
+  "a collector that answers %s changes no request and loses no write",
+  async (answers) => {
+    await using collector = await Collector.start(answers);
+    const traced = await callsWith(tracerTo(collector.endpoint));
     expect(traced).toEqual(await callsWith());
-    const closing = tracer?.close().then(() => "closed");
-    await clock?.advance(2000);
-    expect(await closing).toBe("closed");
+    expect(traced.length).toBeGreaterThan(3);
+  },
+);
+
+it("a collector that takes no traces is reported in the log", async () => {
+  await using collector = await Collector.start("400");
+  await callsWith(tracerTo(collector.endpoint));
+  await tracer?.close();
+  expect(collector.requests.length).toBeGreaterThan(0);
+  expect(lines.map((line) => JSON.parse(line).message)).toEqual([
+    "The collector takes no traces: spans are dropped. Nothing else depends on it",
+  ]);
+});
+
+it("a collector that is not there changes nothing, and holds up the end for two seconds at most", async () => {
+  let clock: VirtualClock | undefined;
+  const gone = `http://127.0.0.1:${await freePort()}`;
+  const traced = await callsWith((of) => {
+    clock = of;
+    return tracerTo(gone)(of);
   });
+  expect(traced).toEqual(await callsWith());
+  const closing = tracer?.close().then(() => "closed");
+  await clock?.advance(2000);
+  expect(await closing).toBe("closed");
 });

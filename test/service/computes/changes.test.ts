@@ -29,57 +29,55 @@ describe("moving a compute to another branch", () => {
   });
 });
 
-describe("changing a compute", () => {
-  test.each([
-    { fields: { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 }, what: "fixed size" },
-    { fields: { autoscaling_limit_min_cu: 0.25 }, what: "autoscaling minimum" },
-    { fields: { autoscaling_limit_max_cu: 4 }, what: "autoscaling maximum" },
-  ])("a change of a compute's $what restarts it and cuts its connections", ({ fields }) => {
-    const shop = new Shop();
-    const before = shop.active();
-    shop.connect(primary, 3600);
-    const { endpoint, operations } = shop.patch(primary, fields);
-    expect(endpoint).toMatchObject(fields);
-    expect(inShort(operations)).toEqual(["apply_config running"]);
-    const after = shop.finishOperations().get(primary);
-    expect(after.current_state).toBe("active");
-    expect(after.started_at).not.toBe(before.started_at);
-    shop.time.pass(6 * minute);
-    expect(shop.get(primary).current_state).toBe("idle");
-  });
+test.each([
+  { fields: { autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 2 }, what: "fixed size" },
+  { fields: { autoscaling_limit_min_cu: 0.25 }, what: "autoscaling minimum" },
+  { fields: { autoscaling_limit_max_cu: 4 }, what: "autoscaling maximum" },
+])("a change of a compute's $what restarts it and cuts its connections", ({ fields }) => {
+  const shop = new Shop();
+  const before = shop.active();
+  shop.connect(primary, 3600);
+  const { endpoint, operations } = shop.patch(primary, fields);
+  expect(endpoint).toMatchObject(fields);
+  expect(inShort(operations)).toEqual(["apply_config running"]);
+  const after = shop.finishOperations().get(primary);
+  expect(after.current_state).toBe("active");
+  expect(after.started_at).not.toBe(before.started_at);
+  shop.time.pass(6 * minute);
+  expect(shop.get(primary).current_state).toBe("idle");
+});
 
-  it("a change of a compute's settings is applied while it runs", () => {
-    const shop = new Shop();
-    const before = shop.active();
-    const { operations } = shop.patch(primary, { settings: { pg_settings: { work_mem: "64MB" } } });
-    expect(inShort(operations)).toEqual(["apply_config running"]);
-    expect(shop.finishOperations().get(primary).started_at).toBe(before.started_at);
-  });
+it("a change of a compute's settings is applied while it runs", () => {
+  const shop = new Shop();
+  const before = shop.active();
+  const { operations } = shop.patch(primary, { settings: { pg_settings: { work_mem: "64MB" } } });
+  expect(inShort(operations)).toEqual(["apply_config running"]);
+  expect(shop.finishOperations().get(primary).started_at).toBe(before.started_at);
+});
 
-  it("a change of an idle compute brings it up only for that moment", () => {
-    const shop = new Shop();
-    const { operations } = shop.patch(primary, { autoscaling_limit_max_cu: 4 });
-    expect(inShort(operations)).toEqual(["apply_config running", "suspend_compute scheduling"]);
-    expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", autoscaling_limit_max_cu: 4 });
-  });
+it("a change of an idle compute brings it up only for that moment", () => {
+  const shop = new Shop();
+  const { operations } = shop.patch(primary, { autoscaling_limit_max_cu: 4 });
+  expect(inShort(operations)).toEqual(["apply_config running", "suspend_compute scheduling"]);
+  expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", autoscaling_limit_max_cu: 4 });
+});
 
-  it("a change to what the compute is already sets nothing off and changes nothing", () => {
-    const shop = new Shop();
-    const before = shop.get(primary);
-    shop.time.pass(1000);
-    const { endpoint, operations } = shop.patch(primary, { autoscaling_limit_max_cu: 1, disabled: false });
-    expect(operations).toEqual([]);
-    expect(endpoint).toEqual(before);
-  });
+it("a change to what the compute is already sets nothing off and changes nothing", () => {
+  const shop = new Shop();
+  const before = shop.get(primary);
+  shop.time.pass(1000);
+  const { endpoint, operations } = shop.patch(primary, { autoscaling_limit_max_cu: 1, disabled: false });
+  expect(operations).toEqual([]);
+  expect(endpoint).toEqual(before);
+});
 
-  it("a change to disabled suspends the compute, and then neither client nor call starts it", () => {
-    const shop = new Shop();
-    shop.active();
-    expect(inShort(shop.patch(primary, { disabled: true }).operations)).toEqual(["suspend_compute running"]);
-    expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", disabled: true });
-    expect(shop.connect(primary).status).toBe(409);
-    expect(shop.ana(`POST /projects/${project}/endpoints/${primary}/start`).status).toBe(409);
-  });
+it("a change to disabled suspends the compute, and then neither client nor call starts it", () => {
+  const shop = new Shop();
+  shop.active();
+  expect(inShort(shop.patch(primary, { disabled: true }).operations)).toEqual(["suspend_compute running"]);
+  expect(shop.finishOperations().get(primary)).toMatchObject({ current_state: "idle", disabled: true });
+  expect(shop.connect(primary).status).toBe(409);
+  expect(shop.ana(`POST /projects/${project}/endpoints/${primary}/start`).status).toBe(409);
 });
 
 describe("deleting a compute", () => {

@@ -94,50 +94,48 @@ describe("scale to zero", () => {
   });
 });
 
-describe("requests", () => {
-  it("a route takes 40 requests a second, separately for each account", () => {
-    const shop = new Shop();
-    const statuses = Array.from({ length: 41 }, () => shop.ana("GET /projects").status);
-    expect(statuses.filter((status) => status === 200)).toHaveLength(40);
-    const refused = shop.ana("GET /projects");
-    expect(refused.status).toBe(429);
-    expect(refused.headers["retry-after"]).toBe("1");
-    expect(shop.ana("GET /auth").status).toBe(200);
-    expect(shop.send(keys.bob, "GET /projects").status).toBe(200);
-    shop.time.pass(1000);
-    expect(shop.ana("GET /projects").status).toBe(200);
-  });
+it("a route takes 40 requests a second, separately for each account", () => {
+  const shop = new Shop();
+  const statuses = Array.from({ length: 41 }, () => shop.ana("GET /projects").status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(40);
+  const refused = shop.ana("GET /projects");
+  expect(refused.status).toBe(429);
+  expect(refused.headers["retry-after"]).toBe("1");
+  expect(shop.ana("GET /auth").status).toBe(200);
+  expect(shop.send(keys.bob, "GET /projects").status).toBe(200);
+  shop.time.pass(1000);
+  expect(shop.ana("GET /projects").status).toBe(200);
+});
 
-  it("all routes together take 700 requests a minute", () => {
-    const shop = new Shop();
-    for (let request = 0; request < 700; request++) {
-      expect(shop.ana(request % 2 === 0 ? "GET /projects" : "GET /auth").status).toBe(200);
-      shop.time.pass(20);
-    }
-    const refused = shop.ana("GET /users/me");
-    expect(refused.status).toBe(429);
-    expect(refused.headers["retry-after"]).toBe("46");
-    shop.time.pass(46_000);
-    expect(shop.ana("GET /users/me").status).toBe(200);
-  });
+it("all routes together take 700 requests a minute", () => {
+  const shop = new Shop();
+  for (let request = 0; request < 700; request++) {
+    expect(shop.ana(request % 2 === 0 ? "GET /projects" : "GET /auth").status).toBe(200);
+    shop.time.pass(20);
+  }
+  const refused = shop.ana("GET /users/me");
+  expect(refused.status).toBe(429);
+  expect(refused.headers["retry-after"]).toBe("46");
+  shop.time.pass(46_000);
+  expect(shop.ana("GET /users/me").status).toBe(200);
+});
 
-  it("the requests of one account count together, whatever its keys; an organization's count for the organization", () => {
-    const shop = new Shop();
-    shop.applySeed({
-      accounts: [{ id: "acc-ana", email: "ana@example.com", apiKeys: [{ name: "two", key: "ana-two" }] }],
-    });
-    for (let request = 0; request < 20; request++) shop.ana("GET /projects");
-    const statuses = Array.from({ length: 21 }, () => shop.send("ana-two", "GET /projects").status);
-    expect(statuses.at(-2)).toBe(200);
-    expect(statuses.at(-1)).toBe(429);
-    expect(shop.send(keys.shop, "GET /projects").status).toBe(200);
-    expect(shop.send(keys.scoped, "GET /projects").status).toBe(200);
+it("the requests of one account count together, whatever its keys; an organization's count for the organization", () => {
+  const shop = new Shop();
+  shop.applySeed({
+    accounts: [{ id: "acc-ana", email: "ana@example.com", apiKeys: [{ name: "two", key: "ana-two" }] }],
   });
+  for (let request = 0; request < 20; request++) shop.ana("GET /projects");
+  const statuses = Array.from({ length: 21 }, () => shop.send("ana-two", "GET /projects").status);
+  expect(statuses.at(-2)).toBe(200);
+  expect(statuses.at(-1)).toBe(429);
+  expect(shop.send(keys.shop, "GET /projects").status).toBe(200);
+  expect(shop.send(keys.scoped, "GET /projects").status).toBe(200);
+});
 
-  it("requests that are refused change nothing and do not count", () => {
-    const shop = new Shop();
-    for (let request = 0; request < 100; request++) shop.ana("GET /auth");
-    shop.time.pass(1000);
-    expect(shop.ana("GET /auth").status).toBe(200);
-  });
+it("requests that are refused change nothing and do not count", () => {
+  const shop = new Shop();
+  for (let request = 0; request < 100; request++) shop.ana("GET /auth");
+  shop.time.pass(1000);
+  expect(shop.ana("GET /auth").status).toBe(200);
 });

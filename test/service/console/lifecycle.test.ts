@@ -103,47 +103,43 @@ describe("the page of a compute", () => {
   });
 });
 
-describe("a compute made on the page of its branch", () => {
-  it("a compute made on the page of its branch has the type and size chosen", () => {
-    const seen = ana.post(`${branchPath}/computes`, { type: "read_only", size: "2" });
-    expect(textOf(seen)).toContain("The compute is created and is starting.");
-    expect(rowsIn(seen).map(([type, status, , size]) => [type, status, size])).toEqual([
-      ["Primary read-write", "Idle", "1 vCPU 4 GB, fixed"],
-      ["Read Replica read-only", "Starting", "2 vCPU 8 GB, fixed"],
-    ]);
-  });
-
-  it("a primary is offered only where the branch has none", () => {
-    const types = (path: string) =>
-      [...ana.get(path).html.matchAll(/<option value="(read_\w+)">/g)].map(([, type]) => type);
-    expect(types(branchPath)).toEqual(["read_only"]);
-    expect(types(`${projectPath}/branches/${preview}`)).toEqual(["read_write", "read_only"]);
-    const seen = ana.post(`${branchPath}/computes`, { type: "read_write", size: "1" });
-    expect([seen.status, problemIn(seen)]).toEqual([409, expect.stringContaining("already exists")]);
-  });
+it("a compute made on the page of its branch has the type and size chosen", () => {
+  const seen = ana.post(`${branchPath}/computes`, { type: "read_only", size: "2" });
+  expect(textOf(seen)).toContain("The compute is created and is starting.");
+  expect(rowsIn(seen).map(([type, status, , size]) => [type, status, size])).toEqual([
+    ["Primary read-write", "Idle", "1 vCPU 4 GB, fixed"],
+    ["Read Replica read-only", "Starting", "2 vCPU 8 GB, fixed"],
+  ]);
 });
 
-describe("a branch", () => {
-  it("a branch is made on the page of its project, with a primary compute where that is wanted", () => {
-    const fields = { name: "feature", parent: preview };
-    const seen = ana.post(`${projectPath}/branches`, { ...fields, compute: "true" });
-    expect(rowsIn(seen).find(([name]) => name === "feature")?.[2]).toBe("1 compute");
-    shop.finishOperations();
-    const bare = ana.post(`${projectPath}/branches`, { ...fields, name: "bare" });
-    expect(rowsIn(bare).find(([name]) => name === "bare")?.[2]).toBe("0 computes");
-    shop.finishOperations();
-    const again = ana.post(`${projectPath}/branches`, fields);
-    expect([again.status, problemIn(again)]).toEqual([409, expect.stringContaining('branch_name:"feature"')]);
-    expect(again.html).toContain('name="name" maxlength="256" value="feature"');
-  });
+it("a primary is offered only where the branch has none", () => {
+  const types = (path: string) =>
+    [...ana.get(path).html.matchAll(/<option value="(read_\w+)">/g)].map(([, type]) => type);
+  expect(types(branchPath)).toEqual(["read_only"]);
+  expect(types(`${projectPath}/branches/${preview}`)).toEqual(["read_write", "read_only"]);
+  const seen = ana.post(`${branchPath}/computes`, { type: "read_write", size: "1" });
+  expect([seen.status, problemIn(seen)]).toEqual([409, expect.stringContaining("already exists")]);
+});
 
-  it("a branch is deleted on its own page, unless it is the default one", () => {
-    expect(ana.get(branchPath).html).not.toContain(`${branchPath}/delete`);
-    expect(ana.post(`${branchPath}/delete`).status).toBe(422);
-    const seen = ana.post(`${projectPath}/branches/${preview}/delete`);
-    expect(textOf(seen)).toContain("The branch is deleted with its computes.");
-    expect(rowsIn(seen).map(([name]) => name)).toEqual(["main default", "staging"]);
-  });
+it("a branch is made on the page of its project, with a primary compute where that is wanted", () => {
+  const fields = { name: "feature", parent: preview };
+  const seen = ana.post(`${projectPath}/branches`, { ...fields, compute: "true" });
+  expect(rowsIn(seen).find(([name]) => name === "feature")?.[2]).toBe("1 compute");
+  shop.finishOperations();
+  const bare = ana.post(`${projectPath}/branches`, { ...fields, name: "bare" });
+  expect(rowsIn(bare).find(([name]) => name === "bare")?.[2]).toBe("0 computes");
+  shop.finishOperations();
+  const again = ana.post(`${projectPath}/branches`, fields);
+  expect([again.status, problemIn(again)]).toEqual([409, expect.stringContaining('branch_name:"feature"')]);
+  expect(again.html).toContain('name="name" maxlength="256" value="feature"');
+});
+
+it("a branch is deleted on its own page, unless it is the default one", () => {
+  expect(ana.get(branchPath).html).not.toContain(`${branchPath}/delete`);
+  expect(ana.post(`${branchPath}/delete`).status).toBe(422);
+  const seen = ana.post(`${projectPath}/branches/${preview}/delete`);
+  expect(textOf(seen)).toContain("The branch is deleted with its computes.");
+  expect(rowsIn(seen).map(([name]) => name)).toEqual(["main default", "staging"]);
 });
 
 describe("a protected branch", () => {

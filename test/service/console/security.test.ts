@@ -19,19 +19,17 @@ beforeEach(() => {
 const signedIn = (account = "acc-ana") => new Visitor(shop.core).signIn(account);
 const largest = () => shop.get(primary).autoscaling_limit_max_cu;
 
-describe("a mistake of our own", () => {
-  it("a mistake of our own is shown on a page without its cause, and logged", () => {
-    const ana = signedIn();
-    const broken = (): never => {
-      throw new Error("the inner workings");
-    };
-    shop.core.context.ids = { ...shop.core.context.ids, secret: broken };
-    const seen = ana.post("/app/keys", { name: "desk" });
-    expect([seen.status, seen.headers["content-type"]]).toEqual([500, "text/html; charset=utf-8"]);
-    expect(textOf(seen)).toContain("Something went wrong here");
-    expect(seen.html).not.toContain("inner workings");
-    expect(shop.errors).toHaveLength(1);
-  });
+it("a mistake of our own is shown on a page without its cause, and logged", () => {
+  const ana = signedIn();
+  const broken = (): never => {
+    throw new Error("the inner workings");
+  };
+  shop.core.context.ids = { ...shop.core.context.ids, secret: broken };
+  const seen = ana.post("/app/keys", { name: "desk" });
+  expect([seen.status, seen.headers["content-type"]]).toEqual([500, "text/html; charset=utf-8"]);
+  expect(textOf(seen)).toContain("Something went wrong here");
+  expect(seen.html).not.toContain("inner workings");
+  expect(shop.errors).toHaveLength(1);
 });
 
 describe("signing in", () => {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
 
@@ -36,42 +36,40 @@ function post(length: string): string {
   return `POST /api/v2/projects HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.ana}\r\n${length}\r\n\r\n`;
 }
 
-describe("a request body", () => {
-  it("a body that says it is too long is refused before any of it has come", async () => {
-    await using shop = await ListeningShop.start();
-    const wire = new Wire(shop);
-    wire.send(post("Content-Length: 1000001"));
-    expect(await wire.answer()).toMatch(/^HTTP\/1\.1 413 /);
-    wire.socket.destroy();
-  });
+it("a body that says it is too long is refused before any of it has come", async () => {
+  await using shop = await ListeningShop.start();
+  const wire = new Wire(shop);
+  wire.send(post("Content-Length: 1000001"));
+  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 413 /);
+  wire.socket.destroy();
+});
 
-  it("a body without a stated length is refused as soon as it is too long, and its connection ends", async () => {
-    await using shop = await ListeningShop.start();
-    const wire = new Wire(shop);
-    wire.send(post("Transfer-Encoding: chunked"));
-    const chunk = `fffff\r\n${"x".repeat(0xf_ff_ff)}\r\n`;
-    wire.send(chunk);
-    wire.send(chunk);
-    expect(await wire.answer()).toMatch(/^HTTP\/1\.1 413 /);
-    // The last chunk never comes.
-    await wire.ended;
-  });
+it("a body without a stated length is refused as soon as it is too long, and its connection ends", async () => {
+  await using shop = await ListeningShop.start();
+  const wire = new Wire(shop);
+  wire.send(post("Transfer-Encoding: chunked"));
+  const chunk = `fffff\r\n${"x".repeat(0xf_ff_ff)}\r\n`;
+  wire.send(chunk);
+  wire.send(chunk);
+  expect(await wire.answer()).toMatch(/^HTTP\/1\.1 413 /);
+  // The last chunk never comes.
+  await wire.ended;
+});
 
-  it("a body of which only half comes is cut off, whole ones before and after are answered", async () => {
-    await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200 });
-    const wire = new Wire(shop);
-    wire.send(`${post("Content-Length: 100")}{"project":`);
-    await wire.ended;
-    expect(wire.received).toMatch(/^(HTTP\/1\.1 408 |$)/);
-    const headers = { authorization: `Bearer ${keys.ana}` };
-    expect((await fetch(`${shop.baseURL}/auth`, { headers })).status).toBe(200);
-  });
+it("a body of which only half comes is cut off, whole ones before and after are answered", async () => {
+  await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200 });
+  const wire = new Wire(shop);
+  wire.send(`${post("Content-Length: 100")}{"project":`);
+  await wire.ended;
+  expect(wire.received).toMatch(/^(HTTP\/1\.1 408 |$)/);
+  const headers = { authorization: `Bearer ${keys.ana}` };
+  expect((await fetch(`${shop.baseURL}/auth`, { headers })).status).toBe(200);
+});
 
-  it("a request is cut off while its headers are half sent, too", async () => {
-    await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200 });
-    const wire = new Wire(shop);
-    wire.send("POST /api/v2/projects HTTP/1.1\r\nHost: loc");
-    await wire.ended;
-    expect(wire.received).toMatch(/^(HTTP\/1\.1 408 |$)/);
-  });
+it("a request is cut off while its headers are half sent, too", async () => {
+  await using shop = await ListeningShop.start({}, { requestTimeoutMs: 200 });
+  const wire = new Wire(shop);
+  wire.send("POST /api/v2/projects HTTP/1.1\r\nHost: loc");
+  await wire.ended;
+  expect(wire.received).toMatch(/^(HTTP\/1\.1 408 |$)/);
 });

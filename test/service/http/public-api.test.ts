@@ -146,34 +146,32 @@ function withStranger(value: unknown, path: readonly string[]): unknown {
   return Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
-describe("a field that is only kept", () => {
-  it("a field of a project that is only kept is shown again by every call that shows the project", () => {
-    const settings = { quota: { active_time_seconds: 3600 }, allowed_ips: { ips: ["10.0.0.0/8"] } };
-    const made = shop.ana("POST /projects", { project: { name: "kept", settings, org_id: "org-shop" } });
-    const { id } = ProjectAnswer.parse(made.body).project;
-    expect(made.body["project"]).toMatchObject({ settings });
-    shop.finishOperations();
-    shop.ana(`PATCH /projects/${id}`, { project: { settings: { enable_logical_replication: true } } });
-    const after = { settings: { ...settings, enable_logical_replication: true } };
-    expect(shop.ana(`GET /projects/${id}`).body["project"]).toMatchObject(after);
-    expect(shop.ana("GET /projects?search=kept").body["projects"]).toMatchObject([after]);
-  });
+it("a field of a project that is only kept is shown again by every call that shows the project", () => {
+  const settings = { quota: { active_time_seconds: 3600 }, allowed_ips: { ips: ["10.0.0.0/8"] } };
+  const made = shop.ana("POST /projects", { project: { name: "kept", settings, org_id: "org-shop" } });
+  const { id } = ProjectAnswer.parse(made.body).project;
+  expect(made.body["project"]).toMatchObject({ settings });
+  shop.finishOperations();
+  shop.ana(`PATCH /projects/${id}`, { project: { settings: { enable_logical_replication: true } } });
+  const after = { settings: { ...settings, enable_logical_replication: true } };
+  expect(shop.ana(`GET /projects/${id}`).body["project"]).toMatchObject(after);
+  expect(shop.ana("GET /projects?search=kept").body["projects"]).toMatchObject([after]);
+});
 
-  it("a field of a compute that is only kept stands in its settings", () => {
-    const settings = { pg_settings: {}, pgbouncer_settings: { default_pool_size: "20" } };
-    expect(shop.patch(primary, { settings }).endpoint.settings).toEqual(settings);
-  });
+it("a field of a compute that is only kept stands in its settings", () => {
+  const settings = { pg_settings: {}, pgbouncer_settings: { default_pool_size: "20" } };
+  expect(shop.patch(primary, { settings }).endpoint.settings).toEqual(settings);
+});
 
-  it("a field of a branch that is only kept stands in its annotation", () => {
-    const made = shop.ana(`POST /projects/${project}/branches`, { annotation_value: { commit: "abc" } });
-    const { id } = Branch.parse(made.body["branch"]);
-    expect(shop.ana(`GET /projects/${project}/branches/${id}`).body["annotation"]).toMatchObject({
-      object: { id },
-      value: { commit: "abc" },
-    });
-    const annotations = shop.ana(`GET /projects/${project}/branches`).body["annotations"];
-    expect(annotations).toMatchObject({ [id]: { value: { commit: "abc" } } });
+it("a field of a branch that is only kept stands in its annotation", () => {
+  const made = shop.ana(`POST /projects/${project}/branches`, { annotation_value: { commit: "abc" } });
+  const { id } = Branch.parse(made.body["branch"]);
+  expect(shop.ana(`GET /projects/${project}/branches/${id}`).body["annotation"]).toMatchObject({
+    object: { id },
+    value: { commit: "abc" },
   });
+  const annotations = shop.ana(`GET /projects/${project}/branches`).body["annotations"];
+  expect(annotations).toMatchObject({ [id]: { value: { commit: "abc" } } });
 });
 
 it("fields that decide are refused as ever: sizes, plans, settings that are nil", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { DrivenTime, TestService } from "../support/service.ts";
 import { keys, main, primary, project } from "../support/shop.ts";
@@ -23,34 +23,32 @@ function opened(): TestService {
   return new TestService({ file, time });
 }
 
-describe("a data file of schema 1", () => {
-  it("a data file of schema 1 is opened with all that it holds", () => {
-    const service = opened();
-    const endpoints = service.send(keys.ana, `GET /projects/${project}/endpoints`).body["endpoints"];
-    expect(endpoints).toMatchObject([
-      { id: primary, current_state: "active" },
-      { name: "kept", settings: { pg_settings: { work_mem: "64MB" } } },
-    ]);
-    const found = service.send(keys.ana, `GET /projects/${project}`).body["project"];
-    expect(found).toMatchObject({ name: "shop", store_passwords: true, history_retention_seconds: 86_400 });
-    service.core.close();
-  });
+it("a data file of schema 1 is opened with all that it holds", () => {
+  const service = opened();
+  const endpoints = service.send(keys.ana, `GET /projects/${project}/endpoints`).body["endpoints"];
+  expect(endpoints).toMatchObject([
+    { id: primary, current_state: "active" },
+    { name: "kept", settings: { pg_settings: { work_mem: "64MB" } } },
+  ]);
+  const found = service.send(keys.ana, `GET /projects/${project}`).body["project"];
+  expect(found).toMatchObject({ name: "shop", store_passwords: true, history_retention_seconds: 86_400 });
+  service.core.close();
+});
 
-  it("every branch gets the first role and database, with the password that the role had", () => {
-    const service = opened();
-    const branches = service.send(keys.ana, `GET /projects/${project}/branches?sort_by=created_at&sort_order=asc`);
-    expect(branches.body["branches"]).toHaveLength(4);
-    for (const id of [main, "br-preview-1", "br-staging-1"]) {
-      const base = `GET /projects/${project}/branches/${id}`;
-      expect(service.send(keys.ana, `${base}/roles`).body["roles"]).toMatchObject([{ name: "neondb_owner" }]);
-      expect(service.send(keys.ana, `${base}/databases`).body["databases"]).toMatchObject([
-        { name: "neondb", owner_name: "neondb_owner" },
-      ]);
-    }
-    const line = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
-    expect(service.send(keys.ana, line).body["uri"]).toBe(
-      "postgresql://neondb_owner:npg_7eVqtCjwOKPHZklkrT1pV-uw@ep-shop-primary.us-east-2.aws.neon.tech/neondb?sslmode=require",
-    );
-    service.core.close();
-  });
+it("every branch gets the first role and database, with the password that the role had", () => {
+  const service = opened();
+  const branches = service.send(keys.ana, `GET /projects/${project}/branches?sort_by=created_at&sort_order=asc`);
+  expect(branches.body["branches"]).toHaveLength(4);
+  for (const id of [main, "br-preview-1", "br-staging-1"]) {
+    const base = `GET /projects/${project}/branches/${id}`;
+    expect(service.send(keys.ana, `${base}/roles`).body["roles"]).toMatchObject([{ name: "neondb_owner" }]);
+    expect(service.send(keys.ana, `${base}/databases`).body["databases"]).toMatchObject([
+      { name: "neondb", owner_name: "neondb_owner" },
+    ]);
+  }
+  const line = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
+  expect(service.send(keys.ana, line).body["uri"]).toBe(
+    "postgresql://neondb_owner:npg_7eVqtCjwOKPHZklkrT1pV-uw@ep-shop-primary.us-east-2.aws.neon.tech/neondb?sslmode=require",
+  );
+  service.core.close();
 });

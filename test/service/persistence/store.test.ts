@@ -18,27 +18,25 @@ beforeEach(() => {
 });
 afterEach(() => directory.remove());
 
-describe("the operations of a project", () => {
-  it("the newest ten thousand operations and all that run are kept, so that the store ends growing", () => {
-    const shop = new Shop();
-    const { ids, store } = shop.core.context;
-    const insert = (n: number, status: "finished" | "running") => {
-      const made = { projectId: project, branchId: undefined, endpointId: undefined, action: "apply_config" };
-      const rest = { effect: "none", chain: undefined, durationMs: 0, due: undefined, createdAt: n } as const;
-      return store.operations.insert({ id: ids.uuid(), ...made, ...rest, status });
-    };
-    store.transaction(() => {
-      insert(0, "running");
-      for (let n = 1; n < mostKept + 4000; n += 1) insert(n, "finished");
-    });
-    const all = store.operations.page(project, { beforeSeq: undefined, limit: 20_000 });
-    expect(all.length).toBeGreaterThan(mostKept);
-    expect(all.length).toBeLessThan(mostKept + 2000);
-    expect(all.at(-1)).toMatchObject({ createdAt: 0, status: "running" });
-    expect(all.slice(0, mostKept).map(({ createdAt }) => createdAt)).toEqual(
-      Array.from({ length: mostKept }, (_, n) => mostKept + 3999 - n),
-    );
+it("the newest ten thousand operations and all that run are kept, so that the store ends growing", () => {
+  const shop = new Shop();
+  const { ids, store } = shop.core.context;
+  const insert = (n: number, status: "finished" | "running") => {
+    const made = { projectId: project, branchId: undefined, endpointId: undefined, action: "apply_config" };
+    const rest = { effect: "none", chain: undefined, durationMs: 0, due: undefined, createdAt: n } as const;
+    return store.operations.insert({ id: ids.uuid(), ...made, ...rest, status });
+  };
+  store.transaction(() => {
+    insert(0, "running");
+    for (let n = 1; n < mostKept + 4000; n += 1) insert(n, "finished");
   });
+  const all = store.operations.page(project, { beforeSeq: undefined, limit: 20_000 });
+  expect(all.length).toBeGreaterThan(mostKept);
+  expect(all.length).toBeLessThan(mostKept + 2000);
+  expect(all.at(-1)).toMatchObject({ createdAt: 0, status: "running" });
+  expect(all.slice(0, mostKept).map(({ createdAt }) => createdAt)).toEqual(
+    Array.from({ length: mostKept }, (_, n) => mostKept + 3999 - n),
+  );
 });
 
 describe("a service that was ended and started again", () => {

@@ -88,28 +88,26 @@ describe("a role", () => {
   });
 });
 
-describe("a database", () => {
-  it("a database is created, listed, found, renamed, given to another role, and deleted", () => {
-    changed(`POST ${roles}`, { role: { name: "app" } });
-    const made = changed(`POST ${databases}`, { database: { name: "shop", owner_name: "app" } });
-    expect([made.status, made.body["database"]]).toMatchObject([201, { name: "shop", owner_name: "app" }]);
-    expect(names(shop.ana(`GET ${databases}`).body["databases"])).toEqual(["neondb", "shop"]);
-    const owner = { database: { name: "store", owner_name: "neondb_owner" } };
-    expect(changed(`PATCH ${databases}/shop`, owner).body["database"]).toMatchObject(owner.database);
-    expect(shop.ana(`GET ${databases}/shop`).status).toBe(404);
-    expect(shop.ana(`GET ${databases}/store`).body["database"]).toMatchObject(owner.database);
-    expect(changed(`DELETE ${databases}/store`).status).toBe(200);
-    expect(shop.ana(`DELETE ${databases}/store`).status).toBe(204);
-  });
+it("a database is created, listed, found, renamed, given to another role, and deleted", () => {
+  changed(`POST ${roles}`, { role: { name: "app" } });
+  const made = changed(`POST ${databases}`, { database: { name: "shop", owner_name: "app" } });
+  expect([made.status, made.body["database"]]).toMatchObject([201, { name: "shop", owner_name: "app" }]);
+  expect(names(shop.ana(`GET ${databases}`).body["databases"])).toEqual(["neondb", "shop"]);
+  const owner = { database: { name: "store", owner_name: "neondb_owner" } };
+  expect(changed(`PATCH ${databases}/shop`, owner).body["database"]).toMatchObject(owner.database);
+  expect(shop.ana(`GET ${databases}/shop`).status).toBe(404);
+  expect(shop.ana(`GET ${databases}/store`).body["database"]).toMatchObject(owner.database);
+  expect(changed(`DELETE ${databases}/store`).status).toBe(200);
+  expect(shop.ana(`DELETE ${databases}/store`).status).toBe(204);
+});
 
-  it.each([
-    [{ name: "neondb", owner_name: "neondb_owner" }, 409, 'database "neondb" already exists'],
-    [{ name: "shop", owner_name: "nobody" }, 404, 'role "nobody" not found'],
-    [{ name: "\t", owner_name: "neondb_owner" }, 400, "not only white space"],
-    [{ name: "shop" }, 400, "database.owner_name"],
-  ])("the database %j is refused", (database, status, message) => {
-    expect(messageOf(shop.ana(`POST ${databases}`, { database }))).toEqual([status, expect.stringContaining(message)]);
-  });
+it.each([
+  [{ name: "neondb", owner_name: "neondb_owner" }, 409, 'database "neondb" already exists'],
+  [{ name: "shop", owner_name: "nobody" }, 404, 'role "nobody" not found'],
+  [{ name: "\t", owner_name: "neondb_owner" }, 400, "not only white space"],
+  [{ name: "shop" }, 400, "database.owner_name"],
+])("the database %j is refused", (database, status, message) => {
+  expect(messageOf(shop.ana(`POST ${databases}`, { database }))).toEqual([status, expect.stringContaining(message)]);
 });
 
 describe("a change of roles or databases", () => {
