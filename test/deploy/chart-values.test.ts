@@ -1,6 +1,13 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { chartValues, valuesOfSchema } from "../../scripts/chart-values.ts";
 import { chartCases } from "./chart-cases.ts";
+
+const alerts = z.object({ disabled: z.object({ items: z.object({ enum: z.array(z.string()) }) }) });
+const schema = z.object({
+  properties: z.object({ prometheusRule: z.object({ properties: alerts }) }),
+});
 
 describe("every value of the chart", () => {
   const paths = chartValues().map(({ path }) => path);
@@ -11,6 +18,14 @@ describe("every value of the chart", () => {
 
   it("has a case that shows what it changes", () => {
     expect(Object.keys(chartCases)).toEqual(paths);
+  });
+
+  it("names every alert among those that can be left out", () => {
+    const rules = readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8");
+    const { disabled } = schema.parse(
+      JSON.parse(readFileSync("deploy/helm/compute-operator/values.schema.json", "utf8")),
+    ).properties.prometheusRule.properties;
+    expect(disabled.items.enum).toEqual([...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name));
   });
 
   it.each(chartValues())("$path is described by a sentence", ({ description }) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { needsTools } from "../tools/tools.ts";
 import { type ChartCase, chartCases } from "./chart-cases.ts";
 import { helm, type Rendered } from "./render.ts";
@@ -69,6 +70,40 @@ describe("the chart", () => {
     expect(shownIn(objects, selector)).toEqual({ matchNames: ["compute-operator-system"] });
   });
 
+  it("reads the older names of values where the newer are not set", async () => {
+    const older = await helm('operator.logLevel="debug"', "crds.install=false");
+    const level = {
+      object: "Deployment",
+      at: "/spec/template/spec/containers/0/args/1",
+      set: undefined,
+      is: undefined,
+    };
+    expect(shownIn(older, level)).toBe("--log-level=debug");
+    expect(shownIn(await helm('operator.logLevel="debug"', 'logLevel="warn"'), level)).toBe("--log-level=warn");
+    expect(older.filter(({ kind }) => kind === "CustomResourceDefinition")).toEqual([]);
+  });
+
+  it("leaves an alert out, and changes no other", async () => {
+    const rules = async (...values: string[]) => {
+      const objects = await helm("prometheusRule.enabled=true", ...values);
+      const all = shownIn(objects, { object: "PrometheusRule", at: "/spec/groups/0/rules", set: 0, is: 0 });
+      return z.array(z.looseObject({ alert: z.string() })).parse(all);
+    };
+    const every = await rules();
+    expect(every.length).toBeGreaterThan(15);
+    const left = await rules('prometheusRule.disabled=["ComputesLost","ComputeOperatorDown"]');
+    expect(left).toEqual(every.filter(({ alert }) => alert !== "ComputesLost" && alert !== "ComputeOperatorDown"));
+  });
+
+  it("refuses a strategy that would run two replicas without a lease", async () => {
+    const without = ["leaderElection.enabled=false", "replicaCount=1"];
+    await expect(helm(...without, 'updateStrategy={"type":"RollingUpdate"}')).rejects.toThrow(
+      "without a lease the old",
+    );
+    const strategy = { object: "Deployment", at: "/spec/strategy/type", set: undefined, is: undefined };
+    expect(shownIn(await helm(...without), strategy)).toBe("Recreate");
+  });
+
   it("drops a key of a default that is set to null", async () => {
     const objects = await helm('podSecurityContext={"runAsNonRoot":null,"runAsUser":1000}');
     const context = { object: "Deployment", at: "/spec/template/spec/securityContext", set: undefined, is: undefined };
@@ -83,6 +118,9 @@ describe("the chart", () => {
     ["a volume without a name", 'extraVolumes=[{"emptyDir":{}}]', "/extraVolumes/0"],
     ["a time limit without a unit", 'serviceMonitor.scrapeTimeout="5"', "/serviceMonitor/scrapeTimeout"],
     ["a constraint without a topology", 'topologySpreadConstraints=[{"maxSkew":1}]', "/topologySpreadConstraints/0"],
+    ["an alert that there is not", 'prometheusRule.disabled=["ComputeDown"]', "/prometheusRule/disabled/0"],
+    ["a probe's path", 'probes.liveness={"httpGet":{"path":"/"}}', "/probes/liveness"],
+    ["an unknown strategy", 'updateStrategy={"type":"OnDelete"}', "/updateStrategy/type"],
     ["a registry with a scheme", 'image.registry="https://registry.example.com"', "/image/registry"],
   ])("refuses %s", async (_, value, message) => {
     await expect(helm(value)).rejects.toThrow(message);

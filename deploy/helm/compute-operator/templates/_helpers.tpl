@@ -109,3 +109,42 @@ roleRef:
 subjects:
   {{- include "compute-operator.subject" .root | nindent 2 }}
 {{- end -}}
+
+{{- /* The owner of an object of the cluster, if that is not this release. */ -}}
+{{- define "compute-operator.otherOwner" -}}
+{{- $annotations := default dict .object.metadata.annotations -}}
+{{- $labels := default dict .object.metadata.labels -}}
+{{- $name := index $annotations "meta.helm.sh/release-name" -}}
+{{- $namespace := index $annotations "meta.helm.sh/release-namespace" -}}
+{{- if or (not $name) (ne (index $labels "app.kubernetes.io/managed-by") "Helm") -}}
+no Helm release, but to what kubectl applied
+{{- else if or (ne $name .root.Release.Name) (ne $namespace .root.Release.Namespace) -}}
+the release {{ $name }} in the namespace {{ $namespace }}
+{{- end -}}
+{{- end -}}
+
+{{- /* Refuses at once, with the way, what Helm would refuse without one: objects of another installation. */ -}}
+{{- define "compute-operator.refuseOthers" -}}
+{{- $release := printf "meta.helm.sh/release-name=%s meta.helm.sh/release-namespace=%s" .Release.Name .Release.Namespace -}}
+{{- $role := include "compute-operator.fullname" . -}}
+{{- with lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" $role -}}
+{{- with include "compute-operator.otherOwner" (dict "object" . "root" $) -}}
+{{- $way := contains "no Helm release" . | ternary "`kubectl delete -k deploy/base`" "`helm uninstall NAME -n NAMESPACE`" -}}
+{{- fail (printf "the ClusterRole %s belongs to %s. Remove that installation first with %s, which keeps the CRDs, every Compute and every endpoint, and install this one again. Or let both run, each for objects of its own: set fullnameOverride, crds.enabled=false and operator.selector." $role . $way) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.crds.enabled .Values.crds.install -}}
+{{- $crds := list -}}
+{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" -}}
+{{- $crds = append $crds (printf "crd/%s" ($.Files.Get $path | fromYaml).metadata.name) -}}
+{{- end -}}
+{{- range $crds -}}
+{{- $crd := . -}}
+{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (trimPrefix "crd/" .) -}}
+{{- with include "compute-operator.otherOwner" (dict "object" . "root" $) -}}
+{{- fail (printf "%s belongs to %s. If that installation is gone, hand the CRDs over to this one, and install it again:\n\n  kubectl annotate --overwrite %s %s\n  kubectl label --overwrite %s app.kubernetes.io/managed-by=Helm\n\nIf it is still there, or CRDs are installed by other means, set crds.enabled=false." $crd . (join " " $crds) $release (join " " $crds)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
