@@ -109,7 +109,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       documents(connection, compute("a"), compute("a")),
       "a.yaml:17: Compute shop/a is declared twice: it stands at a.yaml:12 too",
     ],
-    ["no Compute", connection, "no Compute and no ComputePool in a.yaml"],
+    ["no Compute", connection, "no Compute, ComputePool or Branch in a.yaml"],
     [
       "a pool whose member is another's",
       documents(
@@ -136,7 +136,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
   test("standard input without a Compute is reported with what it holds none of", async () => {
     using stage = new Stage();
     const { err } = await stage.run("plan", ["-f", "-"], connection);
-    expect(err).toContain("no Compute and no ComputePool in standard input");
+    expect(err).toContain("no Compute, ComputePool or Branch in standard input");
   });
 
   test("all mistakes are reported at once", async () => {

@@ -58,7 +58,7 @@ test("-f says of a directory that it holds a kustomization, and reads its files"
   expect(run.status).toBe(2);
   expect(run.err).toMatch(/base holds a kustomization, and -f reads the files .*: -k \S*base plans what it makes$/);
   const empty = await stage.run("plan", ["-f", `${stage.directory}/overlays`]);
-  expect(empty.err).toMatch(/-k \S*prod plans what it makes\n.*no Compute and no ComputePool in /);
+  expect(empty.err).toMatch(/-k \S*prod plans what it makes\n.*no Compute, ComputePool or Branch in /);
   const all = await stage.run("plan", ["-f", stage.directory]);
   expect(all.err).toMatch(/base, \S*overlays\/prod hold kustomizations/);
 });

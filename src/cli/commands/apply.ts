@@ -3,11 +3,14 @@ import { nameOf, type Observed } from "../../operator/compute/observe/observatio
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
+import { placeOf } from "../../operator/resources/object.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
+import type { TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
 import { withoutRetain } from "../plan/messages.ts";
 import { unownedReplicasLike } from "../plan/running-operator.ts";
+import { branchRound } from "./apply-branches.ts";
 
 export interface ApplyOptions {
   inventory: Inventory;
@@ -19,7 +22,7 @@ export interface ApplyOptions {
   say: (line: string) => void;
 }
 
-/** The number of Computes that are as declared in the end, and of the others. */
+/** The number of Branches and Computes that are as declared in the end, and of the others. */
 export interface Applied {
   done: number;
   failed: number;
@@ -31,22 +34,24 @@ const pauses = { shortest: 250, longest: 5000, factor: 1.5 } as const;
 type End = { ok: boolean; said: string };
 
 /**
- * Applies the plan of every Compute until nothing is left to do.
+ * Applies the plan of every Branch and Compute until nothing is left to do.
  *
- * Expected flow: refresh the lists, plan each Compute, send at most one write per project, wait until the service has
- * finished, repeat. Guarantees: every write is planned from a list that was requested after the previous write had
- * ended.
+ * Expected flow: refresh the lists, plan each Branch and then each Compute, send at most one write per project, wait
+ * until the service has finished, repeat. Guarantees: every write is planned from a list that was requested after the
+ * previous write had ended.
  */
 export class Application {
   readonly #options: ApplyOptions;
   readonly #open: Set<Tracked>;
+  readonly #openBranches: Set<TrackedBranch>;
   readonly #applied: Applied = { done: 0, failed: 0 };
-  /** The last line about each Compute, so that nothing is repeated. */
-  readonly #said = new Map<Tracked, string>();
+  /** The last line about each of them, so that nothing is repeated. */
+  readonly #said = new Map<Tracked | TrackedBranch, string>();
 
   constructor(options: ApplyOptions) {
     this.#options = options;
     this.#open = new Set(options.tracked);
+    this.#openBranches = new Set(options.inventory.branches.all);
   }
 
   async run(): Promise<Applied> {
@@ -67,7 +72,7 @@ export class Application {
     while (!signal.aborted) {
       // Each round needs the outcome of the previous one.
       const wrote = await this.#round();
-      if (this.#open.size === 0) break;
+      if (this.#open.size + this.#openBranches.size === 0) break;
       if (clock.monotonic() >= endsAt) {
         this.#giveUp(`not done after ${timeoutMs / 1000} s (--timeout)`);
         break;
@@ -80,11 +85,11 @@ export class Application {
   /** Refreshes once and sends the writes that are possible. Returns whether any was sent. */
   async #round(): Promise<boolean> {
     const { inventory, signal } = this.#options;
-    const projects = [...new Set([...this.#open].map(({ project }) => project))];
+    const projects = [...new Set([...this.#openBranches, ...this.#open].map(({ project }) => project))];
     await Promise.all(projects.map((project) => followOperations(project, signal)));
     await inventory.refresh(projects);
     const taken = new Set(projects.filter(isBusy));
-    let wrote = false;
+    let wrote = await this.#branchRound(taken);
     for (const tracked of this.#open) {
       if (signal.aborted) return wrote;
       const next = await this.#next(tracked);
@@ -95,6 +100,21 @@ export class Application {
         wrote = true;
         await this.#send(action, next, tracked);
       }
+    }
+    return wrote;
+  }
+
+  async #branchRound(taken: Set<Project>): Promise<boolean> {
+    const { inventory, clock, signal } = this.#options;
+    let wrote = false;
+    for (const tracked of this.#openBranches) {
+      if (signal.aborted) return wrote;
+      const mayWrite = !taken.has(tracked.project);
+      const round = await branchRound(tracked, { inventory, clock, mayWrite });
+      if (round.wrote) taken.add(tracked.project);
+      wrote ||= round.wrote;
+      if (round.end !== undefined) this.#end(tracked, round.end);
+      else if (round.said !== undefined) this.#say(tracked, round.said);
     }
     return wrote;
   }
@@ -147,6 +167,7 @@ export class Application {
         this.#end(tracked, { ok: true, said: action.message });
         return;
       case "blocked":
+        if (action.reason === "BranchNotReady" && this.#isComing(tracked)) return;
         this.#end(tracked, { ok: false, said: `${action.reason}: ${action.message}` });
         return;
       case "confirmDeletion":
@@ -159,28 +180,36 @@ export class Application {
     }
   }
 
+  /** The Branch that the Compute names is still being applied. */
+  #isComing({ compute }: Tracked): boolean {
+    const branch = this.#options.inventory.branches.named(compute);
+    return branch !== undefined && this.#openBranches.has(branch);
+  }
+
   #waitOrEnd(what: "wait" | "done" | "fail", said: string, tracked: Tracked): void {
     if (what === "wait") this.#say(tracked, said);
     else this.#end(tracked, { ok: what === "done", said });
   }
 
   #giveUp(why: string): void {
-    for (const tracked of this.#open) {
+    for (const tracked of [...this.#openBranches, ...this.#open]) {
       const last = this.#said.get(tracked);
       this.#end(tracked, { ok: false, said: last === undefined ? why : `${why}; last: ${last}` });
     }
   }
 
-  #end(tracked: Tracked, { ok, said }: End): void {
-    this.#open.delete(tracked);
+  #end(tracked: Tracked | TrackedBranch, { ok, said }: End): void {
+    if ("compute" in tracked) this.#open.delete(tracked);
+    else this.#openBranches.delete(tracked);
     this.#applied[ok ? "done" : "failed"] += 1;
     this.#say(tracked, said, !ok);
   }
 
-  #say(tracked: Tracked, said: string, failed = false): void {
+  #say(tracked: Tracked | TrackedBranch, said: string, failed = false): void {
     if (this.#said.get(tracked) === said && !failed) return;
     this.#said.set(tracked, said);
-    this.#options.say(`${failed ? "! " : "  "}${nameOf(tracked.compute)}: ${said}`);
+    const name = "compute" in tracked ? nameOf(tracked.compute) : `Branch ${placeOf(tracked.object.metadata)}`;
+    this.#options.say(`${failed ? "! " : "  "}${name}: ${said}`);
   }
 }
 

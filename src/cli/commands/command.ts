@@ -1,13 +1,18 @@
-import { nameOf } from "../../operator/compute/observe/observation.ts";
+import { doing, meaningOf } from "../../operator/branch/words.ts";
 import { defaultCreateSettleMs } from "../../operator/flags.ts";
+import { placeOf } from "../../operator/resources/object.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
+import { type BranchEntry, branchEntryOf, keptEntryOf } from "../plan/branch-entry.ts";
+import { listingOf, type TrackedBranch } from "../plan/branch-inventory.ts";
 import { dryRun } from "../plan/carry-out.ts";
-import { clientFor } from "../plan/inventory.ts";
+import { dryRunBranch } from "../plan/carry-out-branch.ts";
+import { clientFor, type Inventory } from "../plan/inventory.ts";
 import { orphansIn } from "../plan/orphans.ts";
 import { hasChanges, hasProblems, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
 import { tooManyDeletes, trackPruned } from "../plan/prune.ts";
+import { trackPrunedBranches, undeclaredBranches } from "../plan/prune-branches.ts";
 import { renderPlan } from "../plan/render.ts";
 import { countsOf, prunedObjects } from "../plan/undeclared.ts";
 import { Application } from "./apply.ts";
@@ -16,6 +21,7 @@ import {
   type ApplyFlags,
   applyLine,
   exportLine,
+  type PruneFlags,
   parseApplyFlags,
   parseExportFlags,
   parsePlanFlags,
@@ -48,14 +54,20 @@ export function applyCommand(args: readonly string[], ports: CliPorts): Promise<
 
 /** Shows the plan, asks, and carries out what was shown: a plan that has changed meanwhile is not applied. */
 async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
-  const leaving = prepared.tracked.filter(({ compute }) => compute.metadata.deletionTimestamp !== undefined);
+  const { inventory } = prepared;
+  const leaving = [
+    ...prepared.tracked.map(({ compute }) => compute),
+    ...inventory.branches.all.map(({ object }) => object),
+  ].filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   if (leaving.length > 0) {
     const why = "is being deleted in its cluster, where the operator deletes it: remove it from the manifests";
-    throw new CommandProblem(leaving.map(({ compute }) => `Compute ${nameOf(compute)} ${why}`));
+    throw new CommandProblem(leaving.map(({ kind = "Compute", metadata }) => `${kind} ${placeOf(metadata)} ${why}`));
   }
   const shown = await planAll(prepared, ports.clock, flags);
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
-  const tooMany = flags.prune ? tooManyDeletes(prepared.tracked, flags.namespace, flags.maxDeletes) : undefined;
+  const tooMany = flags.prune
+    ? tooManyDeletes(inventory, prepared.tracked, flags.namespace, flags.maxDeletes)
+    : undefined;
   if (tooMany !== undefined) throw new CommandProblem([tooMany]);
   if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
@@ -82,24 +94,73 @@ async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
   if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
 }
 
-/** Lists the service and plans each Compute. `prune`: also those that are not declared any more. */
+/** Lists the service and plans each Branch and Compute. `prune`: also those that are not declared any more. */
 async function planAll(
   prepared: Prepared,
   clock: Clock,
-  { prune, namespace }: { prune: boolean; namespace: string | undefined },
+  { prune, pruneBranches, namespace }: PruneFlags & { namespace: string | undefined },
 ): Promise<Plan> {
   const { inventory, tracked, running, undeclared } = prepared;
   await inventory.refresh();
-  const isByName = prune && (running === undefined || inventory.beside.writes);
-  if (isByName) tracked.push(...trackPruned(inventory, tracked, namespace, clock));
+  const planned = await planBranches(prepared, clock, { pruneBranches, namespace });
+  if (inventory.beside.prunes) {
+    tracked.push(...trackPruned(inventory, tracked, namespace, { clock, leaving: planned.leaving }));
+  }
   const entries: PlanEntry[] = [];
   // In order: an endpoint that one Compute adopts is not available to the next.
-  for (const each of tracked) entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.beside));
-  if (running === undefined) return { entries };
+  for (const each of tracked) {
+    const branchStep = planned.stepOf(inventory.branches.named(each.compute));
+    entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.beside, branchStep));
+  }
+  const plan = planned.branches.length === 0 ? { entries } : { entries, branches: planned.branches };
+  if (running === undefined) return plan;
   const orphans = orphansIn(inventory, running.isPartial);
-  if (inventory.beside.writes) return { entries, orphans };
-  if (!prune) return { entries, orphans, undeclared: countsOf(undeclared) };
-  return { entries, orphans, pruned: prunedObjects(undeclared, inventory, tracked) };
+  if (inventory.beside.writes) return { ...plan, orphans };
+  if (!prune) return { ...plan, orphans, undeclared: countsOf(undeclared) };
+  return { ...plan, orphans, pruned: prunedObjects(undeclared, inventory, tracked) };
+}
+
+interface PlannedBranches {
+  branches: readonly BranchEntry[];
+  stepOf: (branch: TrackedBranch | undefined) => PlanEntry["step"] | undefined;
+  /** The ids of branches that are deleted, and their endpoints with them. */
+  leaving: ReadonlySet<string>;
+}
+
+async function planBranches(
+  { inventory, tracked }: Prepared,
+  clock: Clock,
+  { pruneBranches, namespace }: Pick<PruneFlags, "pruneBranches"> & { namespace: string | undefined },
+): Promise<PlannedBranches> {
+  const undeclared = inventory.beside.prunes ? undeclaredBranches(inventory, tracked, namespace) : [];
+  if (pruneBranches && inventory.beside.prunes) {
+    requireListed(inventory);
+    trackPrunedBranches(undeclared, inventory, tracked, clock);
+  }
+  const entries: { entry: BranchEntry; of?: TrackedBranch }[] = [];
+  for (const each of inventory.branches.all) {
+    entries.push({
+      entry: branchEntryOf(await dryRunBranch(inventory, each, clock), each, inventory.beside),
+      of: each,
+    });
+  }
+  if (!pruneBranches) entries.push(...undeclared.map((each) => ({ entry: keptEntryOf(each) })));
+  const leaving = entries.flatMap(({ entry: { step, id } }) => (step === "delete" && id !== undefined ? [id] : []));
+  return {
+    branches: entries.map(({ entry }) => entry).toSorted((a, b) => (a.object < b.object ? -1 : 1)),
+    stepOf: (branch) => entries.find(({ of }) => branch !== undefined && of === branch)?.entry.step,
+    leaving: new Set(leaving),
+  };
+}
+
+/** Throws `CommandProblem` where the branches of a project cannot be listed: nothing can be concluded then. */
+function requireListed({ projects }: Inventory): void {
+  const problems = projects.flatMap((project) => {
+    const { failure } = listingOf(project);
+    if (failure === undefined) return [];
+    return [`--prune-branches: ${meaningOf(failure, doing.list(project.id)).message}`];
+  });
+  if (problems.length > 0) throw new CommandProblem(problems);
 }
 
 /** Only at a terminal, and not if the variable NO_COLOR is set (no-color.org). */

@@ -1,16 +1,19 @@
 import { stringify } from "yaml";
 import type { Endpoint } from "../../api/endpoint.ts";
+import { notedUID } from "../../operator/branch/observation.ts";
+import { doing, meaningOf as meaningOfBranches } from "../../operator/branch/words.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import type { ServiceClient } from "../../operator/service-client/client.ts";
-import { type Exported, manifestOf } from "../manifests/manifest-of.ts";
+import { branchManifestOf, type Exported, type ExportNames, manifestOf } from "../manifests/manifest-of.ts";
 import { saidOnce } from "../plan/messages.ts";
 import type { ExportFlags } from "./flags.ts";
 import { CommandProblem } from "./ports.ts";
 
 /**
- * The manifests of the projects' computes as one YAML stream, by project and branch with the primary first, and notes:
- * which computes cannot be declared, and projects without any. Sends one list request for each project. Throws
+ * The manifests of the projects' computes as one YAML stream, by project and branch with the primary first, branches
+ * before computes, and notes: what cannot be declared, and projects without computes. Sends one list request for each
+ * project and kind. Throws
  * `CommandProblem` if the service refuses one, or a name is none of a Kubernetes object.
  */
 export async function exportProjects(flags: ExportFlags, client: ServiceClient, signal: AbortSignal): Promise<Written> {
@@ -52,7 +55,7 @@ async function projectsOf(
 
 async function exportProject(
   project: string,
-  { namespace, connection }: ExportFlags,
+  { namespace, connection, branches }: ExportFlags,
   client: ServiceClient,
   signal: AbortSignal,
 ): Promise<Written> {
@@ -61,18 +64,47 @@ async function exportProject(
     const meaning = meaningOf(answer, requests.listEndpoints(project));
     throw new CommandProblem([saidOnce(meaning, client.account.baseURL, "flags")]);
   }
-  const documents: string[] = [];
-  const notes = answer.value.length === 0 ? [`project ${project} has no computes`] : [];
+  const written = branches ? await exportBranches(project, { namespace, connection }, client, signal) : undefined;
+  const documents = [...(written?.documents ?? [])];
+  const notes = [
+    ...(answer.value.length === 0 ? [`project ${project} has no computes`] : []),
+    ...(written?.notes ?? []),
+  ];
   for (const endpoint of answer.value.toSorted(inOrder)) {
     const exported = manifestOf(endpoint, { namespace, connection });
     if ("problem" in exported) notes.push(`endpoint ${endpoint.id} cannot be declared: ${exported.problem}`);
-    else documents.push(written(endpoint, exported));
+    else documents.push(documentOf(endpoint, exported));
   }
   return { yaml: documents.join("---\n").trimEnd(), notes };
 }
 
+/** A branch that an operator made belongs to its Branch, and none may adopt it. */
+async function exportBranches(
+  project: string,
+  names: ExportNames,
+  client: ServiceClient,
+  signal: AbortSignal,
+): Promise<{ documents: string[]; notes: string[] }> {
+  const answer = await client.branches.list(project, signal);
+  if (answer.kind !== "ok") {
+    throw new CommandProblem([meaningOfBranches(answer, doing.list(project)).message]);
+  }
+  const documents: string[] = [];
+  const notes: string[] = [];
+  for (const listed of answer.value.toSorted((a, b) => compare(a.id, b.id))) {
+    const { id, name = id } = listed;
+    if (notedUID(listed) !== undefined) {
+      notes.push(`branch ${id} (${name}) was made by an operator or by apply for a Branch, which declares it`);
+      continue;
+    }
+    const comment = `# Branch ${oneLine(name)}.\n`;
+    documents.push(comment + stringify(branchManifestOf(id, project, names), { compat: "yaml-1.1", lineWidth: 0 }));
+  }
+  return { documents, notes };
+}
+
 /** One document: a comment says what the compute is, and what of it a manifest cannot declare. */
-function written(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
+function documentOf(endpoint: Endpoint, { manifest, leftOut }: Exported): string {
   const kind = endpoint.type === "read_only" ? "Read replica" : "Primary";
   const notes = leftOut.map((problem) => ` Left out, because a manifest cannot declare it: ${oneLine(problem)}`);
   const comments = [` ${kind} of branch ${endpoint.branch_id}.`, ...notes].map((line) => `#${line}\n`);

@@ -32,6 +32,9 @@ function manifestsCommand(name: string, about: string): Command {
 const Format = z.enum(["text", "json", "markdown"]);
 export type Format = z.infer<typeof Format>;
 
+const pruneBranchesHelp =
+  "with --prune: also delete the branches that apply created for Branches, with their data. Without it they are kept and named";
+
 export const planLine = manifestsCommand(
   "plan",
   `Shows what the operator would do to the service for these manifests. Sends only read requests.
@@ -44,6 +47,7 @@ Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a per
     "show as deletions what the cluster holds and these manifests no longer declare: what Flux or Argo CD labelled as they did the declared objects, else all of the manifests' namespaces. Without it only the number is shown",
     false,
   )
+  .option("--prune-branches", pruneBranchesHelp, false)
   .addOption(flag("-o, --output <FORMAT>", "text, json or markdown", format, Format.options).default("text"));
 
 export const applyLine = manifestsCommand(
@@ -58,6 +62,7 @@ Exit status: 0 everything is as declared, 1 anything else.`,
     "also delete what apply created for --fleet in --namespace and in the projects of the manifests, and no manifest declares",
     false,
   )
+  .option("--prune-branches", pruneBranchesHelp, false)
   .addOption(
     flag(
       "--max-deletes <NUMBER>",
@@ -72,7 +77,7 @@ Exit status: 0 everything is as declared, 1 anything else.`,
 
 export const exportLine = newCommand(
   "export",
-  `Prints a manifest for each compute of the projects. Each adopts what exists and retains it when deleted, so that applying
+  `Prints a manifest for each compute of the projects, and for each branch if asked. Each adopts what exists and retains it when deleted, so that applying
 and deleting them changes nothing at the service.
 Exit status: 0 done, 1 an error.`,
   {
@@ -85,6 +90,7 @@ Exit status: 0 done, 1 an error.`,
   .option("--organization <ID>", "with --all-projects and a personal key: the projects of this organization")
   .option("-n, --namespace <NAME>", "namespace to write into the manifests (default: none)")
   .option("--connection <NAME>", "ServiceConnection to name in them", "default")
+  .option("--branches", "also print a Branch for each branch that no operator made", false)
   .option("--base-url <URL>", "base URL of the service", publicServicePattern);
 
 export interface ManifestFlags {
@@ -109,21 +115,37 @@ const manifestValues = {
   baseUrl: z.string().optional(),
 };
 
-export function parsePlanFlags(args: readonly string[]): ManifestFlags & { output: Format; prune: boolean } {
-  const own = { output: Format, prune: z.boolean(), cluster: z.boolean() };
-  const { output, prune, cluster, ...values } = parsed(planLine, args, { ...manifestValues, ...own }, hint);
+/** What a command does about what no manifest declares. */
+export interface PruneFlags {
+  prune: boolean;
+  pruneBranches: boolean;
+}
+
+export function parsePlanFlags(args: readonly string[]): ManifestFlags & PruneFlags & { output: Format } {
+  const own = { output: Format, prune: z.boolean(), pruneBranches: z.boolean(), cluster: z.boolean() };
+  const { output, prune, pruneBranches, cluster, ...values } = parsed(
+    planLine,
+    args,
+    { ...manifestValues, ...own },
+    hint,
+  );
   const flags = manifestFlags(values);
   if (!cluster && flags.cluster === "named") throw new BadFlag("--no-cluster excludes --kubeconfig and --context");
-  return { ...flags, cluster: cluster && flags.cluster === "none" ? "usual" : flags.cluster, output, prune };
+  requirePrune(prune, pruneBranches);
+  const chosen = cluster && flags.cluster === "none" ? "usual" : flags.cluster;
+  return { ...flags, cluster: chosen, output, prune, pruneBranches };
 }
 
 /** Without a cluster only these two prove which endpoints belonged to these manifests. */
 export const pruneNeeds =
   "--prune needs --fleet and --namespace: it deletes only what apply created for that fleet in that namespace";
 
-export interface ApplyFlags extends ManifestFlags {
+function requirePrune(prune: boolean, pruneBranches: boolean): void {
+  if (pruneBranches && !prune) throw new BadFlag("--prune-branches is about --prune, which is not set");
+}
+
+export interface ApplyFlags extends ManifestFlags, PruneFlags {
   yes: boolean;
-  prune: boolean;
   maxDeletes: number | undefined;
   timeoutMs: number;
   createSettleMs: number;
@@ -133,15 +155,18 @@ export function parseApplyFlags(args: readonly string[]): ApplyFlags {
   const own = {
     yes: z.boolean(),
     prune: z.boolean(),
+    pruneBranches: z.boolean(),
     maxDeletes: z.number().optional(),
     timeout: z.number(),
     createSettle: z.number(),
   };
   const values = parsed(applyLine, args, { ...manifestValues, ...own }, hint);
-  const { yes, prune, maxDeletes, timeout, createSettle: settle } = values;
+  const { yes, prune, pruneBranches, maxDeletes, timeout, createSettle: settle } = values;
   if (prune && (values.fleet === undefined || values.namespace === undefined)) throw new BadFlag(pruneNeeds);
   if (maxDeletes !== undefined && !prune) throw new BadFlag("--max-deletes is about --prune, which is not set");
-  return { ...manifestFlags(values), yes, prune, maxDeletes, timeoutMs: timeout, createSettleMs: settle };
+  requirePrune(prune, pruneBranches);
+  const chosen = { yes, prune, pruneBranches, maxDeletes };
+  return { ...manifestFlags(values), ...chosen, timeoutMs: timeout, createSettleMs: settle };
 }
 
 export interface ExportFlags {
@@ -150,6 +175,7 @@ export interface ExportFlags {
   organization: string | undefined;
   namespace: string | undefined;
   connection: string;
+  branches: boolean;
   baseURL: string | undefined;
 }
 
@@ -160,17 +186,18 @@ export function parseExportFlags(args: readonly string[]): ExportFlags {
     organization: z.string().optional(),
     namespace: z.string().optional(),
     connection: z.string(),
+    branches: z.boolean(),
     baseUrl: z.string(),
   };
   const values = parsed(exportLine, args, exportValues, "the project is named with --project");
-  const { project: projects, allProjects, organization, namespace, connection, baseUrl } = values;
+  const { project: projects, allProjects, organization, namespace, connection, branches, baseUrl } = values;
   if (projects.length === 0 && !allProjects) {
     throw new BadFlag("--project is needed: the id of the project; or --all-projects");
   }
   if (projects.length > 0 && allProjects) throw new BadFlag("--project and --all-projects exclude each other");
   if (organization !== undefined && !allProjects)
     throw new BadFlag("--organization is about --all-projects, which is not set");
-  return { projects: [...new Set(projects)], organization, namespace, connection, baseURL: baseUrl };
+  return { projects: [...new Set(projects)], organization, namespace, connection, branches, baseURL: baseUrl };
 }
 
 const hint = "manifests are named with -f or -k";

@@ -8,8 +8,7 @@ import {
   kindOf,
   labelOf,
 } from "../../operator/resources/cluster-service-connection.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
-import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
+import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { selectsLabels } from "../../operator/resources/namespace.ts";
 import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/resources/object.ts";
@@ -26,7 +25,7 @@ export interface Given {
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The account of a Compute, or why it has none. */
+/** The account of a Compute or Branch, or why it has none. */
 export type Reached = { account: Account; connection: Connection | undefined } | { problem: string };
 
 /** The account of flags and environment. Throws `CommandProblem` if they name none. */
@@ -37,20 +36,24 @@ export function givenAccount(given: Given): Account {
 }
 
 /**
- * Base URL and key of a Compute.
+ * Base URL and key of a Compute or Branch.
  *
- * Expected flow: the connection that the Compute names, from the manifests, else from the cluster; its Secret likewise;
+ * Expected flow: the connection that the object names, from the manifests, else from the cluster; its Secret likewise;
  * without a Secret the key of the environment. Without a connection, flag and environment together.
  * Guarantees: the key of the environment is sent to `--base-url` alone (the public service if that is not given), and a
  * key of the cluster to the address alone that the connection has there: who may edit a manifest cannot have a key sent
  * to an address of their own. A problem begins with the place of the field to correct.
  */
-export function accountFor({ object: compute, where }: Declared<Compute>, manifests: Manifests, given: Given): Reached {
+export function accountFor(
+  { object: user, where }: Declared<ConnectionUser>,
+  manifests: Manifests,
+  given: Given,
+): Reached {
   const { connections, namespaces, running } = manifests;
-  const { metadata, spec } = compute;
-  const label = `${where}: Compute ${metadata.namespace ?? ""}/${metadata.name}`;
+  const { kind = "Compute", metadata, spec } = user;
+  const label = `${where}: ${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
   const key = givenKey(given);
-  const named = connectionKeyOf(compute);
+  const named = connectionKeyOf(user);
   const connection = find(connections, named.namespace, named.name);
   if (connection === undefined) {
     const places = running === undefined ? "in these manifests" : "in these manifests and in the cluster";

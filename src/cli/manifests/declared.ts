@@ -1,19 +1,32 @@
+import { declaredSpec } from "../../operator/branch/owned-compute.ts";
 import { nameOf } from "../../operator/compute/observe/observation.ts";
 import { memberSpec, membersOf, planPool, specOf } from "../../operator/pool/plan.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
+import { type Branch, branchKind, owningBranch } from "../../operator/resources/branch.ts";
+import { type Compute, computeKind } from "../../operator/resources/compute.ts";
 import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { API_VERSION } from "../../operator/resources/names.ts";
-import { derivedUID } from "./derived-uid.ts";
+import { placeOf } from "../../operator/resources/object.ts";
+import { sameJSON } from "../../operator/resources/record.ts";
+import { derivedBranchUID, derivedUID } from "./derived-uid.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 
+/** All Branches of the manifests, each with a uid. */
+export function declaredBranches({ branches }: Manifests, fleet: string | undefined): Declared<Branch>[] {
+  return branches.map(({ object, where }) => {
+    const { name, namespace = "", uid } = object.metadata;
+    const known = uid === "" ? derivedBranchUID(fleet, namespace, name) : uid;
+    return { object: { ...object, metadata: { ...object.metadata, uid: known } }, where };
+  });
+}
+
 /**
- * All Computes of the manifests, those of pools included, each with a uid, sorted by namespace and name.
+ * All Computes of the manifests, those of pools and Branches included, each with a uid, sorted by namespace and name.
  *
  * The members of a pool are as the operator would make them: one that is missing is added, one with another spec gets
- * that of the template, and one that is too many is being deleted. `problems`: a line for each pool that cannot be
- * reached, as where another Compute has the name of a member.
+ * that of the template, and one that is too many is being deleted. The Compute of a Branch likewise. `problems`: a line
+ * for each pool that cannot be reached, as where another Compute has the name of a member.
  */
-export function declaredComputes({ computes, pools }: Manifests): {
+export function declaredComputes({ computes, pools, branches }: Manifests): {
   computes: Declared<Compute>[];
   problems: string[];
 } {
@@ -41,6 +54,11 @@ export function declaredComputes({ computes, pools }: Manifests): {
       all.set(nameOf(compute), { object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } }, where });
     }
   }
+  for (const { object: branch, where } of branches) {
+    const place = placeOf(branch.metadata);
+    const owned = ownedBy(branch, all.get(place)?.object);
+    if (owned !== undefined) all.set(place, identified({ object: owned, where }));
+  }
   const sorted = [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return { computes: sorted.map(([, declared]) => declared), problems };
 }
@@ -50,6 +68,26 @@ function identified({ object, where }: Declared<Compute>): Declared<Compute> {
   const { name, namespace = "", uid } = object.metadata;
   if (uid !== "") return { object, where };
   return { object: { ...object, metadata: { ...object.metadata, uid: derivedUID(namespace, name) } }, where };
+}
+
+/** The Compute of a Branch as it is to be; `undefined`: it has none, or somebody else has the name. */
+function ownedBy(branch: Branch, standing: Compute | undefined): Compute | undefined {
+  const { name, namespace, uid } = branch.metadata;
+  if (standing !== undefined && owningBranch(standing)?.uid !== uid) return undefined;
+  const spec = declaredSpec(branch);
+  if (standing === undefined) {
+    if (spec === undefined) return undefined;
+    const ownerReferences = [{ apiVersion: API_VERSION, kind: branchKind.kind, name, uid, controller: true }];
+    const metadata = { name, namespace, uid: "", resourceVersion: "", ownerReferences };
+    return { apiVersion: API_VERSION, kind: computeKind.kind, metadata, spec, status: {} };
+  }
+  const { metadata } = standing;
+  if (spec === undefined) {
+    const deletionTimestamp = metadata.deletionTimestamp ?? metadata.creationTimestamp ?? "";
+    return { ...standing, metadata: { ...metadata, deletionTimestamp } };
+  }
+  if (sameJSON(spec, standing.spec)) return standing;
+  return { ...standing, metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 }, spec };
 }
 
 function memberOf(pool: ComputePool, index: number): Compute {

@@ -13,6 +13,11 @@ export function derivedUIDBefore(namespace: string, name: string): string {
   return asUID(ofObject(namespace, name));
 }
 
+/** Of a Branch: its branch bears it in a note that no call rewrites, so the uid itself says for which fleet it is. */
+export function derivedBranchUID(fleet: string | undefined, namespace: string, name: string): string {
+  return asUID(digest(`compute-operator.dev/Branch/${fleet ?? ""}/${namespace}/${name}`, 32));
+}
+
 /** Whether a uid is derived from a name, in whatever namespace. */
 export function isDerivedUID(uid: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uid);

@@ -41,6 +41,22 @@ export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | U
   return { manifest: manifest(endpoint, names, kept), leftOut };
 }
 
+/** The Branch that adopts a branch as it is: it is never given an end, reset, renamed or deleted. */
+export function branchManifestOf(id: string, projectID: string, { namespace, connection }: ExportNames): object {
+  return {
+    apiVersion: API_VERSION,
+    kind: "Branch",
+    metadata: { name: nameOf(id), ...(namespace === undefined ? {} : { namespace }) },
+    spec: {
+      connectionRef: { name: connection },
+      projectID,
+      adopt: { branchID: id },
+      expiry: { never: true },
+      deletionPolicy: "Retain",
+    },
+  };
+}
+
 function manifest(endpoint: Endpoint, { namespace, connection }: ExportNames, fields: object): Exported["manifest"] {
   const { id, project_id, branch_id, type } = endpoint;
   return {

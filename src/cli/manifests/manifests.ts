@@ -34,6 +34,8 @@ export interface Manifests {
   secrets: Declared<Secret>[];
   /** Computes of the cluster that the manifests do not declare: they claim what they own. */
   others: readonly Compute[];
+  /** Its Branches likewise. */
+  otherBranches: readonly Branch[];
   /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
   storedPolicies: ReadonlySet<string>;
   /** The cluster that was read, if any. */
@@ -59,6 +61,7 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
     namespaces: new Map(),
     secrets: [],
     others: [],
+    otherBranches: [],
     storedPolicies: new Set(),
     problems: [],
   };
@@ -109,7 +112,6 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
       all.pools.push(...read(object, raw, ours, namespace, parseComputePool, problems));
       break;
     case "Branch":
-      // Checked only: what they come to is the operator's, and no command shows it.
       all.branches.push(...read(object, raw, ours, namespace, parseBranch, problems));
       break;
     case "ServiceConnection":

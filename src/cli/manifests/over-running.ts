@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "../../operator/kube/objects.ts";
+import { type Branch, owningBranch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type ComputePool, owningPool } from "../../operator/resources/compute-pool.ts";
 import type { Declared, Manifests } from "./manifests.ts";
@@ -7,12 +8,12 @@ import { inCluster, type Running } from "./running.ts";
 
 /**
  * The manifests as they would be stored in the cluster that runs them: what they declare, with identity, links and
- * status of the object that is there, and the connections and members of pools that they do not hold. Its other
- * Computes only claim what they own.
+ * status of the object that is there, and the connections, members of pools and Computes of Branches that they do not
+ * hold. Its other Computes and Branches only claim what they own.
  */
 export function overRunning(manifests: Manifests, running: Running): Manifests {
   const problems = [...manifests.problems];
-  const byName = <T extends Compute | ComputePool>(objects: readonly T[]) =>
+  const byName = <T extends Branch | Compute | ComputePool>(objects: readonly T[]) =>
     new Map(objects.map((object) => [nameOf(object.metadata), object]));
   const computes = byName(running.computes);
   const storedPolicies = new Set<string>();
@@ -33,14 +34,25 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     problems.push(...unchangeable(each, before.spec.template, each.object.spec.template, ["projectID"]));
     return stored(each, before);
   });
+  const branches = byName(running.branches);
+  const declaredBranches = manifests.branches.map((each) => {
+    const before = branches.get(nameOf(each.object.metadata));
+    if (before === undefined) return each;
+    problems.push(...unchangeable(each, before.spec, each.object.spec, ["projectID", "branchName", "parent"]));
+    return stored(each, before);
+  });
+  const branchUIDs = new Set(declaredBranches.map(({ object }) => object.metadata.uid));
+  const branchNames = new Set(declaredBranches.map(({ object }) => nameOf(object.metadata)));
   const names = new Set(declared.map(({ object }) => nameOf(object.metadata)));
   const poolUIDs = new Set(declaredPools.map(({ object }) => object.metadata.uid));
   const rest = running.computes.filter(({ metadata }) => !names.has(nameOf(metadata)));
-  const isMember = (compute: Compute) => poolUIDs.has(owningPool(compute)?.uid ?? "");
+  const isMember = (compute: Compute) =>
+    poolUIDs.has(owningPool(compute)?.uid ?? "") || branchUIDs.has(owningBranch(compute)?.uid ?? "");
   return {
     ...manifests,
     computes: [...declared, ...rest.filter(isMember).map(there)],
     pools: declaredPools,
+    branches: declaredBranches,
     connections: [
       ...manifests.connections,
       ...running.connections
@@ -52,6 +64,7 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
     storedPolicies,
     others: rest.filter((compute) => !isMember(compute)),
+    otherBranches: running.branches.filter(({ metadata }) => !branchNames.has(nameOf(metadata))),
     running,
     problems,
   };
@@ -62,7 +75,7 @@ function there<T>(object: T): Declared<T> {
 }
 
 /** A declared object over the one that stands: a changed spec raises the generation, as the API server does. */
-function stored<T extends Compute | ComputePool>(declared: Declared<T>, before: T): Declared<T> {
+function stored<T extends Branch | Compute | ComputePool>(declared: Declared<T>, before: T): Declared<T> {
   const { spec, metadata } = declared.object;
   const annotations = { ...before.metadata.annotations, ...metadata.annotations };
   const generation = (before.metadata.generation ?? 0) + (isDeepStrictEqual(spec, before.spec) ? 0 : 1);
@@ -71,15 +84,20 @@ function stored<T extends Compute | ComputePool>(declared: Declared<T>, before: 
 
 /** A line for each of these fields that the manifest changes: the API server refuses that. */
 function unchangeable<T extends object>(
-  { object, where }: Declared<Compute | ComputePool>,
+  { object, where }: Declared<Branch | Compute | ComputePool>,
   before: T,
   after: T,
   fields: readonly (string & keyof T)[],
 ): string[] {
   return fields
-    .filter((field) => before[field] !== after[field])
+    .filter((field) => !isDeepStrictEqual(before[field], after[field]))
     .map(
       (field) =>
-        `${where}: ${object.kind ?? ""} ${nameOf(object.metadata)}: ${field} is immutable and is ${String(before[field])} in the cluster, so kubectl apply refuses ${String(after[field])}`,
+        `${where}: ${object.kind ?? ""} ${nameOf(object.metadata)}: ${field} is immutable and is ${inWords(before[field])} in the cluster, so kubectl apply refuses ${inWords(after[field])}`,
     );
+}
+
+function inWords(value: unknown): string {
+  if (value === undefined) return "not set";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,20 +1,30 @@
 import type { Branch } from "../../api/branch.ts";
-import { unknownBranch } from "../../operator/compute/observe/branch-ref.ts";
 import { branchNameNeeded, type Observed } from "../../operator/compute/observe/observation.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { idsNamed } from "../../operator/connection/branch-lister.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
-import type { Project, Tracked } from "./inventory.ts";
+import type { BranchInventory } from "./branch-inventory.ts";
+import type { InventoryOptions, Project, Tracked } from "./inventory.ts";
 
 /** The most branches in a message. */
 const mostNamed = 5;
 
 /**
- * Lists the branches of a project, once for the command and only if a Compute needs them: it gives a name, or an id
- * that no endpoint of the project is on.
+ * Lists the branches of a project: each time that `always` says so, else once for the command and only if a Compute
+ * needs them: it gives a name, or an id that no endpoint of the project is on.
  */
-export async function listBranches(project: Project, computes: readonly Tracked[], signal: AbortSignal): Promise<void> {
+export async function listBranches(
+  project: Project,
+  computes: readonly Tracked[],
+  always: boolean,
+  { clock, signal }: Pick<InventoryOptions, "clock" | "signal">,
+): Promise<void> {
   const { branches, listing } = project;
+  if (always) {
+    project.branchesListedAt = clock.monotonic();
+    project.branches = await project.client.branches.list(project.id, signal);
+    return;
+  }
   if (branches?.kind === "ok" || listing?.kind !== "listed") return;
   const isNamed = computes.some(({ compute }) => branchNameNeeded(compute) !== undefined);
   const known = new Set(listing.endpoints.map(({ branch_id }) => branch_id));
@@ -29,8 +39,9 @@ export async function listBranches(project: Project, computes: readonly Tracked[
 export function namedFor(
   compute: Compute,
   { branches }: Project,
+  inventory: Pick<BranchInventory, "referredBy">,
 ): { named?: NonNullable<Extract<Observed, { kind: "observed" }>["named"]> } {
-  const referred = unknownBranch(compute);
+  const referred = inventory.referredBy(compute);
   if (referred !== undefined) return { named: referred };
   const branchName = branchNameNeeded(compute);
   if (branchName === undefined || branches === undefined) return {};

@@ -13,7 +13,7 @@ import type { Beside, Inventory, Project, Tracked } from "./inventory.ts";
 import { leftToOperator } from "./running-operator.ts";
 
 /** A write is never aborted: it has a deadline of its own, and its outcome must be known. */
-const uninterrupted = new AbortController().signal;
+export const uninterrupted = new AbortController().signal;
 
 /** Without a cluster no CRD is deleted. */
 const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
@@ -42,7 +42,7 @@ export async function carryOut(
 }
 
 /** One command uses the service alone: nothing waits for a turn, and the client respects the service's limits. */
-function accessTo(project: Project, clock: Clock): ServiceAccess {
+export function accessTo(project: Project, clock: Clock): ServiceAccess {
   const { client, listing } = project;
   const listed = listing?.kind === "listed" ? listing : undefined;
   const lister: ServiceAccess["lister"] = {

@@ -1,21 +1,19 @@
-import type { ComputePatcher } from "../../operator/compute/execute/context.ts";
 import type { JsonPatchOperation } from "../../operator/kube/json-patch.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
 import { sameJSON } from "../../operator/resources/record.ts";
 
-/** Applies the patches of one Compute without a cluster; the result lasts as long as the command. */
-export class InMemoryPatcher implements ComputePatcher {
-  #compute: Compute;
+/** Applies the patches of one object without a cluster; the result lasts as long as the command. */
+export class InMemoryPatcher<T extends object> {
+  #object: T;
 
-  constructor(compute: Compute) {
-    this.#compute = compute;
+  constructor(object: T) {
+    this.#object = object;
   }
 
   /** Throws if a `test` fails: the patch was made for another object. */
-  patch(_: unknown, __: unknown, ops: readonly JsonPatchOperation[]): Promise<Compute> {
-    const copy = structuredClone(this.#compute);
+  patch(_: unknown, __: unknown, ops: readonly JsonPatchOperation[]): Promise<T> {
+    const copy = structuredClone(this.#object);
     for (const op of ops) apply(op, copy);
-    this.#compute = copy;
+    this.#object = copy;
     return Promise.resolve(copy);
   }
 }

@@ -1,4 +1,4 @@
-import type { Branch } from "../../api/branch.ts";
+import type { ListedBranch } from "../../api/branch.ts";
 import type { Operation } from "../../api/operation.ts";
 import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
 import { ClaimIndex } from "../../operator/compute/observe/claim-index.ts";
@@ -10,6 +10,7 @@ import { ReconcileState } from "../../operator/compute/state.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import type { Listing as Listed } from "../../operator/connection/list-changes.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
+import type { Branch as DeclaredBranch } from "../../operator/resources/branch.ts";
 import { allowsProject, type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
@@ -21,6 +22,7 @@ import { RequestBudget } from "../../operator/service-client/budget.ts";
 import { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import { isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
+import { BranchInventory, type TrackedBranch } from "./branch-inventory.ts";
 import { listBranches, namedFor } from "./branches.ts";
 import { fleetOfLinked, knownUID } from "./identity.ts";
 import { saidOnce } from "./messages.ts";
@@ -40,8 +42,10 @@ export interface Project {
   client: ServiceClient;
   connection: Connection | undefined;
   listing: Listing | undefined;
-  /** Listed once, and only where a Compute needs them. */
-  branches: Answer<Branch[]> | undefined;
+  /** Listed once where only a Compute needs them, and with the endpoints where there are Branches. */
+  branches: Answer<ListedBranch[]> | undefined;
+  /** When the request of that list began, on the monotonic clock. */
+  branchesListedAt?: number;
   /** The operations of our own writes, by id, newest first. */
   operations: Map<string, Operation>;
 }
@@ -61,16 +65,20 @@ export interface InventoryOptions {
 export interface Beside {
   /** Their `--fleet`, as far as it is given. */
   fleet: Fleet | undefined;
+  fleetName: string | undefined;
   /** Their cluster was read. */
   cluster: boolean;
   /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
   storedPolicies: ReadonlySet<string>;
   /** The command sends writes: not for what an operator keeps. */
   writes: boolean;
+  /** What apply made and no manifest declares is looked for, so branches are listed too. */
+  prunes: boolean;
 }
 
 /** Lists the service for a set of Computes: one list of endpoints per project. */
 export class Inventory {
+  readonly branches: BranchInventory;
   readonly #options: InventoryOptions;
   readonly #claims = new ClaimIndex(
     (compute) => this.#baseURLs.get(nameOf(connectionKeyOf(compute))),
@@ -88,6 +96,7 @@ export class Inventory {
 
   constructor(options: InventoryOptions) {
     this.#options = options;
+    this.branches = new BranchInventory(options);
   }
 
   get beside(): Beside {
@@ -125,7 +134,7 @@ export class Inventory {
     };
     this.#baseURLs.set(nameOf(connectionKeyOf(compute)), account.baseURL);
     this.#claims.set(compute);
-    const project = this.#project(compute, account, connection);
+    const project = this.#project(compute.spec.projectID, account, connection);
     this.#projectOf.set(compute.metadata.uid, project);
     const now = clock.monotonic();
     const state = new ReconcileState(now, "apply");
@@ -133,6 +142,11 @@ export class Inventory {
     const tracked = { compute, state, project };
     this.#tracked.push(tracked);
     return tracked;
+  }
+
+  trackBranch(declared: DeclaredBranch, account: Account, connection: Connection | undefined): TrackedBranch {
+    this.#baseURLs.set(nameOf(connectionKeyOf(declared)), account.baseURL);
+    return this.branches.track(declared, this.#project(declared.spec.projectID, account, connection));
   }
 
   /** A Compute that is not planned, and claims what it owns at the service with this base URL. */
@@ -166,7 +180,9 @@ export class Inventory {
               }
             : unlisted(answer, project);
         const computes = this.#tracked.filter((tracked) => tracked.project === project);
-        await listBranches(project, computes, signal);
+        const isNeeded = this.beside.prunes || this.branches.needs(project);
+        await listBranches(project, computes, isNeeded, this.#options);
+        this.branches.listed(project);
       }),
     );
     for (const tracked of this.#tracked) if (projects.includes(tracked.project)) this.#identify(tracked);
@@ -215,12 +231,12 @@ export class Inventory {
       fingerprint: client.through,
       baseURL: client.account.baseURL,
       terminating: false,
-      ...namedFor(compute, project),
+      ...namedFor(compute, project, this.branches),
     };
   }
 
-  #project(compute: Compute, account: Account, connection: Connection | undefined): Project {
-    const { projectID } = compute.spec;
+  /** The project, as this account and connection reach it. */
+  #project(projectID: string, account: Account, connection: Connection | undefined): Project {
     const through = `${accountFingerprint(account)} ${account.caBundle ?? ""}`;
     const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
     const known = this.#projects.get(id);

@@ -34,3 +34,12 @@ export function saidOnce({ reason, message }: Said, baseURL: string, named: "man
 export function withoutRetain(message: string): string {
   return message.replace(` ${orRetain}`, "");
 }
+
+/** What is said of Branches that only a command says. */
+export const saidOfBranch = {
+  laterEnd: (theirs: string | undefined) =>
+    `The branch ${theirs === undefined ? "has no end" : `ends at ${theirs}`} at the service, later than declared, and that is kept: no end is brought forward by a command. Change it at the service, or declare it.`,
+  looking: "The lists do not show yet what the last request came to.",
+  reset: "the branch is reset to the head of its parent, which replaces its data",
+  deleted: "The Branch is being deleted in its cluster.",
+};

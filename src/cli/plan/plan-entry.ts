@@ -5,6 +5,7 @@ import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
 import { deletesAdopted } from "../../operator/compute/words/events.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
+import type { BranchEntry } from "./branch-entry.ts";
 import type { DryRun } from "./carry-out.ts";
 import type { Beside, Tracked } from "./inventory.ts";
 import type { Orphan } from "./orphans.ts";
@@ -18,7 +19,17 @@ export interface FieldChange {
   ours: string;
 }
 
-export type PlanStep = "create" | "patch" | "restart" | "delete" | "release" | "none" | "wait" | "refuse" | "error";
+export type PlanStep =
+  | "create"
+  | "patch"
+  | "restart"
+  | "reset"
+  | "delete"
+  | "release"
+  | "none"
+  | "wait"
+  | "refuse"
+  | "error";
 
 /** The plan of one Compute: a line of the text, a row of the table, an item of the JSON. */
 export interface PlanEntry {
@@ -45,6 +56,8 @@ export interface PlanEntry {
 /** What a plan shows. The other members are absent where they cannot be known: without a cluster. */
 export interface Plan {
   entries: readonly PlanEntry[];
+  /** Absent where neither manifests nor `--prune` come to any. */
+  branches?: readonly BranchEntry[];
   orphans?: readonly Orphan[];
   /** Objects that left the manifests, without `--prune`. */
   undeclared?: readonly UndeclaredCount[];
@@ -54,10 +67,12 @@ export interface Plan {
 
 export type Summary = Record<PlanStep, number>;
 
+/** `branchStep`: of the Branch that it names, where that is planned too. */
 export function planEntryOf(
   { action, adopted, warning }: DryRun,
   { compute, project, pruned }: Tracked,
   beside: Beside,
+  branchStep?: PlanStep,
 ): PlanEntry {
   const { listing } = project;
   const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
@@ -75,9 +90,25 @@ export function planEntryOf(
     ...(adopted ? { adopts: true as const } : {}),
     ...(keptBy === undefined ? {} : { keptBy }),
     ...(isWarned && linked !== undefined ? { deletesAdopted: deletesAdopted(linked.id) } : {}),
-    ...(pruned === undefined ? whatOf(action, compute, linked) : whatOfPruned(action, compute, linked, pruned)),
+    ...(pruned === undefined
+      ? whatOfDeclared(action, compute, linked, branchStep)
+      : whatOfPruned(action, compute, linked, pruned)),
     ...(warning === undefined ? {} : { message: warning }),
   };
+}
+
+/** A Compute whose Branch is not ready follows the Branch. */
+function whatOfDeclared(
+  action: DryRun["action"],
+  compute: Compute,
+  linked: Endpoint | undefined,
+  branchStep: PlanStep | undefined,
+): What {
+  const what = whatOf(action, compute, linked);
+  if (what.reason !== "BranchNotReady") return what;
+  if (branchStep === "create" && linked === undefined) return { step: "create", fields: changes(compute, undefined) };
+  const isComing = branchStep === "create" || branchStep === "wait" || branchStep === "reset";
+  return isComing ? { ...what, step: "wait" } : what;
 }
 
 /** A Compute that leaves with its manifest: also one that only lets its endpoint go is a change. */
@@ -192,11 +223,12 @@ function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[
   return endpoint === undefined ? unseenFields : [...compared(compute, endpoint), ...unseenFields];
 }
 
-export function summaryOf({ entries, pruned = [] }: Plan): Summary {
+export function summaryOf({ entries, branches = [], pruned = [] }: Plan): Summary {
   const summary: Summary = {
     create: 0,
     patch: 0,
     restart: 0,
+    reset: 0,
     delete: 0,
     release: 0,
     none: 0,
@@ -204,21 +236,21 @@ export function summaryOf({ entries, pruned = [] }: Plan): Summary {
     refuse: 0,
     error: 0,
   };
-  for (const { step } of [...entries, ...pruned]) summary[step] += 1;
+  for (const { step } of [...entries, ...branches, ...pruned]) summary[step] += 1;
   return summary;
 }
 
 /** Whether `run` would change something at the service, now or after its wait, or an object leaves the cluster. */
-export function hasChanges({ entries, pruned = [] }: Plan): boolean {
-  const isChanged = entries.some(
+export function hasChanges({ entries, branches = [], pruned = [] }: Plan): boolean {
+  const isChanged = [...entries, ...branches].some(
     ({ step, reason, fields }) =>
-      ["create", "patch", "restart", "delete", "release"].includes(step) ||
+      ["create", "patch", "restart", "reset", "delete", "release"].includes(step) ||
       (step === "wait" && reason !== "Paused" && (fields.length > 0 || reason === "EndpointLost")),
   );
   return isChanged || pruned.some(({ step }) => step === "delete");
 }
 
 /** Whether a person has to act before everything can be as declared. */
-export function hasProblems({ entries, pruned = [] }: Plan): boolean {
-  return [...entries, ...pruned].some(({ step }) => step === "refuse" || step === "error");
+export function hasProblems({ entries, branches = [], pruned = [] }: Plan): boolean {
+  return [...entries, ...branches, ...pruned].some(({ step }) => step === "refuse" || step === "error");
 }

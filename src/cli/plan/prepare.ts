@@ -1,4 +1,5 @@
 import { type ClusterConnection, hasKubeConfig, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
+import type { Branch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { placeOf } from "../../operator/resources/object.ts";
@@ -8,7 +9,7 @@ import type { ServiceTransport } from "../../operator/service-client/transport.t
 import { type ManifestFlags, pruneNeeds } from "../commands/flags.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { accountFor } from "../manifests/accounts.ts";
-import { declaredComputes } from "../manifests/declared.ts";
+import { declaredBranches, declaredComputes } from "../manifests/declared.ts";
 import { objectsIn, type Read, readManifests } from "../manifests/documents.ts";
 import { unbuilt } from "../manifests/kustomization.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
@@ -17,7 +18,7 @@ import { type Running, RunningCluster, runningBaseURL } from "../manifests/runni
 import { namespacesOf, prunedWith, type Undeclared, undeclaredIn } from "../manifests/undeclared.ts";
 import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
 
-/** The Computes of the manifests, and the inventory of the service. */
+/** The Computes and Branches of the manifests, and the inventory of the service. */
 export interface Prepared {
   inventory: Inventory;
   tracked: Tracked[];
@@ -78,6 +79,7 @@ async function clusterOf(
 interface DeclaredBy {
   manifests: Manifests;
   computes: readonly Declared<Compute>[];
+  branches: readonly Declared<Branch>[];
   /** The Computes that leave the cluster with their manifests. */
   pruned: readonly Declared<Compute>[];
   undeclared: readonly Undeclared[];
@@ -101,54 +103,68 @@ async function declaredBy(
   const running = await cluster?.read(namespacesOf(written, flags.namespace));
   const manifests = running === undefined ? written : overRunning(written, running);
   if (manifests.problems.length > 0) throw new CommandProblem(manifests.problems);
-  const { computes, problems: unplanned } = declaredComputes(manifests);
+  const branches = declaredBranches(manifests, flags.fleet);
+  const { computes, problems: unplanned } = declaredComputes({ ...manifests, branches });
   if (unplanned.length > 0) throw new CommandProblem(unplanned);
   const undeclared = running === undefined ? [] : undeclaredIn(written, running, flags.namespace);
   const pruned = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
-  if (computes.length + undeclared.length === 0) {
+  if (computes.length + branches.length + undeclared.length === 0) {
     const { paths, kustomize } = flags;
     const places = paths.map((path) => (path === "-" ? "standard input" : path));
     const hint = "of a directory the .yaml, .yml and .json files are read, with all below it";
     throw new CommandProblem([
       kustomize === undefined
-        ? `no Compute and no ComputePool in ${places.join(", ")}: ${hint}`
-        : `no Compute and no ComputePool in what the kustomization ${kustomize} makes`,
+        ? `no Compute, ComputePool or Branch in ${places.join(", ")}: ${hint}`
+        : `no Compute, ComputePool or Branch in what the kustomization ${kustomize} makes`,
     ]);
   }
-  const used = new Set([...computes, ...pruned].map(({ object }) => placeOf(connectionKeyOf(object))));
+  const used = new Set([...computes, ...branches, ...pruned].map(({ object }) => placeOf(connectionKeyOf(object))));
   const connections = manifests.connections.filter(({ object }) => used.has(placeOf(object.metadata)));
   if (cluster !== undefined && running !== undefined) {
     await Promise.all(connections.map(({ object }) => cluster.readSecretOf(object, running)));
   }
-  return { manifests, computes, pruned, undeclared };
+  return { manifests, computes, branches, pruned, undeclared };
 }
 
 function tracking(
-  { manifests, computes, pruned, undeclared }: DeclaredBy,
-  { baseURL, createSettleMs, fleet, writes }: PrepareOptions,
+  { manifests, computes, branches, pruned, undeclared }: DeclaredBy,
+  { baseURL, createSettleMs, fleet, writes, prune }: PrepareOptions,
   { clock, signal, env }: CliPorts,
   transport: ServiceTransport,
 ): Prepared {
   const beside = {
     fleet: fleet === undefined ? undefined : fleetOf(fleet),
+    fleetName: fleet,
     cluster: manifests.running !== undefined,
     storedPolicies: manifests.storedPolicies,
     writes,
+    prunes: prune && (manifests.running === undefined || writes),
   };
   const inventory = new Inventory({ clock, transport, signal, createSettleMs, beside });
   const unreached = new Set<string>();
-  const track = (compute: Declared<Compute>) => {
-    const reached = accountFor(compute, manifests, { baseURL, env });
-    if (!("problem" in reached)) return [inventory.track(compute.object, reached.account, reached.connection)];
+  const reach = (user: Declared<Branch | Compute>) => {
+    const reached = accountFor(user, manifests, { baseURL, env });
+    if (!("problem" in reached)) return reached;
     unreached.add(reached.problem);
-    return [];
+    return undefined;
   };
+  const track = (compute: Declared<Compute>) => {
+    const reached = reach(compute);
+    return reached === undefined ? [] : [inventory.track(compute.object, reached.account, reached.connection)];
+  };
+  for (const branch of branches) {
+    const reached = reach(branch);
+    if (reached !== undefined) inventory.trackBranch(branch.object, reached.account, reached.connection);
+  }
   const leaving = pruned.flatMap(track);
   for (const one of leaving)
     one.pruned = "no manifest declares the Compute any more: its endpoint and host are deleted.";
   const tracked = [...computes.flatMap(track), ...leaving].toSorted((a, b) => compareNames(a.compute, b.compute));
   if (unreached.size > 0) throw new CommandProblem([...unreached]);
-  const { running, others } = manifests;
+  const { running, others, otherBranches } = manifests;
+  for (const branch of otherBranches) {
+    inventory.branches.claim(branch, running && runningBaseURL(running, placeOf(connectionKeyOf(branch))));
+  }
   const uids = new Set(pruned.map(({ object }) => object.metadata.uid));
   for (const compute of others) {
     if (uids.has(compute.metadata.uid)) continue;

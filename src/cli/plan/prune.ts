@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { findLinked } from "../../operator/branch/observation.ts";
 import { ownerOf } from "../../operator/compute/observe/claims.ts";
 import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
@@ -6,23 +7,24 @@ import { API_VERSION, annotations, finalizers } from "../../operator/resources/n
 import { signatureIn, uidOfMarker } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { derivedUID, derivedUIDBefore, isDerivedIn, isDerivedUID } from "../manifests/derived-uid.ts";
-import type { Inventory, Tracked } from "./inventory.ts";
+import { listingOf } from "./branch-inventory.ts";
+import type { Inventory, Project, Tracked } from "./inventory.ts";
+import { usersByProject } from "./prune-branches.ts";
 
 // The operator's rules delete what a removed manifest declared: in its place stands a Compute that is being deleted,
 // with the uid that the signature bears. That uid proves that apply made the endpoint, and for which namespace.
 
-/** Tracks what `--prune` deletes: made by apply for this fleet and namespace, in a project of its Computes here. */
+/**
+ * Tracks what `--prune` deletes: made by apply for this fleet and namespace, in a project of its Computes or Branches
+ * here. `leaving`: branches that are deleted, and their endpoints with them.
+ */
 export function trackPruned(
   inventory: Inventory,
   tracked: readonly Tracked[],
   namespace: string | undefined,
-  clock: Clock,
+  { clock, leaving }: { clock: Clock; leaving: ReadonlySet<string> },
 ): Tracked[] {
-  // One Compute for each project stands for all.
-  const places = Map.groupBy(
-    tracked.filter(({ compute, pruned }) => pruned === undefined && compute.metadata.namespace === namespace),
-    ({ project }) => inventory.projects.indexOf(project),
-  );
+  const places = usersByProject(inventory, tracked, namespace);
   const names = new Set(
     inventory.computes.flatMap(({ metadata }) => {
       const place = [metadata.namespace ?? "", metadata.name] as const;
@@ -30,17 +32,18 @@ export function trackPruned(
     }),
   );
   const added: Tracked[] = [];
-  for (const [beside] of places.values()) {
-    if (beside === undefined) continue;
-    const byUID = Map.groupBy(unownedBeside(beside, inventory), ({ name }) => uidOfMarker(name) ?? "");
+  for (const [project, connectionRef] of places) {
+    const beside = { namespace, projectID: project.id, connectionRef };
+    const unowned = unownedIn(project, beside, inventory).filter(({ branch_id }) => !leaving.has(branch_id));
+    const byUID = Map.groupBy(unowned, ({ name }) => uidOfMarker(name) ?? "");
     for (const [uid, endpoints] of byUID) {
       // A Compute of this name exists: the endpoint may still become its own.
       if (names.has(uid) || inventory.has(uid)) continue;
-      const compute = removed(endpoints, uid, beside.compute, clock.now());
+      const compute = removed(endpoints, uid, beside, clock.now());
       if (compute === undefined) continue;
-      const { client, connection } = beside.project;
+      const { client, connection } = project;
       const ids = endpoints.map(({ id }) => id).toSorted();
-      const pruned = `apply created it for a Compute of namespace ${beside.compute.metadata.namespace ?? ""} that is not declared any more: ${ids.join(", ")}.`;
+      const pruned = `apply created it for a Compute of namespace ${namespace ?? ""} that is not declared any more: ${ids.join(", ")}.`;
       const one = inventory.track(compute, client.account, connection);
       one.pruned = pruned;
       added.push(one);
@@ -49,16 +52,24 @@ export function trackPruned(
   return added;
 }
 
-/** The endpoints of the Compute's project that apply made for its namespace, and that no Compute has or adopts. */
-function unownedBeside({ compute, project }: Tracked, inventory: Inventory): Endpoint[] {
+/** What the manifests have in a project: a Compute that is removed was like this. */
+interface Beside {
+  namespace: string | undefined;
+  projectID: string;
+  connectionRef: Compute["spec"]["connectionRef"];
+}
+
+/** The endpoints of the project that apply made for the namespace, and that no Compute has or adopts. */
+function unownedIn(project: Project, beside: Beside, inventory: Inventory): Endpoint[] {
   if (project.listing?.kind !== "listed") return [];
   const { index } = project.listing;
-  const claimants = inventory.claimantsOf(compute);
-  const { namespace = "" } = compute.metadata;
   return index.all.filter((endpoint) => {
     const { uid, fleet } = signatureIn(endpoint.name) ?? {};
-    if (uid === undefined || !isDerivedIn(namespace, uid)) return false;
+    if (uid === undefined || !isDerivedIn(beside.namespace ?? "", uid)) return false;
     if (fleet === undefined || fleet !== inventory.beside.fleet) return false;
+    const inTheirPlace = removed([endpoint], uid, beside, 0);
+    if (inTheirPlace === undefined) return false;
+    const claimants = inventory.claimantsOf(inTheirPlace);
     if (claimants.inProject().some((each) => endpointNamedBy(each) === endpoint.id)) return false;
     return ownerOf(endpoint, claimants, index) === undefined;
   });
@@ -67,37 +78,64 @@ function unownedBeside({ compute, project }: Tracked, inventory: Inventory): End
 /** Deletions that need no `--max-deletes`. */
 const mostDeletes = 5;
 
+/** What apply made for the namespace, and how much of it is deleted. */
+interface Count {
+  what: "branches" | "computes";
+  own: number;
+  deleted: number;
+}
+
 /** Why a plan deletes more than `--prune` may; `undefined`: it does not. */
 export function tooManyDeletes(
+  inventory: Inventory,
   tracked: readonly Tracked[],
   namespace: string | undefined,
   most: number | undefined,
 ): string | undefined {
+  const counts = [ownComputes(tracked, namespace), ownBranches(inventory, namespace)];
+  const many = counts.filter(({ deleted }) => deleted > 0);
+  const all = counts.reduce((sum, { deleted }) => sum + deleted, 0);
+  const isTooMany =
+    most === undefined
+      ? all > mostDeletes || many.some(({ own, deleted }) => deleted > Math.floor(own / 2))
+      : all > most;
+  if (!isTooMany) return undefined;
+  const limit =
+    most === undefined
+      ? `${many.map(({ what, own, deleted }) => `${deleted} of ${own} ${what}`).join(" and ")} of namespace ${namespace ?? ""} would be deleted, and without --max-deletes at most ${mostDeletes} and at most half are`
+      : `${many.map(({ what, deleted }) => `${deleted} ${what}`).join(" and ")} would be deleted, and --max-deletes is ${most}`;
+  return `${limit}; nothing was sent. If all of them are meant, set --max-deletes ${all}`;
+}
+
+function ownComputes(tracked: readonly Tracked[], namespace: string | undefined): Count {
   const own = tracked.filter(({ compute, project: { listing } }) => {
     const { metadata } = compute;
     if (metadata.namespace !== namespace || !isDerivedUID(metadata.uid)) return false;
     return listing?.kind === "listed" && ownershipOf(compute, listing.index).link !== undefined;
   });
-  const count = own.filter(({ pruned }) => pruned !== undefined).length;
-  const allowed = most ?? Math.min(mostDeletes, Math.floor(own.length / 2));
-  if (count <= allowed) return undefined;
-  const limit =
-    most === undefined
-      ? `${count} of ${own.length} computes of namespace ${namespace ?? ""} would be deleted, and without --max-deletes at most ${mostDeletes} and at most half are`
-      : `${count} computes would be deleted, and --max-deletes is ${most}`;
-  return `${limit}; nothing was sent. If all of them are meant, set --max-deletes ${count}`;
+  return { what: "computes", own: own.length, deleted: own.filter(({ pruned }) => pruned !== undefined).length };
 }
 
-function removed([first]: readonly Endpoint[], uid: string, beside: Compute, now: number): Compute | undefined {
+function ownBranches({ branches }: Inventory, namespace: string | undefined): Count {
+  const own = branches.all.filter(({ object, project }) => {
+    const { metadata } = object;
+    if (metadata.namespace !== namespace || !isDerivedUID(metadata.uid)) return false;
+    const { listing } = listingOf(project);
+    return listing !== undefined && findLinked(object, listing) !== undefined;
+  });
+  return { what: "branches", own: own.length, deleted: own.filter(({ pruned }) => pruned !== undefined).length };
+}
+
+function removed([first]: readonly Endpoint[], uid: string, beside: Beside, now: number): Compute | undefined {
   if (first === undefined) return undefined;
   const { id, branch_id: branchID, type } = first;
-  const { connectionRef, projectID } = beside.spec;
+  const { connectionRef, projectID, namespace } = beside;
   const parsed = parseCompute({
     apiVersion: API_VERSION,
     kind: "Compute",
     metadata: {
       name: id,
-      namespace: beside.metadata.namespace,
+      namespace,
       uid,
       resourceVersion: "",
       deletionTimestamp: new Date(now).toISOString(),

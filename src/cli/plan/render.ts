@@ -1,4 +1,5 @@
 import type { Format } from "../commands/flags.ts";
+import type { BranchEntry } from "./branch-entry.ts";
 import type { Orphan } from "./orphans.ts";
 import {
   type FieldChange,
@@ -27,6 +28,7 @@ const signs: Readonly<Record<PlanStep, string>> = {
   create: "+",
   patch: "~",
   restart: "~",
+  reset: "-",
   delete: "-",
   release: "-",
   none: "=",
@@ -38,8 +40,13 @@ const signs: Readonly<Record<PlanStep, string>> = {
 const colours: Readonly<Record<string, string>> = { "+": "32", "~": "33", "-": "31", "!": "31", "=": "2", "…": "2" };
 
 function asText(plan: Plan, colour: boolean): string {
-  const { entries, orphans = [], undeclared = [], pruned = [] } = plan;
+  const { entries, branches = [], orphans = [], undeclared = [], pruned = [] } = plan;
   const shown = [
+    ...branches.map((entry) => ({
+      name: `Branch ${entry.object}`,
+      step: entry.step,
+      detail: branchDetailOf(entry),
+    })),
     ...entries.map((entry) => ({ name: entry.compute, step: entry.step, detail: detailOf(entry) })),
     ...pruned.map(({ kind, name, step, message }) => ({ name: `${kind} ${name}`, step, detail: message })),
   ];
@@ -58,29 +65,56 @@ function asText(plan: Plan, colour: boolean): string {
 }
 
 function asJSON(plan: Plan): string {
-  const { entries, orphans, undeclared, pruned } = plan;
+  const { entries, branches, orphans, undeclared, pruned } = plan;
   const summary = { ...summaryOf(plan), changes: hasChanges(plan), problems: hasProblems(plan) };
-  return JSON.stringify({ computes: entries, orphans, undeclared, pruned, summary }, null, 2);
+  return JSON.stringify({ branches, computes: entries, orphans, undeclared, pruned, summary }, null, 2);
 }
 
 function asMarkdown(plan: Plan): string {
-  const { entries, orphans = [], undeclared = [], pruned = [] } = plan;
+  const { entries, branches = [], orphans = [], undeclared = [], pruned = [] } = plan;
   const title = `### Compute plan: ${inWords(plan)}`;
   const shown = entries.filter(({ step }) => step !== "none");
+  const shownBranches = branches.filter(({ step }) => step !== "none");
   const warned = entries.flatMap(({ compute, deletesAdopted }) =>
     deletesAdopted ? `| ${code(compute)} | warning | ${cell(deletesAdopted)} |` : [],
   );
   const left = undeclared.map((count) => `- ${cell(inWordsOf(count, code))}`);
   const after = left.length === 0 ? [] : ["", ...left];
   const changed = pruned.filter(({ step }) => step !== "none");
-  if (shown.length + warned.length + orphans.length + changed.length === 0) return [title, ...after].join("\n");
+  if (shown.length + shownBranches.length + warned.length + orphans.length + changed.length === 0)
+    return [title, ...after].join("\n");
   const rows = [
+    ...shownBranches.map(
+      (entry) => `| Branch ${code(entry.object)} | ${entry.step} | ${cell(branchDetailOf(entry, code))} |`,
+    ),
     ...shown.map((entry) => `| ${code(entry.compute)} | ${entry.step} | ${cell(detailOf(entry, code))} |`),
     ...changed.map(({ kind, name, step, message }) => `| ${kind} ${code(name)} | ${step} | ${cell(message)} |`),
     ...warned,
     ...orphans.map((orphan) => `| ${code(orphan.endpoint)} | orphan | ${cell(stateOf(orphan, code))} |`),
   ];
   return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows, ...after].join("\n");
+}
+
+function branchDetailOf(entry: BranchEntry, quote: (text: string) => string = (text) => text): string {
+  const { step, id, adopts, keptBy, fields, name, project, reason = "", message = "" } = entry;
+  const listed = fields.map((change) => changeOf(change, quote)).join(", ");
+  const on = id === undefined ? "" : `${adopts ? "adopts " : ""}${quote(id)}`;
+  const kept = keptBy === undefined ? "" : ` (kept by ${keptBy})`;
+  switch (step) {
+    case "create":
+      return joined(`branch ${quote(name)} of project ${quote(project)}`, listed);
+    case "wait":
+    case "refuse":
+    case "error":
+      return joined(reason, message);
+    case "patch":
+    case "restart":
+    case "reset":
+    case "delete":
+    case "release":
+    case "none":
+      return `${joined(on, joined(listed, message, " "))}${kept}`;
+  }
 }
 
 function detailOf(entry: PlanEntry, quote: (text: string) => string = (text) => text): string {
@@ -102,6 +136,7 @@ function stepOf(entry: PlanEntry, quote: (text: string) => string): string {
     case "patch":
       return joined(on, listed);
     case "restart":
+    case "reset":
       return on;
     case "delete":
     case "release":
@@ -139,6 +174,7 @@ function inWords(plan: Plan): string {
     [summary.create, "to create"],
     [summary.patch, "to change"],
     [summary.restart, "to restart"],
+    [summary.reset, "to reset"],
     [summary.delete, "to delete"],
     [summary.release, "to let go"],
     [summary.wait, "waiting"],

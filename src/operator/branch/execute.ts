@@ -1,7 +1,6 @@
-import type { ListerAccess } from "../connection/access.ts";
+import type { ServiceAccess } from "../connection/access.ts";
 import type { Wait } from "../connection/gate.ts";
-import type { ClusterClient } from "../kube/client.ts";
-import { guardedPatch } from "../kube/json-patch.ts";
+import { guardedPatch, type JsonPatchOperation } from "../kube/json-patch.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
 import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { finalizers } from "../resources/names.ts";
@@ -16,15 +15,27 @@ import { refused } from "./refused.ts";
 import type { BranchMemory } from "./state.ts";
 import * as words from "./words.ts";
 
+/** Where the operator's patches of a Branch go: the API server, or an object in memory if there is no cluster. */
+export interface BranchPatcher {
+  /** Answers with the whole Branch after the patch. */
+  patch(
+    kind: typeof branchKind,
+    metadata: Branch["metadata"],
+    ops: readonly JsonPatchOperation[],
+    options?: { subresource?: "status" },
+  ): Promise<unknown>;
+}
+
+/** All that carrying out an action needs, in the operator and in `apply` alike. */
 export interface ExecuteContext {
   object: Branch;
   memory: BranchMemory;
-  cluster: ClusterClient;
+  cluster: BranchPatcher;
   clock: Clock;
   signal: AbortSignal;
   fleet: string | undefined;
   /** `undefined` while the connection is not open. */
-  access: ListerAccess | undefined;
+  access: ServiceAccess | undefined;
   /** Whether the definition of Branches is being deleted: then nothing is deleted at the service. */
   uninstalling: () => Promise<boolean>;
   /** Brings the owned Compute to what is declared, or deletes it. */
@@ -80,7 +91,7 @@ async function release(
 }
 
 /** The branch's own GET decides whether one that lists lack is gone. */
-async function probe(id: string, context: ExecuteContext, access: ListerAccess): Promise<Outcome> {
+async function probe(id: string, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { object, memory, signal, clock } = context;
   if (!access.reservation.tryTake("read")) return outcome(object, { requeue: "enqueued" });
   const answer = await access.client.branches.get(object.spec.projectID, id, signal);
@@ -100,7 +111,7 @@ async function probe(id: string, context: ExecuteContext, access: ListerAccess):
   return outcome(object, { shown: words.meaningOf(answer, words.doing.show(id)) });
 }
 
-async function write(planned: BranchWrite, context: ExecuteContext, access: ListerAccess): Promise<Outcome> {
+async function write(planned: BranchWrite, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { object, memory, clock } = context;
   const { failed } = memory;
   const identity = identityOf(planned, object.metadata.generation ?? 0);
@@ -160,7 +171,7 @@ async function prepared(planned: BranchWrite, { object, cluster, clock }: Execut
 }
 
 /** Puts the finalizer back on a linked object that lost it, as by `kubectl replace`. */
-export async function withFinalizer(object: Branch, cluster: ClusterClient): Promise<Branch> {
+export async function withFinalizer(object: Branch, cluster: BranchPatcher): Promise<Branch> {
   if (object.status.branchID === undefined || isBeingDeleted(object)) return object;
   const patch = guardedPatch(object, { resourceVersion: true }).addFinalizer(finalizers.branch);
   return patch.isEmpty ? object : read(await cluster.patch(branchKind, object.metadata, patch.ops()));
@@ -172,7 +183,11 @@ function read(answer: unknown): Branch {
   return parsed.value;
 }
 
-function send(planned: BranchWrite, context: ExecuteContext, { client }: ListerAccess): Promise<Answer<WrittenBranch>> {
+function send(
+  planned: BranchWrite,
+  context: ExecuteContext,
+  { client }: ServiceAccess,
+): Promise<Answer<WrittenBranch>> {
   const { object, signal, fleet } = context;
   const { projectID } = object.spec;
   const { branches } = client;

@@ -56,8 +56,8 @@ async function patched(existing: Compute | undefined, spec: Compute["spec"], clu
   return cluster.patch(computeKind, existing.metadata, patch.ops());
 }
 
-/** As the API server stores it, with its defaults. */
-function declaredSpec(object: Branch): Compute["spec"] | undefined {
+/** The spec that the owned Compute is to have, as the API server stores it, with its defaults; `undefined`: none. */
+export function declaredSpec(object: Branch): Compute["spec"] | undefined {
   const spec = ownedComputeSpec(object);
   if (spec === undefined) return undefined;
   const { name, namespace } = object.metadata;

@@ -1,5 +1,5 @@
 import { requeueDelay } from "../conditions/rows.ts";
-import type { ListerAccess } from "../connection/access.ts";
+import type { ServiceAccess } from "../connection/access.ts";
 import type { Branch } from "../resources/branch.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import { type BranchWrite, identityOf } from "./action.ts";
@@ -14,7 +14,7 @@ export function refused(
   planned: BranchWrite,
   failure: Failure,
   context: Pick<ExecuteContext, "object" | "memory" | "clock">,
-  { client, gate }: ListerAccess,
+  { client, gate }: ServiceAccess,
 ): Outcome {
   const { object, memory, clock } = context;
   const now = clock.monotonic();

@@ -1,0 +1,87 @@
+import type { BranchWrite } from "../../operator/branch/action.ts";
+import type { Outcome } from "../../operator/branch/outcome.ts";
+import { branchReasons } from "../../operator/branch/reasons.ts";
+import type { Clock } from "../../operator/runtime/clock.ts";
+import type { TrackedBranch } from "../plan/branch-inventory.ts";
+import { carryOutBranch, dryRunBranch } from "../plan/carry-out-branch.ts";
+import type { Inventory } from "../plan/inventory.ts";
+
+/** What became of a Branch in one round: a write was sent, it waits, or it has come to its end. */
+export interface BranchRound {
+  wrote: boolean;
+  end?: { ok: boolean; said: string };
+  said?: string;
+}
+
+/** The same write is given up after this many failures in a row. */
+const mostFailures = 8;
+
+/** Plans a Branch and sends at most one write; `mayWrite`: none of its project's was sent in this round. */
+export async function branchRound(
+  tracked: TrackedBranch,
+  { inventory, clock, mayWrite }: { inventory: Inventory; clock: Clock; mayWrite: boolean },
+): Promise<BranchRound> {
+  const { action, observed } = await dryRunBranch(inventory, tracked, clock);
+  if (action.kind === "write" && !mayWrite) return { wrote: false };
+  if (action.kind === "show") return shown(action, inventory, tracked);
+  const before = tracked.memory.failed;
+  const done = await carryOutBranch(action, observed, { inventory, tracked, clock });
+  switch (action.kind) {
+    case "release":
+      return { wrote: false, end: { ok: true, said: action.message } };
+    case "write":
+      return sent(action.write, done, tracked, before);
+    case "probe":
+    case "compute":
+    case "noop":
+      return { wrote: false };
+  }
+}
+
+function shown(
+  { reason, message }: { reason: keyof typeof branchReasons; message: string },
+  inventory: Inventory,
+  { object, project }: TrackedBranch,
+): BranchRound {
+  const said = `${reason}: ${message}`;
+  const { ready, stalled } = branchReasons[reason];
+  if (ready === "True" || reason === "Paused") return { wrote: false, end: { ok: true, said } };
+  // The parent may be a Branch of these manifests that is yet to be created.
+  const { branchName: parent } = object.spec.parent ?? {};
+  const isComing = inventory.branches.all.some(
+    (other) => other.project === project && other.object.spec.branchName === parent,
+  );
+  if (reason === "BranchNotFound" && parent !== undefined && isComing) return { wrote: false, said };
+  const isObstacle = reason === "InUse" || reason === "HasChildren";
+  if (stalled !== false || isObstacle) return { wrote: false, end: { ok: false, said } };
+  return { wrote: false, said };
+}
+
+function sent(
+  write: BranchWrite,
+  { shown: after }: Outcome,
+  { memory, object }: TrackedBranch,
+  before: TrackedBranch["memory"]["failed"],
+): BranchRound {
+  const { failed } = memory;
+  if (failed === undefined) return { wrote: true, said: saidOf(write, object.status.branchID) };
+  const said = `${failed.reason}: ${failed.message}`;
+  // The same failure as before: its back-off is not over, and nothing was sent.
+  if (failed === before) return { wrote: false, said };
+  const isFinal = branchReasons[failed.reason].stalled !== false || failed.failures + 1 >= mostFailures;
+  const isTaken = after?.reason === "BranchExists";
+  return isFinal || isTaken ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
+}
+
+function saidOf(write: BranchWrite, id: string | undefined): string {
+  switch (write.op) {
+    case "create":
+      return id === undefined ? "sent the create" : `created ${id}`;
+    case "patch":
+      return `changed ${write.why === "protection" ? "the protection" : "the end"} of ${write.id}`;
+    case "reset":
+      return `reset ${write.id}`;
+    case "delete":
+      return `deleted ${write.id}`;
+  }
+}

@@ -1,0 +1,216 @@
+import { BranchListing } from "../../api/branch-listing.ts";
+import {
+  findLinked,
+  isFormers,
+  linkedID,
+  notedUID,
+  type Observation,
+  type Subject,
+  type Unobserved,
+} from "../../operator/branch/observation.ts";
+import { type BranchMemory, newMemory } from "../../operator/branch/state.ts";
+import { doing, meaningOf } from "../../operator/branch/words.ts";
+import { referredBranch, unknownBranch } from "../../operator/compute/observe/branch-ref.ts";
+import type { ReferredBranch } from "../../operator/compute/observe/observation.ts";
+import { type Branch, branchNameOf, owningBranch } from "../../operator/resources/branch.ts";
+import { allowsProject, labelOf } from "../../operator/resources/cluster-service-connection.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import { noteKeys } from "../../operator/resources/names.ts";
+import { placeOf } from "../../operator/resources/object.ts";
+import { derivedBranchUID, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
+import { withAssumedEnd } from "./assumed-end.ts";
+import type { InventoryOptions, Project } from "./inventory.ts";
+
+/** A Branch and what this command remembers of it: the Branch as it would be stored in a cluster by now. */
+export interface TrackedBranch {
+  object: Branch;
+  readonly memory: BranchMemory;
+  readonly project: Project;
+  /** No status says which end was applied last: it is concluded from what the service shows. */
+  endIsAssumed?: true;
+  /** Why `apply --prune-branches` deletes it. */
+  pruned?: string;
+}
+
+/** A Branch that is not planned, and the base URL that it reaches its project through. */
+interface OtherBranch {
+  object: Branch;
+  baseURL: string | undefined;
+}
+
+/** The Branches of manifests and cluster, over the branches that each project lists. */
+export class BranchInventory {
+  readonly #options: InventoryOptions;
+  readonly #tracked: TrackedBranch[] = [];
+  readonly #others: OtherBranch[] = [];
+
+  constructor(options: InventoryOptions) {
+    this.#options = options;
+  }
+
+  get all(): readonly TrackedBranch[] {
+    return this.#tracked;
+  }
+
+  /** Whether a Branch of this place is declared, or in the cluster. */
+  has(place: string): boolean {
+    const objects = [...this.#tracked, ...this.#others].map(({ object }) => object);
+    return objects.some(({ metadata }) => placeOf(metadata) === place);
+  }
+
+  track(declared: Branch, project: Project): TrackedBranch {
+    const { clock, beside } = this.#options;
+    const { metadata } = declared;
+    // What apply made is not the operator's, so plan with a cluster must not take it for that of the new Branch.
+    const isNew = beside.cluster && !beside.writes && isDerivedUID(metadata.uid);
+    const object = isNew ? { ...declared, metadata: { ...metadata, uid: uidToBe(metadata.uid) } } : declared;
+    const tracked = { object, memory: newMemory(clock.monotonic(), 0, false), project };
+    this.#tracked.push(tracked);
+    return tracked;
+  }
+
+  /** A Branch that is not planned, and claims what it is linked to. */
+  claim(object: Branch, baseURL: string | undefined): void {
+    this.#others.push({ object, baseURL });
+  }
+
+  /** Whether the branches of a project have to be listed. */
+  needs(project: Project): boolean {
+    return this.#tracked.some((tracked) => tracked.project === project);
+  }
+
+  /** A newer list of the project came: without a cluster it shows under which uid the service knows each Branch. */
+  listed(project: Project): void {
+    const { listing } = listingOf(project);
+    if (listing === undefined || this.#options.beside.cluster) return;
+    for (const tracked of this.#tracked) {
+      if (tracked.project === project) this.#identify(tracked, listing);
+    }
+  }
+
+  /**
+   * In a fleet the operator's note shows the uid of the Branch in its cluster. Without a fleet it shows nothing: two
+   * clusters may have a Branch of this name. What apply made before it was given the fleet is its own.
+   */
+  #identify(tracked: TrackedBranch, listing: BranchListing): void {
+    const { object } = tracked;
+    const { uid, namespace = "", name } = object.metadata;
+    if (!isDerivedUID(uid) || object.status.branchID !== undefined || tracked.pruned !== undefined) return;
+    const { fleetName: fleet } = this.#options.beside;
+    const all = [...listing.all];
+    if (all.some((listed) => notedUID(listed) === uid)) return;
+    const before = derivedBranchUID(undefined, namespace, name);
+    const formers = all.filter((listed) => isFormers(listed, object, fleet)).flatMap((one) => notedUID(one) ?? []);
+    const [only = uid, another] = new Set(formers);
+    const own = all.some((listed) => notedUID(listed) === before) ? before : uid;
+    const known = another === undefined && only !== uid ? only : own;
+    if (known !== uid) tracked.object = { ...object, metadata: { ...object.metadata, uid: known } };
+  }
+
+  /** The observation that a Branch is planned from. */
+  observe(tracked: TrackedBranch, computes: readonly Compute[]): Observation | Unobserved {
+    const { clock, beside } = this.#options;
+    const { project } = tracked;
+    const { connection, id } = project;
+    const subject = this.#subjectOf(tracked, computes);
+    const unobserved = (reason: "ConnectionNotReady" | ReturnType<typeof meaningOf>["reason"], message: string) =>
+      ({ ...subject, kind: "unobserved", why: { kind: "shown", reason, message } }) as const;
+    if (connection !== undefined && !allowsProject(connection, id)) {
+      const message = `${labelOf(connection)} does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
+      return unobserved("ConnectionNotReady", message);
+    }
+    const { listing, failure } = listingOf(project);
+    if (failure !== undefined) {
+      const { reason, message } = meaningOf(failure, doing.list(id));
+      return unobserved(reason, message);
+    }
+    if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
+    const serviceNow = clock.now();
+    const linked = findLinked(tracked.object, listing);
+    if (!beside.cluster && linked !== undefined && tracked.object.status.branchID === undefined) {
+      tracked.object = withAssumedEnd(tracked.object, linked, serviceNow);
+      tracked.endIsAssumed = true;
+    }
+    const { object } = tracked;
+    const known = linkedID(object);
+    const missing = known !== undefined && listing.byID(known) === undefined ? known : undefined;
+    const { through: fingerprint } = project.client;
+    return { ...subject, object, kind: "observed", listing, serviceNow, fingerprint, linked, missing };
+  }
+
+  #subjectOf(tracked: TrackedBranch, computes: readonly Compute[]): Subject {
+    const { clock, createSettleMs, beside } = this.#options;
+    const { object, project } = tracked;
+    const { metadata, spec } = object;
+    const others = this.#tracked.filter(
+      (other) => other !== tracked && other.project.client.account.baseURL === project.client.account.baseURL,
+    );
+    const elsewhere = this.#others.filter(({ baseURL }) => baseURL === project.client.account.baseURL);
+    const rivals = [...others, ...elsewhere].map((other) => other.object);
+    const own = computes.find((compute) => placeOf(compute.metadata) === placeOf(metadata));
+    const isTaken = spec.compute !== undefined && own !== undefined && !isOwnedBy(own, object);
+    return {
+      object,
+      now: clock.monotonic(),
+      createSettleMs,
+      fleet: beside.fleetName,
+      others: rivals.filter((other) => other.spec.projectID === spec.projectID),
+      lives: (uid) => rivals.some((other) => other.metadata.uid === uid),
+      usedBy: computes.filter((compute) => uses(compute, object)).map((compute) => compute.metadata.name),
+      // The owned Compute is planned as a Compute of its own.
+      compute: { step: undefined, isTaken },
+    };
+  }
+
+  /** The Branch that a Compute's `branchRef` names. */
+  named(compute: Compute): TrackedBranch | undefined {
+    const { namespace } = compute.metadata;
+    const { branchRef } = compute.spec;
+    return this.#tracked.find(
+      ({ object: { metadata }, pruned }) =>
+        pruned === undefined && metadata.name === branchRef?.name && metadata.namespace === namespace,
+    );
+  }
+
+  /** The branch that a Compute's `branchRef` comes to; `undefined`: it has none. */
+  referredBy(compute: Compute): ReferredBranch | undefined {
+    const { namespace } = compute.metadata;
+    const { branchRef } = compute.spec;
+    const other = this.#others.find(
+      ({ object: { metadata } }) => metadata.name === branchRef?.name && metadata.namespace === namespace,
+    );
+    const branch = this.named(compute)?.object ?? other?.object;
+    const isKnown = branch !== undefined || this.#options.beside.cluster;
+    return isKnown ? referredBranch(compute, branch) : unknownBranch(compute);
+  }
+}
+
+/** The project's latest list of branches, or why there is none. */
+export function listingOf({ branches, branchesListedAt: startedAt = 0 }: Project) {
+  if (branches === undefined) return {};
+  return branches.kind === "ok" ? { listing: new BranchListing(branches.value, startedAt) } : { failure: branches };
+}
+
+/** The object of the Branch that a note says made a branch, as `namespace/name`. */
+export function notedPlace(note: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const place = note?.[noteKeys.object];
+  return typeof place === "string" ? place : undefined;
+}
+
+/** Whether the Compute is the one that the Branch declares: outside of a cluster its owner has a derived uid. */
+export function isOwnedBy(compute: Compute, { metadata }: Branch): boolean {
+  const owner = owningBranch(compute);
+  if (owner === undefined || compute.metadata.namespace !== metadata.namespace) return false;
+  return owner.uid === metadata.uid || (owner.name === metadata.name && isDerivedUID(owner.uid));
+}
+
+/** Whether deleting the branch would take away what a Compute is on, without being the Branch's own. */
+function uses(compute: Compute, branch: Branch): boolean {
+  const { metadata, spec } = compute;
+  if (metadata.deletionTimestamp !== undefined || isOwnedBy(compute, branch)) return false;
+  const isNamed = spec.branchRef?.name === branch.metadata.name && metadata.namespace === branch.metadata.namespace;
+  if (isNamed) return true;
+  if (spec.projectID !== branch.spec.projectID) return false;
+  const { branchID } = branch.status;
+  return (branchID !== undefined && spec.branchID === branchID) || spec.branchName === branchNameOf(branch);
+}

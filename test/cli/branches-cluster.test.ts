@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { annotations, noteKeys } from "../../src/operator/resources/names.ts";
+import { asRecord } from "../../src/operator/resources/record.ts";
+import { main, project } from "../service/support/shop.ts";
+import { Beside } from "./beside.ts";
+import { compute, connection, documents } from "./texts.ts";
+
+const own = "computeUnits: {min: 0.25, max: 1}";
+const branch = (expiry: string, more = "", metadata = "") => `apiVersion: compute-operator.dev/v1alpha1
+kind: Branch
+metadata: {name: pr-1, namespace: shop${metadata}}
+spec: {projectID: ${project}, branchName: preview/pr-1, expiry: {${expiry}}${more}}
+`;
+const asking = branch("never: true", "", `, annotations: {${annotations.resetAt}: "2"}`);
+const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/branches/pr-1";
+
+/** A cluster whose operator has made the branch and says so in the status. */
+function standing(expiry = "never: true"): { beside: Beside; id: string } {
+  const beside = new Beside(documents(connection, branch(expiry)));
+  const { uid } = asRecord(beside.send({ method: "GET", path }).metadata);
+  const note = { [noteKeys.uid]: String(uid), [noteKeys.object]: "shop/pr-1" };
+  const answer = beside.stage.shop.ana(`POST /projects/${project}/branches`, {
+    branch: { name: "preview/pr-1", parent_id: main },
+    annotation_value: note,
+  });
+  beside.stage.shop.finishOperations();
+  const id = String(asRecord(answer.body["branch"]).id);
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const value = {
+    observedGeneration: 1,
+    appliedGeneration: 1,
+    branchID: id,
+    appliedExpiry: "never",
+    proof: { uid, branchID: id, by: "created" },
+    conditions: [{ type: "Ready", status: "True", reason: "Available", message: "", lastTransitionTime }],
+  };
+  const body = [{ op: "add", path: "/status", value }];
+  beside.send({ method: "PATCH", path: `${path}/status`, contentType: "application/json-patch+json", body });
+  return { beside, id };
+}
+
+describe("plan beside the operator that keeps a Branch", () => {
+  test("a Branch as it stands is unchanged, and another expiry is a change of its end", async () => {
+    const { beside, id } = standing();
+    using _ = beside;
+    expect(await beside.run("plan", documents(connection, branch("never: true")))).toMatchObject({
+      status: 0,
+      err: "",
+    });
+    const run = await beside.run("plan", documents(connection, branch("after: 72h")));
+    expect(run).toMatchObject({
+      status: 2,
+      out: expect.stringContaining(`~ Branch shop/pr-1  patch    ${id}: expiry never → after 72h`),
+    });
+  });
+
+  test("a new value of resetAt is a reset, which says that the data goes", async () => {
+    const { beside, id } = standing();
+    using _ = beside;
+    const run = await beside.run("plan", documents(connection, asking));
+    expect(run.status).toBe(2);
+    expect(run.out).toContain(`- Branch shop/pr-1  reset    ${id}: the branch is reset to the head of its parent`);
+    expect(run.out).toContain("Plan: 1 to reset.");
+  });
+
+  test("a compute that the manifest adds to the Branch is a creation on its branch", async () => {
+    const { beside, id } = standing();
+    using _ = beside;
+    const run = await beside.run("plan", documents(connection, branch("never: true", `, compute: {${own}}`)));
+    expect(run).toMatchObject({
+      status: 2,
+      out: expect.stringContaining(`+ shop/pr-1         create   read_write on branch ${id}`),
+    });
+  });
+
+  test("a Compute may name a Branch of the cluster that the manifests do not hold", async () => {
+    const { beside, id } = standing();
+    using _ = beside;
+    const naming = compute("reader", "type: read_only").replace(/branchID: [^,}]+/, "branchRef: {name: pr-1}");
+    const run = await beside.run("plan", documents(connection, naming));
+    expect(run.out).toContain(`+ shop/reader  create   read_only on branch ${id}`);
+  });
+
+  test("what the API server would refuse is a problem: another name or parent of the branch", async () => {
+    const { beside } = standing();
+    using _ = beside;
+    const text = branch("never: true", ", parent: {branchName: other}").replace("preview/pr-1", "preview/pr-2");
+    const run = await beside.run("plan", documents(connection, text));
+    expect(run.status).toBe(1);
+    expect(run.err).toContain("branchName is immutable and is preview/pr-1 in the cluster");
+    expect(run.err).toContain(
+      'parent is immutable and is not set in the cluster, so kubectl apply refuses {"branchName',
+    );
+  });
+
+  test("apply sends nothing for a Branch of the cluster", async () => {
+    const { beside } = standing();
+    using _ = beside;
+    const run = await beside.run("apply", documents(connection, branch("after: 72h")));
+    expect(run).toMatchObject({ status: 1, out: expect.stringContaining("This Branch is in a cluster") });
+    expect(beside.stage.writes).toEqual([]);
+  });
+});

@@ -1,0 +1,353 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { BranchesAnswer } from "../../src/api/branch.ts";
+import { derivedBranchUID } from "../../src/cli/manifests/derived-uid.ts";
+import { noteKeys } from "../../src/operator/resources/names.ts";
+import { fleetOf, signatureOf } from "../../src/operator/resources/signature.ts";
+import { keys, main, project, staging } from "../service/support/shop.ts";
+import { Stage } from "./stage.ts";
+import { baseURL, compute, connection, documents } from "./texts.ts";
+
+const branch = (name: string, spec = "expiry: {after: 72h}") => `apiVersion: compute-operator.dev/v1alpha1
+kind: Branch
+metadata: {name: ${name}, namespace: shop}
+spec: {projectID: ${project}, branchName: preview/${name}, ${spec}}
+`;
+const withCompute = "expiry: {after: 72h}, compute: {computeUnits: {min: 0.25, max: 1}}";
+const naming = (name: string, of: string) =>
+  compute(name, "type: read_only").replace(/branchID: [^,}]+/, `branchRef: {name: ${of}}`);
+
+const inFleet = ["--fleet", "prod", "--namespace", "shop"];
+const apply = (stage: Stage, text: string, ...flags: string[]) =>
+  stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes", ...inFleet, ...flags]);
+const plan = (stage: Stage, text: string, ...flags: string[]) =>
+  stage.run("plan", ["-f", stage.file("a.yaml", text), ...inFleet, ...flags]);
+
+const branches = (stage: Stage) => BranchesAnswer.parse(stage.shop.ana(`GET /projects/${project}/branches`).body);
+const named = (stage: Stage, name: string) => branches(stage).branches.find((each) => each.name === name);
+const idOf = (stage: Stage, name: string) => named(stage, name)?.id ?? "";
+
+/** A branch that stands at the service, with a note. */
+function standing(stage: Stage, name: string, note?: Record<string, string>): string {
+  const body = { branch: { name }, ...(note === undefined ? {} : { annotation_value: note }) };
+  const answer = stage.shop.ana(`POST /projects/${project}/branches`, body);
+  stage.shop.finishOperations();
+  return z.object({ branch: z.object({ id: z.string() }) }).parse(answer.body).branch.id;
+}
+
+const noteOf = (name: string, uid: string, fleet = "prod", namespace = "shop") => ({
+  [noteKeys.uid]: uid,
+  [noteKeys.fleet]: fleet,
+  [noteKeys.object]: `${namespace}/${name}`,
+});
+const operators = "0f6c1d1e-8d5b-4c57-9a3e-000000000001";
+
+describe("plan and apply of a Branch", () => {
+  test("plan shows the branch and its compute as creations, and sends nothing", async () => {
+    using stage = new Stage();
+    const run = await plan(stage, documents(connection, branch("pr-1", withCompute)));
+    expect(run).toMatchObject({ status: 2, err: "" });
+    expect(run.out).toContain(
+      `+ Branch shop/pr-1  create   branch preview/pr-1 of project ${project}: expiry after 72h`,
+    );
+    expect(run.out).toContain(`+ shop/pr-1         create   read_write on branch Branch pr-1 of project ${project}`);
+    expect(run.out).toContain("Plan: 2 to create.");
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("apply sends one POST for the branch with end and note, and one for its compute", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1", withCompute));
+    expect(await apply(stage, text)).toMatchObject({ status: 0, err: "" });
+    const id = idOf(stage, "preview/pr-1");
+    expect(stage.writes).toHaveLength(2);
+    const expires = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(stage.writes[0]).toMatchObject({
+      line: `POST /projects/${project}/branches`,
+      body: {
+        branch: { name: "preview/pr-1", expires_at: expires },
+        annotation_value: noteOf("pr-1", derivedBranchUID("prod", "shop", "pr-1")),
+      },
+    });
+    expect(stage.writes[1]).toMatchObject({
+      line: `POST /projects/${project}/endpoints`,
+      body: { endpoint: { branch_id: id, type: "read_write" } },
+    });
+    expect(await apply(stage, text)).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 2 unchanged.") });
+    expect(stage.writes).toHaveLength(2);
+  });
+
+  test("a Compute that names the Branch waits for it, and comes to its branch", async () => {
+    using stage = new Stage();
+    const text = documents(connection, naming("reader", "pr-1"), branch("pr-1", "expiry: {after: 72h}"));
+    expect(await apply(stage, text)).toMatchObject({ status: 0 });
+    expect(stage.shop.list().map(({ branch_id }) => branch_id)).toContain(idOf(stage, "preview/pr-1"));
+  });
+
+  test("a Compute does not wait for a Branch that failed", async () => {
+    using stage = new Stage();
+    const refusal = { status: 422, body: { code: "", message: "no more branches", request_id: "" }, json: true };
+    stage.rewrite = ({ method }, response) => (method === "POST" ? refusal : response);
+    const started = stage.time.now();
+    const run = await apply(stage, documents(connection, naming("reader", "pr-1"), branch("pr-1")));
+    expect(run.status).toBe(1);
+    expect(run.out).toContain("! Branch shop/pr-1: Rejected");
+    expect(run.out).toMatch(/! shop\/reader: BranchNotReady/);
+    expect(stage.writes).toHaveLength(1);
+    expect(stage.time.now() - started).toBeLessThan(60_000);
+  });
+
+  test("a lost answer to the create makes no second branch", async () => {
+    using stage = new Stage();
+    let lost = 0;
+    stage.fate = ({ method, path }) =>
+      method === "POST" && path.endsWith("/branches") && lost++ === 0 ? "lost after" : "answered";
+    expect(await apply(stage, documents(connection, branch("pr-1")))).toMatchObject({ status: 0 });
+    expect(branches(stage).branches.filter(({ name }) => name === "preview/pr-1")).toHaveLength(1);
+  });
+
+  test("a branch whose parent is a Branch of the same manifests is created after it", async () => {
+    using stage = new Stage();
+    const child = branch("a-child", "parent: {branchName: preview/pr-1}, expiry: {never: true}");
+    const text = documents(connection, child, branch("pr-1", "expiry: {never: true}"));
+    expect(await apply(stage, text)).toMatchObject({ status: 0 });
+    expect(named(stage, "preview/a-child")?.parent_id).toBe(idOf(stage, "preview/pr-1"));
+  });
+
+  test.each([
+    ["sooner than declared", 1, /~ Branch shop\/pr-1 {2}patch/],
+    ["later than declared", 20, /= Branch shop\/pr-1 {2}none .*later than declared, and that is kept/],
+  ])("an end %s at the service is brought to the later one", async (_, days, line) => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1", "expiry: {after: 240h}"));
+    await apply(stage, text);
+    const path = `PATCH /projects/${project}/branches/${idOf(stage, "preview/pr-1")}`;
+    const end = `${new Date(stage.time.now() + days * 86_400_000).toISOString().slice(0, 19)}Z`;
+    stage.shop.ana(path, { branch: { expires_at: end } });
+    const run = await apply(stage, text);
+    expect(run).toMatchObject({ status: 0, out: expect.stringMatching(line) });
+    const least = stage.time.now() + 9.9 * 86_400_000;
+    expect(Date.parse(named(stage, "preview/pr-1")?.expires_at ?? "")).toBeGreaterThan(least);
+    expect((await plan(stage, text)).status).toBe(0);
+  });
+
+  test("a lease is renewed by an apply once half of it is over, and not before", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1", "expiry: {lease: 24h}"));
+    await apply(stage, text);
+    const first = named(stage, "preview/pr-1")?.expires_at;
+    stage.time.pass(11 * 3_600_000);
+    await apply(stage, text);
+    expect(named(stage, "preview/pr-1")?.expires_at).toBe(first);
+    stage.time.pass(5 * 3_600_000);
+    expect((await apply(stage, text)).status).toBe(0);
+    expect(named(stage, "preview/pr-1")?.expires_at).not.toBe(first);
+  });
+
+  test("json names Branches in a member of their own, and markdown in rows", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1"));
+    const { out } = await plan(stage, text, "--output", "json");
+    const { branches: entries, summary } = JSON.parse(out);
+    expect(entries).toEqual([
+      {
+        object: "shop/pr-1",
+        project,
+        name: "preview/pr-1",
+        step: "create",
+        fields: [{ field: "expiry", ours: "after 72h" }],
+      },
+    ]);
+    expect(summary).toMatchObject({ create: 1, changes: true, problems: false });
+    const markdown = await plan(stage, text, "--output", "markdown");
+    expect(markdown.out).toContain("| Branch `shop/pr-1` | create | branch `preview/pr-1` of project");
+  });
+
+  test("an adopted branch is left as it is", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1", `expiry: {never: true}, adopt: {branchID: ${staging}}`));
+    const run = await apply(stage, text);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining(`adopts ${staging}`) });
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("what a fleet's operator made is shown as kept by it, and apply sends nothing for it", async () => {
+    using stage = new Stage();
+    const id = standing(stage, "preview/pr-1", noteOf("pr-1", operators));
+    const run = await apply(stage, documents(connection, branch("pr-1", "expiry: {never: true}")));
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("kept by the operator of fleet prod") });
+    const changed = await apply(stage, documents(connection, branch("pr-1", "expiry: {after: 72h}")));
+    expect(changed.out).toContain("Plan: 1 unchanged");
+    const sooner = `PATCH /projects/${project}/branches/${id}`;
+    const end = `${new Date(stage.time.now() + 3_600_000).toISOString().slice(0, 19)}Z`;
+    stage.shop.ana(sooner, { branch: { expires_at: end } });
+    const refused = await apply(stage, documents(connection, branch("pr-1", "expiry: {never: true}")));
+    expect(refused).toMatchObject({ status: 1, out: expect.stringContaining("This Branch is in a cluster") });
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("two fleets do not take each other's branch of one name for their own", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1"));
+    await apply(stage, text);
+    const path = stage.file("a.yaml", text);
+    const other = await stage.run("apply", ["-f", path, "--yes", "--fleet", "other", "--namespace", "shop"]);
+    expect(other).toMatchObject({ status: 1, out: expect.stringContaining("BranchExists") });
+    expect(stage.writes).toHaveLength(1);
+  });
+
+  test("a branch that was made without a fleet is still its own with one", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, branch("pr-1")));
+    await stage.run("apply", ["-f", path, "--yes"]);
+    const run = await stage.run("apply", ["-f", path, "--yes", ...inFleet]);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 1 unchanged.") });
+  });
+
+  test("a key that may not list branches is an error with its cause", async () => {
+    using stage = new Stage();
+    stage.rewrite = ({ path }, response) =>
+      path.endsWith("/branches")
+        ? { status: 403, body: { code: "", message: "not permitted", request_id: "" }, json: true }
+        : response;
+    const run = await plan(stage, documents(connection, branch("pr-1")));
+    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/pr-1 +error +Forbidden/) });
+  });
+});
+
+describe("apply --prune-branches", () => {
+  const reader = compute("reader", "type: read_only", main);
+  const deletes = (stage: Stage) => stage.writes.flatMap(({ line }) => (line.startsWith("DELETE") ? [line] : []));
+
+  test("deletes the branch of a removed manifest with its compute, by one DELETE", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", withCompute), branch("pr-2", withCompute)));
+    const id = idOf(stage, "preview/pr-2");
+    const text = documents(connection, reader, branch("pr-1", withCompute));
+    const shown = await plan(stage, text, "--prune", "--prune-branches");
+    expect(shown).toMatchObject({ status: 2, out: expect.stringContaining("1 to delete, 3 unchanged") });
+    const run = await apply(stage, text, "--prune", "--prune-branches");
+    expect(run).toMatchObject({ status: 0, err: "" });
+    expect(run.out).toContain(
+      `- Branch shop/pr-2  delete   ${id}: apply created it for Branch shop/pr-2, which is not declared any more; its data and computes are deleted.`,
+    );
+    expect(deletes(stage)).toEqual([`DELETE /projects/${project}/branches/${id}`]);
+    expect(named(stage, "preview/pr-2")).toBeUndefined();
+    expect(named(stage, "preview/pr-1")).toBeDefined();
+  });
+
+  test("--prune alone keeps the branch and names it", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1"), branch("pr-2")));
+    const run = await apply(stage, documents(connection, reader, branch("pr-1")), "--prune");
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("apply keeps it without --prune-branches") });
+    expect(deletes(stage)).toEqual([]);
+    expect(named(stage, "preview/pr-2")).toBeDefined();
+  });
+
+  test("--prune-branches without --prune is refused", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1"));
+    for (const command of [apply, plan]) {
+      expect(await command(stage, text, "--prune-branches")).toMatchObject({
+        status: 1,
+        err: expect.stringContaining("--prune-branches is about --prune"),
+      });
+    }
+  });
+
+  test.each([
+    ["an operator made", noteOf("pr-9", operators)],
+    ["apply made for another fleet", noteOf("pr-9", derivedBranchUID("other", "shop", "pr-9"), "other")],
+    ["apply made for another namespace", noteOf("pr-9", derivedBranchUID("prod", "eu", "pr-9"), "prod", "eu")],
+    ["bears the name of a uid that is another's", noteOf("pr-9", derivedBranchUID("prod", "shop", "pr-8"))],
+    ["nobody left a note on", undefined],
+  ])("keeps a branch that %s", async (_, note) => {
+    using stage = new Stage();
+    standing(stage, "preview/pr-9", note);
+    const run = await apply(stage, documents(connection, reader), "--prune", "--prune-branches", "--max-deletes", "9");
+    expect(run.status).toBe(0);
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test.each([
+    ["more than half", 1, 2, "2 of 3 branches of namespace shop would be deleted"],
+    ["more than five", 8, 6, "6 of 14 branches of namespace shop would be deleted"],
+  ])("stops at %s of the branches, until --max-deletes allows it", async (_, kept, gone, message) => {
+    using stage = new Stage();
+    const some = (count: number, from: string) => Array.from({ length: count }, (__, nth) => branch(`${from}-${nth}`));
+    await apply(stage, documents(connection, reader, ...some(kept, "kept"), ...some(gone, "gone")));
+    const text = documents(connection, reader, ...some(kept, "kept"));
+    const run = await apply(stage, text, "--prune", "--prune-branches");
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining(message) });
+    expect(run.err).toContain(`set --max-deletes ${gone}`);
+    expect(deletes(stage)).toEqual([]);
+    const all = await apply(stage, text, "--prune", "--prune-branches", "--max-deletes", String(gone));
+    expect(all.status).toBe(0);
+    expect(deletes(stage)).toHaveLength(gone);
+  });
+
+  test("keeps a branch on which an operator keeps a compute", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1")));
+    const branch_id = idOf(stage, "preview/pr-1");
+    const metadata = { namespace: "shop", name: "other", uid: operators, resourceVersion: "" };
+    stage.shop.create({ branch_id, type: "read_only", name: signatureOf({ metadata }, fleetOf("elsewhere")) });
+    stage.shop.finishOperations();
+    const flags = ["--prune", "--prune-branches", "--max-deletes", "5"];
+    const run = await apply(stage, documents(connection, reader), ...flags);
+    expect(run).toMatchObject({ status: 1, out: expect.stringContaining("An operator keeps computes on the branch") });
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("keeps a branch that a Compute of the manifests is on, and one with children", async () => {
+    using stage = new Stage();
+    const never = "expiry: {never: true}";
+    await apply(stage, documents(connection, reader, branch("pr-1", never), branch("pr-2", never)));
+    const parent_id = idOf(stage, "preview/pr-2");
+    stage.shop.ana(`POST /projects/${project}/branches`, { branch: { name: "child", parent_id } });
+    stage.shop.finishOperations();
+    const on = compute("on", "type: read_only", idOf(stage, "preview/pr-1"));
+    const flags = ["--prune", "--prune-branches", "--max-deletes", "5"];
+    const run = await apply(stage, documents(connection, reader, on), ...flags);
+    expect(run.status).toBe(1);
+    expect(run.out).toMatch(/! Branch shop\/pr-1 +refuse +InUse: .*on\./);
+    expect(run.out).toMatch(/! Branch shop\/pr-2 +refuse +HasChildren: .*child/);
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("a project whose branches cannot be listed stops it before anything is sent", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1")));
+    stage.rewrite = ({ path }, response) =>
+      path.endsWith("/branches")
+        ? { status: 503, body: { code: "", message: "later", request_id: "" }, json: true }
+        : response;
+    const run = await apply(stage, documents(connection, reader), "--prune", "--prune-branches");
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("--prune-branches: The service") });
+    expect(deletes(stage)).toEqual([]);
+  });
+});
+
+describe("export --branches", () => {
+  test("prints a Branch for each branch that no Branch made, and applying them changes nothing", async () => {
+    using stage = new Stage();
+    standing(stage, "preview/pr-9", noteOf("pr-9", operators));
+    stage.env = { COMPUTE_OPERATOR_API_KEY: keys.shop };
+    const flags = ["--project", project, "--namespace", "shop", "--branches", "--base-url", baseURL];
+    const run = await stage.run("export", flags);
+    expect(run).toMatchObject({ status: 0, err: expect.stringContaining("(preview/pr-9) was made by an operator") });
+    expect(run.out.match(/kind: Branch/g)).toHaveLength(3);
+    const again = await stage.run("apply", ["-f", stage.file("e.yaml", documents(connection, run.out)), "--yes"]);
+    expect(again).toMatchObject({ status: 0, err: "" });
+    expect(stage.writes).toEqual([]);
+    expect(
+      (
+        await stage.run(
+          "export",
+          flags.filter((flag) => flag !== "--branches"),
+        )
+      ).out,
+    ).not.toContain("kind: Branch");
+  });
+});
