@@ -127,7 +127,7 @@ describe("what follows from the largest size", () => {
     { max: 2, disk: 30 },
     { max: 16, disk: 240 },
     { max: 56, disk: 840 },
-  ])("at most $max CU: $disk GiB for temporary files", ({ max, disk }) => {
+  ])("a size of at most $max CU has $disk GiB for temporary files", ({ max, disk }) => {
     expect(temporaryDiskGiB({ min: 0.25, max })).toBe(disk);
   });
 });

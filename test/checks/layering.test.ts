@@ -70,12 +70,12 @@ describe("an import back up inside a Compute's reconcile is found out", () => {
     ["compute/plan/plan.ts", "../state.ts", "the state that plans are made from"],
     ["compute/secret/bind.ts", "../status/status.ts", "the status, by another than its writer"],
     ["compute/observe/observe.ts", "../helpers.ts", "a room without a floor"],
-  ])("in %s from %s: %s", (file, to) => {
+  ])("an import in %s from %s is found out: %s", (file, to) => {
     const planted = parseSource(`src/operator/${file}`, `import type { T } from "${to}";`);
     expect(upwardImports([planted])).toHaveLength(1);
   });
 
-  it("but not one to a floor below", () => {
+  it("an import of a floor below is allowed", () => {
     const planted = parseSource(
       "src/operator/compute/plan/plan.ts",
       `import { who } from "../observe/observation.ts";`,

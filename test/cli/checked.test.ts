@@ -55,7 +55,7 @@ describe("what clients notice is named", () => {
     ["computeUnits: {min: 2, max: 2}", "computeUnits.max 1 → 2; restarts the compute, which cuts its connections"],
     ["disabled: true", "disabled false → true; cuts its connections"],
     ["scaleToZero: {enabled: true, after: 10m}", "scaleToZero.after 300s → 600s"],
-  ])("for %s of a compute that runs", async (spec, said) => {
+  ])("the consequences of %s are named for a compute that runs", async (spec, said) => {
     using stage = new Stage();
     stage.shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
     stage.shop.finishOperations();
@@ -65,7 +65,7 @@ describe("what clients notice is named", () => {
     expect(computes[0].interrupts).toBe(said.split("; ")[1]);
   });
 
-  test("for a move of it to another branch", async () => {
+  test("the consequences of a move to another branch are named", async () => {
     using stage = new Stage();
     const path = stage.file("a.yaml", documents(connection, compute("a")));
     expect((await stage.run("apply", ["-f", path, "--yes"])).status).toBe(0);
@@ -73,7 +73,7 @@ describe("what clients notice is named", () => {
     expect(out).toContain(`branchID \`${preview}\` → \`${staging}\`; cuts its connections |`);
   });
 
-  test("and not for a compute that is suspended", async () => {
+  test("no consequences are named for a compute that is suspended", async () => {
     using stage = new Stage();
     stage.shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
     stage.shop.finishOperations();

@@ -101,7 +101,7 @@ describe("the manifests of a live fleet", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("get another Compute: apply creates it beside them, since no key is its own", async () => {
+  test("another Compute in a live fleet's manifests is created beside them by apply, since no key is its own", async () => {
     using stage = new Stage();
     live(stage);
     const more = documents(manifests, compute("another", "type: read_only", main));
@@ -109,7 +109,7 @@ describe("the manifests of a live fleet", () => {
     expect(stage.writes.map(({ line }) => line)).toEqual([creates]);
   });
 
-  test("get another primary of a branch: the line says that another Compute of the fleet has it", async () => {
+  test("another primary of a live fleet's branch is refused: the line says that another Compute of the fleet has it", async () => {
     using stage = new Stage();
     const { primary } = live(stage);
     const run = await plan(stage, documents(connection, compute("another")), "--fleet", "prod");
@@ -118,7 +118,7 @@ describe("the manifests of a live fleet", () => {
     expect(run.out).toContain(primary);
   });
 
-  test("have the same names in two namespaces: each finds its own", async () => {
+  test("manifests with the same names in two namespaces find each their own", async () => {
     using stage = new Stage();
     const inShop = made(stage, "a", 1);
     const inEU = made(stage, "a", 2, { namespace: "eu" });
@@ -134,7 +134,7 @@ describe("the manifests of a live fleet", () => {
     expect(run.out).toMatch(new RegExp(`= shop/a +none +${inShop}`));
   });
 
-  test("get another type, which cannot be changed: nothing is created beside", async () => {
+  test("another type, which cannot be changed, makes nothing beside", async () => {
     using stage = new Stage();
     const id = made(stage, "a", 1);
     const run = await apply(stage, documents(connection, compute("a", "", preview)), "--fleet", "prod");
@@ -145,7 +145,7 @@ describe("the manifests of a live fleet", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("have been made twice over: which one the Compute has only its cluster knows", async () => {
+  test("two endpoints of one Compute are not told apart: which one it has only its cluster knows", async () => {
     using stage = new Stage();
     const ids = [made(stage, "a", 1), made(stage, "a", 2)].toSorted();
     const text = documents(connection, compute("a", "type: read_only", main));

@@ -96,28 +96,28 @@ describe("a project without a running operator's computes is applied to as befor
   const another = documents(connection, compute("b", "type: read_only", main));
   const applied = (stage: Stage, text = another) => stage.run("apply", ["-f", stage.file("b.yaml", text), "--yes"]);
 
-  test("beside what apply made from other manifests", async () => {
+  test("apply works as before beside what it made from other manifests", async () => {
     using stage = new Stage();
     stage.shop.create({ branch_id: main, type: "read_only", name: markerOf(derivedUID("shop", "elsewhere")) });
     stage.shop.finishOperations();
     expect((await applied(stage)).status).toBe(0);
   });
 
-  test("beside the cluster's own Computes, where the manifests hold them", async () => {
+  test("apply works as before beside the cluster's own Computes, where the manifests hold them", async () => {
     using stage = new Stage();
     made(stage, 1, "read_only", main);
     const known = compute("a", "type: read_only", main, `uid: ${uid(1)}`);
     expect((await applied(stage, documents(another, known))).status).toBe(0);
   });
 
-  test("beside computes of an operator that is gone, which the manifests adopt by id", async () => {
+  test("apply works as before beside computes of an operator that is gone, which the manifests adopt by id", async () => {
     using stage = new Stage();
     const left = made(stage, 1, "read_only", main);
     const known = compute("a", `type: read_only, adopt: {endpointID: ${left}}`, main);
     expect((await applied(stage, documents(another, known))).status).toBe(0);
   });
 
-  test("beside an operator's computes of another branch or type, until a manifest may be one of them", async () => {
+  test("apply works as before beside an operator's computes of another branch or type, until a manifest may be one of them", async () => {
     using stage = new Stage();
     made(stage, 1, "read_only", main);
     const elsewhere = documents(connection, compute("a", "type: read_only", preview), compute("b", "", staging));
@@ -129,7 +129,7 @@ describe("a project without a running operator's computes is applied to as befor
     expect(stage.writes).toHaveLength(sent);
   });
 
-  test("beside names that only look like an operator's", async () => {
+  test("apply works as before beside names that only look like an operator's", async () => {
     using stage = new Stage();
     stage.shop.create({ branch_id: main, type: "read_only", name: "k8s-cluster endpoint" });
     stage.shop.finishOperations();

@@ -31,7 +31,7 @@ async function expectRecovery(expect: ExpectStatic, world: World): Promise<void>
 }
 
 describe.concurrent("a connection that stops working says so, is not hammered, and recovers automatically", () => {
-  it("when its Secret is missing", async ({ expect }) => {
+  it("a connection without its Secret says so, and recovers", async ({ expect }) => {
     await using world = await healthyWorld();
     // A Secret in use is kept by a finalizer: one that names another Secret is as good as one that lost it.
     await world.apply(connection(world.counter.baseURL, { apiKeySecretRef: { name: "elsewhere" } }));
@@ -42,7 +42,7 @@ describe.concurrent("a connection that stops working says so, is not hammered, a
     await expectRecovery(expect, world);
   });
 
-  it("when its Secret is empty", async ({ expect }) => {
+  it("a connection with an empty Secret says so, and recovers", async ({ expect }) => {
     await using world = await healthyWorld();
     await world.kubectl("patch", "secret", "service-api-key", "--type=json", "-p", '[{"op":"remove","path":"/data"}]');
     await world.waitForReason("serviceconnection/default", "InvalidSecret");
@@ -52,7 +52,7 @@ describe.concurrent("a connection that stops working says so, is not hammered, a
     await expectRecovery(expect, world);
   });
 
-  it("when its key is wrong", async ({ expect }) => {
+  it("a connection with a wrong key says so, and recovers", async ({ expect }) => {
     await using world = await healthyWorld();
     await world.apply(keySecret("no-such-key"));
     await world.waitForReason("serviceconnection/default", "Unauthorized");
@@ -62,7 +62,7 @@ describe.concurrent("a connection that stops working says so, is not hammered, a
     await expectRecovery(expect, world);
   });
 
-  it("when the service cannot be reached", async ({ expect }) => {
+  it("a connection to a service that cannot be reached says so, and recovers", async ({ expect }) => {
     await using world = await healthyWorld();
     await world.service.kill();
     await world.waitForReason("compute/shop", "ServiceUnavailable");
@@ -72,7 +72,7 @@ describe.concurrent("a connection that stops working says so, is not hammered, a
     await expectRecovery(expect, world);
   });
 
-  it("when something answers that is not the service", async ({ expect }) => {
+  it("a connection to something that is not the service says so, and recovers", async ({ expect }) => {
     await using world = await healthyWorld();
     world.counter.instead = () => ({ status: 200, body: "<h1>It works!</h1>" });
     await world.waitForReason("compute/shop", "ServiceUnavailable");

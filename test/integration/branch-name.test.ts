@@ -128,7 +128,7 @@ describe("a Compute with branchName is deleted, and its endpoint with it,", () =
     expect([world.isGone(0), world.endpoints]).toEqual([true, []]);
   });
 
-  it("by a process that has never seen a list of branches", async () => {
+  it("a Compute is deleted by a process that has never seen a list of branches", async () => {
     await using world = begin();
     await onMain(world);
     await world.restart(() => {
@@ -141,7 +141,7 @@ describe("a Compute with branchName is deleted, and its endpoint with it,", () =
     expect(branchesListed(world)).toBe(before);
   });
 
-  it("at once where it never had one", async () => {
+  it("a Compute that never had an endpoint is deleted at once", async () => {
     await using world = begin();
     withoutBranches(world);
     world.declare(0, named("main"));

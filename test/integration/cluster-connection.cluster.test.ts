@@ -250,7 +250,7 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
     expect(writesOf("POST")).toHaveLength(3);
   });
 
-  it("with a copied link deletes nothing of another's", async () => {
+  it("a tenant with a copied link deletes nothing of another's", async () => {
     const id = await kubectl(["get", "compute", "db", "-n", "shop", "-o", "jsonpath={.status.endpointID}"], admin);
     const copy = compute("copy", "mallory");
     const annotations = { "compute-operator.dev/endpoint-id": id };
@@ -263,7 +263,7 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
     expect(writesOf("DELETE")).toEqual([]);
   });
 
-  it("with the right to change namespaces sets no label under access.compute-operator.dev/, by no subresource", async () => {
+  it("a tenant with the right to change namespaces sets no label under access.compute-operator.dev/, by no subresource", async () => {
     const rights = ["--verb=get,update,patch,create", "--resource=namespaces,namespaces/status,namespaces/finalize"];
     await kubectl(["create", "clusterrole", "namespaces", ...rights], admin);
     await kubectl(["create", "clusterrolebinding", "namespaces", "--clusterrole=namespaces", "--user=mallory"], admin);

@@ -122,7 +122,7 @@ describe.concurrent("a ServiceConnection", () => {
     await shop.ready("db");
   });
 
-  it("and its Secret cannot go while a Compute uses them, and go when the last has gone", async () => {
+  it("a connection and its Secret cannot go while a Compute uses them, and go when the last has gone", async () => {
     const shop = await stage().scenario();
     await shop.compute("db");
     await shop.ready("db");

@@ -149,7 +149,7 @@ describe.concurrent("a Compute is deleted", () => {
       (shop: Scenario) => shop.editConnection({ allowedProjects: [project] }),
     ],
   ] as const)(
-    "when %s: it says what it waits for, names the endpoint, and goes when that is right",
+    "a deletion under %s says what it waits for, names the endpoint, and goes when that is right",
     async (reason, break_, mend) => {
       const shop = await stage().scenario();
       await shop.compute("db");

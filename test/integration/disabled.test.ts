@@ -107,18 +107,21 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
     expect([isOff(world), sent(world).length]).toEqual([true, before.length + 1]);
   });
 
-  it.each(["Report", "Correct"])("by another process, with driftPolicy %s", async (driftPolicy) => {
-    await using world = new SmallWorld([place.branchID], 1);
-    await declared(world, { ...place, driftPolicy });
-    await declared(world, { ...off, driftPolicy });
-    await world.restart();
-    await declared(world, { ...place, driftPolicy });
-    await world.clock.advance(noteStaysMs);
-    expect([isOff(world), world.compute(0).status.disabledByUs]).toEqual([false, undefined]);
-  });
+  it.each(["Report", "Correct"])(
+    "a Compute is enabled by another process, with driftPolicy %s",
+    async (driftPolicy) => {
+      await using world = new SmallWorld([place.branchID], 1);
+      await declared(world, { ...place, driftPolicy });
+      await declared(world, { ...off, driftPolicy });
+      await world.restart();
+      await declared(world, { ...place, driftPolicy });
+      await world.clock.advance(noteStaysMs);
+      expect([isOff(world), world.compute(0).status.disabledByUs]).toEqual([false, undefined]);
+    },
+  );
 
   it.each(["POST", "PATCH"])(
-    "by a %s whose reply was lost, and that the spec did not ask for any more by then",
+    "a Compute is enabled after a %s whose reply was lost, and that the spec did not ask for any more by then",
     async (which) => {
       await using world = new SmallWorld([place.branchID], 1);
       if (which === "PATCH") await declared(world, place);
@@ -159,7 +162,7 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
     expect(isOff(world)).toBe(true);
   });
 
-  it("and the note goes unused where the service refused to disable it", async () => {
+  it("the note goes unused where the service refused to disable the Compute", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, place);
     world.host.instead = ({ method }) =>
@@ -177,7 +180,7 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
     ]);
   });
 
-  it("once the pause is over, and says until then that it is not as declared", async () => {
+  it("a Compute is enabled once the pause is over, and says until then that it is not as declared", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, off);
     world.annotate(0, "paused", "true");
@@ -193,7 +196,7 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
     expect(isOff(world)).toBe(false);
   });
 
-  it("and again with a back-off where the service refuses that", async () => {
+  it("a Compute is enabled again with a back-off where the service refuses that", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, off);
     world.host.instead = ({ method }) =>
@@ -206,7 +209,7 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
     expect(isOff(world)).toBe(false);
   });
 
-  it("where the service shows no such field, with one PATCH for each generation", async () => {
+  it("a Compute is enabled where the service shows no such field, with one PATCH for each generation", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     const hidden = ({ method, path, body }: { method: string; path: string; body?: unknown }) => {
       const shown = JSON.stringify(world.console(method, path, body)).replaceAll(/"disabled":(true|false),?/g, "");
@@ -221,7 +224,7 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
 });
 
 describe("a Compute that somebody else disabled stays disabled", () => {
-  it("where it was adopted so, whatever the spec said of it since", async () => {
+  it("a Compute that was adopted disabled stays so, whatever the spec said of it since", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     const { endpoint } = world.console("POST", "/projects/shop/endpoints", {
       endpoint: { branch_id: place.branchID, type: "read_write", disabled: true, suspend_timeout_seconds: -1 },
@@ -235,7 +238,7 @@ describe("a Compute that somebody else disabled stays disabled", () => {
     expect([isOff(world), sent(world), world.compute(0).status.state]).toEqual([true, [], "Disabled"]);
   });
 
-  it("also where the spec came to ask for it later", async () => {
+  it("a Compute stays disabled also where the spec came to ask for it later", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, place);
     person(world, true);
@@ -245,7 +248,7 @@ describe("a Compute that somebody else disabled stays disabled", () => {
     expect([isOff(world), sent(world)]).toEqual([true, []]);
   });
 
-  it("and where it was enabled by a person in between", async () => {
+  it("a Compute stays disabled where it was enabled by a person in between", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, off);
     await world.restart(() => {
@@ -260,7 +263,7 @@ describe("a Compute that somebody else disabled stays disabled", () => {
     expect([isOff(world), sent(world)]).toEqual([true, ["POST true"]]);
   });
 
-  it("where the status was lost before disabled was left out: nothing tells who it was", async () => {
+  it("a Compute stays disabled where the status was lost before disabled was left out: nothing tells who it was", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     await declared(world, off);
     await world.restart(() => {

@@ -10,7 +10,7 @@ const create = "POST /projects/shop/endpoints";
 
 describe("a create that hangs somewhere while its connection dies", () => {
   it.each([1, 5, 20, 50])(
-    "and lands %i s later is the only one, however many lists lack it before",
+    "a create that lands %i s later is the only one, however many lists lack it before",
     async (seconds) => {
       await using world = new SmallWorld([place.branchID], 1);
       world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
@@ -27,22 +27,25 @@ describe("a create that hangs somewhere while its connection dies", () => {
     },
   );
 
-  it.each([1, 20, 50])("and lands %i s after another operator has begun is the only one too", async (seconds) => {
-    await using world = new SmallWorld([place.branchID], 1);
-    world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
-    world.declare(0, replica);
-    await world.clock.advance(1000);
-    const [sent] = world.host.calls.filter(({ method }) => method === "POST");
-    await world.restart();
-    await world.clock.advance(seconds * 1000);
-    world.console("POST", "/projects/shop/endpoints", sent?.body);
-    await world.clock.advance(300_000);
-    await world.settle(1);
-    expect(world.writes).toEqual([create]);
-    expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
-  });
+  it.each([1, 20, 50])(
+    "a create that lands %i s after another operator has begun is the only one too",
+    async (seconds) => {
+      await using world = new SmallWorld([place.branchID], 1);
+      world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
+      world.declare(0, replica);
+      await world.clock.advance(1000);
+      const [sent] = world.host.calls.filter(({ method }) => method === "POST");
+      await world.restart();
+      await world.clock.advance(seconds * 1000);
+      world.console("POST", "/projects/shop/endpoints", sent?.body);
+      await world.clock.advance(300_000);
+      await world.settle(1);
+      expect(world.writes).toEqual([create]);
+      expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+    },
+  );
 
-  it("and lands after --create-settle too, when another was made: it is found by its name and deleted", async () => {
+  it("a create that lands after --create-settle too, when another was made, is found by its name and deleted", async () => {
     await using world = new SmallWorld([place.branchID], 1);
     world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
     world.declare(0, replica);

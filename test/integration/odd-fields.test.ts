@@ -108,7 +108,7 @@ describe("a name that cannot be read", () => {
   }
   const posts = (world: SmallWorld) => world.writes.filter((write) => write.startsWith("POST"));
 
-  it("on the branch of a pending create keeps another from being sent, until a person says which it is", async () => {
+  it("an unreadable name on the branch of a pending create keeps another from being sent, until a person says which it is", async () => {
     await using world = await pendingBeside(odd);
     const { length } = posts(world);
     expect(conditionsOf(world)["Ready"]).toMatchObject({ status: "False", reason: "CreateUnknown" });

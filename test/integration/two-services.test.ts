@@ -53,7 +53,7 @@ async function settledAtBoth(world: SmallWorld): Promise<Host> {
 const posts = ({ calls }: Host) => calls.filter(({ method, path }) => method === "POST" && path.endsWith("/endpoints"));
 
 describe("two services, each with a project of this id, used by one operator", () => {
-  it("have a primary each on a branch of the same id: neither is in the other's way", async () => {
+  it("two services have a primary each on a branch of the same id: neither is in the other's way", async () => {
     await using world = new SmallWorld([branchID], 1);
     const other = await settledAtBoth(world);
     expect([world.endpoints, endpointsOf(other)].map((list) => list.map(({ id }) => id))).toEqual([
@@ -69,7 +69,7 @@ describe("two services, each with a project of this id, used by one operator", (
     expect([world.isGone(1), world.endpoints.length, endpointsOf(other)]).toEqual([true, 1, []]);
   });
 
-  it("differ in showing names: what one shows settles no lost create at the other", async () => {
+  it("two services differ in showing names: what one shows settles no lost create at the other", async () => {
     await using world = new SmallWorld([branchID], 1);
     const service = newService({ branches: [branchID], clock: world.clock, service: { strictSpec: true } });
     const other = world.network.connect("other.test", service);

@@ -38,13 +38,13 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
 }
 
 describe("a reconcile that may not write", () => {
-  test("because the claim to the lease lapsed for a moment is repeated: nobody else would wake its object", async () => {
+  test("a reconcile without its claim to the lease for a moment is repeated: nobody else would wake its object", async () => {
     const { clock, reconciles } = running((count) => (count === 1 ? new NotLeader("not now") : undefined));
     await clock.advance(60_000);
     expect(reconciles).toEqual([0, 50]);
   });
 
-  test("because the operator stops is not", async () => {
+  test("a reconcile of an operator that stops is not repeated", async () => {
     const { clock, stop, reconciles } = running(() => {
       stop.abort();
       return new NotLeader("no more");

@@ -49,7 +49,7 @@ describe("the events of a pool", () => {
     expect(reported).toEqual([expect.stringMatching(/^Warning ComputePool web Conflict: Compute web-0 exists/)]);
   });
 
-  test("on an edited replica say that its spec was restored", async () => {
+  test("the events on an edited replica say that its spec was restored", async () => {
     const { reconcile, reported, edit, computes, ready } = pooled(1);
     await reconcile();
     ready();

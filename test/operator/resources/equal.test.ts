@@ -14,7 +14,7 @@ const value = fc.letrec((tie) => ({
 })).any;
 
 describe("two values are the same once written as JSON", () => {
-  test("exactly when what is read back from their JSON is the same", () => {
+  test("two values are the same exactly when what is read back from their JSON is the same", () => {
     const read = (one: unknown): unknown => (one === undefined ? undefined : JSON.parse(JSON.stringify(one)));
     fc.assert(
       fc.property(value, value, (a, b) => {

@@ -26,7 +26,7 @@ describe("a manifest is refused without an API server too", () => {
   });
 
   test.each(celCases.filter(({ message }) => !String(message).startsWith("adopt takes")))(
-    "with the API server's words: $rule",
+    "a manifest is refused with the API server's words: $rule",
     ({ kind, refused, message }) => {
       expect(problemOf(kind, refused)).toContain(message);
     },

@@ -43,7 +43,7 @@ describe("the CustomResourceDefinitions", () => {
     expect(read("1.1")).toEqual(read("1.2"));
   });
 
-  test("have defaults for nothing that the service decides", () => {
+  test("the definitions have defaults for nothing that the service decides", () => {
     const defaults = fields.filter(({ schema }) => schema.default !== undefined).map(({ path }) => path);
     expect(defaults.filter((path) => path.startsWith("Compute.")).toSorted()).toEqual([
       "Compute.spec.connectionRef",

@@ -13,7 +13,7 @@ describe("the environment's proxy", () => {
     ["https://service", { HTTPS_PROXY: ` ${proxy} ` }, proxy],
     ["https://service", { HTTPS_PROXY: " ", https_proxy: proxy }, undefined],
     ["https://service", {}, undefined],
-  ])("for %s, of %j, is %s", (server, env, expected) => {
+  ])("the proxy for %s, of %j, is %s", (server, env, expected) => {
     expect(through(server, env)).toBe(expected);
   });
 });

@@ -40,12 +40,12 @@ const strangers: Readonly<Record<string, Partial<ServiceResponse>>> = {
 };
 
 describe.each(table)("HTTP %i", (status, ownWrite, ownRead, strangeWrite, strangeRead) => {
-  test("in the service's own words", () => {
+  test("an answer in the service's own words is what the service says", () => {
     expect(failureOf(refusal(status), true).kind).toBe(ownWrite);
     expect(failureOf(refusal(status), false).kind).toBe(ownRead);
   });
 
-  test.each(Object.entries(strangers))("with %s, as from a proxy", (_, rest) => {
+  test.each(Object.entries(strangers))("an answer with %s, as from a proxy, proves less", (_, rest) => {
     const answer = { body: undefined, json: false, ...rest, status };
     expect(failureOf(answer, true).kind).toBe(strangeWrite);
     expect(failureOf(answer, false).kind).toBe(strangeRead);

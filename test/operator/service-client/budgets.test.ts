@@ -12,7 +12,7 @@ function setUp() {
 }
 
 describe("connections with one key to one base URL", () => {
-  test("draw from one budget, which reports how long each request waited", async () => {
+  test("connections draw from one budget, which reports how long each request waited", async () => {
     const { clock, budgets, waits } = setUp();
     const one = budgets.join("key", "one", { perMinute: 60, burst: 1 });
     expect(budgets.join("key", "other", limits)).toBe(one);
@@ -22,7 +22,7 @@ describe("connections with one key to one base URL", () => {
     expect(waits).toEqual([0, 1]);
   });
 
-  test("have the lowest figures of all, until the connection with the lowest leaves", async () => {
+  test("connections have the lowest figures of all, until the connection with the lowest leaves", async () => {
     const { clock, budgets } = setUp();
     const budget = budgets.join("key", "one", limits);
     budgets.join("key", "modest", { perMinute: 30, burst: 2 });

@@ -40,7 +40,7 @@ describe("a certificate that no trusted authority has signed is reported with wh
     );
   });
 
-  test("and one that has expired is not: another authority would not mend it", () => {
+  test("an expired certificate is not reported so: another authority would not mend it", () => {
     expect(reasonOf(errorOf("certificate has expired", { code: "CERT_HAS_EXPIRED" }))).toBe(
       "CERT_HAS_EXPIRED: certificate has expired",
     );
