@@ -82,6 +82,20 @@ describe("once broken", () => {
     ).toEqual([]);
   });
 
+  it("a restart's record ends though kubectl replace dropped the annotation that asked for it", async () => {
+    expect(
+      await broken(
+        [
+          [1, apply("c0", primary({ scaleToZero: { enabled: false } }))],
+          [30, { do: "annotate", name: "c0", key: "restartedAt", value: "restart-0" }],
+          [40, { do: "replace", name: "c0" }],
+        ],
+        {},
+        { crashPoint: ({ what }) => (what.endsWith("/restart") ? "late effect" : "pass") },
+      ),
+    ).toEqual([]);
+  });
+
   it("two shards do not answer each other's word on their connection for ever", async () => {
     const down: Action = { do: "service down", ms: 5000 };
     const kill: Action = { do: "kill", downMs: 500 };

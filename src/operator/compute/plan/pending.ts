@@ -74,10 +74,14 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
 /** How soon a list is to show what is known from an answer alone, in milliseconds. */
 export const listedSoonMs = 2000;
 
-/** In how many milliseconds a list may close the record of an endpoint that is listed; 0: none does, or nothing is. */
+/**
+ * In how many milliseconds a list may close the record of an endpoint that is listed; 0: none does, or nothing is. Only
+ * time closes what no list can show: a move without an answer, and a restart that the annotation no longer asks for.
+ */
 export function openMs(o: Observation, { write }: ReadonlyState): number {
-  if (write === undefined || !isOpen(write) || openingOf(o, write)?.kind === "elsewhere") return 0;
-  return isMoveOpen(write) && write.made === undefined ? settlesInMs(o, write) : closesInMs(o, write);
+  if (write?.phase !== "open" || openingOf(o, write)?.kind === "elsewhere") return 0;
+  const isUnseen = write.record.operation === "restart" || (isMoveOpen(write) && write.made === undefined);
+  return isUnseen ? settlesInMs(o, write) : closesInMs(o, write);
 }
 
 function closesInMs({ now }: Observation, { openedAt, firstShown }: RememberedWrite): number {

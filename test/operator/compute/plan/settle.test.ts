@@ -8,6 +8,7 @@ import {
   input,
   madeBy,
   now,
+  openSince,
   operation,
 } from "../../../support/builders.ts";
 
@@ -114,6 +115,11 @@ describe("a Compute at rest is reconciled again", () => {
       );
     expect(due(6000, 7000)).toMatchObject({ kind: "settled", requeueAfterMs: 6000 });
     expect(due(7000, 6000)).toMatchObject({ kind: "settled", requeueAfterMs: 6000 });
+  });
+
+  test("when a restart's record settles that no annotation asks for any more", () => {
+    const write = openSince(now - 5000, { operation: "restart", endpointID: "ep-one", value: "second" });
+    expect(planned({}, {}, { state: { write } })).toMatchObject({ kind: "settled", requeueAfterMs: 65_000 });
   });
 });
 
