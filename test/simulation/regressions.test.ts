@@ -211,6 +211,7 @@ describe("once broken", () => {
       "a late create that disables is known as ours, although an enabled endpoint came before it and is lost",
     ],
     [2_016_582, "a disable without an answer may take effect also where somebody else disabled the compute meanwhile"],
+    [5109, "two shards do not take the type of a key from each other that /auth showed only one of them"],
     [1_932_201, "Computes that wait for their project do not call each other for ever"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(scriptOf(seed))).violations).toEqual([]);

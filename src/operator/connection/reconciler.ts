@@ -35,6 +35,8 @@ interface Reported {
   report: string;
   /** False while the write has no answer: either its status is stored or the previous one. */
   isAnswered: boolean;
+  /** The base URL and key that the stored status is about. */
+  fingerprint: string | undefined;
   rewrites: number;
   /** Time of the next rewrite at the earliest, on the monotonic clock. */
   rewriteAt: number;
@@ -144,17 +146,23 @@ export class ConnectionReconciler {
     const secret = cache.secret(latest.metadata.namespace ?? "", latest.spec.apiKeySecretRef.name);
     const users = () => this.#dependentsOf(latest);
     const terminating = terminatingOf(latest, secret, users);
-    const status = statusOf(latest, resolved, session, terminating, users, timestamp(clock.now()));
     const { uid } = latest.metadata;
+    const own = this.#reported.get(uid);
+    const fingerprint = session?.fingerprint;
+    // A process that starts takes the stored status for that of its own key: whether that changed, only /auth can tell.
+    const about = own === undefined && isCurrent(latest) ? fingerprint : own?.fingerprint;
+    const isOfKey = fingerprint !== undefined && about === fingerprint;
+    const seen = { now: timestamp(clock.now()), isOfKey };
+    const status = statusOf(latest, resolved, session, terminating, users, seen);
     if (session?.probe.health.kind !== "unknown") this.#transitions.report(latest, status);
     const report = reportOf(status, session);
-    const own = this.#reported.get(uid);
     const now = clock.monotonic();
     const isSame = own?.report === report;
     const rewrites = isSame ? own.rewrites : 0;
     if (own?.isAnswered !== false && sameJSON(status, latest.status)) {
       this.#reported.set(uid, {
         report,
+        fingerprint,
         isAnswered: true,
         rewrites,
         rewriteAt: own?.rewriteAt ?? now + firstRewriteMs,
@@ -165,10 +173,10 @@ export class ConnectionReconciler {
     if (isRewrite && now < own.rewriteAt) return own.rewriteAt - now;
     const rewriteAt = now + Math.min(firstRewriteMs * 4 ** rewrites, longestRewriteMs);
     const next = { report, rewrites: isRewrite ? rewrites + 1 : rewrites, rewriteAt };
-    this.#reported.set(uid, { ...next, isAnswered: false });
+    this.#reported.set(uid, { ...next, fingerprint: about, isAnswered: false });
     const patch = guardedPatch(latest).setStatus(status).ops();
     await cluster.patch(kindOf(latest), latest.metadata, patch, { subresource: "status" });
-    this.#reported.set(uid, { ...next, isAnswered: true });
+    this.#reported.set(uid, { ...next, fingerprint, isAnswered: true });
     this.#warn(terminating, latest, secret);
     return undefined;
   }

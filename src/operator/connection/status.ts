@@ -4,6 +4,7 @@ import { besideReady, clippedMessage, conditionOf, datedConditions } from "../re
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";
+import type { KeyType } from "./health.ts";
 import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
 import type { Orphans } from "./orphans.ts";
 import type { Resolved } from "./resolve.ts";
@@ -16,14 +17,14 @@ const mostProjects = 100;
 /** Maximum number of orphaned endpoints in a status. */
 const mostOrphans = 20;
 
-/** The status of a connection. */
+/** The status of a connection. `isOfKey`: the stored status is about the present key, whichever process wrote it. */
 export function statusOf(
   connection: Connection,
   resolved: Resolved,
   session: Session | undefined,
   terminating: Terminating | undefined,
   users: () => readonly ConnectionUser[],
-  now: string,
+  { now, isOfKey }: { now: string; isOfKey: boolean },
 ): ServiceConnectionStatus {
   const condition = connectionCondition(connection, resolved, session);
   const { reason, message } = terminating === undefined ? condition : whileTerminating(terminating, condition);
@@ -38,11 +39,16 @@ export function statusOf(
   return {
     observedGeneration,
     conditions: datedConditions(drafts, connection.status.conditions, now),
-    keyType: session?.probe.keyType ?? "unknown",
+    keyType: keyTypeOf(session?.probe.keyType, isOfKey ? connection.status.keyType : undefined),
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
     ...orphansOf(connection, session?.orphans, users),
   };
+}
+
+/** A key keeps its type: that `/auth` does not answer this process takes back nothing that it answered to another. */
+function keyTypeOf(own: KeyType = "unknown", stored = "unknown"): string {
+  return own === "unknown" ? stored : own;
 }
 
 /** What other processes report of projects that this one does not list stays while a Compute uses the project. */
@@ -75,11 +81,12 @@ function whileTerminating(
 
 /** The part of a status that this process knows itself: without times and without values that it only keeps. */
 export function reportOf(
-  { observedGeneration, conditions, keyType }: ServiceConnectionStatus,
+  { observedGeneration, conditions }: ServiceConnectionStatus,
   session: Session | undefined,
 ): string {
   const reported = conditions?.map(({ status, reason, message }) => [status, reason, message]);
-  return JSON.stringify([observedGeneration, reported, keyType, session?.probe.projects, session?.orphans?.all]);
+  const { keyType, projects } = session?.probe ?? {};
+  return JSON.stringify([observedGeneration, reported, keyType, projects, session?.orphans?.all]);
 }
 
 /** Whether the stored status is about the present spec: a status that was cleared is written again. */

@@ -195,3 +195,72 @@ test.each([
     expect(shown()).toBe("The service accepts the API key.");
   },
 );
+
+describe("where /auth does not answer this process", () => {
+  const noAuth = (world: World) => {
+    const { script } = world.service;
+    world.service.script = (request) => (request.path === "/auth" ? refusal(503) : script(request));
+    return script;
+  };
+
+  test("the type of a key stays as another process found it, also where that is found later", async () => {
+    const world = setUp();
+    await world.reconcile();
+    const sent = statusPatches(world);
+    const { connection } = objects(world);
+    world.connections.quit(connection.metadata.uid);
+    noAuth(world);
+    world.restart();
+    await world.reconcile();
+    expect([statusPatches(world), world.status()]).toMatchObject([sent, { keyType: "personal" }]);
+    world.setStatus({ ...world.status(), keyType: "organization" });
+    await world.cluster.clock.advance(3_600_000);
+    await world.reconcile();
+    expect([statusPatches(world), world.status()]).toMatchObject([sent, { keyType: "organization" }]);
+  });
+
+  test("the type of a new key is unknown at first, and stays as found later", async () => {
+    const world = setUp();
+    await world.reconcile();
+    noAuth(world);
+    patch(world, `${secrets}/service`, { op: "replace", path: "/data/api-key", value: "bmV3" });
+    await world.reconcile();
+    expect(world.status()).toMatchObject({ keyType: "unknown", conditions: [{ reason: "Authenticated" }] });
+    world.setStatus({ ...world.status(), keyType: "organization" });
+    await world.cluster.clock.advance(20_000);
+    await world.reconcile();
+    expect(world.status()).toMatchObject({ keyType: "organization" });
+  });
+
+  test("the type of a new key is unknown also where the first write that said so did not arrive", async () => {
+    const world = setUp();
+    await world.reconcile();
+    noAuth(world);
+    patch(world, `${secrets}/service`, { op: "replace", path: "/data/api-key", value: "bmV3" });
+    world.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "refused", afterMs: 0 } : undefined);
+    await expect(world.reconcile()).rejects.toThrow("no answer");
+    world.cluster.fate = () => undefined;
+    await world.reconcile();
+    expect(world.status()).toMatchObject({ keyType: "unknown" });
+  });
+
+  test.each<[string, (world: World) => void, string]>([
+    ["the Secret was deleted", ({ remove }) => remove(`${secrets}/service`), "SecretNotFound"],
+    [
+      "the connection was edited",
+      (world) =>
+        patch(world, `${ours}/serviceconnections/default`, { op: "add", path: "/spec/organizationID", value: "org-a" }),
+      "Authenticated",
+    ],
+  ])("the type of a key is not what an earlier process found where %s since", async (_, change, reason) => {
+    const world = setUp();
+    await world.reconcile();
+    world.connections.quit(objects(world).connection.metadata.uid);
+    noAuth(world);
+    change(world);
+    world.restart();
+    await world.reconcile();
+    expect(world.status()?.keyType).toBe("unknown");
+    expect(conditionOf(world.status() ?? {}, "Ready")?.reason).toBe(reason);
+  });
+});

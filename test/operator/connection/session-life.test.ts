@@ -182,14 +182,10 @@ describe("the status of a connection", () => {
     users = [user("shop")],
     { session: seen }: { session?: Session } = { session },
   ) =>
-    statusOf(
-      { ...connection({ generation: 7 }), status: before },
-      resolved,
-      seen,
-      undefined,
-      () => users,
-      "2026-01-01T00:00:00Z",
-    );
+    statusOf({ ...connection({ generation: 7 }), status: before }, resolved, seen, undefined, () => users, {
+      now: "2026-01-01T00:00:00Z",
+      isOfKey: true,
+    });
   const orphans = (...ids: [id: string, projectID: string][]) => ids.map(([id, projectID]) => ({ id, projectID }));
 
   test("says of which generation it is, and shows what the service shows of each project", async () => {
