@@ -60,13 +60,18 @@ async function keepSchemaOnly(server: OwnServer): Promise<void> {
   }
 }
 
-/** Removes the log of data whose server has stopped, but for its last segment: rows are in it, as in files. */
+/**
+ * Removes the log of data whose server has stopped, but for its last segment: rows are in it, as in files. Its marks go
+ * too, which would have the history wait for segments that are not there.
+ */
 async function forgetLog(data: string): Promise<void> {
   const last = placeAt(await checkpointOf(data));
   const directory = join(data, "pg_wal");
   for (const name of await readdir(directory)) {
     if (isSegment(name) && placeOf(name) !== last) await rm(join(directory, name));
   }
+  const statuses = join(directory, "archive_status");
+  for (const name of await readdir(statuses)) await rm(join(statuses, name));
 }
 
 /** Also those that clients have closed to connections; -2 marks what is left of a database that was dropped. */

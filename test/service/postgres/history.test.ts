@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { positionOf } from "../../../src/service/domain/history.ts";
 import type { Base, BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { Histories } from "../../../src/service/postgres/history/histories.ts";
-import { HistoryKeeper } from "../../../src/service/postgres/history/keeper.ts";
+import { HistoryKeeper, type KeptServer } from "../../../src/service/postgres/history/keeper.ts";
 import { placeAt } from "../../../src/service/postgres/history/segments.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { realClock } from "../../support/real-clock.ts";
@@ -155,13 +155,15 @@ describe("the keeper", () => {
   let problems: string[];
   let size: number;
   let keeper: HistoryKeeper;
+  let others: KeptServer[];
   beforeEach(() => {
+    others = [];
     bases = [];
     problems = [];
     size = 0;
     keeper = new HistoryKeeper({
       clock: realClock,
-      running: () => [{ endpoint: { type: "read_write", branchId: "br-a", projectId: "p" }, data }],
+      running: () => [...others, { endpoint: { type: "read_write", branchId: "br-a", projectId: "p" }, data }],
       histories,
       addBase: async (branchId) => {
         bases.push(branchId);
@@ -192,13 +194,24 @@ describe("the keeper", () => {
     expect(await run(301, 301)).toBe(1);
   });
 
+  it("keeps a branch's history also while another's cannot be kept", async () => {
+    const lost = join(directory.path, "br-lost.1");
+    mkdirSync(join(lost, "pg_wal", "archive_status"), { recursive: true });
+    writeFileSync(join(lost, "pg_wal", "archive_status", `${segment(1)}.ready`), "");
+    others.push({ endpoint: { type: "read_write", branchId: "br-lost", projectId: "q" }, data: lost });
+    complete(1);
+    await keeper.keep();
+    expect(problems).toEqual([expect.stringMatching(/^the history of branch br-lost cannot be kept: ENOENT/)]);
+    expect(bases).toEqual(["br-a"]);
+  });
+
   it("says once why a history cannot be kept, and again after it could", async () => {
     rmSync(root, { recursive: true });
     writeFileSync(root, "");
     complete(1);
     await keeper.keep();
     await keeper.keep();
-    expect(problems).toEqual([expect.stringMatching(/^the history of a branch cannot be kept: /)]);
+    expect(problems).toEqual([expect.stringMatching(/^the history of branch br-a cannot be kept: /)]);
     rmSync(root);
     await keeper.keep();
     rmSync(root, { recursive: true });

@@ -122,6 +122,14 @@ describe("a schema-only branch", () => {
     expect(filesOf(await copy())).toEqual([]);
   });
 
+  it("has no mark of a segment that is not in its log, for which its history would wait", async () => {
+    const id = await copy();
+    const [data = ""] = readdirSync(`${rig.data}.postgres/branches`).filter((name) => name.startsWith(`${id}.`));
+    const log = join(`${rig.data}.postgres/branches`, data, "pg_wal");
+    const marked = readdirSync(join(log, "archive_status")).map((name) => name.replace(/\.(ready|done)$/, ""));
+    expect(readdirSync(log)).toEqual(expect.arrayContaining(marked));
+  });
+
   it("has materialised views without data, and sequences that start again", async () => {
     const views = "SELECT matviewname, ispopulated FROM pg_matviews ORDER BY 1";
     expect(await rig.query(there, views)).toEqual([

@@ -20,7 +20,7 @@ export interface KeeperPorts {
   sizeOf(directory: string): Promise<number>;
   /** Since when a project keeps the history of its branches, in milliseconds since the epoch. */
   keptSince(projectId: string): number;
-  /** Called once for each reason that keeping a history fails, until it succeeds again. */
+  /** Called once for each reason that keeping a branch's history fails, until it succeeds again. */
   onProblem(message: string): void;
 }
 
@@ -39,7 +39,8 @@ export class HistoryKeeper {
   readonly #ports: KeeperPorts;
   #stopTimer = () => {};
   #work: Promise<void> = Promise.resolve();
-  #problem: string | undefined;
+  /** By branch: why its history cannot be kept. */
+  readonly #problems = new Map<string, string>();
   #closed = false;
 
   constructor(ports: KeeperPorts) {
@@ -61,16 +62,19 @@ export class HistoryKeeper {
     await this.#work;
   }
 
+  /** A branch whose history cannot be kept does not keep others from theirs. */
   async keep(): Promise<void> {
-    try {
-      for (const running of this.#ports.running()) {
-        if (running.endpoint.type === "read_write" && !this.#closed) await this.#keepOne(running);
+    for (const running of this.#ports.running()) {
+      if (running.endpoint.type !== "read_write" || this.#closed) continue;
+      const { branchId } = running.endpoint;
+      try {
+        await this.#keepOne(running);
+        this.#problems.delete(branchId);
+      } catch (error) {
+        const message = `the history of branch ${branchId} cannot be kept: ${messageOf(error)}`;
+        if (message !== this.#problems.get(branchId)) this.#ports.onProblem(message);
+        this.#problems.set(branchId, message);
       }
-      this.#problem = undefined;
-    } catch (error) {
-      const message = `the history of a branch cannot be kept: ${messageOf(error)}`;
-      if (message !== this.#problem) this.#ports.onProblem(message);
-      this.#problem = message;
     }
   }
 
