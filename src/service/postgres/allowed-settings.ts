@@ -1,7 +1,8 @@
 /**
  * The settings of Postgres that a compute may be given: those that shape queries, timeouts, logging of statements,
  * vacuum and write-ahead log. None names a command, a path, a library, a listener or a way to authenticate, and none
- * is given by the compute's size.
+ * is given by the compute's size. `track_commit_timestamp` is left out: a subscriber would write times that its
+ * publisher makes up into a file of the server, and a replication slot loads any file as its output plugin.
  */
 const allowed: readonly string[] = `
   array_nulls autovacuum autovacuum_analyze_scale_factor autovacuum_analyze_threshold autovacuum_freeze_max_age
@@ -40,7 +41,7 @@ const allowed: readonly string[] = `
   random_page_cost recursive_worktable_factor row_security
   search_path seq_page_cost standard_conforming_strings statement_timeout
   synchronize_seqscans synchronous_commit
-  temp_buffers timezone track_activities track_activity_query_size track_commit_timestamp
+  temp_buffers timezone track_activities track_activity_query_size
   track_functions track_io_timing track_wal_io_timing transaction_timeout transform_null_equals
   vacuum_buffer_usage_limit vacuum_cost_delay vacuum_cost_limit vacuum_cost_page_dirty vacuum_cost_page_hit
   vacuum_cost_page_miss vacuum_failsafe_age vacuum_freeze_min_age vacuum_freeze_table_age

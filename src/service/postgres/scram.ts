@@ -1,6 +1,10 @@
 import { createHash, createHmac, pbkdf2Sync } from "node:crypto";
+import { Rejection } from "./proxy/rejection.ts";
 
 const iterations = 4096;
+
+/** A role may give its verifier any number of iterations, which this process would carry out for its logins. */
+const mostIterations = 20_000;
 
 /** What a server keeps of a password: it can check a login with it, and nobody can log in with it. */
 export interface ScramVerifier {
@@ -69,10 +73,16 @@ export class ScramLogin {
     this.first = `n,,${this.#bare}`;
   }
 
-  /** The answer to the server's challenge; `binding` stands for none (`n,,` in Base64). */
+  /** The answer to the server's challenge; `binding` stands for none (`n,,` in Base64). Throws `Rejection`. */
   final(challenge: string, binding = "biws"): string {
     const { r: nonce = "", s: salt = "", i: rounds = "" } = scramFields(challenge);
     const secret = this.#secret;
+    if ("password" in secret && !(Number(rounds) <= mostIterations)) {
+      throw new Rejection(
+        "28000",
+        `the role's password has ${rounds} SCRAM iterations, and this way to log in takes at most ${mostIterations}: set the password again with fewer`,
+      );
+    }
     const clientKey =
       "clientKey" in secret
         ? secret.clientKey

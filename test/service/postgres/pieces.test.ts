@@ -63,6 +63,8 @@ describe("the settings of a compute", () => {
     // These begin with names of settings that are allowed.
     "jit_provider",
     "search_path_of_mine",
+    // Its file would have the content that a client wants.
+    "track_commit_timestamp",
   ])("cannot name %s", (name) => {
     expect(forbiddenSetting({ work_mem: "1MB", [name]: "x" })).toBe(name);
   });
@@ -117,6 +119,16 @@ describe("SCRAM", () => {
     expect(Buffer.from(proof, "base64")).toEqual(
       Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] ?? 0))),
     );
+  });
+
+  it("carries out no number of iterations that a role has made up", () => {
+    const challenge = (rounds: string) => `r=clientnonceserver,s=c2FsdA==,i=${rounds}`;
+    for (const rounds of ["20001", "2147483647", "1e9", "many"]) {
+      const login = new ScramLogin({ password: "secret" }, "clientnonce");
+      expect(() => login.final(challenge(rounds))).toThrow(/set the password again with fewer/);
+    }
+    const login = new ScramLogin({ clientKey: Buffer.alloc(32) }, "clientnonce");
+    expect(login.final(challenge("2147483647"))).toMatch(/^c=biws,/);
   });
 });
 
