@@ -125,6 +125,26 @@ const attacks: Readonly<Record<string, readonly string[]>> = {
     "ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO PUBLIC",
   ],
   "an extension that anyone may install": ["CREATE SCHEMA tools", "CREATE EXTENSION hstore SCHEMA tools"],
+  "an extension among the catalogue's own functions": ["ltree", "intarray", "seg"].map(
+    (name) => `CREATE EXTENSION ${name} SCHEMA pg_catalog`,
+  ),
+  "a name that would be SQL": [
+    `x"; ALTER ROLE app SUPERUSER; --`,
+    `y'; ALTER ROLE app SUPERUSER; --`,
+    `z\\'; %I %s $$ \n;ALTER ROLE app SUPERUSER; --`,
+  ].flatMap((name) => {
+    const quoted = `"${name.replaceAll('"', '""')}"`;
+    return [
+      `CREATE ROLE ${quoted}`,
+      `GRANT ${quoted} TO app`,
+      `CREATE DATABASE ${quoted} OWNER ${quoted}`,
+      `CREATE SCHEMA ${quoted} AUTHORIZATION ${quoted}`,
+      `CREATE TABLE ${quoted}.${quoted} (${quoted} int DEFAULT 1, CONSTRAINT ${quoted} CHECK (${quoted} > 0))`,
+      `ALTER TABLE ${quoted}.${quoted} OWNER TO ${quoted}`,
+      `CREATE SEQUENCE ${quoted}."${name.replaceAll('"', "")}s"`,
+      `COMMENT ON TABLE ${quoted}.${quoted} IS '${name.replaceAll("'", "''")}'`,
+    ];
+  }),
 };
 
 describe("a client gains nothing by", () => {

@@ -37,9 +37,45 @@ test.each([
   ["CREATE SUBSCRIPTION s CONNECTION 'host=/tmp' PUBLICATION p", /password is required/],
   ["CREATE ROLE boss; GRANT pg_write_server_files TO boss", /permission denied to grant role/],
   ["SELECT pg_reload_conf()", /permission denied for function pg_reload_conf/],
+  ["CREATE EXTENSION postgres_fdw", /permission denied to create extension/],
+  ["CREATE FOREIGN DATA WRAPPER w", /permission denied to create foreign-data wrapper/],
+  ["CREATE LANGUAGE mine HANDLER plpgsql_call_handler", /permission denied|[Mm]ust be superuser/],
+  ["CREATE TYPE t; CREATE TYPE t (INPUT = int4in, OUTPUT = int4out)", /must be superuser to create a base type/],
+  ["CREATE ACCESS METHOD m TYPE TABLE HANDLER heap_tableam_handler", /permission denied to create access method/],
+  ["CREATE TEXT SEARCH TEMPLATE t (LEXIZE = dsimple_lexize)", /must be superuser to create text search templates/],
+  [
+    "CREATE TEXT SEARCH DICTIONARY d (TEMPLATE = simple, STOPWORDS = '../../../../etc/passwd')",
+    /invalid text search configuration file name/,
+  ],
+  ["CREATE TABLESPACE t LOCATION '/tmp'", /permission denied to create tablespace/],
+  ["CREATE PUBLICATION p FOR ALL TABLES", /must be superuser to create FOR ALL TABLES publication/],
+  ["SELECT pg_replication_origin_create('o')", /permission denied for function pg_replication_origin_create/],
+  ["SELECT lo_export(lo_create(0), '/tmp/out')", /permission denied for function lo_export/],
+  ["SELECT pg_stat_file('/etc/passwd')", /permission denied for function pg_stat_file/],
+  ["INSERT INTO pg_auth_members SELECT 1, 10, oid, 10, true FROM pg_roles", /permission denied for table/],
+  ["DELETE FROM pg_largeobject_metadata", /permission denied for table pg_largeobject_metadata/],
+  ["BEGIN; LOCK TABLE pg_authid", /permission denied for table pg_authid/],
+  [
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'cloud_admin'",
+    /permission denied to terminate process/,
+  ],
+  ["SET SESSION AUTHORIZATION cloud_admin", /permission denied to set session authorization/],
+  ["SET session_replication_role = replica", /permission denied to set parameter/],
+  ["ALTER FUNCTION pg_catalog.lower(text) SECURITY DEFINER", /must be owner of function/],
+  ["ALTER EXTENSION plpgsql ADD FUNCTION pg_catalog.lower(text)", /must be owner of extension plpgsql/],
+  ["CREATE FUNCTION f() RETURNS int LANGUAGE internal AS 'pg_reload_conf'", /permission denied for language internal/],
 ])("refuses a client: %s", async (sql, message) => {
   await expect(rig.query(uri, sql)).rejects.toThrow(message);
 });
+
+it.each(["role=cloud_admin", "session_authorization=cloud_admin", "session_preload_libraries=x", "event_triggers=off"])(
+  "refuses a client that connects with the setting %s",
+  async (setting) => {
+    await expect(rig.query(`${uri}%20-c%20${encodeURIComponent(setting)}`, "SELECT 1")).rejects.toThrow(
+      /permission denied to set (role|session authorization|parameter)/,
+    );
+  },
+);
 
 it("lets nobody log in as the servers' own role", async () => {
   await expect(rig.query(uri.replace("//app:", "//cloud_admin:"), "SELECT 1")).rejects.toThrow(
@@ -64,6 +100,21 @@ it("keeps the password of the servers' own role out of all that clients may see 
   const settings = await rig.query(replica, "SELECT name FROM pg_settings WHERE setting LIKE '%password=%'");
   expect(settings).toEqual([]);
   expect(statSync(`${rig.data}.postgres/standby.pgpass`).mode & 0o777).toBe(0o600);
+});
+
+it("lends no subscription the password file of the servers' own role", async () => {
+  // The replica above has it written.
+  const home = `${rig.data}.postgres`;
+  const [row] = await rig.query(uri, "SHOW port");
+  const own = `host=${home}/s port=${String(row?.["port"])} user=cloud_admin dbname=stock passfile=${home}/standby.pgpass`;
+  for (const [more, message] of [
+    ["", /password is required/],
+    [" password=", /password is required/],
+    [" password=x", /password authentication failed/],
+  ] as const) {
+    const created = rig.query(uri, `CREATE SUBSCRIPTION s CONNECTION '${own}${more}' PUBLICATION p`);
+    await expect(created).rejects.toThrow(message);
+  }
 });
 
 it("keeps sockets and data in directories of the servers' user alone", () => {
