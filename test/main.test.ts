@@ -12,7 +12,7 @@ test("help of a command is that command's own", async () => {
   });
 });
 
-test("help of nothing lists the commands, and of an unknown one says that there is none", async () => {
+test("help without a command lists the commands, and with an unknown one says that it does not exist", async () => {
   const [all, unknown] = await Promise.all([run("help"), run("help", "plant")]);
   expect(all).toMatchObject({
     status: 0,

@@ -250,7 +250,7 @@ describe("what apply makes", () => {
     expect(stage.writes).toEqual([]);
   });
 
-  test("a manifest with former is created where there is none, and needs --fleet", async () => {
+  test("a manifest with former creates an endpoint where none exists, and needs --fleet", async () => {
     using stage = new Stage();
     const text = replica.replace("type: read_only", "type: read_only, adopt: {former: true}");
     const without = await apply(stage, text);

@@ -133,7 +133,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     expect(await refusals(text)).toContain("spec.computeUnits.min: is missing: computeUnits takes both min and max");
   });
 
-  test("standard input without a Compute is reported with what it holds none of", async () => {
+  test("standard input without a Compute or ComputePool is reported", async () => {
     using stage = new Stage();
     const { err } = await stage.run("plan", ["-f", "-"], connection);
     expect(err).toContain("no Compute, ComputePool or Branch in standard input");

@@ -26,7 +26,7 @@ describe("an answer of a person", () => {
     expect(await answer).toBe("yes");
   });
 
-  test("an answer that is called off is none", async () => {
+  test("a prompt that is aborted gets no answer", async () => {
     const stopping = new AbortController();
     const answer = readLine(new PassThrough(), stopping.signal);
     stopping.abort();
@@ -35,7 +35,7 @@ describe("an answer of a person", () => {
 });
 
 test.each(["two words", "schlüssel", "k".repeat(1025)])(
-  "a key that can be none is refused, and not shown: %s",
+  "a malformed key is refused, and not shown: %s",
   async (key) => {
     using stage = new Stage();
     stage.env = { COMPUTE_OPERATOR_API_KEY: key };

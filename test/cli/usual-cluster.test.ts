@@ -51,7 +51,7 @@ describe("the cluster that kubectl would use", () => {
     expect(both.err).toContain("--no-cluster excludes --kubeconfig and --context");
   });
 
-  test("a cluster that knows no Computes is left out, with a word", async () => {
+  test("a cluster without the CRDs is left out, with a message", async () => {
     using world = usual();
     const { beside } = world;
     const { cluster } = beside.stage;

@@ -19,7 +19,7 @@ it("a name that comes to be another branch's is followed with driftPolicy Correc
   expect(world.compute(0).status).toMatchObject({ branchID: b, resolvedBranch: { name: "main", id: b } });
 });
 
-it("a name that comes to be another branch's is told with driftPolicy Report, and nothing is sent, other edits of the manifest apart", async () => {
+it("a name that comes to be another branch's is reported with driftPolicy Report, and only other edits of the manifest are sent", async () => {
   await using world = begin();
   await onMain(world, { driftPolicy: "Report" });
   hand(world);

@@ -38,7 +38,7 @@ describe("a write that waits for the request budget", () => {
     expect(patches(world)).toHaveLength(1);
   });
 
-  it("a waiting write is the one that is wanted when its turn comes, and says what it waits for", async () => {
+  it("a waiting write sends what the spec asks for when its turn comes, and says what it waits for", async () => {
     await using world = await spent();
     world.declare(0, sized(2));
     await world.clock.advance(5000);

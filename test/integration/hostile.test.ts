@@ -68,7 +68,7 @@ describe("a key that is exchanged for one of another account", () => {
   });
 });
 
-it("a service that still lists what it says is not there is not asked to delete it in a loop, and does not delay the deletions of others", async () => {
+it("a service that answers 404 and still lists the endpoint gets no DELETE in a loop, and delays no other deletion", async () => {
   await using world = new SmallWorld([branch.branchID, "br-1-a"], 1);
   world.declare(0, branch);
   world.declare(1, { ...branch, branchID: "br-1-a" });

@@ -173,7 +173,7 @@ describe.concurrent("adoption", () => {
     expect(shop.endpoint("ep-theirs")).toEqual(before);
   });
 
-  it("the adoption of a branch's primary makes one where there is none", async () => {
+  it("the adoption of a branch's primary creates a missing primary", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { adopt: { branchPrimary: true } });
     await shop.ready("db");

@@ -38,7 +38,7 @@ async function twoWith(odd: Fields, spec: Fields = {}): Promise<SmallWorld> {
   return world;
 }
 
-it("an unreadable field is said by its Compute, with one event, and changes neither its conditions nor any other Compute", async () => {
+it("an unreadable field is reported by its Compute with one event, and changes neither its conditions nor any other Compute", async () => {
   await using world = await twoWith({ settings: { pg_settings: { work_mem: 65_536 } }, last_active: 7 });
   const sentence =
     "The service shows last_active, settings.pg_settings.work_mem in a form that cannot be read, so the status leaves it out.";

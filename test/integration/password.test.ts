@@ -80,7 +80,7 @@ test("a password is checked with one request an hour for each Secret, spread ove
 test.each([
   ["role", { role: "nobody" }],
   ["database", { database: "nothing" }],
-])("a missing role or database (%s) is said in condition and event, and no Secret is made", async (what, wrong) => {
+])("a missing role or database (%s) is reported in condition and event, and no Secret is made", async (what, wrong) => {
   await using world = new SmallWorld([branch], 1);
   world.declare(0, { ...spec, connectionSecret: { ...spec.connectionSecret, ...wrong } });
   await world.clock.advance(60_000);
@@ -93,7 +93,7 @@ test.each([
   expect(password(world)).not.toBe("");
 });
 
-test("a role that does not exist any more is said within the hour, for as long as it is so, and the Secret stays as it was", async () => {
+test("a deleted role is reported within the hour until it is back, and the Secret stays as it was", async () => {
   await using world = new SmallWorld([branch], 1);
   const databases = `/projects/shop/branches/${branch}/databases`;
   world.console("POST", databases, { database: { name: "extra", owner_name: role } });

@@ -68,7 +68,7 @@ describe("operations of which the service tells no end", () => {
     ["for it has no call for that", { strictSpec: true }, undefined],
     ["for its list never shows them", {}, JSON.stringify({ operations: [], pagination: {} })],
   ])(
-    "the outcome of operations is unknown once the endpoint is at rest, %s, and nobody goes on asking",
+    "the outcome of operations is unknown once the endpoint is at rest, %s, and the polls end",
     async (_, service, body) => {
       await using world = new SmallWorld([place.branchID], 1, service);
       if (body !== undefined) {

@@ -19,7 +19,7 @@ describe("the end of a Branch", () => {
     expect(world.writes).toHaveLength(2);
   });
 
-  it("an end at a time is that time; never is none, and takes one away", async () => {
+  it("an end at a given time is sent as it is, and never removes the end", async () => {
     await using world = new BranchWorld();
     const at = new Date(world.clock.now() + 5 * hour).toISOString();
     world.branch("pr-1", { expiry: { at } });

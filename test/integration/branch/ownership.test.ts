@@ -102,7 +102,7 @@ describe("a branch that exists", () => {
     expect(world.writes).toHaveLength(1);
   });
 
-  it("a branch is not adopted where an operator noted it, or where there is none", async () => {
+  it("a branch is not adopted where an operator noted it, or where it does not exist", async () => {
     await using world = new BranchWorld();
     world.madeElsewhere("one", {}, noteOf("other-uid", "shop/one"));
     world.branch("one", { branchName: "one", expiry: never, adopt: { byName: true } });

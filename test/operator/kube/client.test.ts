@@ -20,7 +20,7 @@ async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test("a read of what does not exist gives undefined, and of what does the object", async () => {
+test("a read of a missing object gives undefined, and of an existing one the object", async () => {
   const client = new MemoryCluster().client();
   expect(await client.get(configMaps, ref)).toBeUndefined();
   const made = await client.create(configMaps, configMap("default", "x"));

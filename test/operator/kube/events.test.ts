@@ -79,7 +79,7 @@ describe("an event", () => {
     expect(await recorded()).toHaveLength(4);
   });
 
-  test("an event without an answer is written once all the same", async () => {
+  test("an event whose answer was lost is written once", async () => {
     const { cluster, clock, recorder, recorded } = setUp();
     cluster.fate = () => (cluster.requests.length === 1 ? { kind: "lost", arriveMs: 0, afterMs: 10 } : undefined);
     recorder.record(compute(), created);
@@ -123,7 +123,7 @@ describe("events of many namespaces", () => {
     expect(written.slice(0, 6)).toEqual(["evil", "good", "evil", "good", "evil", "good"]);
   });
 
-  test("too many events cost the namespace that has most of them its oldest, and no other any", async () => {
+  test("too many events drop the oldest of the namespace that has most, and none of the others", async () => {
     const { clock, written } = flooded(12_000);
     await clock.advance(100);
     expect(written.filter((namespace) => namespace === "good")).toHaveLength(3);
@@ -148,7 +148,7 @@ describe("an event that the API server does not take", () => {
     expect(await refusedIn("nowhere")).toEqual([expect.stringMatching(/"warn".*Lost an event/)]);
   });
 
-  test("an event in a namespace that is being deleted is no news", async () => {
+  test("an event in a namespace that is being deleted is dropped without a warning", async () => {
     expect(await refusedIn("leaving")).toEqual([]);
   });
 });

@@ -196,7 +196,7 @@ describe("a lease that another holds", () => {
     expect(await claim.attempt(never)).toBe(true);
   });
 
-  test("a lease long past its end is free now, and not for less than no time", async () => {
+  test("a lease long past its end is free now, and never in a negative time", async () => {
     const { cluster, claim } = await watched();
     await cluster.clock.advance(60_000);
     expect(claim.freeInMs()).toBe(0);

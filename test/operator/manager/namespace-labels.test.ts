@@ -53,7 +53,7 @@ describe("the label namespace", () => {
     expect(["shop", "stock", "many"].map((namespace) => labels.of(namespace))).toEqual(["shop", "stock", "other"]);
   });
 
-  test("the label is none for what no Compute keeps, and names nothing where nothing is to be named", () => {
+  test("the label is none without a Compute, and other where no namespace may be named", () => {
     const { counts } = countsOf({ shop: 1 });
     const labels = new NamespaceLabels(0, counts);
     labels.refresh();

@@ -97,7 +97,7 @@ describe("an error", () => {
     expect([...messages, at]).toEqual(["7", "6", "5", "4", "3", "2", "[…]"]);
   });
 
-  test("an error is written with a cause that is none, as deep as any value", () => {
+  test("an error is written with a cause that is no error, as deep as any value", () => {
     const cause = { token: secret, a: { b: { c: { d: { e: { f: 1 } } } } } };
     expect(scrubbed(operational("no", cause))).toMatchObject({
       cause: { token: "[redacted]", a: { b: { c: { d: { e: "[…]" } } } } },

@@ -214,7 +214,7 @@ describe("a caller that does not wait", () => {
     expect(called).toEqual([]);
   });
 
-  test("a dismissed caller, waiting or called, is nobody any more: those who come after have all there is", async () => {
+  test("a dismissed caller, waiting or called, holds nothing: later callers have the whole budget", async () => {
     const { clock, budget, called, tryTake } = line(60, 1);
     for (const who of ["first", "called", "waiting"]) tryTake(who);
     await clock.advance(1000);

@@ -29,7 +29,7 @@ describe("a pause", () => {
     expect(reported).toEqual([0, 1000]);
   });
 
-  test("a pause of no length is none", () => {
+  test("a pause of zero length is ignored", () => {
     const { budget, reported } = listening();
     const called: string[] = [];
     for (const who of ["first", "a"]) budget.tryTake("write", who, () => called.push(who));
@@ -37,7 +37,7 @@ describe("a pause", () => {
     expect([reported, called]).toEqual([[], []]);
   });
 
-  test("a pause that does not exist is never reported, however long others wait", async () => {
+  test("no pause is reported without one, however long requests wait", async () => {
     const { clock, budget, reported } = listening();
     for (let n = 0; n < 5; n += 1) void budget.take("write", forever, 0);
     await clock.advance(10_000);
@@ -54,7 +54,7 @@ describe("a pause", () => {
     await clock.advance(1000);
   });
 
-  test("a pause that nobody waits for or listens to needs no timer", () => {
+  test("a pause without a waiting request or a listener needs no timer", () => {
     const { clock, budget } = budgetOf(60, 1);
     budget.closeFor(1000);
     expect(clock.pending).toBe(0);

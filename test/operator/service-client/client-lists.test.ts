@@ -50,7 +50,7 @@ describe("a list of endpoints that came over a network", () => {
     expect([parses.count - after, first.kind, second]).toEqual([0, "ok", first]);
   });
 
-  test("a list that is no JSON is none, and says so", async () => {
+  test("a list that is not JSON is unavailable, and says so", async () => {
     const { client } = network([{ text: "<html>" }]);
     expect(await client.listEndpoints("shop", forever)).toEqual({
       kind: "unavailable",
@@ -58,7 +58,7 @@ describe("a list of endpoints that came over a network", () => {
     });
   });
 
-  test("a list with a status that is none is none, though the text is the same", async () => {
+  test("a list with HTTP 500 is unavailable, though the text is the same", async () => {
     const { client } = network([{ text }, { status: 500, text }]);
     await client.listEndpoints("shop", forever);
     expect(await client.listEndpoints("shop", forever)).toMatchObject({ kind: "unavailable" });

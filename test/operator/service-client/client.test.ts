@@ -36,7 +36,7 @@ describe("a list of endpoints", () => {
     ["an item that is null", { endpoints: [null] }],
     ["a list", []],
     ["null", null],
-  ])("a list with %s is none, and says where it makes no sense", async (_, body) => {
+  ])("a list with %s is unavailable, and says where it makes no sense", async (_, body) => {
     const { client } = setUp(() => json(200, body));
     expect(await client.listEndpoints("shop", forever)).toMatchObject({
       kind: "unavailable",

@@ -136,7 +136,7 @@ describe("a write", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test("a write that reaches nobody says why, and each word once", async () => {
+  test("a write that reaches no server says why, and each word once", async () => {
     expect((await failure(send("POST", 3000, { baseURL: "http://127.0.0.1:1" }))).message).toBe(
       "connect ECONNREFUSED 127.0.0.1:1",
     );
@@ -188,7 +188,7 @@ test.each([400, 401, 404, 429, 500])("a GET answered %i is not sent again", asyn
   expect(server.requests).toHaveLength(1);
 });
 
-test("a GET that was refused for a while and then got no answer has none", async () => {
+test("a GET that was refused for a while and then got no answer fails", async () => {
   server.behaviour = (request, response) =>
     server.requests.length < 2 ? json(response, 503, {}) : request.socket.destroy();
   await failure(send("GET"));

@@ -164,7 +164,7 @@ describe("a branch in the console", () => {
     expect(text(true)).toContain("and can be recovered for 7 days");
   });
 
-  it("a branch can be ended or reset by nobody from another account", () => {
+  it("another account can neither end nor reset a branch", () => {
     const eve = new Visitor(shop.core).signIn("acc-eve");
     const id = made();
     expect(eve.post(`${pathOf(id)}/end`, { seconds: "3600" }).status).toBe(404);

@@ -170,7 +170,7 @@ describe("a fault", () => {
     expect(hits.length).toBeLessThan(600);
   });
 
-  it("a fault that nobody knows is refused, and without --faults there is none", async () => {
+  it("an unknown fault is refused, and without --faults any fault is", async () => {
     const url = shop.baseURL.replace("/api/v2", "/_faults");
     const answer = await fetch(url, { method: "PUT", body: JSON.stringify([{ kind: "flood" }]) });
     expect(answer.status).toBe(400);

@@ -59,7 +59,7 @@ describe("creating a branch", () => {
     [{ name: "preview" }, 409, 'branch already exists; branch_name:"preview"'],
     [{ parent_id: "br-eve" }, 404, "parent branch not found"],
     [{ init_source: "nothing" }, 400, "branch.init_source"],
-  ])("a branch of %j is refused", (fields, status, message) => {
+  ])("a branch with %j is refused", (fields, status, message) => {
     expect(messageOf(shop.ana(`POST ${base}`, { branch: fields }))).toEqual([status, expect.stringContaining(message)]);
   });
 
