@@ -10,7 +10,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   api: [],
 };
 
-const clients = ["service-client", "kube", "metrics", "runtime", "resources", "conditions"];
+const clients = ["service-client", "kube", "metrics", "runtime", "objects", "resources", "conditions"];
 
 /** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
 const operatorLayers: Readonly<Record<string, readonly string[]>> = {
@@ -19,12 +19,13 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
   branch: ["connection", ...clients],
   pool: ["connection", ...clients],
   connection: clients,
-  "service-client": ["runtime", "resources"],
-  kube: ["runtime", "resources"],
-  metrics: ["runtime", "resources"],
+  "service-client": ["runtime", "objects", "resources"],
+  kube: ["runtime", "objects"],
+  metrics: ["runtime", "objects", "resources"],
   runtime: [],
-  resources: [],
-  conditions: ["resources"],
+  objects: [],
+  resources: ["objects"],
+  conditions: ["objects", "resources"],
   tracing: ["runtime"],
 };
 
@@ -49,6 +50,9 @@ const computeFloors = [
 
 /** The only readers of `status/`: what it writes, nothing else is decided from. */
 const statusReaders: readonly (string | undefined)[] = ["status", "update-status", "reconciler"];
+
+/** The floor that any operator could stand on: it knows nothing of computes, the wire format included. */
+const groundFloor = /^src\/operator\/(runtime|objects|kube)\//;
 
 /** Packages that only one place may know, so that the rest can be run without it. */
 const owners: Readonly<Record<string, RegExp>> = {
@@ -81,7 +85,11 @@ export function forbiddenImports(sources: readonly Source[]): string[] {
   const all = sources.flatMap(({ imports }) => imports);
   return all
     .filter(
-      (each) => crosses(each, layers, topLayer) || crosses(each, operatorLayers, operatorLayer) || isStranger(each),
+      (each) =>
+        crosses(each, layers, topLayer) ||
+        crosses(each, operatorLayers, operatorLayer) ||
+        leavesFloor(each) ||
+        isStranger(each),
     )
     .map(arrow);
 }
@@ -145,6 +153,10 @@ function crosses(
   const [source, target] = [layerOf(from), layerOf(to)];
   if (source === undefined || target === undefined || source === target) return false;
   return table[source]?.includes(target) !== true;
+}
+
+function leavesFloor({ from, to }: Import): boolean {
+  return groundFloor.test(from) && to.startsWith("src/") && !groundFloor.test(to);
 }
 
 function isStranger({ from, to }: Import): boolean {

@@ -1,7 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
+import { asRecord } from "../../src/operator/objects/record.ts";
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
-import { asRecord } from "../../src/operator/resources/record.ts";
 import { type Fleet, fleetOf, signatureOf } from "../../src/operator/resources/signature.ts";
 import { ApiServer } from "../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../simulation/api-server/transport.ts";

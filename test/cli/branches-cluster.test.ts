@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { asRecord } from "../../src/operator/objects/record.ts";
 import { annotations, noteKeys } from "../../src/operator/resources/names.ts";
-import { asRecord } from "../../src/operator/resources/record.ts";
 import { main, project } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
 import { compute, connection, documents } from "./texts.ts";

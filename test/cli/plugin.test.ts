@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { asRecord } from "../../src/operator/resources/record.ts";
+import { asRecord } from "../../src/operator/objects/record.ts";
 import { main, project } from "../service/support/shop.ts";
 import { Beside, kubeconfig } from "./beside.ts";
 import { compute, connection, documents, pool } from "./texts.ts";

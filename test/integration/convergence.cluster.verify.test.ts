@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sameJSON } from "../../src/operator/resources/record.ts";
+import { sameJSON } from "../../src/operator/objects/record.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { project } from "./support/seeded-service.ts";

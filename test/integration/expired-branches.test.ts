@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { conditionOf } from "../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../src/operator/objects/conditions-of.ts";
 import { withoutBranches } from "./support/named-branches.ts";
 import { SmallWorld } from "./support/small-world.ts";
 

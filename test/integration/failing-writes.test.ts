@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { conditionOf } from "../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../src/operator/objects/conditions-of.ts";
 import { NoResponseError } from "../../src/operator/service-client/transport.ts";
 import { refusal } from "../support/scripted-service.ts";
 import { SmallWorld } from "./support/small-world.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { conditionOf } from "../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../src/operator/objects/conditions-of.ts";
 import { a, b, begin, branchOf, named, rename, spec } from "./support/named-branches.ts";
 import type { SmallWorld } from "./support/small-world.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asRecord } from "../../src/operator/resources/record.ts";
+import { asRecord } from "../../src/operator/objects/record.ts";
 import { isReady } from "./support/scenario.ts";
 import { SmallWorld } from "./support/small-world.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
-import { conditionOf } from "../../src/operator/resources/conditions-of.ts";
-import { asRecord } from "../../src/operator/resources/record.ts";
+import { conditionOf } from "../../src/operator/objects/conditions-of.ts";
+import { asRecord } from "../../src/operator/objects/record.ts";
 import { said } from "./conditions/conditions.ts";
 import { SmallWorld } from "./support/small-world.ts";
 

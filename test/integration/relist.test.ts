@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
-import { asRecord } from "../../src/operator/resources/record.ts";
+import { asRecord } from "../../src/operator/objects/record.ts";
 import { type ClusterWeather, calm } from "../simulation/api-server/faults.ts";
 import { SmallWorld } from "./support/small-world.ts";
 

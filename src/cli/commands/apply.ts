@@ -3,7 +3,7 @@ import { nameOf, type Observed } from "../../operator/compute/observe/observatio
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
-import { placeOf } from "../../operator/resources/object.ts";
+import { placeOf } from "../../operator/objects/object.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
 import type { TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";

@@ -1,6 +1,6 @@
 import { doing, meaningOf } from "../../operator/branch/words.ts";
 import { defaultCreateSettleMs } from "../../operator/flags.ts";
-import { placeOf } from "../../operator/resources/object.ts";
+import { placeOf } from "../../operator/objects/object.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { type BranchEntry, branchEntryOf, keptEntryOf } from "../plan/branch-entry.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { normalisedBaseURL, publicServicePattern, resolve, type Secret } from "../../operator/connection/resolve.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
+import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/objects/object.ts";
 import {
   type ClusterServiceConnection,
   type Connection,
@@ -11,7 +12,6 @@ import {
 import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { selectsLabels } from "../../operator/resources/namespace.ts";
-import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/resources/object.ts";
 import { type Account, ApiKey } from "../../operator/service-client/account.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Declared, Manifests } from "./manifests.ts";

@@ -1,9 +1,9 @@
+import type { ValidationIssue } from "../../operator/objects/object.ts";
+import { isRecord } from "../../operator/objects/record.ts";
 import { branchSpec } from "../../operator/resources/branch.ts";
 import { clusterServiceConnectionSpec } from "../../operator/resources/cluster-service-connection.ts";
 import { computePoolSpec } from "../../operator/resources/compute-pool.ts";
 import { computeSpec } from "../../operator/resources/compute-spec.ts";
-import type { ValidationIssue } from "../../operator/resources/object.ts";
-import { isRecord } from "../../operator/resources/record.ts";
 import { serviceConnectionSpec } from "../../operator/resources/service-connection.ts";
 import { type StructuralSchema, structuralSchema } from "../../operator/resources/structural-schema.ts";
 

@@ -1,12 +1,12 @@
 import { declaredSpec } from "../../operator/branch/owned-compute.ts";
 import { nameOf } from "../../operator/compute/observe/observation.ts";
+import { placeOf } from "../../operator/objects/object.ts";
+import { sameJSON } from "../../operator/objects/record.ts";
 import { memberSpec, membersOf, planPool, specOf } from "../../operator/pool/plan.ts";
 import { type Branch, branchKind, owningBranch } from "../../operator/resources/branch.ts";
 import { type Compute, computeKind } from "../../operator/resources/compute.ts";
 import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { API_VERSION } from "../../operator/resources/names.ts";
-import { placeOf } from "../../operator/resources/object.ts";
-import { sameJSON } from "../../operator/resources/record.ts";
 import { derivedBranchUID, derivedUID } from "./derived-uid.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
-import { isRecord } from "../../operator/resources/record.ts";
+import { isRecord } from "../../operator/objects/record.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Programs } from "../commands/programs.ts";
 import { built, kustomizationsBelow } from "./kustomization.ts";

@@ -1,5 +1,5 @@
+import { isRecord } from "../../operator/objects/record.ts";
 import { branchIDs } from "../../operator/resources/compute-spec.ts";
-import { isRecord } from "../../operator/resources/record.ts";
 import { type OurKind, schemaAt } from "./check-fields.ts";
 
 /**

@@ -4,6 +4,7 @@ import { ClusterError, ClusterUnreachable, isForbidden, isNotFound } from "../..
 import { HttpTransport } from "../../operator/kube/http-transport.ts";
 import type { ClusterConnection } from "../../operator/kube/kubeconfig.ts";
 import { listAll } from "../../operator/kube/list-all.ts";
+import { type KubeObject, type Parsed, placeOf, type ResourceKind } from "../../operator/objects/object.ts";
 import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
 import {
   type Connection,
@@ -14,7 +15,6 @@ import { type Compute, computeKind, parseCompute } from "../../operator/resource
 import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { API_KEY_SECRET_TYPE, INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { namespaceKind, parseNamespace } from "../../operator/resources/namespace.ts";
-import { type KubeObject, type Parsed, placeOf, type ResourceKind } from "../../operator/resources/object.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../../operator/resources/service-connection.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 

@@ -1,8 +1,8 @@
 import { nameOf } from "../../operator/kube/objects.ts";
+import { type KubeObject, type ObjectMeta, placeOf } from "../../operator/objects/object.ts";
 import { isOfCluster } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
-import { type KubeObject, type ObjectMeta, placeOf } from "../../operator/resources/object.ts";
 import type { OurKind } from "./check-fields.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 import { inCluster, type Running } from "./running.ts";

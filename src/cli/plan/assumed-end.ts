@@ -1,7 +1,7 @@
 import { isOurs, type Observation } from "../../operator/branch/observation.ts";
 import { isSameEnd } from "../../operator/branch/plan/expiry.ts";
+import { timestamp } from "../../operator/objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../operator/resources/branch.ts";
-import { timestamp } from "../../operator/resources/conditions-of.ts";
 import { secondsOf } from "../../operator/resources/duration.ts";
 
 // A command has no status that says which end was applied last, so it cannot tell an edit of the manifest from what

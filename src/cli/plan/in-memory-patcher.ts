@@ -1,5 +1,5 @@
 import type { JsonPatchOperation } from "../../operator/kube/json-patch.ts";
-import { sameJSON } from "../../operator/resources/record.ts";
+import { sameJSON } from "../../operator/objects/record.ts";
 
 /** Applies the patches of one object without a cluster; the result lasts as long as the command. */
 export class InMemoryPatcher<T extends object> {

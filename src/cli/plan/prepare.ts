@@ -1,8 +1,8 @@
 import { type ClusterConnection, hasKubeConfig, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
+import { placeOf } from "../../operator/objects/object.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
-import { placeOf } from "../../operator/resources/object.ts";
 import { fleetOf } from "../../operator/resources/signature.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";

@@ -1,9 +1,9 @@
 import { nameOf } from "../../operator/kube/objects.ts";
+import { type KubeObject, placeOf } from "../../operator/objects/object.ts";
 import { parseBranch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
-import { type KubeObject, placeOf } from "../../operator/resources/object.ts";
 import type { OurKind } from "../manifests/check-fields.ts";
 import type { Undeclared } from "../manifests/undeclared.ts";
 import type { Inventory, Tracked } from "./inventory.ts";

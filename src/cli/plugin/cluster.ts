@@ -4,10 +4,10 @@ import { ClusterError, ClusterUnreachable } from "../../operator/kube/errors.ts"
 import { HttpTransport } from "../../operator/kube/http-transport.ts";
 import { guardedPatch } from "../../operator/kube/json-patch.ts";
 import { loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
+import type { Parsed, ResourceKind } from "../../operator/objects/object.ts";
 import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
-import type { Parsed, ResourceKind } from "../../operator/resources/object.ts";
 import {
   parseServiceConnection,
   type ServiceConnection,

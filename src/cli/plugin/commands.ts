@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Command } from "../../command-line.ts";
-import { conditionOf } from "../../operator/resources/conditions-of.ts";
+import { conditionOf } from "../../operator/objects/conditions-of.ts";
+import { sameJSON } from "../../operator/objects/record.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
-import { sameJSON } from "../../operator/resources/record.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
 import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";

@@ -1,5 +1,5 @@
+import { conditionOf } from "../../operator/objects/conditions-of.ts";
 import { branchInWords } from "../../operator/resources/compute.ts";
-import { conditionOf } from "../../operator/resources/conditions-of.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";

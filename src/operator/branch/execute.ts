@@ -1,8 +1,8 @@
 import type { ServiceAccess } from "../connection/access.ts";
 import type { Wait } from "../connection/gate.ts";
 import { guardedPatch, type JsonPatchOperation } from "../kube/json-patch.ts";
+import { conditionOf, timestamp } from "../objects/conditions-of.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
-import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Answer } from "../service-client/answer.ts";

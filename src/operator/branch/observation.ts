@@ -1,9 +1,9 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchListing } from "../../api/branch-listing.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
+import { placeOf } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
-import { conditionOf } from "../resources/conditions-of.ts";
 import { annotations, noteKeys } from "../resources/names.ts";
-import { placeOf } from "../resources/object.ts";
 import type { BranchReason } from "./reasons.ts";
 
 /** What the operator knows of one Branch before it looks at the service. */

@@ -1,4 +1,4 @@
-import { clippedNames } from "../resources/conditions-of.ts";
+import { clippedNames } from "../objects/conditions-of.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { BranchReason } from "./reasons.ts";
 

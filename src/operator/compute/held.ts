@@ -1,5 +1,5 @@
+import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeStatus } from "../resources/compute.ts";
-import { sameJSON } from "../resources/record.ts";
 import { generationOf, shownReason } from "./observe/observation.ts";
 import type { Effect, Outcome } from "./outcome.ts";
 import type { HeldStatus, ReadonlyState } from "./remembered.ts";

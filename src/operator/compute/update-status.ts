@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { clippedMessage } from "../objects/conditions-of.ts";
 import type { Compute } from "../resources/compute.ts";
-import { clippedMessage } from "../resources/conditions-of.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ComputePatcher } from "./execute/context.ts";
 import { patched, patchOf } from "./execute/patch-metadata.ts";

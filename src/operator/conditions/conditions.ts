@@ -5,8 +5,8 @@ import {
   conditionOf,
   datedConditions,
   timestamp,
-} from "../resources/conditions-of.ts";
-import type { KubeObject } from "../resources/object.ts";
+} from "../objects/conditions-of.ts";
+import type { KubeObject } from "../objects/object.ts";
 import type { ConditionRow } from "./rows.ts";
 
 /** An object with conditions, as far as they are written here. */

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../resources/object.ts";
+import type { KubeObject } from "../objects/object.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { RequestReservation } from "../service-client/request-reservation.ts";
 import type { EndpointLister } from "./endpoint-lister.ts";

@@ -3,14 +3,14 @@ import { type ClusterError, isForbidden, isNotFound, isRefusal } from "../kube/e
 import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
+import type { KubeObject, Parsed } from "../objects/object.ts";
+import { asRecord } from "../objects/record.ts";
 import { branchKind, parseBranch } from "../resources/branch.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
 import { computeKind, parseCompute } from "../resources/compute.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import { namespaceKind, parseNamespace } from "../resources/namespace.ts";
-import type { KubeObject, Parsed } from "../resources/object.ts";
-import { asRecord } from "../resources/record.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
 import { type NamespaceLabels, type Secret, secretKind } from "./resolve.ts";
 

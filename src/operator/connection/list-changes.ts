@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { sameJSON } from "../resources/record.ts";
+import { sameJSON } from "../objects/record.ts";
 
 /** What differs between two views of a project. */
 export interface ListChanges {

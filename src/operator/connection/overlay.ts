@@ -1,5 +1,5 @@
 import { type Endpoint, EndpointPatch } from "../../api/endpoint.ts";
-import { sameJSON } from "../resources/record.ts";
+import { sameJSON } from "../objects/record.ts";
 import type { Listing } from "./list-changes.ts";
 
 /** So many lists, begun after the operations of a write ended, outweigh its answer. */

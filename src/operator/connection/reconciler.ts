@@ -1,9 +1,9 @@
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
+import { conditionOf, timestamp } from "../objects/conditions-of.ts";
+import { sameJSON } from "../objects/record.ts";
 import { type Connection, isOfCluster, kindOf } from "../resources/cluster-service-connection.ts";
-import { conditionOf, timestamp } from "../resources/conditions-of.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
-import { sameJSON } from "../resources/record.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";

@@ -1,7 +1,7 @@
+import type { KubeObject } from "../objects/object.ts";
 import { allowsProject, type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
 import { secondsOf } from "../resources/duration.ts";
-import type { KubeObject } from "../resources/object.ts";
 import { memoize } from "../runtime/caches.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import { hasFinalizer } from "./finalizers.ts";

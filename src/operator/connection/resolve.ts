@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
+import { builtInKind, type KubeObject } from "../objects/object.ts";
 import { type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { selectsAll, selectsLabels } from "../resources/namespace.ts";
-import { builtInKind, type KubeObject } from "../resources/object.ts";
 import { memoize } from "../runtime/caches.ts";
 import { type Account, ApiKey } from "../service-client/account.ts";
 import { connectionNotReady, invalidSecret, notAllowed, secretNotFound, unreachable } from "./messages.ts";

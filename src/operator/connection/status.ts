@@ -1,6 +1,6 @@
 import type { Project } from "../../api/project.ts";
+import { besideReady, clippedMessage, conditionOf, datedConditions } from "../objects/conditions-of.ts";
 import type { Connection } from "../resources/cluster-service-connection.ts";
-import { besideReady, clippedMessage, conditionOf, datedConditions } from "../resources/conditions-of.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";

@@ -1,9 +1,9 @@
+import { clippedNames } from "../objects/conditions-of.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { branchKind } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import { owningPool } from "../resources/compute-pool.ts";
-import { clippedNames } from "../resources/conditions-of.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
-import type { KubeObject } from "../resources/object.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { deleting } from "./messages.ts";
 import type { Secret } from "./resolve.ts";

@@ -1,6 +1,6 @@
 import type { RecordEvent } from "../kube/event-record.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
 import { type Connection, kindOf } from "../resources/cluster-service-connection.ts";
-import { conditionOf } from "../resources/conditions-of.ts";
 import type { ServiceConnectionStatus } from "../resources/service-connection.ts";
 import type { Logger } from "../runtime/log.ts";
 import { unanswered } from "./messages.ts";

@@ -1,4 +1,4 @@
-import { asRecord } from "../resources/record.ts";
+import { asRecord } from "../objects/record.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import { ClusterError, ClusterUnreachable, errorOf, isNotFound } from "./errors.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";

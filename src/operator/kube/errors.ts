@@ -1,4 +1,4 @@
-import { asRecord } from "../resources/record.ts";
+import { asRecord } from "../objects/record.ts";
 import { BodyTooLarge } from "../runtime/http.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
 import type { ClusterResponse } from "./transport.ts";

@@ -1,5 +1,5 @@
-import { clippedMessage, timestamp } from "../resources/conditions-of.ts";
-import { builtInKind } from "../resources/object.ts";
+import { clippedMessage, timestamp } from "../objects/conditions-of.ts";
+import { builtInKind } from "../objects/object.ts";
 import { guardedPatch, type JsonPatchOperation } from "./json-patch.ts";
 import type { Draft, KubeObject, ResourceKind } from "./objects.ts";
 

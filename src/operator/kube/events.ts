@@ -1,4 +1,4 @@
-import { clippedMessage } from "../resources/conditions-of.ts";
+import { clippedMessage } from "../objects/conditions-of.ts";
 import { setNewest } from "../runtime/caches.ts";
 import { type Backoff, delayOf, type Random, sleep } from "../runtime/clock.ts";
 import type { RuntimePorts } from "../runtime/log.ts";

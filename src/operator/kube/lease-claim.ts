@@ -1,4 +1,4 @@
-import { builtInKind } from "../resources/object.ts";
+import { builtInKind } from "../objects/object.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNotFound, isStale } from "./errors.ts";

@@ -1,8 +1,8 @@
-import type { KubeObject, ObjectMeta, ResourceKind } from "../resources/object.ts";
-import { asRecord } from "../resources/record.ts";
+import type { KubeObject, ObjectMeta, ResourceKind } from "../objects/object.ts";
+import { asRecord } from "../objects/record.ts";
 import type { ReflectorOptions } from "./reflector-options.ts";
 
-export type { KubeObject, ObjectMeta, OwnerReference, ResourceKind } from "../resources/object.ts";
+export type { KubeObject, ObjectMeta, OwnerReference, ResourceKind } from "../objects/object.ts";
 
 /** An object to create, without what the API server adds. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata" | "status"> & {

@@ -1,6 +1,6 @@
 import type { Change } from "../kube/store.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
 import type { Compute } from "../resources/compute.ts";
-import { conditionOf } from "../resources/conditions-of.ts";
 
 export interface ComputeCount {
   namespace: string;

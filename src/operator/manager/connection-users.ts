@@ -1,6 +1,6 @@
 import type { Change } from "../kube/store.ts";
+import { placeOf } from "../objects/object.ts";
 import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
-import { placeOf } from "../resources/object.ts";
 
 /** Index of Computes, or of Branches, by the connection that they name. */
 export class ConnectionUsers<T extends ConnectionUser> {

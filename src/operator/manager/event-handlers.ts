@@ -4,15 +4,15 @@ import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Secret } from "../connection/resolve.ts";
 import type { Change } from "../kube/store.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
+import { sameJSON } from "../objects/record.ts";
 import { type Branch, owningBranch } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
 import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
-import { conditionOf } from "../resources/conditions-of.ts";
 import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
 import { labels } from "../resources/names.ts";
 import type { Namespace } from "../resources/namespace.ts";
-import { sameJSON } from "../resources/record.ts";
 import type { Kind } from "./flow-of.ts";
 import type { ChangeHandlers, Informers } from "./informers.ts";
 

@@ -6,8 +6,8 @@ import { isObjectOf } from "../kube/objects.ts";
 import type { ReflectorOptions } from "../kube/reflector.ts";
 import { Reflectors } from "../kube/reflectors.ts";
 import type { Change } from "../kube/store.ts";
-import { crdIsGoing } from "../kube/uninstalling.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { KubeObject, Parsed, ResourceKind } from "../objects/object.ts";
 import type { OperatorOptions } from "../options.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
 import {
@@ -21,7 +21,6 @@ import { type ComputePool, computePoolKind, parseComputePool } from "../resource
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { API_KEY_SECRET_TYPE, labels } from "../resources/names.ts";
 import { type Namespace, namespaceKind, parseNamespace } from "../resources/namespace.ts";
-import type { KubeObject, Parsed, ResourceKind } from "../resources/object.ts";
 import {
   parseServiceConnection,
   type ServiceConnection,
@@ -32,6 +31,7 @@ import { OperationalError } from "../runtime/operational-error.ts";
 import { Arrivals } from "./arrivals.ts";
 import { ComputeCounts } from "./compute-counts.ts";
 import { ConnectionUsers } from "./connection-users.ts";
+import { crdIsGoing } from "./uninstalling.ts";
 
 export interface InformersOptions extends RuntimePorts {
   client: ClusterClient;

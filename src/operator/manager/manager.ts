@@ -8,7 +8,6 @@ import { ConnectionReconciler } from "../connection/reconciler.ts";
 import { SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput, RecordEvent } from "../kube/event-record.ts";
-import { crdIsGoing, Uninstalling } from "../kube/uninstalling.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
@@ -31,6 +30,7 @@ import type { NamespaceLabels } from "./namespace-labels.ts";
 import { orphansAmong } from "./orphans-among.ts";
 import { newBranchReconciler, newPoolReconciler } from "./reconcilers.ts";
 import { type NamespaceOf, UsageMeter } from "./state-metrics.ts";
+import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 
 export interface ManagerOptions extends RuntimePorts {
   cluster: ClusterClient;

@@ -1,11 +1,11 @@
 import { BranchReconciler } from "../branch/reconciler.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
-import { crdIsGoing } from "../kube/uninstalling.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
 import { type Branch, branchKind, owningBranch } from "../resources/branch.ts";
 import type { Informers } from "./informers.ts";
 import type { ManagerOptions } from "./manager.ts";
+import { crdIsGoing } from "./uninstalling.ts";
 
 /** Reconciles pools from the caches of this process. */
 export function newPoolReconciler(

@@ -1,6 +1,6 @@
 import type { EventInput } from "../kube/event-record.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
-import { conditionOf } from "../resources/conditions-of.ts";
 import { labels } from "../resources/names.ts";
 import type { PoolPlan } from "./plan.ts";
 

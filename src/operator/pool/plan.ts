@@ -1,6 +1,6 @@
+import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
 import type { ComputePool } from "../resources/compute-pool.ts";
-import { sameJSON } from "../resources/record.ts";
 import { conflict } from "./messages.ts";
 
 /** A Compute that a pool owns, with its index. */

@@ -1,5 +1,5 @@
+import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
-import { sameJSON } from "../resources/record.ts";
 
 /**
  * The specs of members that the API server stored in place of those that the pool sent, as a mutating admission policy

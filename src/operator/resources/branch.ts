@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { conditions } from "../objects/conditions-of.ts";
+import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
 import { commonFields, computeTemplate } from "./compute-spec.ts";
-import { conditions } from "./conditions-of.ts";
 import { duration } from "./duration.ts";
 import {
   id,
@@ -13,7 +14,7 @@ import {
   withRules,
 } from "./fields.ts";
 import { API_VERSION } from "./names.ts";
-import { type Declared, declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
+import { ownKind } from "./own-kind.ts";
 
 /** The longest life that the service gives a branch at once, in seconds: 30 days. */
 const MONTH_SECONDS = 30 * 24 * 3600;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { idPattern } from "../../api/ids.ts";
+import { type Declared, declared, readerOf } from "../objects/object.ts";
 import { namespaceSelector } from "./namespace.ts";
-import { type Declared, declared, ownKind, readerOf } from "./object.ts";
+import { ownKind } from "./own-kind.ts";
 import {
   apiKeySecretRefIn,
   type ServiceConnection,

@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { conditions } from "../objects/conditions-of.ts";
+import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
 import { commonFields, oneBranch } from "./compute-spec.ts";
-import { conditions } from "./conditions-of.ts";
 import { observedGeneration, optionalFlag, optionalText, withRules } from "./fields.ts";
 import { API_VERSION } from "./names.ts";
-import { type Declared, declared, type KubeObject, type OwnerReference, ownKind, readerOf } from "./object.ts";
+import { ownKind } from "./own-kind.ts";
 
 const template = withRules(z.object(commonFields), oneBranch);
 

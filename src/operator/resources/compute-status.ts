@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { conditions } from "./conditions-of.ts";
+import { conditions } from "../objects/conditions-of.ts";
 import { observedGeneration, optionalFlag, optionalInteger, optionalNumber, optionalText } from "./fields.ts";
 
 /**

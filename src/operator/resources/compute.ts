@@ -1,10 +1,11 @@
+import { type Declared, declared, readerOf } from "../objects/object.ts";
 import { type ComputeSpec, computeSpec } from "./compute-spec.ts";
 import { type ComputeStatus, computeStatus } from "./compute-status.ts";
-import { type Declared, declared, ownKind, readerOf } from "./object.ts";
+import { ownKind } from "./own-kind.ts";
 
+export type { Condition } from "../objects/conditions-of.ts";
 export type { ComputeSpec } from "./compute-spec.ts";
 export type { Capacity, ComputeStatus, StatusOperation, StatusProof, WriteRecord } from "./compute-status.ts";
-export type { Condition } from "./conditions-of.ts";
 
 /** The branch that a name came to. */
 export interface ResolvedBranch {

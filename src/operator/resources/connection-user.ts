@@ -1,5 +1,5 @@
+import type { KubeObject } from "../objects/object.ts";
 import type { ComputeSpec } from "./compute-spec.ts";
-import type { KubeObject } from "./object.ts";
 
 /** An object that reaches a project of the service through a connection: a Compute or a Branch. */
 export interface ConnectionUser extends KubeObject {

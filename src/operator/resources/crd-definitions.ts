@@ -1,11 +1,11 @@
 import type { z } from "zod";
+import type { ResourceKind } from "../objects/object.ts";
 import { branchKind, branchSpec, branchStatus } from "./branch.ts";
 import { clusterServiceConnectionKind, clusterServiceConnectionSpec } from "./cluster-service-connection.ts";
 import { computeKind } from "./compute.ts";
 import { computePoolKind, computePoolSpec, computePoolStatus } from "./compute-pool.ts";
 import { computeSpec } from "./compute-spec.ts";
 import { computeStatus } from "./compute-status.ts";
-import type { ResourceKind } from "./object.ts";
 import { serviceConnectionKind, serviceConnectionSpec, serviceConnectionStatus } from "./service-connection.ts";
 
 /** A column of `kubectl get`; `wide` ones show with `-o wide` only. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { builtInKind, type KubeObject, objectMeta } from "../objects/object.ts";
 import { withRules } from "./fields.ts";
-import { builtInKind, type KubeObject, objectMeta } from "./object.ts";
 
 /** A namespace, as far as ClusterServiceConnections select it. */
 export type Namespace = KubeObject;

@@ -1,5 +1,5 @@
+import type { KubeObject } from "../objects/object.ts";
 import { annotations } from "./names.ts";
-import type { KubeObject } from "./object.ts";
 
 /** The longest wait for the end of a pause: no timer runs for longer than 24 days. */
 const longestWaitMs = 24 * 3_600_000;

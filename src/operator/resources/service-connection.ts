@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { conditions } from "./conditions-of.ts";
+import { conditions } from "../objects/conditions-of.ts";
+import { type Declared, declared, readerOf } from "../objects/object.ts";
 import { duration } from "./duration.ts";
 import {
   id,
@@ -11,7 +12,7 @@ import {
   optionalText,
   withRules,
 } from "./fields.ts";
-import { type Declared, declared, ownKind, readerOf } from "./object.ts";
+import { ownKind } from "./own-kind.ts";
 
 export const apiKeySecretRefIn = (place: string) =>
   z.object({

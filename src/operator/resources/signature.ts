@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { KubeObject } from "./object.ts";
+import type { KubeObject } from "../objects/object.ts";
 
 // The name of an endpoint says which Compute made it: `k8s-<uid>`, and in a fleet `k8s-<fleet>-<key>-<uid>`. Fleet and
 // key find what a former Compute of the same namespace and name made; only the uid proves an endpoint a Compute's own.

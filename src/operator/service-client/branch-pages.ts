@@ -1,5 +1,5 @@
 import type { BranchesAnswer, ListedBranch } from "../../api/branch.ts";
-import { asRecord } from "../resources/record.ts";
+import { asRecord } from "../objects/record.ts";
 import type { Answer } from "./answer.ts";
 
 /** The most pages of branches that are read: of a service that pages without end nothing is concluded. */

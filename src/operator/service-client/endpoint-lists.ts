@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import type { z } from "zod";
 import { Endpoint, EndpointsAnswer } from "../../api/endpoint.ts";
-import { asRecord, sameJSON } from "../resources/record.ts";
-import { shareWithin } from "../resources/shared-values.ts";
+import { asRecord, sameJSON } from "../objects/record.ts";
+import { shareWithin } from "../objects/shared-values.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 type Read<T> = { success: true; data: T } | { success: false; error: z.ZodError };

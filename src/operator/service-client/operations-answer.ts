@@ -1,6 +1,6 @@
 import { OperationsAnswer } from "../../api/operation.ts";
-import { asRecord } from "../resources/record.ts";
-import { shareWithin } from "../resources/shared-values.ts";
+import { asRecord } from "../objects/record.ts";
+import { shareWithin } from "../objects/shared-values.ts";
 import type { AnswerReader } from "./endpoint-lists.ts";
 
 /** The most operations of a project that are listed, unless more are asked for, and then. */

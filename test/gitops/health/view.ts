@@ -1,4 +1,4 @@
-import { conditionOf, conditions } from "../../../src/operator/resources/conditions-of.ts";
+import { conditionOf, conditions } from "../../../src/operator/objects/conditions-of.ts";
 import { annotations } from "../../../src/operator/resources/names.ts";
 import type { KubeObject } from "../../simulation/api-server/objects.ts";
 

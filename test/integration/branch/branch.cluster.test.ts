@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import { kubectl } from "../../control-plane/cluster.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Scenario } from "../support/scenario.ts";

@@ -1,6 +1,6 @@
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import type { OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Branch, parseBranch } from "../../../src/operator/resources/branch.ts";
-import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
 import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
 import type { Raw } from "../support/cluster.ts";
 import { SmallWorld } from "../support/small-world.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import { BranchWorld } from "./branches.ts";
 
 const minute = 60_000;

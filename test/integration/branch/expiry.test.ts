@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { timestamp } from "../../../src/operator/resources/conditions-of.ts";
+import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
 import { BranchWorld, hour } from "./branches.ts";
 
 const minute = 60_000;

@@ -1,4 +1,4 @@
-import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import { SmallWorld } from "./small-world.ts";
 
 export const [a, b, c] = ["br-0-a", "br-0-b", "br-0-c"];

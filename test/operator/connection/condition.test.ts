@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { resolve } from "../../../src/operator/connection/resolve.ts";
 import type { Session } from "../../../src/operator/connection/session.ts";
 import { statusOf } from "../../../src/operator/connection/status.ts";
-import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { setUp } from "./joined.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import { refusal } from "../../support/scripted-service.ts";
 import { ours, secrets, setUp } from "./setting.ts";
 

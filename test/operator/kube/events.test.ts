@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type EventInput, events, type KubeEvent } from "../../../src/operator/kube/event-record.ts";
 import { EventRecorder } from "../../../src/operator/kube/events.ts";
-import { clippedMessage } from "../../../src/operator/resources/conditions-of.ts";
+import { clippedMessage } from "../../../src/operator/objects/conditions-of.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { seededRandom } from "../../simulation/random.ts";
 import { silentLogger } from "../../support/silent-logger.ts";

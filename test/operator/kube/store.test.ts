@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isNewer, ObjectStore } from "../../../src/operator/kube/store.ts";
-import type { KubeObject } from "../../../src/operator/resources/object.ts";
+import type { KubeObject } from "../../../src/operator/objects/object.ts";
 
 const late = { created: false, seenUpTo: "1000" };
 

@@ -1,10 +1,10 @@
 import { ClusterClient } from "../../../src/operator/kube/client.ts";
 import type { ClusterRequest, ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import type { Parsed } from "../../../src/operator/objects/object.ts";
 import { PoolReconciler } from "../../../src/operator/pool/reconciler.ts";
 import { StoredSpecs } from "../../../src/operator/pool/stored-specs.ts";
 import { type Compute, computeKind, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
-import type { Parsed } from "../../../src/operator/resources/object.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sameJSON } from "../../../src/operator/resources/record.ts";
+import { sameJSON } from "../../../src/operator/objects/record.ts";
 
 /** Few names and values, so that two of a kind are often the same. */
 const value = fc.letrec((tie) => ({

@@ -1,4 +1,4 @@
-import { conditionOf } from "../../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { branchesOf, projects, type ServiceHost } from "./service-host.ts";
 import type { Workload } from "./workload.ts";

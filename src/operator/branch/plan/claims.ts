@@ -1,5 +1,5 @@
+import { olderFirst, placeOf } from "../../objects/object.ts";
 import { type Branch, branchNameOf } from "../../resources/branch.ts";
-import { olderFirst, placeOf } from "../../resources/object.ts";
 import { isOurs, linkedID, type Observation } from "../observation.ts";
 
 /**

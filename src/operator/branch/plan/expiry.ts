@@ -1,5 +1,5 @@
+import { timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
-import { timestamp } from "../../resources/conditions-of.ts";
 import { secondsOf } from "../../resources/duration.ts";
 import type { BranchAction, End } from "../action.ts";
 import { isOurs, type Observation, shownReason } from "../observation.ts";

@@ -1,9 +1,9 @@
 import { isRefusal, isStale } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { type GuardedPatch, guardedPatch } from "../../kube/json-patch.ts";
+import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
-import { sameJSON } from "../../resources/record.ts";
 import type { Proof } from "../observe/ownership.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";

@@ -1,6 +1,6 @@
 import type { ServiceAccess } from "../../connection/access.ts";
+import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute, WriteRecord } from "../../resources/compute.ts";
-import { timestamp } from "../../resources/conditions-of.ts";
 import { finalizers } from "../../resources/names.ts";
 import { hasFormerNotes } from "../observe/former-marks.ts";
 import { generationOf, hasFinalizer } from "../observe/observation.ts";

@@ -1,6 +1,6 @@
 import { couldBeEndpointId } from "../../../api/ids.ts";
+import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { conditionOf } from "../../resources/conditions-of.ts";
 import { annotations } from "../../resources/names.ts";
 import { pausedForMs, pausedUntil } from "../../resources/pause.ts";
 

@@ -1,7 +1,7 @@
+import { conditionOf } from "../../objects/conditions-of.ts";
+import { sameJSON } from "../../objects/record.ts";
 import type { Branch } from "../../resources/branch.ts";
 import { type Compute, givenName } from "../../resources/compute.ts";
-import { conditionOf } from "../../resources/conditions-of.ts";
-import { sameJSON } from "../../resources/record.ts";
 import { branchRef as messages } from "../words/branch.ts";
 import type { ReferredBranch } from "./observation.ts";
 

@@ -1,7 +1,7 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
+import { conditionOf } from "../../objects/conditions-of.ts";
+import { olderFirst } from "../../objects/object.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
-import { conditionOf } from "../../resources/conditions-of.ts";
-import { olderFirst } from "../../resources/object.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import { rowOf } from "../words/reasons.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { sameJSON } from "../../objects/record.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { sameJSON } from "../../resources/record.ts";
 import { ranked } from "./claims.ts";
 import type { EndpointIndex } from "./ownership.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { tolerant } from "../../objects/object.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { formerAnnotations } from "../../resources/names.ts";
-import { tolerant } from "../../resources/object.ts";
 
 // Marks of 0.1.0, which noted in annotations what `status.pendingWrite` records now.
 

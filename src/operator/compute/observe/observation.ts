@@ -1,7 +1,7 @@
 import type { Operation } from "../../../api/operation.ts";
 import type { NamedBranch } from "../../connection/branch-lister.ts";
+import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { conditionOf } from "../../resources/conditions-of.ts";
 import { finalizers } from "../../resources/names.ts";
 import type { Fleet } from "../../resources/signature.ts";
 import type { Reason } from "../words/reasons.ts";

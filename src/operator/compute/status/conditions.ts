@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { stallsAfterMs } from "../../conditions/rows.ts";
+import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { conditionOf } from "../../resources/conditions-of.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
 import { serviceUnavailable } from "../words/failures.ts";

@@ -1,4 +1,6 @@
 import { isInProgress, type Operation } from "../../../api/operation.ts";
+import { conditionOf } from "../../objects/conditions-of.ts";
+import { sameJSON } from "../../objects/record.ts";
 import {
   type Compute,
   type ComputeStatus,
@@ -7,8 +9,6 @@ import {
   type StatusProof,
 } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
-import { conditionOf } from "../../resources/conditions-of.ts";
-import { sameJSON } from "../../resources/record.ts";
 import { generationOf } from "../observe/observation.ts";
 import type { Proof } from "../observe/ownership.ts";
 import { poolerHost } from "../observe/pooler-host.ts";

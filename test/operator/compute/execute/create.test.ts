@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ComputePatcher } from "../../../../src/operator/compute/execute/context.ts";
 import { carriedBy } from "../../../../src/operator/compute/record.ts";
+import { asRecord } from "../../../../src/operator/objects/record.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { formerAnnotations } from "../../../../src/operator/resources/names.ts";
-import { asRecord } from "../../../../src/operator/resources/record.ts";
 import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, operation, recordOf } from "../../../support/builders.ts";

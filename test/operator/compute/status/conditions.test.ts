@@ -3,7 +3,7 @@ import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { holdsForLong } from "../../../../src/operator/compute/status/conditions.ts";
 import { type Reason, reasons } from "../../../../src/operator/compute/words/reasons.ts";
-import { conditionOf } from "../../../../src/operator/resources/conditions-of.ts";
+import { conditionOf } from "../../../../src/operator/objects/conditions-of.ts";
 import { compute } from "../../../support/builders.ts";
 import { active, after, minute, noon, self, statusAfter } from "./updating.ts";
 

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { GROUP, VERSION } from "./names.ts";
 import { shareWithin } from "./shared-values.ts";
 
 const ownerReference = z.object({
@@ -113,11 +112,6 @@ export interface Declared<Spec, Status> extends KubeObject {
   spec: Spec;
   /** Empty where nothing was reported yet. */
   status: Status;
-}
-
-/** Resource kind of our own group, as the API server serves it. */
-export function ownKind<T extends KubeObject>(kind: string, plural: string, namespaced = true): ResourceKind<T> {
-  return { group: GROUP, version: VERSION, plural, kind, namespaced };
 }
 
 /** Resource kind that the API server brings along; of the core group unless `where` says otherwise. */

@@ -1,10 +1,10 @@
+import type { ClusterClient } from "../kube/client.ts";
+import type { ResourceKind } from "../kube/objects.ts";
+import { builtInKind } from "../objects/object.ts";
 import { branchKind } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { computePoolKind } from "../resources/compute-pool.ts";
-import { builtInKind } from "../resources/object.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { ClusterClient } from "./client.ts";
-import type { ResourceKind } from "./objects.ts";
 
 const crdKind = builtInKind("CustomResourceDefinition", "customresourcedefinitions", {
   group: "apiextensions.k8s.io",

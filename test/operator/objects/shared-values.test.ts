@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shareWithin } from "../../../src/operator/resources/shared-values.ts";
+import { shareWithin } from "../../../src/operator/objects/shared-values.ts";
 
 /** As parsed from an answer: nothing of it is anything else's. */
 function parsed(text: string): Record<string, unknown> {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { optionalInteger } from "./fields.ts";
 
 /** A condition before it is known since when it holds. */
 export type ConditionDraft = Omit<Condition, "lastTransitionTime">;
@@ -78,7 +77,7 @@ const condition = z.object({
   reason: z.string().describe("Why, in one word that programs can rely on."),
   message: z.string().describe("Why, in a sentence for a person: what happened, what comes next and what to do."),
   lastTransitionTime: z.string().describe("When the status last changed (RFC 3339)."),
-  observedGeneration: optionalInteger("The generation of the spec that the condition is about."),
+  observedGeneration: z.int().optional().describe("The generation of the spec that the condition is about."),
 });
 
 export type Condition = z.output<typeof condition>;
