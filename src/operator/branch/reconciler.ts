@@ -8,7 +8,7 @@ import { isNotFound, isRefusal } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { clippedMessage } from "../objects/conditions-of.ts";
-import { type Branch, branchKind, owningBranch } from "../resources/branch.ts";
+import { type Branch, branchKind, branchNameOf, owningBranch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import { pausedForMs } from "../resources/pause.ts";
@@ -20,7 +20,7 @@ import { type ComputeStep, isBeingDeleted, type Subject, shownReason } from "./o
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
-import { isLate, renewalInMs } from "./plan/expiry.ts";
+import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
 import { type BranchReason, branchReasons, isTroublesome } from "./reasons.ts";
 import { begin, noted } from "./remember.ts";
@@ -178,7 +178,7 @@ export class BranchReconciler {
     const { clock } = this.#options;
     if (released) return undefined;
     const now = clock.monotonic();
-    this.#warnLate(object, memory);
+    this.#warn(object, memory);
     if (shown !== undefined) {
       const { reason } = shown;
       const same = memory.shown?.reason === reason ? memory.shown : undefined;
@@ -195,8 +195,14 @@ export class BranchReconciler {
     return Number.isFinite(next) ? Math.max(1, next) : undefined;
   }
 
-  /** A lease that ends soon because it cannot be renewed is a warning, once. */
-  #warnLate(object: Branch, memory: BranchMemory): void {
+  /** A lease that ends because it cannot be renewed is a warning, once; so is a taken name that falls free soon. */
+  #warn(object: Branch, memory: BranchMemory): void {
+    const isFreeSoon = !isBeingDeleted(object) && fallsFreeSoon(object, this.#options.clock.now());
+    if (isFreeSoon && !memory.warnedTaken) {
+      const message = words.taken.endsSoon(branchNameOf(object), object.status.takenUntil ?? "");
+      this.#event(object, { type: "Warning", reason: "BranchExists", message });
+    }
+    memory.warnedTaken = isFreeSoon;
     const isWarned = !isBeingDeleted(object) && isLate(object, this.#options.clock.now());
     if (isWarned && !memory.warnedLate) {
       const message = words.ends.late(object.status.expiresAt ?? "");

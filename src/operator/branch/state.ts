@@ -45,6 +45,8 @@ export interface BranchMemory {
   dueAt: number | undefined;
   /** A warning says that the lease ends and cannot be renewed. */
   warnedLate: boolean;
+  /** A warning says that the branch which has the name ends within a day. */
+  warnedTaken: boolean;
   /** What a person has asked for, as far as lists since are for it: a reconcile, a reset, the deletion. */
   asked: string | undefined;
   /** How many branches the latest list had. */
@@ -71,5 +73,6 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     asked: undefined,
     branches: 0,
     warnedLate: false,
+    warnedTaken: false,
   };
 }

@@ -33,6 +33,7 @@ export function nextStatus(
   const reason = shown?.reason;
   if (reason !== undefined && reason !== "Paused") {
     const generation = object.metadata.generation ?? 0;
+    if (reason !== "BranchExists") next.takenUntil = undefined;
     next.observedGeneration = generation;
     const isSettled = branchReasons[reason].synced === "True";
     if (isApplied || isSettled) next.appliedGeneration = generation;

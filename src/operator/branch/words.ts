@@ -45,6 +45,8 @@ export const taken = {
   /** None that is listed has it. */
   unlisted: (name: string, said: string) =>
     `The service refuses the name "${name}" (${said}), and lists no branch that has it: a deleted branch may hold it while it can be recovered. Use another branchName; ${retried.toLowerCase()}`,
+  endsSoon: (name: string, end: string) =>
+    `The branch that has the name "${name}" ends at ${end} and is deleted with its data; this object then creates its own. Give that branch another end or name if its data is to stay.`,
   looking: (name: string) => `The service says that branch "${name}" exists. The branches are listed again.`,
 };
 

@@ -1,4 +1,4 @@
-import { isLate } from "../branch/plan/expiry.ts";
+import { fallsFreeSoon, isLate, soonMs } from "../branch/plan/expiry.ts";
 import type { Listing } from "../connection/list-changes.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { nameOf } from "../kube/objects.ts";
@@ -61,8 +61,6 @@ export function measureState(
   }
 }
 
-const dayMs = 24 * 3600 * 1000;
-
 function measureBranches(
   metrics: Metrics,
   { informers, namespaces, clock }: Pick<State, "informers" | "namespaces" | "clock">,
@@ -70,9 +68,11 @@ function measureBranches(
   const now = clock.now();
   const standing = informers.branches.list().filter(({ status }) => status.gone === undefined);
   const isEnding = ({ status: { expiresAt } }: Branch) =>
-    expiresAt !== undefined && Date.parse(expiresAt) - now < dayMs;
+    expiresAt !== undefined && Date.parse(expiresAt) - now < soonMs;
   metrics.branchesEnding.set({}, standing.filter(isEnding).length);
   metrics.branchLeasesLate.set({}, standing.filter((branch) => isLate(branch, now)).length);
+  const waiting = informers.branches.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  metrics.branchNamesEnding.set({}, waiting.filter((branch) => fallsFreeSoon(branch, now)).length);
   metrics.branches.reset();
   for (const { metadata, status } of informers.branches.list()) {
     const ready = conditionOf(status, "Ready")?.status ?? "Unknown";

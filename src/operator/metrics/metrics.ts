@@ -107,6 +107,11 @@ function metricsOfFleet({ counter, gauge }: Makers) {
     branches: gauge("branches", "Branches by state and readiness.", ["namespace", "state", "ready"]),
     branchesEnding: gauge("branches_ending", "Branches that the service deletes within a day.", []),
     branchLeasesLate: gauge("branch_leases_late", "Branches whose lease is in its last quarter and not renewed.", []),
+    branchNamesEnding: gauge(
+      "branch_names_ending",
+      "Branches whose name a branch of somebody else has that ends within a day.",
+      [],
+    ),
     branchDeletesHeld: gauge(
       "branch_deletes_held",
       "Deletions that wait because of --max-branch-deletes-per-minute.",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
 import { BranchWorld, hour } from "./branches.ts";
 
 const minute = 60_000;
@@ -25,6 +26,27 @@ it("a name taken by another's branch is BranchExists, says who made it and when 
   world.console("DELETE", `/projects/shop/branches/${theirs.id}`);
   await world.until("pr-1", "Available", minute);
   expect(world.made).toHaveLength(1);
+});
+
+it("a name taken by another's branch that ends within a day is a warning and counted for an alert, once and not before", async () => {
+  await using world = new BranchWorld();
+  const expires_at = timestamp(world.clock.now() + 26 * hour);
+  world.madeElsewhere("default/pr-1", { expires_at });
+  world.branch("pr-1", { expiry: { never: true } });
+  await world.until("pr-1", "BranchExists");
+  const soon = () => world.events("BranchExists").filter((message) => /then creates its own/.test(message));
+  expect(world.object("pr-1").status.takenUntil).toBe(expires_at);
+  await world.clock.advance(hour);
+  expect(soon()).toEqual([]);
+  expect(await world.metrics()).toMatch(/^compute_operator_branch_names_ending 0$/m);
+  await world.clock.advance(3 * hour);
+  expect(soon()).toEqual([expect.stringContaining(`ends at ${expires_at}`)]);
+  expect(await world.metrics()).toMatch(/^compute_operator_branch_names_ending 1$/m);
+  await world.clock.advance(23 * hour);
+  expect(soon()).toHaveLength(1);
+  expect(world.reason("pr-1")).toBe("Available");
+  expect(world.object("pr-1").status.takenUntil).toBeUndefined();
+  expect(await world.metrics()).toMatch(/^compute_operator_branch_names_ending 0$/m);
 });
 
 it("a name taken by a branch that is not listed is BranchExists after ten seconds, and tried again ever later", async () => {

@@ -17,6 +17,7 @@ const published = [
   "branches",
   "branches_ending",
   "branch_leases_late",
+  "branch_names_ending",
   "branch_deletes_held",
   "drift_corrections_total",
   "operations_total",

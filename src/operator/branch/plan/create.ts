@@ -57,7 +57,7 @@ function take({ object }: Observation, listed: ListedBranch, by: "adopted" | "fo
 
 function occupied(listed: ListedBranch, name: string): BranchAction {
   const message = taken.listed(name, listed.id, makerOf(listed), listed.expires_at);
-  return { kind: "show", reason: "BranchExists", message };
+  return { kind: "show", reason: "BranchExists", message, news: { takenUntil: listed.expires_at } };
 }
 
 function makerOf({ note }: ListedBranch): string {

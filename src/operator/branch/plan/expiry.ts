@@ -98,6 +98,14 @@ export function isLate({ spec: { expiry }, status }: Branch, wallNow: number): b
   return Date.parse(status.expiresAt) - wallNow <= lengthOf(expiry.lease) / 4;
 }
 
+/** Ends that lie so near, in milliseconds, concern a person. */
+export const soonMs = 24 * 3_600_000;
+
+/** Whether the branch of somebody else that has the name ends within a day: then this object creates its own. */
+export function fallsFreeSoon({ status: { takenUntil } }: Branch, wallNow: number): boolean {
+  return takenUntil !== undefined && Date.parse(takenUntil) - wallNow <= soonMs;
+}
+
 function differs(o: Observation): boolean {
   return drift(o) !== undefined;
 }
