@@ -1,10 +1,10 @@
-import { type KubectlOptions, kubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
-import { costOf } from "./cost.ts";
 import { databaseClient } from "./database.ts";
+import { pullRequest, pullRequestEnds } from "./pull-request.ts";
 import type { Samples } from "./samples.ts";
 import type { Screen } from "./screen.ts";
 import type { Stage } from "./stage.ts";
+import { Steps } from "./steps.ts";
 
 const namespace = "shop";
 const project = "shiny-wind-028834";
@@ -22,7 +22,7 @@ spec:
 
 /** Walks a person through the life of a Compute: every command and every output is real. */
 export async function walk(screen: Screen, stage: Stage, samples: Samples): Promise<void> {
-  const steps = new Steps(screen, stage);
+  const steps = new Steps(screen, stage, namespace);
   const inShop = ["-n", namespace];
 
   await steps.step(
@@ -59,6 +59,9 @@ export async function walk(screen: Screen, stage: Stage, samples: Samples): Prom
 
   if (stage.postgres) await useDatabase(steps);
 
+  const about = { namespace, project, postgres: stage.postgres };
+  await pullRequest(steps, about);
+
   await steps.step(
     "A change outside the operator",
     "The next list shows it, and the operator puts the spec back.",
@@ -74,6 +77,8 @@ export async function walk(screen: Screen, stage: Stage, samples: Samples): Prom
       await steps.run(["get", "compute", name, ...inShop]);
     },
   );
+
+  await pullRequestEnds(steps, about);
 
   await steps.step("Delete", "The endpoint goes first, the object after it.", async () => {
     await steps.run(["delete", "compute", name, ...inShop]);
@@ -119,65 +124,4 @@ async function useDatabase(steps: Steps): Promise<void> {
     await steps.wait([`compute/${primary}`, "--for=jsonpath={.status.restartedAt}=tuesday", ...inShop]);
     await client.run(uri, "TABLE greeting");
   });
-}
-
-class Steps {
-  readonly screen: Screen;
-  readonly #stage: Stage;
-  readonly #kubectl: KubectlOptions;
-
-  constructor(screen: Screen, stage: Stage) {
-    this.screen = screen;
-    this.#stage = stage;
-    const { kubeconfig, binaries } = stage.controlPlane;
-    this.#kubectl = { kubeconfig, kubectl: binaries.kubectl };
-  }
-
-  /** One step, and what it cost the service. */
-  async step(title: string, explanation: string, work: () => Promise<void>): Promise<void> {
-    this.screen.heading(title, explanation);
-    this.#stage.counter.clear();
-    await work();
-    this.screen.note(`This cost the service ${costOf(this.#stage.counter.requests)}.`);
-  }
-
-  /** Shows a kubectl command, runs it, and shows what it wrote. */
-  async run(args: readonly string[], input?: string): Promise<void> {
-    const line = ["kubectl", ...args].map(quoted).join(" ");
-    this.screen.command(input === undefined ? line : `${line} <<'EOF'\n${input}EOF`);
-    this.screen.output(await kubectl(args, { ...this.#kubectl, ...(input !== undefined && { input }) }));
-  }
-
-  /** Shows a `kubectl wait`, and how long it took. */
-  async wait(args: readonly string[]): Promise<void> {
-    const all = ["wait", ...args, "--timeout=120s"];
-    this.screen.command(["kubectl", ...all].map(quoted).join(" "));
-    const output = await this.screen.waiting("waited", kubectl(all, this.#kubectl));
-    this.screen.output(output);
-  }
-
-  endpointID(compute: string): Promise<string> {
-    return kubectl(["get", "compute", compute, "-n", namespace, "-o=jsonpath={.status.endpointID}"], this.#kubectl);
-  }
-
-  /** The URI in a connection Secret. */
-  async uriIn(secret: string): Promise<string> {
-    const data = await kubectl(["get", "secret", secret, "-n", namespace, "-o=jsonpath={.data.uri}"], this.#kubectl);
-    return Buffer.from(data, "base64").toString();
-  }
-
-  /** A call of somebody else's, which the counter does not see; resolves with its status. */
-  async callService(method: string, path: string, body?: unknown): Promise<number> {
-    const response = await fetch(`${this.#stage.service.baseURL}${path}`, {
-      method,
-      headers: { authorization: "Bearer org-key", "content-type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    return response.status;
-  }
-}
-
-/** A word as a shell needs it. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -36,11 +36,15 @@ describe("npm run demo", () => {
     const costs = demo.lines.map((line) => /This cost the service (.*), (\d+|no) reads?\.$/.exec(line)?.[1]);
     const [applied = "", ...steps] = costs.filter((cost) => cost !== undefined);
     expect(applied).toContain("POST /projects/shiny-wind-028834/endpoints");
-    expect(steps.map((cost) => cost.replace(/ep-[a-z0-9-]+/, "EP"))).toEqual([
+    expect(steps.map((cost) => cost.replaceAll(/ep-[a-z0-9-]+/g, "EP").replaceAll(/br-[a-z0-9-]+/g, "BR"))).toEqual([
       "1 write (POST /projects/shiny-wind-028834/endpoints)",
       "1 write (PATCH /projects/shiny-wind-028834/endpoints/EP)",
       "1 write (POST /projects/shiny-wind-028834/endpoints/EP/restart)",
+      "2 writes (POST /projects/shiny-wind-028834/branches, POST /projects/shiny-wind-028834/endpoints)",
+      "2 writes (POST /projects/shiny-wind-028834/branches/BR/restore, PATCH /projects/shiny-wind-028834/branches/BR)",
+      "1 write (PATCH /projects/shiny-wind-028834/branches/BR)",
       "1 write (PATCH /projects/shiny-wind-028834/endpoints/EP)",
+      "no writes",
       "1 write (DELETE /projects/shiny-wind-028834/endpoints/EP)",
     ]);
     expect(demo.lines.at(-1)).toContain("All of it is stopped, and nothing is left behind.");
