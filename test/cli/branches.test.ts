@@ -287,6 +287,15 @@ describe("apply --prune-branches", () => {
     expect(deletes(stage)).toHaveLength(gone);
   });
 
+  test("counts an adopted branch for none of the half that may go", async () => {
+    using stage = new Stage();
+    const adopted = branch("base", "expiry: {never: true}, adopt: {branchID: br-staging-1}");
+    await apply(stage, documents(connection, reader, adopted, branch("pr-1")));
+    const run = await apply(stage, documents(connection, reader, adopted), "--prune", "--prune-branches");
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("1 of 1 branches of namespace shop") });
+    expect(deletes(stage)).toEqual([]);
+  });
+
   test("keeps a branch on which an operator keeps a compute", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, reader, branch("pr-1")));

@@ -121,7 +121,7 @@ function ownBranches({ branches }: Inventory, namespace: string | undefined): Co
     const { metadata } = object;
     if (metadata.namespace !== namespace || !isDerivedUID(metadata.uid)) return false;
     const { listing } = listingOf(project);
-    return listing !== undefined && findLinked(object, listing) !== undefined;
+    return listing !== undefined && findLinked(object, listing)?.by === "note";
   });
   return { what: "branches", own: own.length, deleted: own.filter(({ pruned }) => pruned !== undefined).length };
 }
