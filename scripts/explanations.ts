@@ -67,6 +67,11 @@ export const explanations: readonly Explanation[] = [
     todo: "adopt it (`spec.adopt`), delete it, or name another branch",
   },
   {
+    reasons: ["FormerMembers"],
+    meaning: "a pool's read replica that a former pool of this fleet, namespace and name created is still there",
+    todo: "set `adoptFormer: true` on the pool, or delete it at the service",
+  },
+  {
     reasons: ["AdoptionRefused"],
     meaning: "the endpoint that `adopt` names is missing, on another branch, of another type, or another Compute's",
     todo: "correct `spec.adopt`",

@@ -87,16 +87,19 @@ describe("a cluster that is lost under 50 Computes and made again from Git", () 
     const { ids } = await lostFleet(world);
     const rebuilt = world.cluster({ fleet: "prod" });
     applyAll(rebuilt, {}, false);
-    await world.until("replicas ready", () => rebuilt.computes().filter(isReady).length === replicas + members);
+    await world.until("replicas ready", () => rebuilt.computes().filter(isReady).length === replicas);
     await world.clock.advance(60_000);
     expect(idsIn(world)).toEqual(expect.arrayContaining(ids));
-    expect(world.endpoints).toHaveLength(all + replicas + members);
+    expect(world.endpoints).toHaveLength(all + replicas);
     expect(new Set(world.writes.map(({ method }) => method))).toEqual(new Set(["POST"]));
     expect(rebuilt.said("primary-3")).toMatch(
       /^PrimaryExists: .*former Compute of this fleet.*not taken over.*\{former: true\}/,
     );
+    expect(rebuilt.said("web-3")).toMatch(
+      /^FormerMembers: .*no other is created.*adoptFormer: true on ComputePool web/,
+    );
     const warnings = rebuilt.events().filter((event) => event.startsWith("Warning Creating"));
-    expect(warnings).toHaveLength(replicas + members);
+    expect(warnings).toHaveLength(replicas);
     expect(warnings[0]).toMatch(/Another endpoint is created beside one that a former Compute.*: ep-/);
     const status = rebuilt.connectionStatus();
     expect(status["orphanedEndpointCount"]).toBe(all);

@@ -92,12 +92,12 @@ it.concurrent("a pool's owner garbage collection: in the foreground it goes last
   expect(computes.map(({ metadata }) => metadata.ownerReferences ?? [])).toEqual([[], []]);
   await orphan.lists(2);
   expect(orphan.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
-  // Another pool of the same name does not take them over automatically.
+  // As with a ReplicaSet, another pool of the same name takes them back, and so does one restored from a backup.
+  const writes = orphan.writes.length;
   await orphan.cluster.create("ComputePool", orphan.namespace, pool(2));
-  await eventually("the conflict", async () => {
-    const { status } = await orphan.cluster.get("ComputePool", orphan.namespace, "readers");
-    return JSON.stringify(status).includes("readers-0 exists and does not belong to this pool") || undefined;
-  });
+  await settlesAt(orphan, 2);
+  expect(await orphan.event("readers-0", "Adopted")).toContain("Taken back by ComputePool readers");
+  expect(orphan.writes.slice(writes)).toEqual([]);
   expect(orphan.endpoints).toHaveLength(2);
 });
 

@@ -10,16 +10,27 @@ export interface Owner {
   isBlocked: boolean;
 }
 
+/** The reference to an owner, as the object that it owns carries it. */
+export function ownerReference({ kind, object: { metadata }, isBlocked }: Owner) {
+  const { name, uid } = metadata;
+  return {
+    apiVersion: apiVersionOf(kind),
+    kind: kind.kind,
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: isBlocked,
+  };
+}
+
 /** Creates an object with its owner; `undefined` if the name is taken, and the watch will deliver what has it. */
 export async function createOwned<T extends KubeObject>(
   cluster: ClusterClient,
   kind: ResourceKind<T>,
   draft: Draft<T>,
-  { kind: ownerKind, object, isBlocked }: Owner,
+  owner: Owner,
 ): Promise<T | undefined> {
-  const { name, uid } = object.metadata;
-  const owner = { apiVersion: apiVersionOf(ownerKind), kind: ownerKind.kind, name, uid };
-  const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: isBlocked }];
+  const ownerReferences = [ownerReference(owner)];
   try {
     return await cluster.create(kind, { ...draft, metadata: { ...draft.metadata, ownerReferences } });
   } catch (error) {

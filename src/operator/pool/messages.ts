@@ -23,6 +23,10 @@ export const scaling = {
 export const conflict = (compute: string): string =>
   `Compute ${compute} exists and does not belong to this pool. Delete that Compute, or create the pool under another name.`;
 
+/** Event of a Compute. */
+export const adopted = (pool: string): string =>
+  `Taken back by ComputePool ${pool}, as after a restored backup: a former pool of that name had it. The endpoint stays.`;
+
 export const rejected = (said: string): string =>
   `The Kubernetes API server refused to create, change or delete a replica: ${said}. Change the spec, or the policy that refuses it; retried automatically.`;
 

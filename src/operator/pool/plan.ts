@@ -1,6 +1,7 @@
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
-import type { ComputePool } from "../resources/compute-pool.ts";
+import { type ComputePool, computePoolKind } from "../resources/compute-pool.ts";
+import { labels } from "../resources/names.ts";
 import { conflict } from "./messages.ts";
 
 /** A Compute that a pool owns, with its index. */
@@ -40,15 +41,35 @@ export function planPool(
   const { replicas } = pool.spec;
   const known = new Set(members.map(({ index }) => index));
   const missing = Array.from({ length: replicas }, (_, index) => index).filter((index) => !known.has(index));
-  const ownedByOther = missing.filter((index) => byName(`${pool.metadata.name}-${index}`) !== undefined);
+  const named = missing.flatMap((index) => {
+    const compute = byName(`${pool.metadata.name}-${index}`);
+    return compute === undefined ? [] : [{ index, compute }];
+  });
+  const ownedByOther = named.filter(({ compute }) => !wasMember(pool, compute));
   const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   return {
-    create: missing.filter((index) => !ownedByOther.includes(index)),
+    create: missing.filter((index) => !named.some((one) => one.index === index)),
+    /** Members of a former pool of this name, as a backup restores them. */
+    adopt: named.flatMap(({ compute }) =>
+      wasMember(pool, compute) && compute.metadata.deletionTimestamp === undefined ? [compute] : [],
+    ),
     update: current.filter((member) => member.index < replicas && !isKept(specOf(pool, member), member.compute)),
     remove: current.filter(({ index }) => index >= replicas).toReversed(),
     /** Reason why a replica cannot be created without action by the user. */
-    blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]}`),
+    blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]?.index}`),
   };
+}
+
+/**
+ * True if a former pool of this name had the Compute: it has the pool's label and project, and either no owner, as a
+ * backup tool restores it, or the former pool's uid. Such a member links its own endpoint, and another would be a
+ * second one.
+ */
+function wasMember({ metadata, spec }: ComputePool, compute: Compute): boolean {
+  const owners = compute.metadata.ownerReferences ?? [];
+  const isFormer = owners.every(({ kind, name }) => kind === computePoolKind.kind && name === metadata.name);
+  const isReplica = compute.spec.type === "read_only" && compute.spec.projectID === spec.template.projectID;
+  return isFormer && isReplica && compute.metadata.labels?.[labels.pool] === metadata.name;
 }
 
 /** The spec of a member: the template with type read_only, its own connection Secret and `adoptFormer`. */

@@ -1,5 +1,5 @@
 import type { ClusterClient } from "../kube/client.ts";
-import { createOwned } from "../kube/create-owned.ts";
+import { createOwned, ownerReference } from "../kube/create-owned.ts";
 import { isRefusal } from "../kube/errors.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
@@ -18,7 +18,7 @@ import { fieldsChanged, type StoredSpecs } from "./stored-specs.ts";
 
 /** Reason why the pool cannot reach its spec without action by the user. */
 interface Blocked {
-  reason: "Conflict" | "Rejected";
+  reason: "Conflict" | "FormerMembers" | "Rejected";
   message: string;
 }
 
@@ -70,9 +70,10 @@ export class PoolReconciler {
     const { generation = 0 } = pool.metadata;
     const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
-    const changes = due.length + plan.update.length + plan.remove.length;
+    const changes = due.length + plan.adopt.length + plan.update.length + plan.remove.length;
     if (changes > 0 && !(await this.#isUnchanged(pool))) return { requeueAfterMs: staleRetryMs };
     const changed = await this.#execute(pool, [
+      ...plan.adopt.map((compute) => () => this.#adopt(pool, compute)),
       ...plan.update.map((member) => () => this.#update(pool, member)),
       ...plan.remove.map((member) => () => this.#remove(member.compute)),
     ]);
@@ -85,8 +86,7 @@ export class PoolReconciler {
     const created =
       waitMs > 0 ? { refusal: undefined, waitMs } : await this.#slowStart.run(uid, generation, due, batches);
     const refusal = changed ?? created.refusal;
-    const conflict = plan.blocked === undefined ? undefined : ({ reason: "Conflict", message: plan.blocked } as const);
-    await this.#updateStatus(pool, members, plan, refusal ?? conflict);
+    await this.#updateStatus(pool, members, plan, refusal ?? blockedIn(plan, members));
     const retryMs = refusal === undefined ? undefined : refusedRetryMs;
     return { requeueAfterMs: created.waitMs ?? retryMs ?? (changes > 0 ? resyncMs : undefined) };
   }
@@ -137,6 +137,16 @@ export class PoolReconciler {
     if (created !== undefined) this.#answered(spec, created);
   }
 
+  /** Takes back a member of a former pool: it keeps its endpoint, and gets the template by the next reconcile. */
+  async #adopt(pool: ComputePool, compute: Compute): Promise<void> {
+    const { cluster, event } = this.#options;
+    const others = (compute.metadata.ownerReferences ?? []).filter(({ kind }) => kind !== computePoolKind.kind);
+    const owners = [...others, ownerReference({ kind: computePoolKind, object: pool, isBlocked: true })];
+    const patch = guardedPatch(compute, { resourceVersion: true }).set(["metadata", "ownerReferences"], owners);
+    await cluster.patch(computeKind, compute.metadata, patch.ops());
+    event(computeKind, compute, { type: "Normal", reason: "Adopted", message: messages.adopted(pool.metadata.name) });
+  }
+
   async #update(pool: ComputePool, member: Member): Promise<void> {
     const { compute } = member;
     const spec = specOf(pool, member);
@@ -176,6 +186,14 @@ export class PoolReconciler {
     const event = poolEvent(pool, status, plan);
     if (event !== undefined) this.#options.event(computePoolKind, pool, event);
   }
+}
+
+/** What keeps the pool from its spec until a person acts. */
+function blockedIn({ blocked }: PoolPlan, members: readonly Member[]): Blocked | undefined {
+  if (blocked !== undefined) return { reason: "Conflict", message: blocked };
+  const waiting = members.find(({ compute }) => conditionOf(compute.status, "Ready")?.reason === "FormerMembers");
+  const condition = waiting && conditionOf(waiting.compute.status, "Ready");
+  return condition === undefined ? undefined : { reason: "FormerMembers", message: condition.message };
 }
 
 /** The fields of the template that the API server stores otherwise in members that are in place. */

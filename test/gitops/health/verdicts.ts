@@ -21,6 +21,7 @@ const poolReasons: Readonly<Record<string, Verdict>> = {
   Ready: "Current",
   Scaling: "InProgress",
   Conflict: "Failed",
+  FormerMembers: "Failed",
   Rejected: "Failed",
 };
 

@@ -28,10 +28,11 @@ function planned(self: ComputePool, computes: Compute[]) {
   const members = membersOf(self, computes);
   const plan = planPool(self, members, (name) => computes.find(({ metadata }) => metadata.name === name));
   const names = (of: typeof plan.update) => of.map((one) => one.compute.metadata.name);
-  return { create: plan.create, update: names(plan.update), remove: names(plan.remove), blocked: plan.blocked };
+  const adopt = plan.adopt.map(({ metadata }) => metadata.name);
+  return { create: plan.create, adopt, update: names(plan.update), remove: names(plan.remove), blocked: plan.blocked };
 }
 
-const nothing = { create: [], update: [], remove: [], blocked: undefined };
+const nothing = { create: [], adopt: [], update: [], remove: [], blocked: undefined };
 
 describe("a pool", () => {
   test("makes its replicas by number from 0, and only those that are missing", () => {
@@ -60,6 +61,43 @@ describe("a pool", () => {
     const own = { endpointID: "ep-one" };
     const kept = specOf(self, { index: 0, compute: member("readers-0", { spec: { adopt: own } }) });
     expect(kept.adopt).toEqual(own);
+  });
+
+  describe("restored from a backup", () => {
+    const restored = (
+      fields: { owner?: string; pool?: string; kind?: string; spec?: Record<string, unknown> } = {},
+    ) => {
+      const { owner, pool: of = "readers", kind = "ComputePool", spec } = fields;
+      const { metadata, ...rest } = member("readers-0", spec === undefined ? {} : { spec });
+      const { ownerReferences: _, ...own } = metadata;
+      const reference = { apiVersion: "compute-operator.dev/v1alpha1", kind, name: "readers", uid: owner ?? "" };
+      const owners = owner === undefined ? {} : { ownerReferences: [reference] };
+      return { ...rest, metadata: { ...own, labels: { "compute-operator.dev/pool": of }, ...owners } };
+    };
+
+    test("takes back its members, which have no owner or the former pool's uid, and makes only what is missing", () => {
+      expect(planned(pool(2), [restored()])).toEqual({ ...nothing, adopt: ["readers-0"], create: [1] });
+      expect(planned(pool(1), [restored({ owner: uidOf("old") })])).toEqual({ ...nothing, adopt: ["readers-0"] });
+    });
+
+    test("waits for one that is being deleted, as the garbage collector does where the former owner is gone", () => {
+      const leaving = restored({ owner: uidOf("old") });
+      const deleting = { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
+      expect(planned(pool(1), [deleting])).toEqual(nothing);
+    });
+
+    test.each([
+      ["another pool's label", { pool: "web" }],
+      ["another owner", { owner: uidOf("old"), kind: "Other" }],
+      ["another project", { spec: { projectID: "another" } }],
+      ["another type", { spec: { type: "read_write" } }],
+    ])("leaves alone what has %s", (_, fields) => {
+      expect(planned(pool(1), [restored(fields)])).toMatchObject({
+        adopt: [],
+        create: [],
+        blocked: expect.stringContaining("Compute readers-0 exists"),
+      });
+    });
   });
 
   test("leaves to a person what one of them is to adopt: nobody else can say", () => {

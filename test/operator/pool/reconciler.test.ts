@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { computePoolKind } from "../../../src/operator/resources/compute-pool.ts";
-import { pooled } from "./pooled.ts";
+import { pooled, root } from "./pooled.ts";
 
 describe(`a ${computePoolKind.kind}`, () => {
   test("a pool of which the API server refuses a change says so, carries out the others, and tries again", async () => {
@@ -70,6 +70,33 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(await world.reconcile()).toBeUndefined();
     expect(await world.computes()).toEqual([]);
     expect(world.pool().status.conditions ?? []).toEqual([]);
+  });
+});
+
+describe("a pool that was restored from a backup", () => {
+  test("takes a member back that was restored before it, gives it the template, and creates none in its place", async () => {
+    const world = pooled(1);
+    const { reconcile, computes, cluster, reported } = world;
+    const metadata = {
+      name: "web-0",
+      labels: { "compute-operator.dev/pool": "web" },
+      annotations: { "compute-operator.dev/endpoint-id": "ep-old" },
+    };
+    const spec = { type: "read_only", projectID: "shiny-wind-028834", branchID: "br-before" };
+    const body = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Compute", metadata, spec };
+    cluster.server.handle({ method: "POST", path: `${root}/computes`, body });
+    expect(await reconcile()).toBe(10_000);
+    await reconcile();
+    const [member, ...others] = await computes();
+    expect(others).toEqual([]);
+    expect(member?.metadata.annotations).toEqual(metadata.annotations);
+    expect(member?.metadata.ownerReferences).toEqual([
+      expect.objectContaining({ kind: "ComputePool", uid: world.pool().metadata.uid, controller: true }),
+    ]);
+    expect(member?.spec.branchID).toBe("br-main");
+    expect(reported).toContainEqual(
+      expect.stringMatching(/^Normal Compute web-0 Adopted: Taken back by ComputePool web/),
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { branchIDOf } from "../../resources/compute.ts";
+import { owningPool } from "../../resources/compute-pool.ts";
 import { keyOf, signatureIn, signatureOf, uidOfMarker } from "../../resources/signature.ts";
 import { ownerOf } from "../observe/claims.ts";
 import { type Observation, shownReason, who } from "../observe/observation.ts";
@@ -40,9 +41,20 @@ export function formerPrimary(o: Observation, primary: Endpoint): string | undef
   return ofOtherFleets(o).includes(primary) ? messages.primaryOfOtherFleet(branchID, primary.id) : undefined;
 }
 
-/** Before another endpoint is made, a warning names those that are not taken over. */
+/**
+ * Before another endpoint is made, a warning names those that are not taken over. A pool's member waits instead: the
+ * pool was probably restored, and a second endpoint beside each of its replicas is never what it declares.
+ */
 export function besideFormer(o: Observation, { told: { formers: warnedOf = [] } }: ReadonlyState): Action | undefined {
   const formers = formersOf(o);
+  const pool = owningPool(o.compute);
+  if (pool !== undefined && formers.length > 0 && whyNotTaken(o) === messages.why.notAsked) {
+    const message = messages.member(
+      pool.name,
+      formers.map(({ id }) => id),
+    );
+    return { kind: "blocked", reason: "FormerMembers", message };
+  }
   const endpointIDs = [...formers, ...ofOtherFleets(o)].map(({ id }) => id).toSorted();
   if (endpointIDs.every((id) => warnedOf.includes(id))) return undefined;
   const message =

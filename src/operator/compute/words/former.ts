@@ -9,6 +9,8 @@ export const former = {
     `Another endpoint is created beside one that a former Compute of this fleet, namespace and name created: ${why} Delete what is not needed at the service: ${endpointIDs.join(", ")}.`,
   besideOtherFleet: (endpointIDs: readonly string[]) =>
     `Another endpoint is created beside one that a Compute of this namespace and name created in another fleet. If the operator is to keep that one, start it with its --fleet: ${endpointIDs.join(", ")}.`,
+  member: (pool: string, endpointIDs: readonly string[]) =>
+    `A former pool of this fleet, namespace and name created this read replica, so no other is created. Set spec.adoptFormer: true on ComputePool ${pool} to take its replicas over, or delete them at the service: ${endpointIDs.join(", ")}.`,
   /** Why an endpoint of this fleet, namespace and name is not taken over. */
   why: {
     notAsked: "spec.adopt is not {former: true}.",

@@ -59,6 +59,7 @@ export const reasons = {
   BranchNotFound: { ...retried, stalled: "later", look: "patient", apply: "fail" },
   BranchNotReady: { ...retried, look: "patient", apply: "fail" },
   PrimaryExists: { ...stalled, retryWrite: true },
+  FormerMembers: stalled,
   AdoptionRefused: stalled,
   Conflict: stalled,
   Rejected: stalled,

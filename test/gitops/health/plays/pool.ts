@@ -1,7 +1,8 @@
+import { fleetOf, signatureOf } from "../../../../src/operator/resources/signature.ts";
 import { Refusal } from "../../../simulation/api-server/refusal.ts";
 import type { ApiServer } from "../../../simulation/api-server/server.ts";
 import type { ApiFront } from "../../../simulation/api-server/transport.ts";
-import { HealthWorld } from "../world.ts";
+import { endpoints, HealthWorld } from "../world.ts";
 import type { Play } from "./all.ts";
 
 const template = {
@@ -49,6 +50,18 @@ const rejected: Play = async () => {
   return world;
 };
 
+const formerMembers: Play = async () => {
+  const world = new HealthWorld({ settings: { fleet: "prod" }, replicas: ["ep-former"] });
+  const uid = "00000000-0000-4000-8000-000000000000";
+  const metadata = { namespace: "shop", name: "readers-0", uid, resourceVersion: "1" };
+  const name = signatureOf({ metadata }, fleetOf("prod"));
+  world.console("PATCH", `${endpoints}/ep-former`, { endpoint: { name } });
+  world.create("ComputePool", "readers", { replicas: 1, template });
+  await world.row("ComputePool", { reason: "FormerMembers" });
+  await world.row("Compute", { reason: "FormerMembers" });
+  return world;
+};
+
 /** As under an admission policy that refuses what the pool creates. */
 function withoutNewComputes(server: ApiServer): ApiFront {
   const refused = new Refusal(403, "Forbidden", "replicas are not allowed here").toResponse();
@@ -60,4 +73,4 @@ function withoutNewComputes(server: ApiServer): ApiFront {
   };
 }
 
-export const poolPlays: readonly Play[] = [life, deleted, conflict, rejected];
+export const poolPlays: readonly Play[] = [life, deleted, conflict, rejected, formerMembers];

@@ -38,6 +38,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     BranchNotFound      False False    later-stalled patient
     BranchNotReady      False False    reconciling patient
     PrimaryExists       False False    stalled slow
+    FormerMembers       False False    stalled slow
     AdoptionRefused     False False    stalled slow
     Conflict            False False    stalled slow
     Rejected            False False    stalled slow
@@ -85,6 +86,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     BranchNotFound      yes    -      fail  -
     BranchNotReady      yes    -      fail  -
     PrimaryExists       yes    -      wait  retried
+    FormerMembers       yes    -      wait  -
     AdoptionRefused     yes    -      wait  -
     Conflict            yes    -      wait  -
     Rejected            yes    -      wait  -
