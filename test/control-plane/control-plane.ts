@@ -39,11 +39,17 @@ export interface ControlPlane extends AsyncDisposable {
 /** How often the start is retried on other ports if another process has taken ours. */
 const attempts = 3;
 
+export interface ControlPlaneOptions {
+  binaries?: Binaries;
+  /** Loopback address that the API server listens on, and no other; `127.0.0.1` where left out. */
+  host?: "127.0.0.1" | "::1";
+}
+
 /** Starts a control plane, in about three seconds where the binaries are at hand; see `findBinaries`. */
-export async function startControlPlane(options: { binaries?: Binaries } = {}): Promise<ControlPlane> {
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const binaries = options.binaries ?? (await findBinaries());
   for (let attempt = 1; ; attempt++) {
-    const controlPlane = new RealControlPlane(binaries);
+    const controlPlane = new RealControlPlane(binaries, options.host ?? "127.0.0.1");
     try {
       await controlPlane.start();
       return controlPlane;
@@ -78,20 +84,22 @@ class RealControlPlane implements ControlPlane {
   kubeconfig = "";
   readonly #directory = temporaryDirectory("control-plane", dataParent());
   readonly auditLogFile = join(this.#directory.path, "audit.log");
+  readonly #host: string;
   #etcdURL = "";
   #credentials: Credentials | undefined;
   #etcd: Child | undefined;
   #apiServer: Child | undefined;
   #controllerManager: Child | undefined;
 
-  constructor(binaries: Binaries) {
+  constructor(binaries: Binaries, host: string) {
     this.binaries = binaries;
+    this.#host = host;
   }
 
   async start(): Promise<void> {
     const [etcdPort = 0, port = 0] = await freePorts(2);
     this.#etcdURL = `http://127.0.0.1:${etcdPort}`;
-    this.url = `https://127.0.0.1:${port}`;
+    this.url = `https://${this.#host === "::1" ? "[::1]" : this.#host}:${port}`;
     this.#credentials = await createCredentials(join(this.#directory.path, "pki"), this.url);
     this.kubeconfig = await this.kubeconfigFor({ name: "admin", groups: ["system:masters"] });
     await this.#startEtcd();
@@ -157,6 +165,7 @@ class RealControlPlane implements ControlPlane {
     writeFileSync(auditPolicyFile, auditPolicy);
     const args = apiServerFlags({
       etcd: this.#etcdURL,
+      host: this.#host,
       port: Number(new URL(this.url).port),
       directory: join(this.#directory.path, "pki"),
       credentials: this.#files(),

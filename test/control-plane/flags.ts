@@ -32,6 +32,8 @@ export const auditPolicy = JSON.stringify({
 export interface ApiServerOptions {
   /** The address of etcd. */
   etcd: string;
+  /** Loopback address that it listens on, `127.0.0.1` or `::1`; Services get addresses of both families, this first. */
+  host: string;
   port: number;
   /** Where it may keep files of its own. */
   directory: string;
@@ -41,12 +43,12 @@ export interface ApiServerOptions {
 }
 
 export function apiServerFlags(options: ApiServerOptions): string[] {
-  const { etcd, port, directory, credentials: files, auditPolicyFile, auditLogFile } = options;
+  const { etcd, host, port, directory, credentials: files, auditPolicyFile, auditLogFile } = options;
   return [
     `--audit-policy-file=${auditPolicyFile}`,
     `--audit-log-path=${auditLogFile}`,
-    "--bind-address=127.0.0.1",
-    "--advertise-address=127.0.0.1",
+    `--bind-address=${host}`,
+    `--advertise-address=${host}`,
     `--secure-port=${port}`,
     `--etcd-servers=${etcd}`,
     `--cert-dir=${directory}`,
@@ -56,7 +58,7 @@ export function apiServerFlags(options: ApiServerOptions): string[] {
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${files.serviceAccountPublicKeyFile}`,
     `--service-account-signing-key-file=${files.serviceAccountKeyFile}`,
-    "--service-cluster-ip-range=10.0.0.0/24",
+    `--service-cluster-ip-range=${host === "::1" ? "fd00::/112,10.0.0.0/24" : "10.0.0.0/24"}`,
     "--authorization-mode=RBAC",
     // With it, only users with the right to may block an owner's deletion: as on OpenShift and hardened clusters.
     "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",

@@ -91,6 +91,12 @@ export const chartCases: Readonly<Record<string, ChartCase>> = {
   "metrics.namespaces": argument(["shop", "billing"], "--metrics-namespaces=shop,billing"),
   "metrics.service.enabled": gone("Service"),
   "metrics.service.annotations": { set: team, object: "Service", at: "/metadata/annotations", is: team },
+  "metrics.service.ipFamilyPolicy": {
+    set: "SingleStack",
+    object: "Service",
+    at: "/spec/ipFamilyPolicy",
+    is: "SingleStack",
+  },
   "serviceMonitor.enabled": { set: true, object: "ServiceMonitor", at: "/kind", is: "ServiceMonitor" },
   "serviceMonitor.namespace": monitored("/metadata/namespace", "monitoring"),
   "serviceMonitor.labels": monitored(`/${labelOf}`, team, "shop"),

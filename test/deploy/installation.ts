@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../control-plane/control-plane.ts";
 import { established } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
@@ -8,6 +8,8 @@ import { type ServiceOptions, ServiceProcess } from "../support/processes.ts";
 import { Image } from "./image.ts";
 import { InstalledOperator } from "./installed.ts";
 import { installNamespace, kustomize, type Rendered } from "./render.ts";
+
+type InstallationOptions = ServiceOptions & Pick<ControlPlaneOptions, "host">;
 
 /** An empty control plane, the service, with the samples' seed unless another is given, and the operator of deploy/. */
 export class Installation implements AsyncDisposable {
@@ -18,10 +20,10 @@ export class Installation implements AsyncDisposable {
   readonly #image = new Image();
   #operator: InstalledOperator | undefined;
 
-  static async start(options: ServiceOptions = {}): Promise<Installation> {
+  static async start({ host, ...options }: InstallationOptions = {}): Promise<Installation> {
     const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
     const [cluster, service] = await Promise.all([
-      startControlPlane(),
+      startControlPlane(host === undefined ? {} : { host }),
       ServiceProcess.start({ seed, timeScale: 20, ...options }),
     ]);
     await cluster.startControllerManager();

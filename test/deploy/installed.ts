@@ -51,7 +51,8 @@ export class InstalledOperator implements AsyncDisposable {
     const own = [`--http-port=${httpPort}`, "--allowed-base-url=http://127.0.0.1:*/api/v2"];
     const args = argsOf(objects).map((arg) => arg.replace("$(POD_NAMESPACE)", namespace));
     const child = await image.start([...args, ...own], {
-      KUBERNETES_SERVICE_HOST: hostname,
+      // The kubelet writes an IPv6 address without brackets.
+      KUBERNETES_SERVICE_HOST: hostname.replace(/^\[(.*)\]$/, "$1"),
       KUBERNETES_SERVICE_PORT: port,
       POD_NAME: podName,
       POD_NAMESPACE: namespace,
