@@ -1,5 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeArchive } from "./archive.ts";
+import { builtLayout } from "./oci-layout.ts";
 import type { Run } from "./programs.ts";
 import type { Making } from "./release.ts";
 
@@ -10,8 +12,9 @@ interface Build {
   readonly reference: string;
   readonly dockerfile: string;
   readonly directory: string;
-  /** The file of the OCI archive. */
-  readonly archive: string;
+  /** Directory for the OCI layout of the image. */
+  readonly layout: string;
+  readonly version: string;
   /** Seconds since 1970 that every layer and file bears. */
   readonly epoch: number;
 }
@@ -29,7 +32,7 @@ interface Builder {
 const withManifestList = (program: string): Builder => ({
   name: program,
   probe: [program, "info"],
-  commands: ({ reference, dockerfile, archive, epoch }) => [
+  commands: ({ reference, dockerfile, layout, version, epoch }) => [
     [
       program,
       "build",
@@ -39,7 +42,7 @@ const withManifestList = (program: string): Builder => ({
       `--file=${dockerfile}`,
       ".",
     ],
-    [program, "manifest", "push", "--all", reference, `oci-archive:${archive}`],
+    [program, "manifest", "push", "--all", reference, `oci:${layout}:${version}`],
     [program, "manifest", "rm", reference],
   ],
 });
@@ -49,7 +52,7 @@ const builders: readonly Builder[] = [
   {
     name: "docker buildx",
     probe: ["docker", "buildx", "inspect", "--bootstrap"],
-    commands: ({ reference, dockerfile, archive, epoch }) => [
+    commands: ({ reference, dockerfile, layout, epoch }) => [
       [
         "docker",
         "buildx",
@@ -58,7 +61,7 @@ const builders: readonly Builder[] = [
         `--build-arg=SOURCE_DATE_EPOCH=${epoch}`,
         "--provenance=false",
         "--sbom=false",
-        `--output=type=oci,dest=${archive},name=${reference},rewrite-timestamp=true`,
+        `--output=type=oci,tar=false,dest=${layout},name=${reference},rewrite-timestamp=true`,
         `--file=${dockerfile}`,
         ".",
       ],
@@ -67,7 +70,7 @@ const builders: readonly Builder[] = [
   {
     name: "buildctl",
     probe: ["buildctl", "debug", "workers"],
-    commands: ({ reference, directory, archive, epoch }) => [
+    commands: ({ reference, directory, layout, epoch }) => [
       [
         "buildctl",
         "build",
@@ -76,7 +79,7 @@ const builders: readonly Builder[] = [
         `--local=dockerfile=${directory}`,
         `--opt=platform=${platforms}`,
         `--opt=build-arg:SOURCE_DATE_EPOCH=${epoch}`,
-        `--output=type=oci,dest=${archive},name=${reference},rewrite-timestamp=true`,
+        `--output=type=oci,tar=false,dest=${layout},name=${reference},rewrite-timestamp=true`,
       ],
     ],
   },
@@ -105,7 +108,8 @@ export async function makeImage(making: Making, dockerfile: string, run: Run): P
       reference: `${registry}/compute-operator:${version}`,
       dockerfile: join(staging, "Dockerfile"),
       directory: staging,
-      archive: join(output, file),
+      layout: join(staging, "layout"),
+      version,
       epoch: commit.time.getTime() / 1000,
     };
     for (const [command, ...words] of builder.commands(build)) {
@@ -113,6 +117,8 @@ export async function makeImage(making: Making, dockerfile: string, run: Run): P
       if (ended?.status === 0) continue;
       throw new Error(`${builder.name} cannot build the image: ${lastLine(ended?.stderr ?? "it is gone")}`);
     }
+    const options = { staging: `${staging}-image`, output: join(output, file), time: commit.time, compressed: false };
+    writeArchive(builtLayout(build.layout, version), options);
     rmSync(staging, { recursive: true });
     return { file };
   }
