@@ -1,0 +1,33 @@
+import { describe, expect, test } from "vitest";
+import { configurations } from "./configurations.ts";
+import { plantedBugs } from "./planted-bugs.ts";
+import { searched } from "./search.ts";
+
+// On a busy machine a second of work may take ten.
+const timeout = 240_000;
+
+test.each(configurations(2, 3))(
+  "no path of two happenings breaks a promise of Branches, and all ends well: $name",
+  {
+    timeout,
+  },
+  async (configuration) => {
+    const { paths, reconciles, violation } = await searched(configuration);
+    console.log(`${configuration.name}: ${paths} paths, ${reconciles} reconciles`);
+    expect(violation).toBeUndefined();
+    expect(paths).toBeGreaterThan(1000);
+  },
+);
+
+describe("a planted bug of Branches is found", () => {
+  test.each(Object.entries(plantedBugs))(
+    "%s",
+    { timeout },
+    async (name, { parts, breaks, showsResets, happenings }) => {
+      const world = { name, expiry: { never: true }, showsResets: showsResets ?? true };
+      const { violation, paths } = await searched({ ...world, happenings: happenings ?? 2, steps: 3 }, parts);
+      console.log(`${name}: found after ${paths} paths: ${violation?.what} by ${violation?.path.join("; ")}`);
+      expect(violation?.what).toMatch(breaks);
+    },
+  );
+});

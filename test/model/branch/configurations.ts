@@ -1,0 +1,12 @@
+import type { Configuration } from "./search.ts";
+
+/** The worlds that are searched: `happenings` at most, each at one of the first `steps`. */
+export function configurations(happenings: number, steps: number): Configuration[] {
+  const all = { happenings, steps, showsResets: true };
+  return [
+    { ...all, name: "a branch without an end", expiry: { never: true } },
+    { ...all, name: "a branch that ends", expiry: { after: "1h" } },
+    { ...all, name: "a lease", expiry: { lease: "1h" } },
+    { ...all, name: "a service that shows no resets", expiry: { never: true }, showsResets: false },
+  ];
+}

@@ -1,0 +1,81 @@
+import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import type { Branch } from "../../../src/operator/resources/branch.ts";
+import { parentID } from "./service.ts";
+import type { Parts } from "./world.ts";
+
+// Each switches one guard of the operator off, from outside: the product itself carries no switch for it.
+
+export interface PlantedBug {
+  parts: Parts;
+  /** The promise that it breaks. */
+  breaks: RegExp;
+  /** The service does not show when a branch was last reset. */
+  showsResets?: false;
+  /** So many things have to happen for it. */
+  happenings?: 3;
+}
+
+export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
+  "a create without an answer that is forgotten": {
+    parts: { stepped: changing({ unansweredPost: undefined }) },
+    breaks: /never left/,
+  },
+  "a finalizer that goes before a late create is carried out": {
+    parts: { planned: (observed) => ({ ...observed, createSettleMs: 0 }) },
+    breaks: /never left/,
+  },
+  "a process that takes no create of an earlier one into account": {
+    parts: {
+      stepped: changing({ earlierTerm: false }),
+      planned: (observed, memory) => (changing({ earlierTerm: false })(memory), observed),
+    },
+    happenings: 3,
+    breaks: /never left/,
+  },
+  "a reset that is not recorded": {
+    parts: { stored: (object) => withStatus(object, { pendingWrite: undefined }) },
+    breaks: /reset once/,
+    showsResets: false,
+  },
+  "an unanswered reset that counts as refused": {
+    parts: {
+      planned: (observed, memory) => {
+        changing({ refusedReset: memory.unansweredReset?.value, unansweredReset: undefined })(memory);
+        return observed;
+      },
+    },
+    breaks: /reset once/,
+    showsResets: false,
+  },
+  "a branch that is made again when it is gone": {
+    parts: {
+      stored: (object) =>
+        object.status.gone === undefined ? object : withStatus(object, { gone: undefined, branchID: undefined }),
+    },
+    breaks: /never again by itself/,
+  },
+  "a name that counts as a proof": {
+    parts: {
+      planned: (observed) => {
+        const named = [...observed.listing.all].find(({ id, name }) => id !== parentID && name === "shop/pr");
+        if (named === undefined || observed.linked !== undefined) return observed;
+        return { ...observed, linked: { listed: named, by: "note" } };
+      },
+    },
+    breaks: /never another's|all is well/,
+  },
+  "a finalizer that is not put back": {
+    parts: { stored: (object) => ({ ...object, metadata: { ...object.metadata, finalizers: [] } }) },
+    breaks: /never left/,
+  },
+};
+
+function changing(fields: Partial<BranchMemory>): (memory: BranchMemory) => void {
+  return (memory) => {
+    Object.assign(memory, fields);
+  };
+}
+
+function withStatus(object: Branch, fields: Partial<Branch["status"]>): Branch {
+  return { ...object, status: { ...object.status, ...fields } };
+}
