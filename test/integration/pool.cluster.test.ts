@@ -109,3 +109,31 @@ it.concurrent("a pool that is deleted takes its Computes with it, and they their
   await Promise.all(["readers-0", "readers-1"].map((name) => shop.gone(name)));
   expect(shop.endpoints).toEqual([]);
 });
+
+it.concurrent("a pool that a backup brings back after its members has their endpoints, and makes none beside them", async () => {
+  const shop = await stage().scenario();
+  await shop.cluster.create("ComputePool", shop.namespace, pool(2, { deletionPolicy: "Retain" }));
+  await settlesAt(shop, 2);
+  const before = shop.endpoints.map(({ id }) => id).toSorted();
+  const saved = await shop.cluster.list("Compute", shop.namespace);
+  await shop.cluster.delete("ComputePool", shop.namespace, "readers");
+  await Promise.all(["readers-0", "readers-1"].map((name) => shop.gone(name)));
+  expect(shop.endpoints).toHaveLength(2);
+
+  // As Velero does: without uid, owner and status.
+  for (const { metadata, spec = {} } of saved) {
+    const { name, labels = {}, annotations = {} } = metadata;
+    const kind = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Compute" };
+    await shop.cluster.create("Compute", shop.namespace, { ...kind, metadata: { name, labels, annotations }, spec });
+  }
+  const writes = shop.writes.length;
+  await shop.cluster.create("ComputePool", shop.namespace, pool(2, { deletionPolicy: "Retain" }));
+  await settlesAt(shop, 2);
+  await shop.lists(2);
+  expect(shop.endpoints.map(({ id }) => id).toSorted()).toEqual(before);
+  expect(shop.writes.slice(writes).filter((write) => !write.startsWith("PATCH"))).toEqual([]);
+  const owners = (await shop.cluster.list("Compute", shop.namespace)).map(
+    ({ metadata }) => metadata.ownerReferences ?? [],
+  );
+  expect(owners.map(([owner]) => owner?.kind)).toEqual(["ComputePool", "ComputePool"]);
+});
