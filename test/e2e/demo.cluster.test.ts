@@ -41,7 +41,7 @@ describe("npm run demo", () => {
       "1 write (PATCH /projects/shiny-wind-028834/endpoints/EP)",
       "1 write (POST /projects/shiny-wind-028834/endpoints/EP/restart)",
       "2 writes (POST /projects/shiny-wind-028834/branches, POST /projects/shiny-wind-028834/endpoints)",
-      "2 writes (POST /projects/shiny-wind-028834/branches/BR/restore, PATCH /projects/shiny-wind-028834/branches/BR)",
+      "1 write (POST /projects/shiny-wind-028834/branches/BR/restore)",
       "1 write (PATCH /projects/shiny-wind-028834/branches/BR)",
       "1 write (PATCH /projects/shiny-wind-028834/endpoints/EP)",
       "no writes",

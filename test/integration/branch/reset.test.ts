@@ -28,6 +28,9 @@ describe("the annotation resetAt", () => {
     expect(world.named("default/pr-1")?.last_reset_at).toBeDefined();
     expect(world.object("pr-1").status).toMatchObject({ resetAt: "1", state: "Ready" });
     expect(world.object("pr-1").status.pendingWrite).toBeUndefined();
+    // The service begins the interval again itself, so no end is sent.
+    expect(world.writes.filter((write) => write.startsWith("PATCH"))).toEqual([]);
+    expect(world.object("pr-1").status.appliedExpiry).toBe("after 2h");
     expect(world.msUntil(world.named("default/pr-1")?.expires_at)).toBeGreaterThan(2 * hour - minute);
     await world.clock.advance(10 * minute);
     expect(resets(world)).toBe(1);

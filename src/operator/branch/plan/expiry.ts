@@ -136,16 +136,19 @@ function lengthOf(duration: string): number {
   return (secondsOf(duration) ?? 0) * 1000;
 }
 
-/** Whether the create whose answer was lost has given the branch its end: then that is applied. */
+/**
+ * Whether the service has given the branch its end already: with the create whose answer was lost, or with a reset,
+ * which begins the branch's interval again.
+ */
 function isMadeSo({ object, linked }: Observation): boolean {
   const { expiry } = object.spec;
-  const { expires_at: end, created_at: createdAt } = linked?.listed ?? {};
+  const { expires_at: end, created_at: createdAt, last_reset_at: resetAt } = linked?.listed ?? {};
   if ("never" in expiry) return end === undefined;
-  if (object.status.appliedExpiry !== undefined || object.status.resetAt !== undefined) return false;
-  if (end === undefined) return false;
-  if ("at" in expiry) return isSameEnd(end, expiry.at);
+  if (object.status.appliedExpiry !== undefined || end === undefined) return false;
+  if ("at" in expiry) return object.status.resetAt === undefined && isSameEnd(end, expiry.at);
+  const begun = object.status.resetAt === undefined ? createdAt : resetAt;
   const lengthMs = Math.min(horizonMs, lengthOf("after" in expiry ? expiry.after : expiry.lease));
-  return Math.abs(Date.parse(end) - Date.parse(createdAt ?? "") - lengthMs) <= 60_000;
+  return Math.abs(Date.parse(end) - Date.parse(begun ?? "") - lengthMs) <= 60_000;
 }
 
 function send(id: string, end: End, why: "expiry" | "renewal"): BranchAction {
