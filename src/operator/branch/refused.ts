@@ -26,8 +26,10 @@ export function refused(
   if (planned.op === "create" && isTaken(failure)) return nameTaken(planned.name, failure.message, object, memory, now);
   if (planned.op === "create" && failure.kind === "ambiguous") memory.unansweredPost = now;
   if (planned.op === "reset") {
-    if (failure.kind === "ambiguous") memory.unansweredReset = { value: planned.value, at: now };
-    else memory.refusedReset = planned.value;
+    const isUnanswered = failure.kind === "ambiguous";
+    if (isUnanswered) memory.unansweredReset = { value: planned.value, at: now };
+    // An earlier attempt for this value may have been refused: that says nothing of this one.
+    memory.refusedReset = isUnanswered ? undefined : planned.value;
   }
   const what = planned.op === "create" ? words.doing.create(planned.name) : words.doing[planned.op](planned.id);
   const meaning: { reason: BranchReason; message: string } =

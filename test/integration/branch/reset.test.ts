@@ -37,6 +37,21 @@ describe("the annotation resetAt", () => {
     expect(world.events("Reset")).toHaveLength(1);
   });
 
+  it("a reset that was refused and then lost is not sent a third time", async () => {
+    await using world = new BranchWorld();
+    await begun(world);
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "423", count: 1 }]);
+    world.mark("pr-1", { resetAt: "1" });
+    for (let waited = 0; world.host.calls.every(({ status }) => status !== 423); waited += 100) {
+      if (waited > 10_000) throw new Error("no reset was refused");
+      await world.clock.advance(100);
+    }
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", count: 1 }]);
+    await world.clock.advance(5 * minute);
+    expect(world.writes.filter((write) => write.endsWith("/restore"))).toHaveLength(2);
+    expect(world.ready("pr-1")).toMatchObject({ reason: "Rejected", message: expect.stringContaining("new value") });
+  });
+
   it("a resetAt that is there from the start asks for nothing", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", {}, { resetAt: "old" });

