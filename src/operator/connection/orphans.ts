@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { mostLagMs } from "../../api/list-lag.ts";
 import type { Listing } from "./list-changes.ts";
 
 /** An endpoint of this fleet whose Compute no longer exists. */
@@ -9,12 +10,6 @@ export interface Orphan {
 
 /** Those of a list that bear the signature of a Compute of this fleet that no longer exists. */
 export type OrphansAmong = (endpoints: readonly Endpoint[]) => readonly Endpoint[];
-
-/**
- * Two lists this far apart, in milliseconds, must show an endpoint without its Compute: one of them may be from before
- * the endpoint was deleted.
- */
-const apartMs = 10_000;
 
 /** What lists have shown of one project. */
 interface Seen {
@@ -42,8 +37,8 @@ export class Orphans {
     const since = before?.since ?? startedAt;
     const without = this.#among(endpoints).map(({ id }) => id);
     const first = new Map(without.map((id) => [id, before?.first.get(id) ?? startedAt]));
-    const proved = without.filter((id) => startedAt - (first.get(id) ?? startedAt) >= apartMs).toSorted();
-    const judged = startedAt - since >= apartMs;
+    const proved = without.filter((id) => startedAt - (first.get(id) ?? startedAt) >= mostLagMs).toSorted();
+    const judged = startedAt - since >= mostLagMs;
     this.#projects.set(projectID, { since, first, proved, judged });
     if (judged && (before?.judged !== true || proved.join() !== before.proved.join())) this.#onChange();
   }
@@ -53,7 +48,7 @@ export class Orphans {
     this.#projects.delete(projectID);
   }
 
-  /** Whether enough lists of the project were seen. */
+  /** Whether lists were seen that agree: a single one may be from before an endpoint was deleted. */
   isJudged(projectID: string): boolean {
     return this.#projects.get(projectID)?.judged === true;
   }

@@ -1,3 +1,4 @@
+import { mostLagMs } from "../../../api/list-lag.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import { secondsOf } from "../../resources/duration.ts";
@@ -14,9 +15,6 @@ const horizonMs = (30 * 24 * 3600 - 60) * 1000;
 
 /** Ends that differ by no more are the same: the service may keep a fraction of a second, or round. */
 const toleranceMs = 1000;
-
-/** Two lists this far apart that do not show an end prove that the service does not keep it, in milliseconds. */
-const believedAfterMs = 10_000;
 
 /** The end that the spec asks for, counted from now; `past`: it asks for one that is over. */
 export function wantedEnd(
@@ -49,10 +47,11 @@ export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | u
   if (memory.unseenEnd?.expiry === words) {
     const { at, differsSince } = memory.unseenEnd;
     if (isSameEnd(at, listed.expires_at)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: at } };
+    // Lists that agree prove that the service does not keep the end.
     const differsMs = differsSince === undefined ? 0 : o.listing.startedAt - differsSince;
-    return differsMs >= believedAfterMs
+    return differsMs >= mostLagMs
       ? { kind: "show", reason: "Rejected", message: ends.ignored(listed.id) }
-      : { kind: "noop", afterMs: believedAfterMs - differsMs };
+      : { kind: "noop", afterMs: mostLagMs - differsMs };
   }
   if (status.appliedExpiry !== words) {
     if (isMadeSo(o)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: listed.expires_at } };

@@ -1,3 +1,4 @@
+import { mostLagMs } from "../../../api/list-lag.ts";
 import { branchIDOf, givenName, resolvedID } from "../../resources/compute.ts";
 import type { Observation } from "../observe/observation.ts";
 import { branchName as messages } from "../words/branch.ts";
@@ -8,9 +9,6 @@ import type { Action, PlanRule } from "./action.ts";
 // `spec.branchName` and `spec.branchRef`. What either comes to is recorded in the status first, and counts as
 // `spec.branchID` would from then on: each rule of creates, moves and claims treats a name that is followed as an edit.
 // It is recorded in a reconcile of its own, so that all of them see the change before anything is sent.
-
-/** Lists this far apart, in milliseconds, must agree before a name that was resolved is believed to have changed. */
-const believedAfterMs = 10_000;
 
 /**
  * Resolves the name: before the endpoint is there, after an edit, and where the name has come to be another branch's
@@ -54,8 +52,9 @@ export function unfollowed(o: Observation): Action | Difference | undefined {
   return { field: "branchName", ours: `${name} (${id})`, theirs: branchIDOf(compute) };
 }
 
+/** Whether lists agree on what the name of a branch comes to. */
 function isBelieved({ named }: Observation): boolean {
-  return named?.kind === "listed" && named.forMs >= believedAfterMs;
+  return named?.kind === "listed" && named.forMs >= mostLagMs;
 }
 
 function unresolved(name: string, { compute, named, links }: Observation): Action {

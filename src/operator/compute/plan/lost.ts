@@ -1,3 +1,4 @@
+import { mostLagMs } from "../../../api/list-lag.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
@@ -7,9 +8,6 @@ import { branchGone } from "../words/branch.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../words/conditions.ts";
 import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 import { resolveBranch } from "./branch.ts";
-
-/** Lists this far apart, in milliseconds, must lack an endpoint before it is asked for by its id. */
-export const goneAfterMs = 10_000;
 
 /** More than this many, and more than half, of a project's endpoints gone at once are not believed. */
 const mostLost = 3;
@@ -66,7 +64,7 @@ function notReplaced({ compute }: Observation, gone: string): Action | undefined
 function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
   const { compute, missingFrom, annotations } = o;
   if (missingFrom?.branch === "awaited" && !annotations.lossConfirmed) {
-    const leftMs = (s.missing?.firstListWithout ?? o.startedAt) + goneAfterMs - o.now;
+    const leftMs = (s.missing?.firstListWithout ?? o.startedAt) + mostLagMs - o.now;
     return noop(leftMs > 0 ? leftMs : undefined);
   }
   if (missingFrom?.branch !== "gone") return undefined;
@@ -79,7 +77,7 @@ function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): A
   return { kind: "blocked", reason: "BranchNotFound", message: branchGone(branchID, endpointID) };
 }
 
-/** What is still to be done to prove that an endpoint is gone. */
+/** What is still to be done to prove that an endpoint is gone: lists agree that it is, then its own GET says so. */
 export function stepOfProof(
   { now, startedAt }: Observation,
   { missing }: ReadonlyState,
@@ -87,8 +85,8 @@ export function stepOfProof(
 ): Action | undefined {
   if (missing?.proved === true) return undefined;
   const since = missing?.firstListWithout ?? startedAt;
-  if (startedAt - since >= goneAfterMs) return { kind: "confirmDeletion", endpointID, after: "lost" };
-  return noop(leftUntil(since + goneAfterMs, now));
+  if (startedAt - since >= mostLagMs) return { kind: "confirmDeletion", endpointID, after: "lost" };
+  return noop(leftUntil(since + mostLagMs, now));
 }
 
 /** An endpoint that this term made, and no status has recorded, may be newer than the lists: it is looked for first. */

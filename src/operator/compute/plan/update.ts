@@ -1,3 +1,4 @@
+import { mostLagMs } from "../../../api/list-lag.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { claimOnBranch } from "../observe/claims.ts";
@@ -11,18 +12,15 @@ import type { Action, PlanRule } from "./action.ts";
 import { type Attributes, type Comparison, compare, desiredSpec, merged, withBothEnds } from "./fields.ts";
 import { awaitClosing } from "./pending.ts";
 
-/** Lists this far apart, in milliseconds, must lack what the service accepted before it counts as not kept. */
-const notKeptAfterMs = 10_000;
-
 /** Sends what differs from the spec, in one PATCH. */
 export const updateFields: PlanRule = (o, s) => {
   const { link } = o.links;
   if (link === undefined) return undefined;
   const comparison = compare(desiredSpec(o.compute), link.endpoint);
   const still = stillAfterPatch(comparison.differences, o, s);
-  // Lists may lag behind what the service accepted: only two of them, far apart, prove that it keeps something else.
+  // Only lists that agree prove that the service accepted a change and keeps something else.
   const [first, last] = s.patched?.listsWithout ?? [];
-  const isContradicted = first !== undefined && last !== undefined && last - first >= notKeptAfterMs;
+  const isContradicted = first !== undefined && last !== undefined && last - first >= mostLagMs;
   if (still.length > 0 && !isContradicted) {
     return { kind: "wait", reason: "Updating", message: messages.notShownYet };
   }
