@@ -204,8 +204,8 @@ function isNeeded({ operation, to, ...record }: WriteRecord, o: Observation): bo
   return link === undefined;
 }
 
-function isRestartAsked({ value }: Pick<WriteRecord, "value">, { annotations, compute }: Observation): boolean {
-  return annotations.restartedAt === value && value !== compute.status.restartedAt;
+function isRestartAsked({ value }: Pick<WriteRecord, "value">, { annotations }: Observation): boolean {
+  return annotations.restartRequested && annotations.restartedAt === value;
 }
 
 /** Rule 9 waits for the value that the annotation asks for; of any other nothing is to be found out once it settled. */

@@ -10,6 +10,7 @@ export type Annotations = ReturnType<typeof annotationsOf>;
 /** Parses the annotations of a Compute: a reconcile does so once, and again for what its own patches have changed. */
 export function annotationsOf(compute: Compute, wallNow: number) {
   const { status } = compute;
+  const restartedAt = annotation(compute, "restartedAt");
   const reconcileRequestedAt = annotation(compute, "reconcileRequestedAt");
   const confirmLoss = annotation(compute, "confirmLoss");
   const lossConsent = confirmLoss === status.lastHandledConfirmLoss ? undefined : confirmLoss;
@@ -22,7 +23,9 @@ export function annotationsOf(compute: Compute, wallNow: number) {
     pausedForMs: pausedForMs(compute, wallNow),
     /** The time that the annotation `paused` holds, as written; `undefined` if it holds none. */
     pausedUntil: pausedUntil(compute),
-    restartedAt: annotation(compute, "restartedAt"),
+    restartedAt,
+    /** Whether a person requested a restart that the status does not show as carried out. */
+    restartRequested: restartedAt !== undefined && restartedAt !== status.restartedAt,
     reconcileRequestedAt,
     /** Whether a person requested a reconcile that has not been handled. */
     reconcileRequested: reconcileRequestedAt !== undefined && reconcileRequestedAt !== status.lastHandledReconcileAt,

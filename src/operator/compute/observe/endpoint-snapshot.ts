@@ -83,25 +83,68 @@ export interface ListingNeed {
   priority: Priority;
 }
 
+/** The purpose of a list. Each needs a list that is newer than the purpose before it needs. */
+type Purpose =
+  /** The first create: nothing was written yet, and what came into being since the list is refused by the service. */
+  | { kind: "create" }
+  /** A change of the linked endpoint: the answer to the last write, laid over an older list, is enough. */
+  | { kind: "change"; endpointID: string }
+  /** A deletion, a loss or a second create: the list must begin after the last write ended. */
+  | { kind: "proof" }
+  /** A restart: the list must begin after the endpoint's operations ended, too. */
+  | { kind: "restart" };
+
 /**
- * The list that a plan may be made on. Deletions, losses, second creates and restarts need one whose request began
- * after the last write to the Compute ended, and a restart also after its operations did. For anything else the
- * answer to that write, laid over an older list, is enough. The first create of a Compute takes the latest list as it
- * is: nothing was written yet, and what came into being since that list is refused by the service. Without such a
- * list one is planned, and the Compute is enqueued when it is there.
+ * The list that a plan may be made on. Without one that is new enough for its purpose the next is planned, new enough
+ * for a proof, and the Compute is enqueued when it is there.
  */
 export function listingFor(need: ListingNeed): Listing | undefined {
-  const { subject, state, lister, priority } = need;
+  const { subject, lister, priority } = need;
   const { observed } = lister;
-  if (observed !== undefined && isEnough(observed, need)) return observed;
-  // A write for another Compute counts too, as for the one of which this is a copy, or for one that adopted a former's.
-  const linkedID = subject.annotations.recordedID;
-  const written = (linkedID === undefined ? formerIDs(subject, observed) : [linkedID]).map((id) =>
-    lister.writtenAt(id),
-  );
-  const ended = isRestartAsked(subject) ? lister.operations.followed.endedAt(linkedID ?? "") : undefined;
-  const after = Math.max(state.lists.countAfter, ...written, ended ?? Number.NEGATIVE_INFINITY);
-  return lister.listedAfter(after, subject.compute.metadata.uid, priority);
+  if (observed !== undefined && observed.startedAt > enoughFor(purposeOf(observed, need), need)) return observed;
+  const planned = subject.annotations.restartRequested ? "restart" : "proof";
+  return lister.listedAfter(enoughFor({ kind: planned }, need), subject.compute.metadata.uid, priority);
+}
+
+/** The time after which the request of a list must have begun, so that it serves this purpose. */
+function enoughFor(purpose: Purpose, need: ListingNeed): number {
+  const { subject, state, lister } = need;
+  const recorded = subject.annotations.recordedID;
+  switch (purpose.kind) {
+    case "create":
+      return state.lists.firstAfter;
+    case "change": {
+      const { endpointID } = purpose;
+      const after = answersCountAfter(state);
+      return lister.answers.has(endpointID) ? after : Math.max(after, lister.writtenAt(endpointID));
+    }
+    case "proof": {
+      // A write for another Compute counts too: for the original of this copy, or for one that adopted a former's.
+      const ids = recorded === undefined ? formerIDs(subject, lister.observed) : [recorded];
+      return Math.max(state.lists.countAfter, ...ids.map((id) => lister.writtenAt(id)));
+    }
+    case "restart": {
+      const endedAt = lister.operations.followed.endedAt(recorded ?? "") ?? Number.NEGATIVE_INFINITY;
+      return Math.max(enoughFor({ kind: "proof" }, need), endedAt);
+    }
+  }
+}
+
+function purposeOf(observed: Listing, { subject, state }: ListingNeed): Purpose {
+  if (subject.annotations.restartRequested) return { kind: "restart" };
+  if (isBeingDeleted(subject.compute) || isUnanswered(state.write)) return { kind: "proof" };
+  const { link, missing, duplicates, replacements } = ownershipOf(subject.compute, indexOf(observed));
+  if (missing !== undefined || duplicates.length > 0 || replacements.length > 0) return { kind: "proof" };
+  if (link !== undefined) return { kind: "change", endpointID: link.endpoint.id };
+  return isFirstCreate(observed, subject, state) ? { kind: "create" } : { kind: "proof" };
+}
+
+/** True if nothing was ever written for the Compute, and the list shows nothing in the way of its create. */
+function isFirstCreate(observed: Listing, { compute, annotations }: Subject, state: ReadonlyState): boolean {
+  const { adopt, type } = compute.spec;
+  const isNew = annotations.recordedID === undefined && state.lists.countAfter <= state.seenSince;
+  const isFree = type === "read_only" || indexOf(observed).primariesOf(branchIDOf(compute)).length === 0;
+  return isNew && isFree && adopt === undefined;
 }
 
 /** The endpoints that a Compute without a link may take over. */
@@ -110,29 +153,4 @@ function formerIDs({ compute, fleet }: Subject, listing: Listing | undefined): s
   return indexOf(listing)
     .bearing(keyOf(compute), fleet, "same")
     .map(({ id }) => id);
-}
-
-/** Whether no list from after the last write is needed. */
-function isEnough(observed: Listing, need: ListingNeed): boolean {
-  const { subject, state, lister } = need;
-  if (isBeingDeleted(subject.compute) || isUnanswered(state.write) || isRestartAsked(subject)) return false;
-  const { link, missing, duplicates, replacements } = ownershipOf(subject.compute, indexOf(observed));
-  if (missing !== undefined || duplicates.length > 0 || replacements.length > 0) return false;
-  if (link === undefined) return isEnoughForCreate(observed, need);
-  const { id } = link.endpoint;
-  const showsWrite = lister.writtenAt(id) < observed.startedAt || lister.answers.has(id);
-  return showsWrite && observed.startedAt > answersCountAfter(state);
-}
-
-function isEnoughForCreate(observed: Listing, { subject, state }: ListingNeed): boolean {
-  const { compute, annotations } = subject;
-  const { adopt, type } = compute.spec;
-  const isNew = annotations.recordedID === undefined && state.lists.countAfter <= state.seenSince;
-  const isFree = type === "read_only" || indexOf(observed).primariesOf(branchIDOf(compute)).length === 0;
-  return isNew && isFree && adopt === undefined && observed.startedAt > state.lists.firstAfter;
-}
-
-function isRestartAsked({ compute, annotations }: Subject): boolean {
-  const { restartedAt } = annotations;
-  return restartedAt !== undefined && restartedAt !== compute.status.restartedAt;
 }

@@ -12,9 +12,9 @@ export const restart: PlanRule = (o, s) => {
   const { compute, annotations, links } = o;
   if (links.link === undefined) return undefined;
   const { id: endpointID, started_at: startedAt } = links.link.endpoint;
-  const { restartedAt: value } = annotations;
+  const { restartedAt: value, restartRequested } = annotations;
   const isKnown = (compute.status.observedGeneration ?? -1) >= 0;
-  if (value === undefined || value === compute.status.restartedAt || !isKnown) return undefined;
+  if (value === undefined || !restartRequested || !isKnown) return undefined;
   if (s.handled.restartedAt === value) return { kind: "restarted", endpointID, value };
   if (isOpen(s.write)) return awaitClosing(o, s);
   const { write } = s;
