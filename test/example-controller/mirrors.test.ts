@@ -1,0 +1,114 @@
+import { expect, it } from "vitest";
+import { type ClusterWeather, calm } from "../simulation/api-server/faults.ts";
+import { Dice } from "../simulation/dice.ts";
+import { seededRandom } from "../simulation/random.ts";
+import { complaints } from "./judge.ts";
+import { MirrorWorld, type WorldOptions } from "./world.ts";
+
+const strangers = new Map([["b", "a person's"]]);
+
+/** The life of two Mirrors: made, changed, taken away. */
+const scenario: readonly ((world: MirrorWorld) => void)[] = [
+  (world) => world.apply("one", ["a", "b", "c"]),
+  (world) => world.setSource("two"),
+  (world) => world.apply("one", ["c"]),
+  (world) => world.apply("other", ["a"]),
+  (world) => world.delete("one"),
+];
+
+async function played(options: WorldOptions, stepMs = 3000): Promise<{ world: MirrorWorld; wrong: string[] }> {
+  const world = new MirrorWorld(options);
+  world.setSource("one");
+  for (const [namespace, value] of strangers) world.setMap(namespace, value);
+  world.start();
+  for (const act of scenario) {
+    await world.clock.advance(stepMs);
+    act(world);
+  }
+  await world.clock.advance(180_000);
+  return { world, wrong: complaints(world, strangers) };
+}
+
+it("keeps copies as declared, refuses what a person made, and is quiet once all is settled", async () => {
+  const { world, wrong } = await played({ seed: 1 }, 20_000);
+  expect(wrong).toEqual([]);
+  expect(world.maps().filter(({ owner }) => owner !== undefined)).toMatchObject([{ namespace: "a", value: "two" }]);
+  const { writes } = world;
+  await world.clock.advance(600_000);
+  expect(world.writes).toBe(writes);
+});
+
+it("keeps its promises if it dies before or after any of its requests", async () => {
+  let requests = 0;
+  await played({ seed: 1, onRequest: () => requests++ });
+  expect(requests).toBeGreaterThan(15);
+  const wrong: string[] = [];
+  for (let at = 1; at <= requests; at++) {
+    for (const ms of [0, 1]) {
+      let seen = 0;
+      const crash = (_: unknown, world: MirrorWorld) => {
+        if (++seen !== at) return;
+        // Before the request takes effect, or after it did and before its answer.
+        if (ms === 0) world.crash();
+        else world.clock.after(0, () => world.crash());
+      };
+      for (const each of (await played({ seed: 1, onRequest: crash })).wrong) wrong.push(`request ${at}: ${each}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+/** Faults for the scenario's time; then all is calm. */
+function storm(seed: number): WorldOptions {
+  const dice = new Dice(seededRandom(seed + 1));
+  let left = 60;
+  const weather: ClusterWeather = {
+    request: (_, timeoutMs) => {
+      if (left-- <= 0 || dice.chance(0.6)) return { kind: "answered", arriveMs: 0, replyMs: dice.between(0, 50) };
+      // What is late arrives after its sender has given up, by as much as the assumption allows.
+      const late = { kind: "answered", arriveMs: dice.between(0, timeoutMs + 6000), replyMs: 0 } as const;
+      const lost = { kind: "lost", arriveMs: 0, afterMs: dice.between(1, timeoutMs) } as const;
+      const afterMs = dice.between(1, 500);
+      return dice.pick([late, lost, { kind: "refused", afterMs }, { kind: "status", afterMs, status: 500 }] as const);
+    },
+    watchOpens: () => (left > 0 && dice.chance(0.2) ? { kind: "refused" } : { kind: "opened" }),
+    line: () => (left > 0 && dice.chance(0.1) ? { kind: "cut" } : { kind: "delivered", delayMs: dice.between(0, 800) }),
+    merges: () => dice.chance(0.3),
+  };
+  const onRequest = (_: unknown, world: MirrorWorld) => {
+    if (left > 0 && dice.chance(0.05)) world.crash();
+  };
+  return { seed, weather, onRequest };
+}
+
+it("keeps its promises in 200 seeds of lost, late and refused requests, broken watches and deaths", async () => {
+  const wrong: string[] = [];
+  for (let seed = 1; seed <= 200; seed++) {
+    for (const each of (await played(storm(seed))).wrong) wrong.push(`seed ${seed}: ${each}`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+/** Creates of copies that arrive when their sender and a deletion of the Mirror are long over. */
+const lateCreates: ClusterWeather = {
+  ...calm,
+  request: ({ method, path }) =>
+    method === "POST" && path.endsWith("/configmaps")
+      ? { kind: "answered", arriveMs: 9000, replyMs: 0 }
+      : { kind: "answered", arriveMs: 0, replyMs: 0 },
+};
+
+it.each([
+  [15_000, []],
+  [0, ["leaked: the copy in a has no Mirror"]],
+])("a copy that arrives late outlives its Mirror only without a settle time: %d ms", async (settleMs, expected) => {
+  const world = new MirrorWorld({ seed: 1, weather: lateCreates, settleMs });
+  world.setSource("one");
+  world.start();
+  await world.clock.advance(1000);
+  world.apply("one", ["a"]);
+  await world.clock.advance(1500);
+  world.delete("one");
+  await world.clock.advance(120_000);
+  expect(complaints(world, new Map())).toEqual(expected);
+});
