@@ -1,4 +1,4 @@
-import { it } from "vitest";
+import { describe, it } from "vitest";
 import { type Authority, newAuthority } from "../support/authority.ts";
 import { eventually } from "../support/eventually.ts";
 import { TlsFront } from "../support/tls-front.ts";
@@ -37,55 +37,57 @@ async function behind(authority: Authority): Promise<Scene> {
 const shop = (cu: number) =>
   compute("shop", { projectID: "shop", branchID: "br-main", computeUnits: { min: cu, max: cu } });
 
-it("a service with a private authority is refused with what to do, until caBundle holds that authority", async ({
-  expect,
-}) => {
-  const authority = await newAuthority();
-  await using scene = await behind(authority);
-  const { world, trust, says } = scene;
-  await trust();
-  await world.apply(shop(1));
-  await world.waitForReason("serviceconnection/default", "Unreachable");
-  await says("put that authority's certificate into spec.caBundle of the ServiceConnection");
-  await world.waitForReason("compute/shop", "ServiceUnavailable");
-  expect(world.counter.writes).toEqual([]);
-  await trust(authority.certificate);
-  await world.waitForReason("serviceconnection/default", "Authenticated");
-  await world.waitForReady("compute/shop");
-  expect(await world.endpoints()).toHaveLength(1);
-});
+describe.concurrent("a service whose certificate a private authority signed", () => {
+  it("a service with a private authority is refused with what to do, until caBundle holds that authority", async ({
+    expect,
+  }) => {
+    const authority = await newAuthority();
+    await using scene = await behind(authority);
+    const { world, trust, says } = scene;
+    await trust();
+    await world.apply(shop(1));
+    await world.waitForReason("serviceconnection/default", "Unreachable");
+    await says("put that authority's certificate into spec.caBundle of the ServiceConnection");
+    await world.waitForReason("compute/shop", "ServiceUnavailable");
+    expect(world.counter.writes).toEqual([]);
+    await trust(authority.certificate);
+    await world.waitForReason("serviceconnection/default", "Authenticated");
+    await world.waitForReady("compute/shop");
+    expect(await world.endpoints()).toHaveLength(1);
+  });
 
-it("a new authority takes effect at once, without a restart", async ({ expect }) => {
-  const [first, second] = await Promise.all([newAuthority(), newAuthority()]);
-  await using scene = await behind(first);
-  const { world, front, trust } = scene;
-  await trust(`# ours\n${first.certificate}`);
-  await world.apply(shop(1));
-  await world.waitForReady("compute/shop");
-  const before = await world.compute("shop");
-  front.show(second);
-  await world.waitForReason("compute/shop", "ServiceUnavailable");
-  const { conditions } = (await world.compute("shop")).status;
-  expect(conditions[0]?.message).toContain("another authority than spec.caBundle of the ServiceConnection holds");
-  await trust(second.certificate);
-  await world.apply(shop(2));
-  await world.waitForField("compute/shop", "{.status.size}", "2 CU");
-  await world.waitForReady("compute/shop");
-  expect((await world.compute("shop")).status.endpointID).toBe(before.status.endpointID);
-  expect(world.counter.writes.map(({ method }) => method)).toEqual(["POST", "PATCH"]);
-});
+  it("a new authority takes effect at once, without a restart", async ({ expect }) => {
+    const [first, second] = await Promise.all([newAuthority(), newAuthority()]);
+    await using scene = await behind(first);
+    const { world, front, trust } = scene;
+    await trust(`# ours\n${first.certificate}`);
+    await world.apply(shop(1));
+    await world.waitForReady("compute/shop");
+    const before = await world.compute("shop");
+    front.show(second);
+    await world.waitForReason("compute/shop", "ServiceUnavailable");
+    const { conditions } = (await world.compute("shop")).status;
+    expect(conditions[0]?.message).toContain("another authority than spec.caBundle of the ServiceConnection holds");
+    await trust(second.certificate);
+    await world.apply(shop(2));
+    await world.waitForField("compute/shop", "{.status.size}", "2 CU");
+    await world.waitForReady("compute/shop");
+    expect((await world.compute("shop")).status.endpointID).toBe(before.status.endpointID);
+    expect(world.counter.writes.map(({ method }) => method)).toEqual(["POST", "PATCH"]);
+  });
 
-it("a service is not asked at all while caBundle holds what is no certificate", async ({ expect }) => {
-  const authority = await newAuthority();
-  await using scene = await behind(authority);
-  const { world, front, trust, says } = scene;
-  const refused = await world.tryApply(connection(front.baseURL, { caBundle: "no certificate" }));
-  expect(refused.stderr).toContain("caBundle must hold certificates in PEM form (-----BEGIN CERTIFICATE-----)");
-  await trust(authority.certificate.replace(/\n[^\n]{40}/, "\n"));
-  await says("Certificate 1 of 1 in spec.caBundle cannot be read");
-  await world.apply(shop(1));
-  await world.waitForReason("compute/shop", "ConnectionNotReady");
-  expect(world.counter.writes).toEqual([]);
-  await trust(authority.certificate);
-  await world.waitForReady("compute/shop");
+  it("a service is not asked at all while caBundle holds what is no certificate", async ({ expect }) => {
+    const authority = await newAuthority();
+    await using scene = await behind(authority);
+    const { world, front, trust, says } = scene;
+    const refused = await world.tryApply(connection(front.baseURL, { caBundle: "no certificate" }));
+    expect(refused.stderr).toContain("caBundle must hold certificates in PEM form (-----BEGIN CERTIFICATE-----)");
+    await trust(authority.certificate.replace(/\n[^\n]{40}/, "\n"));
+    await says("Certificate 1 of 1 in spec.caBundle cannot be read");
+    await world.apply(shop(1));
+    await world.waitForReason("compute/shop", "ConnectionNotReady");
+    expect(world.counter.writes).toEqual([]);
+    await trust(authority.certificate);
+    await world.waitForReady("compute/shop");
+  });
 });
