@@ -120,14 +120,12 @@ describe("ranges", () => {
   });
 });
 
-describe("what follows from the largest size", () => {
-  test.each([
-    { max: 0.25, disk: 20 },
-    { max: 1, disk: 20 },
-    { max: 2, disk: 30 },
-    { max: 16, disk: 240 },
-    { max: 56, disk: 840 },
-  ])("a size of at most $max CU has $disk GiB for temporary files", ({ max, disk }) => {
-    expect(temporaryDiskGiB({ min: 0.25, max })).toBe(disk);
-  });
+test.each([
+  { max: 0.25, disk: 20 },
+  { max: 1, disk: 20 },
+  { max: 2, disk: 30 },
+  { max: 16, disk: 240 },
+  { max: 56, disk: 840 },
+])("a size of at most $max CU has $disk GiB for temporary files", ({ max, disk }) => {
+  expect(temporaryDiskGiB({ min: 0.25, max })).toBe(disk);
 });

@@ -151,49 +151,47 @@ test("a second apply never makes a second replica where the service shows no nam
   expect(replicas(stage)).toHaveLength(1);
 });
 
-describe("a refusal by the service", () => {
-  test("ends that Compute with the service's words, and not the others", async () => {
-    using stage = new Stage();
-    // Otherwise the plan refuses the branch before.
-    stage.rewrite = hidingBranches;
-    const text = documents(connection, compute("a", "", "br-nowhere"), compute("b", "", preview));
-    const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
-    expect(run.status).toBe(1);
-    expect(run.out).toContain(
-      "! shop/a: BranchNotFound: The service could not create the endpoint on branch br-nowhere: branch not found.",
-    );
-    expect(run.out).toContain("  shop/b: Active: The compute is as declared.");
-    expect(run.out).toContain("Applied: 1 as declared, 1 not.");
-  });
+test("a refusal ends that Compute with the service's words, and not the others", async () => {
+  using stage = new Stage();
+  // Otherwise the plan refuses the branch before.
+  stage.rewrite = hidingBranches;
+  const text = documents(connection, compute("a", "", "br-nowhere"), compute("b", "", preview));
+  const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+  expect(run.status).toBe(1);
+  expect(run.out).toContain(
+    "! shop/a: BranchNotFound: The service could not create the endpoint on branch br-nowhere: branch not found.",
+  );
+  expect(run.out).toContain("  shop/b: Active: The compute is as declared.");
+  expect(run.out).toContain("Applied: 1 as declared, 1 not.");
+});
 
-  test("a refusal that the plan shows before is not waited for: a branch that the project does not have", async () => {
-    using stage = new Stage();
-    const text = documents(connection, compute("a", "", "br-nowhere"));
-    const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
-    expect(run.status).toBe(1);
-    expect(run.out).toContain("! shop/a  refuse   BranchNotFound: Project ");
-    expect(stage.writes).toEqual([]);
-  });
+test("a refusal that the plan shows before is not waited for: a branch that the project does not have", async () => {
+  using stage = new Stage();
+  const text = documents(connection, compute("a", "", "br-nowhere"));
+  const run = await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+  expect(run.status).toBe(1);
+  expect(run.out).toContain("! shop/a  refuse   BranchNotFound: Project ");
+  expect(stage.writes).toEqual([]);
+});
 
-  test("a refusal for being busy is waited out", async () => {
-    using stage = new Stage();
-    const path = stage.file("a.yaml", documents(connection, compute("a")));
-    stage.shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
-    const run = await stage.run("apply", ["-f", path, "--yes"]);
-    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("shop/a: ProjectBusy: ") });
-    expect(stage.writes).toHaveLength(2);
-  });
+test("a refusal for being busy is waited out", async () => {
+  using stage = new Stage();
+  const path = stage.file("a.yaml", documents(connection, compute("a")));
+  stage.shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  const run = await stage.run("apply", ["-f", path, "--yes"]);
+  expect(run).toMatchObject({ status: 0, out: expect.stringContaining("shop/a: ProjectBusy: ") });
+  expect(stage.writes).toHaveLength(2);
+});
 
-  test("a refusal that goes on for too long ends with --timeout and what was last known", async () => {
-    using stage = new Stage();
-    const path = stage.file("a.yaml", documents(connection, compute("a")));
-    stage.fate = ({ method }) => (method === "POST" ? "lost before" : "answered");
-    const run = await stage.run("apply", ["-f", path, "--yes", "--timeout", "5s"]);
-    expect(run.status).toBe(1);
-    expect(run.out).toMatch(
-      /! shop\/a: not done after 5 s \(--timeout\); last: CreateUnknown: A create was sent and its outcome is not known/,
-    );
-  });
+test("a refusal that goes on for too long ends with --timeout and what was last known", async () => {
+  using stage = new Stage();
+  const path = stage.file("a.yaml", documents(connection, compute("a")));
+  stage.fate = ({ method }) => (method === "POST" ? "lost before" : "answered");
+  const run = await stage.run("apply", ["-f", path, "--yes", "--timeout", "5s"]);
+  expect(run.status).toBe(1);
+  expect(run.out).toMatch(
+    /! shop\/a: not done after 5 s \(--timeout\); last: CreateUnknown: A create was sent and its outcome is not known/,
+  );
 });
 
 describe("before anything is sent", () => {

@@ -50,36 +50,34 @@ describe("ids are checked against the service before anything is sent", () => {
   });
 });
 
-describe("what clients notice is named", () => {
-  test.each([
-    ["computeUnits: {min: 2, max: 2}", "computeUnits.max 1 → 2; restarts the compute, which cuts its connections"],
-    ["disabled: true", "disabled false → true; cuts its connections"],
-    ["scaleToZero: {enabled: true, after: 10m}", "scaleToZero.after 300s → 600s"],
-  ])("the consequences of %s are named for a compute that runs", async (spec, said) => {
-    using stage = new Stage();
-    stage.shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
-    stage.shop.finishOperations();
-    const text = compute("a", `adopt: {branchPrimary: true}, ${spec}`, main);
-    expect((await plan(stage, text)).out.split("\n")[0]).toMatch(new RegExp(`${said}$`));
-    const { computes } = JSON.parse((await plan(stage, text, "-o", "json")).out);
-    expect(computes[0].interrupts).toBe(said.split("; ")[1]);
-  });
+test.each([
+  ["computeUnits: {min: 2, max: 2}", "computeUnits.max 1 → 2; restarts the compute, which cuts its connections"],
+  ["disabled: true", "disabled false → true; cuts its connections"],
+  ["scaleToZero: {enabled: true, after: 10m}", "scaleToZero.after 300s → 600s"],
+])("the consequences of %s are named for a compute that runs", async (spec, said) => {
+  using stage = new Stage();
+  stage.shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  stage.shop.finishOperations();
+  const text = compute("a", `adopt: {branchPrimary: true}, ${spec}`, main);
+  expect((await plan(stage, text)).out.split("\n")[0]).toMatch(new RegExp(`${said}$`));
+  const { computes } = JSON.parse((await plan(stage, text, "-o", "json")).out);
+  expect(computes[0].interrupts).toBe(said.split("; ")[1]);
+});
 
-  test("the consequences of a move to another branch are named", async () => {
-    using stage = new Stage();
-    const path = stage.file("a.yaml", documents(connection, compute("a")));
-    expect((await stage.run("apply", ["-f", path, "--yes"])).status).toBe(0);
-    const { out } = await plan(stage, compute("a", "", staging), "-o", "markdown");
-    expect(out).toContain(`branchID \`${preview}\` → \`${staging}\`; cuts its connections |`);
-  });
+test("the consequences of a move to another branch are named", async () => {
+  using stage = new Stage();
+  const path = stage.file("a.yaml", documents(connection, compute("a")));
+  expect((await stage.run("apply", ["-f", path, "--yes"])).status).toBe(0);
+  const { out } = await plan(stage, compute("a", "", staging), "-o", "markdown");
+  expect(out).toContain(`branchID \`${preview}\` → \`${staging}\`; cuts its connections |`);
+});
 
-  test("no consequences are named for a compute that is suspended", async () => {
-    using stage = new Stage();
-    stage.shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
-    stage.shop.finishOperations();
-    const text = compute("a", "adopt: {branchPrimary: true}, computeUnits: {min: 2, max: 2}", main);
-    const { out } = await plan(stage, text);
-    expect(out).toContain("computeUnits.max 1 → 2");
-    expect(out).not.toContain("restarts");
-  });
+test("no consequences are named for a compute that is suspended", async () => {
+  using stage = new Stage();
+  stage.shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+  stage.shop.finishOperations();
+  const text = compute("a", "adopt: {branchPrimary: true}, computeUnits: {min: 2, max: 2}", main);
+  const { out } = await plan(stage, text);
+  expect(out).toContain("computeUnits.max 1 → 2");
+  expect(out).not.toContain("restarts");
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { keys, main, preview, project } from "../service/support/shop.ts";
 import { Stage } from "./stage.ts";
@@ -27,71 +27,69 @@ const bare = { pg_settings: { application_name: "off" } };
 
 const from = ["--base-url", baseURL];
 
-describe("export", () => {
-  test("prints a manifest for each compute, the primary of a branch first", async () => {
-    using stage = furnished();
-    const run = await stage.run("export", ["--project", project, ...from, "--namespace", "shop", "--connection", "eu"]);
-    await expect(run.out).toMatchFileSnapshot("golden/export.txt");
-    expect(run).toMatchObject({ status: 0, err: "" });
-  });
+test("export prints a manifest for each compute, the primary of a branch first", async () => {
+  using stage = furnished();
+  const run = await stage.run("export", ["--project", project, ...from, "--namespace", "shop", "--connection", "eu"]);
+  await expect(run.out).toMatchFileSnapshot("golden/export.txt");
+  expect(run).toMatchObject({ status: 0, err: "" });
+});
 
-  test.each([false, true])(
-    "the plan of an export finds nothing to do, and apply does nothing (--strict-spec %j)",
-    async (strictSpec) => {
-      using stage = furnished({ strictSpec });
-      const { out } = await stage.run("export", ["--project", project, ...from]);
-      expect(parseAllDocuments(out)).toHaveLength(4);
-      const run = await stage.run("plan", ["-f", "-", ...from, "--output", "json"], out);
-      expect(JSON.parse(run.out).summary).toMatchObject({ none: 4, changes: false, problems: false });
-      expect(run.status).toBe(0);
-      expect((await stage.run("apply", ["-f", "-", ...from, "--yes"], out)).status).toBe(0);
-      expect(stage.writes).toEqual([]);
-    },
-  );
-
-  test("says the same to a parser of YAML 1.1, which reads a bare off as false", async () => {
-    using stage = furnished();
-    stage.shop.create({ branch_id: main, type: "read_only", settings: bare });
-    stage.shop.finishOperations();
+test.each([false, true])(
+  "the plan of an export finds nothing to do, and apply does nothing (--strict-spec %j)",
+  async (strictSpec) => {
+    using stage = furnished({ strictSpec });
     const { out } = await stage.run("export", ["--project", project, ...from]);
-    const read = (version: "1.1" | "1.2") => parseAllDocuments(out, { version }).map((document) => document.toJS());
-    expect(read("1.1")).toEqual(read("1.2"));
-  });
+    expect(parseAllDocuments(out)).toHaveLength(4);
+    const run = await stage.run("plan", ["-f", "-", ...from, "--output", "json"], out);
+    expect(JSON.parse(run.out).summary).toMatchObject({ none: 4, changes: false, problems: false });
+    expect(run.status).toBe(0);
+    expect((await stage.run("apply", ["-f", "-", ...from, "--yes"], out)).status).toBe(0);
+    expect(stage.writes).toEqual([]);
+  },
+);
 
-  test("the export of a project without computes says so, and prints nothing that could be applied", async () => {
-    using stage = furnished();
-    for (const { id } of stage.shop.list()) stage.shop.write(`DELETE /projects/${project}/endpoints/${id}`);
-    const run = await stage.run("export", ["--project", project, ...from]);
-    expect(run).toEqual({ status: 0, out: "", err: `compute-operator export: project ${project} has no computes` });
-  });
+test("export says the same to a parser of YAML 1.1, which reads a bare off as false", async () => {
+  using stage = furnished();
+  stage.shop.create({ branch_id: main, type: "read_only", settings: bare });
+  stage.shop.finishOperations();
+  const { out } = await stage.run("export", ["--project", project, ...from]);
+  const read = (version: "1.1" | "1.2") => parseAllDocuments(out, { version }).map((document) => document.toJS());
+  expect(read("1.1")).toEqual(read("1.2"));
+});
 
-  test("takes several projects, each once, and all that the key reaches, in one stream", async () => {
-    using stage = furnished();
-    const one = await stage.run("export", ["--project", project, ...from]);
-    const id = "shop-two";
-    const two = await stage.run("export", ["--project", id, "--project", project, "--project", id, ...from]);
-    const ids = parseAllDocuments(two.out).map((document) => document.getIn(["spec", "projectID"]));
-    expect(ids).toEqual([id, ...Array.from({ length: 4 }, () => project)]);
-    const all = await stage.run("export", ["--all-projects", ...from]);
-    expect(all.status).toBe(0);
-    expect(parseAllDocuments(all.out)).toHaveLength(5);
-    expect(all.out).toContain(one.out);
-    stage.env = { COMPUTE_OPERATOR_API_KEY: "wrong" };
-    const refused = await stage.run("export", ["--all-projects", ...from]);
-    expect(refused).toMatchObject({ status: 1, out: "", err: expect.stringContaining("Set a valid key in") });
-  });
+test("the export of a project without computes says so, and prints nothing that could be applied", async () => {
+  using stage = furnished();
+  for (const { id } of stage.shop.list()) stage.shop.write(`DELETE /projects/${project}/endpoints/${id}`);
+  const run = await stage.run("export", ["--project", project, ...from]);
+  expect(run).toEqual({ status: 0, out: "", err: `compute-operator export: project ${project} has no computes` });
+});
 
-  test("the export of a project that the key does not reach, and one with a wrong key, names the flags to check", async () => {
-    using stage = furnished();
-    const run = await stage.run("export", ["--project", "eve-own", ...from]);
-    expect(run).toMatchObject({
-      status: 1,
-      out: "",
-      err: expect.stringContaining("Check --project, --base-url and COMPUTE_OPERATOR_API_KEY."),
-    });
-    stage.env = { COMPUTE_OPERATOR_API_KEY: "wrong" };
-    const refused = await stage.run("export", ["--project", project, ...from]);
-    expect(refused.err).toContain("Set a valid key in COMPUTE_OPERATOR_API_KEY. Check that the service is at");
-    expect(refused.err).not.toContain("ServiceConnection");
+test("export takes several projects, each once, and all that the key reaches, in one stream", async () => {
+  using stage = furnished();
+  const one = await stage.run("export", ["--project", project, ...from]);
+  const id = "shop-two";
+  const two = await stage.run("export", ["--project", id, "--project", project, "--project", id, ...from]);
+  const ids = parseAllDocuments(two.out).map((document) => document.getIn(["spec", "projectID"]));
+  expect(ids).toEqual([id, ...Array.from({ length: 4 }, () => project)]);
+  const all = await stage.run("export", ["--all-projects", ...from]);
+  expect(all.status).toBe(0);
+  expect(parseAllDocuments(all.out)).toHaveLength(5);
+  expect(all.out).toContain(one.out);
+  stage.env = { COMPUTE_OPERATOR_API_KEY: "wrong" };
+  const refused = await stage.run("export", ["--all-projects", ...from]);
+  expect(refused).toMatchObject({ status: 1, out: "", err: expect.stringContaining("Set a valid key in") });
+});
+
+test("the export of a project that the key does not reach, and one with a wrong key, names the flags to check", async () => {
+  using stage = furnished();
+  const run = await stage.run("export", ["--project", "eve-own", ...from]);
+  expect(run).toMatchObject({
+    status: 1,
+    out: "",
+    err: expect.stringContaining("Check --project, --base-url and COMPUTE_OPERATOR_API_KEY."),
   });
+  stage.env = { COMPUTE_OPERATOR_API_KEY: "wrong" };
+  const refused = await stage.run("export", ["--project", project, ...from]);
+  expect(refused.err).toContain("Set a valid key in COMPUTE_OPERATOR_API_KEY. Check that the service is at");
+  expect(refused.err).not.toContain("ServiceConnection");
 });

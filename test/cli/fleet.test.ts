@@ -45,123 +45,114 @@ const apply = (stage: Stage, text: string, ...flags: string[]) =>
 const plan = (stage: Stage, text: string, ...flags: string[]) =>
   stage.run("plan", ["-f", stage.file("a.yaml", text), ...flags]);
 
-describe("the manifests of a live fleet", () => {
-  test("a live fleet's manifests applied with --fleet send nothing, and each line says who keeps the endpoint", async () => {
-    using stage = new Stage();
-    const { primary } = live(stage);
-    const run = await apply(stage, manifests, "--fleet", "prod");
-    expect(run).toMatchObject({ status: 0, err: "" });
-    expect(stage.writes).toEqual([]);
-    expect(run.out).toMatch(
-      new RegExp(`= shop/shop-preview +none +${primary}: .*\\(kept by the operator of fleet #${prod}\\)`),
-    );
-    expect(run.out).toContain("Plan: 3 unchanged.");
-  });
+test("a live fleet's manifests applied with --fleet send nothing, and each line says who keeps the endpoint", async () => {
+  using stage = new Stage();
+  const { primary } = live(stage);
+  const run = await apply(stage, manifests, "--fleet", "prod");
+  expect(run).toMatchObject({ status: 0, err: "" });
+  expect(stage.writes).toEqual([]);
+  expect(run.out).toMatch(
+    new RegExp(`= shop/shop-preview +none +${primary}: .*\\(kept by the operator of fleet #${prod}\\)`),
+  );
+  expect(run.out).toContain("Plan: 3 unchanged.");
+});
 
-  test("a live fleet's manifests applied without --fleet send nothing, and the missing flag is named", async () => {
-    using stage = new Stage();
-    const { primary, readers } = live(stage);
-    const run = await apply(stage, manifests);
+test("a live fleet's manifests applied without --fleet send nothing, and the missing flag is named", async () => {
+  using stage = new Stage();
+  const { primary, readers } = live(stage);
+  const run = await apply(stage, manifests);
+  expect(run.status).toBe(1);
+  expect(stage.writes).toEqual([]);
+  const ids = [primary, ...readers].toSorted().join(", ");
+  expect(run.out).toMatch(
+    new RegExp(`! shop/shop-readers-0 .*kept by the operator of fleet #${prod}\\. Set --fleet to .*: ${ids}\\.`),
+  );
+  expect(run.out).toMatch(/! shop\/shop-preview .*PrimaryExists: .* is kept by the operator of fleet #.* Set --fleet/);
+});
+
+test("a live fleet's manifests applied with the name of another fleet send nothing, whatever branch they name", async () => {
+  using stage = new Stage();
+  live(stage);
+  const moved = manifests.replaceAll(main, staging);
+  for (const text of [manifests, moved]) {
+    // Each on what the other left.
+    const run = await apply(stage, text, "--fleet", "production");
     expect(run.status).toBe(1);
-    expect(stage.writes).toEqual([]);
-    const ids = [primary, ...readers].toSorted().join(", ");
-    expect(run.out).toMatch(
-      new RegExp(`! shop/shop-readers-0 .*kept by the operator of fleet #${prod}\\. Set --fleet to .*: ${ids}\\.`),
-    );
-    expect(run.out).toMatch(
-      /! shop\/shop-preview .*PrimaryExists: .* is kept by the operator of fleet #.* Set --fleet/,
-    );
-  });
+    expect(run.out).toContain(`kept by the operator of fleet #${prod}. Set --fleet to the name of that fleet`);
+  }
+  expect(stage.writes).toEqual([]);
+});
 
-  test("a live fleet's manifests applied with the name of another fleet send nothing, whatever branch they name", async () => {
-    using stage = new Stage();
-    live(stage);
-    const moved = manifests.replaceAll(main, staging);
-    for (const text of [manifests, moved]) {
-      // Each on what the other left.
-      const run = await apply(stage, text, "--fleet", "production");
-      expect(run.status).toBe(1);
-      expect(run.out).toContain(`kept by the operator of fleet #${prod}. Set --fleet to the name of that fleet`);
-    }
-    expect(stage.writes).toEqual([]);
-  });
+test("a changed manifest of a live fleet is shown by plan, and apply leaves the change to the operator", async () => {
+  using stage = new Stage();
+  const { primary } = live(stage);
+  const changed = manifests.replace(`branchID: ${preview}`, `branchID: ${preview}, disabled: true`);
+  const planned = await plan(stage, changed, "--fleet", "prod");
+  expect(planned.status).toBe(2);
+  expect(planned.out).toMatch(
+    new RegExp(`~ shop/shop-preview +patch +${primary}: disabled false → true; cuts its connections \\(kept by`),
+  );
+  const applied = await apply(stage, changed, "--fleet", "prod");
+  expect(applied.status).toBe(1);
+  expect(applied.out).toContain("so apply sends nothing for this Compute. Apply its manifest with kubectl");
+  expect(stage.writes).toEqual([]);
+});
 
-  test("a changed manifest of a live fleet is shown by plan, and apply leaves the change to the operator", async () => {
-    using stage = new Stage();
-    const { primary } = live(stage);
-    const changed = manifests.replace(`branchID: ${preview}`, `branchID: ${preview}, disabled: true`);
-    const planned = await plan(stage, changed, "--fleet", "prod");
-    expect(planned.status).toBe(2);
-    expect(planned.out).toMatch(
-      new RegExp(`~ shop/shop-preview +patch +${primary}: disabled false → true; cuts its connections \\(kept by`),
-    );
-    const applied = await apply(stage, changed, "--fleet", "prod");
-    expect(applied.status).toBe(1);
-    expect(applied.out).toContain("so apply sends nothing for this Compute. Apply its manifest with kubectl");
-    expect(stage.writes).toEqual([]);
-  });
+test("another Compute in a live fleet's manifests is created beside them by apply, since no key is its own", async () => {
+  using stage = new Stage();
+  live(stage);
+  const more = documents(manifests, compute("another", "type: read_only", main));
+  expect(await apply(stage, more, "--fleet", "prod")).toMatchObject({ status: 0 });
+  expect(stage.writes.map(({ line }) => line)).toEqual([creates]);
+});
 
-  test("another Compute in a live fleet's manifests is created beside them by apply, since no key is its own", async () => {
-    using stage = new Stage();
-    live(stage);
-    const more = documents(manifests, compute("another", "type: read_only", main));
-    expect(await apply(stage, more, "--fleet", "prod")).toMatchObject({ status: 0 });
-    expect(stage.writes.map(({ line }) => line)).toEqual([creates]);
-  });
+test("another primary of a live fleet's branch is refused: the line says that another Compute of the fleet has it", async () => {
+  using stage = new Stage();
+  const { primary } = live(stage);
+  const run = await plan(stage, documents(connection, compute("another")), "--fleet", "prod");
+  expect(run.status).toBe(1);
+  expect(run.out).toContain(`is kept by the operator of fleet #${prod} for another Compute. `);
+  expect(run.out).toContain(primary);
+});
 
-  test("another primary of a live fleet's branch is refused: the line says that another Compute of the fleet has it", async () => {
-    using stage = new Stage();
-    const { primary } = live(stage);
-    const run = await plan(stage, documents(connection, compute("another")), "--fleet", "prod");
-    expect(run.status).toBe(1);
-    expect(run.out).toContain(`is kept by the operator of fleet #${prod} for another Compute. `);
-    expect(run.out).toContain(primary);
-  });
+test("manifests with the same names in two namespaces find each their own", async () => {
+  using stage = new Stage();
+  const inShop = made(stage, "a", 1);
+  const inEU = made(stage, "a", 2, { namespace: "eu" });
+  const one = documents(connection, compute("a", "type: read_only", main));
+  const run = await plan(stage, documents(one, one.replaceAll("namespace: shop", "namespace: eu")), "--fleet", "prod");
+  expect(run.status).toBe(0);
+  expect(run.out).toMatch(new RegExp(`= eu/a +none +${inEU}`));
+  expect(run.out).toMatch(new RegExp(`= shop/a +none +${inShop}`));
+});
 
-  test("manifests with the same names in two namespaces find each their own", async () => {
-    using stage = new Stage();
-    const inShop = made(stage, "a", 1);
-    const inEU = made(stage, "a", 2, { namespace: "eu" });
-    const one = documents(connection, compute("a", "type: read_only", main));
-    const run = await plan(
-      stage,
-      documents(one, one.replaceAll("namespace: shop", "namespace: eu")),
-      "--fleet",
-      "prod",
-    );
-    expect(run.status).toBe(0);
-    expect(run.out).toMatch(new RegExp(`= eu/a +none +${inEU}`));
-    expect(run.out).toMatch(new RegExp(`= shop/a +none +${inShop}`));
-  });
+test("another type, which cannot be changed, makes nothing beside", async () => {
+  using stage = new Stage();
+  const id = made(stage, "a", 1);
+  const run = await apply(stage, documents(connection, compute("a", "", preview)), "--fleet", "prod");
+  expect(run.status).toBe(1);
+  expect(run.out).toContain(
+    `is of type read_only, which cannot be changed to read_write. Declare the Compute under another name: ${id}.`,
+  );
+  expect(stage.writes).toEqual([]);
+});
 
-  test("another type, which cannot be changed, makes nothing beside", async () => {
-    using stage = new Stage();
-    const id = made(stage, "a", 1);
-    const run = await apply(stage, documents(connection, compute("a", "", preview)), "--fleet", "prod");
-    expect(run.status).toBe(1);
-    expect(run.out).toContain(
-      `is of type read_only, which cannot be changed to read_write. Declare the Compute under another name: ${id}.`,
-    );
-    expect(stage.writes).toEqual([]);
-  });
+test("two endpoints of one Compute are not told apart: which one it has only its cluster knows", async () => {
+  using stage = new Stage();
+  const ids = [made(stage, "a", 1), made(stage, "a", 2)].toSorted();
+  const text = documents(connection, compute("a", "type: read_only", main));
+  const run = await apply(stage, text, "--fleet", "prod");
+  expect(run).toMatchObject({ status: 1, out: expect.stringContaining("Name its cluster with --kubeconfig") });
+  expect(run.out).toContain(ids.join(", "));
+  expect(stage.writes).toEqual([]);
+});
 
-  test("two endpoints of one Compute are not told apart: which one it has only its cluster knows", async () => {
-    using stage = new Stage();
-    const ids = [made(stage, "a", 1), made(stage, "a", 2)].toSorted();
-    const text = documents(connection, compute("a", "type: read_only", main));
-    const run = await apply(stage, text, "--fleet", "prod");
-    expect(run).toMatchObject({ status: 1, out: expect.stringContaining("Name its cluster with --kubeconfig") });
-    expect(run.out).toContain(ids.join(", "));
-    expect(stage.writes).toEqual([]);
-  });
-
-  test("a live fleet listed by a service that shows no names gets no replica a second time", async () => {
-    using stage = new Stage({ strictSpec: true });
-    live(stage);
-    const run = await apply(stage, manifests, "--fleet", "prod");
-    expect(run.status).toBe(1);
-    expect(stage.writes).toEqual([]);
-  });
+test("a live fleet listed by a service that shows no names gets no replica a second time", async () => {
+  using stage = new Stage({ strictSpec: true });
+  live(stage);
+  const run = await apply(stage, manifests, "--fleet", "prod");
+  expect(run.status).toBe(1);
+  expect(stage.writes).toEqual([]);
 });
 
 test("an endpoint with an operator's signature is not written to where a manifest adopts it by id, in its fleet or in none", async () => {

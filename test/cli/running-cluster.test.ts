@@ -8,118 +8,116 @@ import { baseURL, compute, connection, documents, pool } from "./texts.ts";
 const fleet = documents(compute("shop-preview"), pool("shop-readers", 2));
 const held = documents(connection, fleet);
 
-describe("plan --kubeconfig", () => {
-  test("shows nothing to do for the manifests that the cluster runs, with its connection and key", async () => {
-    using beside = new Beside(held);
-    const run = await beside.run("plan", fleet);
-    expect(run).toMatchObject({ status: 0, err: "" });
-    expect(run.out).toContain("Plan: 3 unchanged.");
-  });
+test("plan --kubeconfig shows nothing to do for the manifests that the cluster runs, with its connection and key", async () => {
+  using beside = new Beside(held);
+  const run = await beside.run("plan", fleet);
+  expect(run).toMatchObject({ status: 0, err: "" });
+  expect(run.out).toContain("Plan: 3 unchanged.");
+});
 
-  test.each(["text", "markdown", "json"])(
-    "a Compute that adopted its endpoint and in which 0.1.0 stored deletionPolicy: Delete has a line in the plan (%s)",
-    async (output) => {
-      const adopting = (policy: string) => compute("adopting", `adopt: {branchPrimary: true}${policy}`);
-      using beside = new Beside(documents(connection, adopting(", deletionPolicy: Delete")));
-      // Nobody signed it.
-      beside.stage.rewrite = (_, response) => ({
-        ...response,
-        body: JSON.parse(JSON.stringify(response.body).replaceAll(/"name":"k8s-[^"]*",?/g, "")),
-      });
-      const planned = async (manifest: string) => (await beside.run("plan", manifest, "--output", output)).out;
-      const said = "Deleting this Compute deletes the endpoint that it adopted";
-      expect(await planned(adopting(""))).toContain(said);
-      // Where it is declared, somebody means it.
-      expect(await planned(adopting(", deletionPolicy: Delete"))).not.toContain(said);
-      expect(await planned(adopting(", deletionPolicy: Retain"))).not.toContain(said);
-    },
+test.each(["text", "markdown", "json"])(
+  "a Compute that adopted its endpoint and in which 0.1.0 stored deletionPolicy: Delete has a line in the plan (%s)",
+  async (output) => {
+    const adopting = (policy: string) => compute("adopting", `adopt: {branchPrimary: true}${policy}`);
+    using beside = new Beside(documents(connection, adopting(", deletionPolicy: Delete")));
+    // Nobody signed it.
+    beside.stage.rewrite = (_, response) => ({
+      ...response,
+      body: JSON.parse(JSON.stringify(response.body).replaceAll(/"name":"k8s-[^"]*",?/g, "")),
+    });
+    const planned = async (manifest: string) => (await beside.run("plan", manifest, "--output", output)).out;
+    const said = "Deleting this Compute deletes the endpoint that it adopted";
+    expect(await planned(adopting(""))).toContain(said);
+    // Where it is declared, somebody means it.
+    expect(await planned(adopting(", deletionPolicy: Delete"))).not.toContain(said);
+    expect(await planned(adopting(", deletionPolicy: Retain"))).not.toContain(said);
+  },
+);
+
+test("plan --kubeconfig shows what a changed manifest changes at the service, and what a smaller pool deletes", async () => {
+  using beside = new Beside(held);
+  const changed = documents(
+    compute("shop-preview", "computeUnits: {min: 2, max: 2}"),
+    pool("shop-readers", 1),
+    compute("shop-new", "", staging),
   );
+  const run = await beside.run("plan", changed);
+  expect(run.status).toBe(2);
+  expect(run.out).toMatch(/\+ shop\/shop-new +create/);
+  expect(run.out).toMatch(/~ shop\/shop-preview +patch .*computeUnits\.min \S+ → 2/);
+  expect(run.out).toMatch(/- shop\/shop-readers-1 +delete/);
+  expect(run.out).toMatch(/= shop\/shop-readers-0 +none/);
+});
 
-  test("shows what a changed manifest changes at the service, and what a smaller pool deletes", async () => {
-    using beside = new Beside(held);
-    const changed = documents(
-      compute("shop-preview", "computeUnits: {min: 2, max: 2}"),
-      pool("shop-readers", 1),
-      compute("shop-new", "", staging),
-    );
-    const run = await beside.run("plan", changed);
-    expect(run.status).toBe(2);
-    expect(run.out).toMatch(/\+ shop\/shop-new +create/);
-    expect(run.out).toMatch(/~ shop\/shop-preview +patch .*computeUnits\.min \S+ → 2/);
-    expect(run.out).toMatch(/- shop\/shop-readers-1 +delete/);
-    expect(run.out).toMatch(/= shop\/shop-readers-0 +none/);
-  });
+test("plan --kubeconfig says that a change waits where the status was wiped, so that an earlier create may still complete", async () => {
+  using beside = new Beside(held);
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/shop-preview/status";
+  const body = [{ op: "remove", path: "/status/conditions" }];
+  beside.send({ method: "PATCH", path, contentType: "application/json-patch+json", body });
+  const run = await beside.run("plan", documents(compute("shop-preview", "computeUnits: {min: 2, max: 2}")));
+  expect(run.out).toMatch(/… shop\/shop-preview +wait +Creating: An earlier request .* may still complete/);
+});
 
-  test("says that a change waits where the status was wiped, so that an earlier create may still complete", async () => {
-    using beside = new Beside(held);
-    const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/shop-preview/status";
-    const body = [{ op: "remove", path: "/status/conditions" }];
-    beside.send({ method: "PATCH", path, contentType: "application/json-patch+json", body });
-    const run = await beside.run("plan", documents(compute("shop-preview", "computeUnits: {min: 2, max: 2}")));
-    expect(run.out).toMatch(/… shop\/shop-preview +wait +Creating: An earlier request .* may still complete/);
-  });
+test("plan --kubeconfig says whose the primary is that a Compute of the cluster holds and no manifest declares", async () => {
+  using beside = new Beside(held);
+  const run = await beside.run("plan", compute("another"));
+  expect(run.status).toBe(1);
+  expect(run.out).toMatch(/! shop\/another +refuse +Conflict: .*shop\/shop-preview/);
+});
 
-  test("says whose the primary is that a Compute of the cluster holds and no manifest declares", async () => {
-    using beside = new Beside(held);
-    const run = await beside.run("plan", compute("another"));
-    expect(run.status).toBe(1);
-    expect(run.out).toMatch(/! shop\/another +refuse +Conflict: .*shop\/shop-preview/);
-  });
+test("plan --kubeconfig refuses a change that the API server refuses", async () => {
+  using beside = new Beside(held);
+  const moved = compute("shop-preview").replace(project, "another-project");
+  const run = await beside.run("plan", moved);
+  expect(run.status).toBe(1);
+  expect(run.err).toContain(
+    `manifests.yaml:1: Compute shop/shop-preview: projectID is immutable and is ${project} in the cluster, so kubectl apply refuses another-project`,
+  );
+});
 
-  test("refuses a change that the API server refuses", async () => {
-    using beside = new Beside(held);
-    const moved = compute("shop-preview").replace(project, "another-project");
-    const run = await beside.run("plan", moved);
-    expect(run.status).toBe(1);
-    expect(run.err).toContain(
-      `manifests.yaml:1: Compute shop/shop-preview: projectID is immutable and is ${project} in the cluster, so kubectl apply refuses another-project`,
-    );
-  });
+test("plan --kubeconfig sends the cluster's key to no address that only a manifest names", async () => {
+  using beside = new Beside(held);
+  const elsewhere = documents(connection.slice(connection.indexOf("---\n") + 4), fleet);
+  expect((await beside.run("plan", elsewhere)).status).toBe(0);
+  const run = await beside.run("plan", elsewhere.replace(baseURL, "https://evil.example.com/api/v2"));
+  expect(run).toMatchObject({ status: 1, out: "" });
+  expect(run.err).toContain("the key in the cluster is sent only to the service that this connection names there");
+});
 
-  test("sends the cluster's key to no address that only a manifest names", async () => {
-    using beside = new Beside(held);
-    const elsewhere = documents(connection.slice(connection.indexOf("---\n") + 4), fleet);
-    expect((await beside.run("plan", elsewhere)).status).toBe(0);
-    const run = await beside.run("plan", elsewhere.replace(baseURL, "https://evil.example.com/api/v2"));
-    expect(run).toMatchObject({ status: 1, out: "" });
-    expect(run.err).toContain("the key in the cluster is sent only to the service that this connection names there");
-  });
+test("plan --kubeconfig takes the key of the manifests where the cluster has one too", async () => {
+  const other = connection.replace(/api-key: \S+(?=\})/, "api-key: a-key-that-was-revoked");
+  expect(other).not.toBe(connection);
+  using revoked = new Beside(documents(other, fleet));
+  expect((await revoked.run("plan", documents(connection, fleet))).out).toContain("Plan: 3 unchanged.");
+  using beside = new Beside(held);
+  expect((await beside.run("plan", documents(other, fleet))).out).toContain("Unauthorized");
+});
 
-  test("takes the key of the manifests where the cluster has one too", async () => {
-    const other = connection.replace(/api-key: \S+(?=\})/, "api-key: a-key-that-was-revoked");
-    expect(other).not.toBe(connection);
-    using revoked = new Beside(documents(other, fleet));
-    expect((await revoked.run("plan", documents(connection, fleet))).out).toContain("Plan: 3 unchanged.");
-    using beside = new Beside(held);
-    expect((await beside.run("plan", documents(other, fleet))).out).toContain("Unauthorized");
-  });
+test("plan --kubeconfig takes the key from the environment where the Secret may not be read, and reads namespaces one by one", async () => {
+  using beside = new Beside(held);
+  beside.refused.add("/secrets/").add("/v1alpha1/computes").add("/api/v1/namespaces?").add("/clusterservice");
+  const run = await beside.run("plan", fleet);
+  expect(run.status).toBe(1);
+  expect(run.err).toContain("Or set COMPUTE_OPERATOR_API_KEY.");
+  beside.stage.env = { COMPUTE_OPERATOR_API_KEY: "org-key" };
+  expect((await beside.run("plan", fleet, "--base-url", baseURL)).out).toContain("Plan: 3 unchanged.");
+});
 
-  test("takes the key from the environment where the Secret may not be read, and reads namespaces one by one", async () => {
-    using beside = new Beside(held);
-    beside.refused.add("/secrets/").add("/v1alpha1/computes").add("/api/v1/namespaces?").add("/clusterservice");
-    const run = await beside.run("plan", fleet);
-    expect(run.status).toBe(1);
-    expect(run.err).toContain("Or set COMPUTE_OPERATOR_API_KEY.");
-    beside.stage.env = { COMPUTE_OPERATOR_API_KEY: "org-key" };
-    expect((await beside.run("plan", fleet, "--base-url", baseURL)).out).toContain("Plan: 3 unchanged.");
-  });
+test("plan --kubeconfig names the rights that it lacks", async () => {
+  using beside = new Beside(held);
+  beside.refused.add("/computes");
+  const run = await beside.run("plan", fleet);
+  expect(run).toMatchObject({ status: 1, out: "" });
+  expect(run.err).toMatch(
+    /the cluster at https:\/\/cluster\.test:6443 cannot be read: .*403.*Grant get and list of computes/,
+  );
+});
 
-  test("names the rights that it lacks", async () => {
-    using beside = new Beside(held);
-    beside.refused.add("/computes");
-    const run = await beside.run("plan", fleet);
-    expect(run).toMatchObject({ status: 1, out: "" });
-    expect(run.err).toMatch(
-      /the cluster at https:\/\/cluster\.test:6443 cannot be read: .*403.*Grant get and list of computes/,
-    );
-  });
-
-  test("names the contexts that there are", async () => {
-    using beside = new Beside(held);
-    const run = await beside.run("plan", fleet, "--context", "prod");
-    expect(run).toMatchObject({ status: 1, out: "" });
-    expect(run.err).toContain('has no context "prod": it has main, other');
-  });
+test("plan --kubeconfig names the contexts that there are", async () => {
+  using beside = new Beside(held);
+  const run = await beside.run("plan", fleet, "--context", "prod");
+  expect(run).toMatchObject({ status: 1, out: "" });
+  expect(run.err).toContain('has no context "prod": it has main, other');
 });
 
 describe("apply --kubeconfig", () => {

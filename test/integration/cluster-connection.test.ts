@@ -72,60 +72,58 @@ describe("a ClusterServiceConnection", () => {
   });
 });
 
-describe("a namespace that no longer matches", () => {
-  it("a namespace that no longer matches has nothing sent for it, deletion included, until it matches again", async () => {
-    await using world = await shop();
-    world.label("shop", {});
-    await world.until("the condition", () => world.said("shop", "db").startsWith("ConnectionNotReady"));
-    world.host.calls.length = 0;
-    world.edit("shop", "db", { computeUnits: { min: 2, max: 2 } });
-    await world.clock.advance(60_000);
-    world.remove("shop", "db");
-    await world.clock.advance(120_000);
-    expect(world.host.calls.filter(({ path }) => path.startsWith("/projects/"))).toEqual([]);
-    expect(world.said("shop", "db")).toContain('does not select namespace "shop"');
-    expect(world.endpoints).toHaveLength(1);
-    world.label("shop", selected);
-    await world.until("the end", () => world.isGone("shop", "db"));
-    expect(world.endpoints).toEqual([]);
-  });
+it("a namespace that no longer matches has nothing sent for it, deletion included, until it matches again", async () => {
+  await using world = await shop();
+  world.label("shop", {});
+  await world.until("the condition", () => world.said("shop", "db").startsWith("ConnectionNotReady"));
+  world.host.calls.length = 0;
+  world.edit("shop", "db", { computeUnits: { min: 2, max: 2 } });
+  await world.clock.advance(60_000);
+  world.remove("shop", "db");
+  await world.clock.advance(120_000);
+  expect(world.host.calls.filter(({ path }) => path.startsWith("/projects/"))).toEqual([]);
+  expect(world.said("shop", "db")).toContain('does not select namespace "shop"');
+  expect(world.endpoints).toHaveLength(1);
+  world.label("shop", selected);
+  await world.until("the end", () => world.isGone("shop", "db"));
+  expect(world.endpoints).toEqual([]);
+});
 
-  it("a Compute with Retain is let go of in a namespace that no longer matches, and the endpoint stays", async () => {
-    await using world = await shop();
-    world.label("shop", {});
-    world.remove("shop", "db");
-    await world.clock.advance(60_000);
-    expect(world.isGone("shop", "db")).toBe(false);
-    world.host.calls.length = 0;
-    world.edit("shop", "db", { deletionPolicy: "Retain" });
-    await world.until("the end", () => world.isGone("shop", "db"));
-    expect(world.endpoints).toHaveLength(1);
-    expect(world.writes).toEqual([]);
-  });
+it("a Compute with Retain is let go of in a namespace that no longer matches, and the endpoint stays", async () => {
+  await using world = await shop();
+  world.label("shop", {});
+  world.remove("shop", "db");
+  await world.clock.advance(60_000);
+  expect(world.isGone("shop", "db")).toBe(false);
+  world.host.calls.length = 0;
+  world.edit("shop", "db", { deletionPolicy: "Retain" });
+  await world.until("the end", () => world.isGone("shop", "db"));
+  expect(world.endpoints).toHaveLength(1);
+  expect(world.writes).toEqual([]);
+});
 
-  it("keeps its connection Secret", async () => {
-    await using world = new ClusterWorld();
-    world.namespace("shop", selected);
-    world.declare("shop", "db", { connectionSecret: { name: "details" } });
-    await world.ready("shop", "db");
-    const secret = () => world.find("/api/v1/namespaces/shop/secrets/details");
-    const before = secret();
-    expect(before.data["endpoint-id"]).toBeDefined();
-    world.label("shop", {});
-    await world.clock.advance(4_000_000);
-    expect(world.said("shop", "db")).toContain("does not select");
-    expect(secret()).toEqual(before);
-  });
+it("a namespace that no longer matches keeps its connection Secret", async () => {
+  await using world = new ClusterWorld();
+  world.namespace("shop", selected);
+  world.declare("shop", "db", { connectionSecret: { name: "details" } });
+  await world.ready("shop", "db");
+  const secret = () => world.find("/api/v1/namespaces/shop/secrets/details");
+  const before = secret();
+  expect(before.data["endpoint-id"]).toBeDefined();
+  world.label("shop", {});
+  await world.clock.advance(4_000_000);
+  expect(world.said("shop", "db")).toContain("does not select");
+  expect(secret()).toEqual(before);
+});
 
-  it("keeps its claim on what it once had: nobody else takes the branch's primary over", async () => {
-    await using world = await shop();
-    world.label("shop", {});
-    await world.clock.advance(5000);
-    world.namespace("thief", selected);
-    world.declare("thief", "db", { adopt: { branchPrimary: true } });
-    await world.clock.advance(60_000);
-    expect(world.said("thief", "db")).toMatch(/^(Conflict|AdoptionRefused): .*shop\/db/);
-  });
+it("a namespace that no longer matches keeps its claim on what it once had: nobody else takes the branch's primary over", async () => {
+  await using world = await shop();
+  world.label("shop", {});
+  await world.clock.advance(5000);
+  world.namespace("thief", selected);
+  world.declare("thief", "db", { adopt: { branchPrimary: true } });
+  await world.clock.advance(60_000);
+  expect(world.said("thief", "db")).toMatch(/^(Conflict|AdoptionRefused): .*shop\/db/);
 });
 
 describe("a namespace that was never admitted", () => {

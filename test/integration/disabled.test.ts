@@ -223,56 +223,54 @@ describe("a Compute that the operator disabled is enabled once disabled is left 
   });
 });
 
-describe("a Compute that somebody else disabled stays disabled", () => {
-  it("a Compute that was adopted disabled stays so, whatever the spec said of it since", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    const { endpoint } = world.console("POST", "/projects/shop/endpoints", {
-      endpoint: { branch_id: place.branchID, type: "read_write", disabled: true, suspend_timeout_seconds: -1 },
-    });
-    await world.clock.advance(5000);
-    const adopt = { endpointID: endpoint.id };
-    await declared(world, { ...off, adopt });
-    expect(world.compute(0).status.disabledByUs).toBeUndefined();
-    await declared(world, { ...place, adopt });
-    await world.clock.advance(120_000);
-    expect([isOff(world), sent(world), world.compute(0).status.state]).toEqual([true, [], "Disabled"]);
+it("a Compute that was adopted disabled stays so, whatever the spec said of it since", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  const { endpoint } = world.console("POST", "/projects/shop/endpoints", {
+    endpoint: { branch_id: place.branchID, type: "read_write", disabled: true, suspend_timeout_seconds: -1 },
   });
+  await world.clock.advance(5000);
+  const adopt = { endpointID: endpoint.id };
+  await declared(world, { ...off, adopt });
+  expect(world.compute(0).status.disabledByUs).toBeUndefined();
+  await declared(world, { ...place, adopt });
+  await world.clock.advance(120_000);
+  expect([isOff(world), sent(world), world.compute(0).status.state]).toEqual([true, [], "Disabled"]);
+});
 
-  it("a Compute stays disabled also where the spec came to ask for it later", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    await declared(world, place);
-    person(world, true);
-    await world.clock.advance(40_000);
-    await declared(world, off);
-    await declared(world, place);
-    expect([isOff(world), sent(world)]).toEqual([true, []]);
-  });
+it("a Compute stays disabled also where the spec came to ask for it later", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  await declared(world, place);
+  person(world, true);
+  await world.clock.advance(40_000);
+  await declared(world, off);
+  await declared(world, place);
+  expect([isOff(world), sent(world)]).toEqual([true, []]);
+});
 
-  it("a Compute stays disabled where it was enabled by a person in between", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    await declared(world, off);
-    await world.restart(() => {
-      person(world, false);
-      world.declare(0, place);
-    });
-    await settled(world);
-    await world.clock.advance(noteStaysMs);
-    expect(world.compute(0).status.disabledByUs).toBeUndefined();
-    person(world, true);
-    await world.clock.advance(120_000);
-    expect([isOff(world), sent(world)]).toEqual([true, ["POST true"]]);
+it("a Compute stays disabled where it was enabled by a person in between", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  await declared(world, off);
+  await world.restart(() => {
+    person(world, false);
+    world.declare(0, place);
   });
+  await settled(world);
+  await world.clock.advance(noteStaysMs);
+  expect(world.compute(0).status.disabledByUs).toBeUndefined();
+  person(world, true);
+  await world.clock.advance(120_000);
+  expect([isOff(world), sent(world)]).toEqual([true, ["POST true"]]);
+});
 
-  it("a Compute stays disabled where the status was lost before disabled was left out: nothing tells who it was", async () => {
-    await using world = new SmallWorld([place.branchID], 1);
-    await declared(world, off);
-    await world.restart(() => {
-      world.wipeStatus(0);
-      world.declare(0, place);
-    });
-    await settled(world);
-    expect([isOff(world), sent(world)]).toEqual([true, ["POST true"]]);
+it("a Compute stays disabled where the status was lost before disabled was left out: nothing tells who it was", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  await declared(world, off);
+  await world.restart(() => {
+    world.wipeStatus(0);
+    world.declare(0, place);
   });
+  await settled(world);
+  expect([isOff(world), sent(world)]).toEqual([true, ["POST true"]]);
 });
 
 it("a status that is lost is made up for while the spec still asks for disabled, where this operator made the endpoint", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
 import { calm } from "../simulation/api-server/faults.ts";
 import { isReady } from "./support/scenario.ts";
@@ -8,57 +8,55 @@ const place = { projectID: "shop", branchID: "br-0-a" };
 const replica = { ...place, type: "read_only" };
 const create = "POST /projects/shop/endpoints";
 
-describe("a create that hangs somewhere while its connection dies", () => {
-  it.each([1, 5, 20, 50])(
-    "a create that lands %i s later is the only one, however many lists lack it before",
-    async (seconds) => {
-      await using world = new SmallWorld([place.branchID], 1);
-      world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
-      world.declare(0, replica);
-      await world.clock.advance(seconds * 1000);
-      const [sent] = world.host.calls.filter(({ method }) => method === "POST");
-      const lists = world.host.calls.filter(({ path }) => path.endsWith("/endpoints")).length;
-      world.console("POST", "/projects/shop/endpoints", sent?.body);
-      await world.clock.advance(300_000);
-      await world.settle(1);
-      expect(lists).toBeGreaterThan(1);
-      expect(world.writes).toEqual([create]);
-      expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
-    },
-  );
-
-  it.each([1, 20, 50])(
-    "a create that lands %i s after another operator has begun is the only one too",
-    async (seconds) => {
-      await using world = new SmallWorld([place.branchID], 1);
-      world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
-      world.declare(0, replica);
-      await world.clock.advance(1000);
-      const [sent] = world.host.calls.filter(({ method }) => method === "POST");
-      await world.restart();
-      await world.clock.advance(seconds * 1000);
-      world.console("POST", "/projects/shop/endpoints", sent?.body);
-      await world.clock.advance(300_000);
-      await world.settle(1);
-      expect(world.writes).toEqual([create]);
-      expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
-    },
-  );
-
-  it("a create that lands after --create-settle too, when another was made, is found by its name and deleted", async () => {
+it.each([1, 5, 20, 50])(
+  "a create that lands %i s later is the only one, however many lists lack it before",
+  async (seconds) => {
     await using world = new SmallWorld([place.branchID], 1);
     world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
     world.declare(0, replica);
-    await world.clock.advance(5000);
+    await world.clock.advance(seconds * 1000);
     const [sent] = world.host.calls.filter(({ method }) => method === "POST");
-    await world.clock.advance(150_000);
+    const lists = world.host.calls.filter(({ path }) => path.endsWith("/endpoints")).length;
+    world.console("POST", "/projects/shop/endpoints", sent?.body);
+    await world.clock.advance(300_000);
     await world.settle(1);
-    const { endpointID } = world.compute(0).status;
-    const { endpoint } = world.console("POST", "/projects/shop/endpoints", sent?.body);
-    await world.clock.advance(120_000);
-    expect(world.writes).toEqual([create, create, `DELETE /projects/shop/endpoints/${endpoint.id}`]);
-    expect(world.endpoints.map(({ id }) => id)).toEqual([endpointID]);
-  });
+    expect(lists).toBeGreaterThan(1);
+    expect(world.writes).toEqual([create]);
+    expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+  },
+);
+
+it.each([1, 20, 50])(
+  "a create that lands %i s after another operator has begun is the only one too",
+  async (seconds) => {
+    await using world = new SmallWorld([place.branchID], 1);
+    world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
+    world.declare(0, replica);
+    await world.clock.advance(1000);
+    const [sent] = world.host.calls.filter(({ method }) => method === "POST");
+    await world.restart();
+    await world.clock.advance(seconds * 1000);
+    world.console("POST", "/projects/shop/endpoints", sent?.body);
+    await world.clock.advance(300_000);
+    await world.settle(1);
+    expect(world.writes).toEqual([create]);
+    expect(world.endpoints.map(({ id }) => id)).toEqual([world.compute(0).status.endpointID]);
+  },
+);
+
+it("a create that lands after --create-settle too, when another was made, is found by its name and deleted", async () => {
+  await using world = new SmallWorld([place.branchID], 1);
+  world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: "*", count: 1 }]);
+  world.declare(0, replica);
+  await world.clock.advance(5000);
+  const [sent] = world.host.calls.filter(({ method }) => method === "POST");
+  await world.clock.advance(150_000);
+  await world.settle(1);
+  const { endpointID } = world.compute(0).status;
+  const { endpoint } = world.console("POST", "/projects/shop/endpoints", sent?.body);
+  await world.clock.advance(120_000);
+  expect(world.writes).toEqual([create, create, `DELETE /projects/shop/endpoints/${endpoint.id}`]);
+  expect(world.endpoints.map(({ id }) => id)).toEqual([endpointID]);
 });
 
 it("what a create that hangs somewhere makes goes with its Compute, though somebody has linked that to another endpoint", async () => {

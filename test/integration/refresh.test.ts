@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { SmallWorld } from "./support/small-world.ts";
 
 const place = { projectID: "shop", branchID: "br-0-a", scaleToZero: { enabled: false } };
@@ -63,34 +63,32 @@ it("a key at a service without /auth has no known kind, the status says so, and 
   expect([keyType, projectCount, conditions[0].reason]).toEqual(["unknown", 1, "Authenticated"]);
 });
 
-describe("operations of which the service tells no end", () => {
-  it.each([
-    ["for it has no call for that", { strictSpec: true }, undefined],
-    ["for its list never shows them", {}, JSON.stringify({ operations: [], pagination: {} })],
-  ])(
-    "the outcome of operations is unknown once the endpoint is at rest, %s, and the polls end",
-    async (_, service, body) => {
-      await using world = new SmallWorld([place.branchID], 1, service);
-      if (body !== undefined) {
-        world.host.instead = ({ method, path }) =>
-          method === "GET" && path.endsWith("/operations") ? { status: 200, headers: {}, body } : undefined;
-      }
-      world.declare(0, sized(1));
-      await world.settle(1);
-      await world.clock.advance(300_000);
-      const asked = () => world.host.calls.filter(({ path }) => path.endsWith("/operations")).length;
-      const before = asked();
-      expect(world.compute(0).status.operations).toMatchObject([{ action: "start_compute", status: "unknown" }]);
-      await world.restart();
-      await world.clock.advance(300_000);
-      expect(world.compute(0).status).toMatchObject({ state: "Active", operations: [{ status: "unknown" }] });
-      expect(asked()).toBe(before);
-      world.declare(0, sized(2));
-      await world.settle(1);
-      expect(world.compute(0).status.operations).toMatchObject([{ action: "apply_config", status: "unknown" }, {}]);
-    },
-  );
-});
+it.each([
+  ["for it has no call for that", { strictSpec: true }, undefined],
+  ["for its list never shows them", {}, JSON.stringify({ operations: [], pagination: {} })],
+])(
+  "the outcome of operations is unknown once the endpoint is at rest, %s, and the polls end",
+  async (_, service, body) => {
+    await using world = new SmallWorld([place.branchID], 1, service);
+    if (body !== undefined) {
+      world.host.instead = ({ method, path }) =>
+        method === "GET" && path.endsWith("/operations") ? { status: 200, headers: {}, body } : undefined;
+    }
+    world.declare(0, sized(1));
+    await world.settle(1);
+    await world.clock.advance(300_000);
+    const asked = () => world.host.calls.filter(({ path }) => path.endsWith("/operations")).length;
+    const before = asked();
+    expect(world.compute(0).status.operations).toMatchObject([{ action: "start_compute", status: "unknown" }]);
+    await world.restart();
+    await world.clock.advance(300_000);
+    expect(world.compute(0).status).toMatchObject({ state: "Active", operations: [{ status: "unknown" }] });
+    expect(asked()).toBe(before);
+    world.declare(0, sized(2));
+    await world.settle(1);
+    expect(world.compute(0).status.operations).toMatchObject([{ action: "apply_config", status: "unknown" }, {}]);
+  },
+);
 
 it("an endpoint that was deleted and that its own GET shows all the same is asked for ever more rarely, until it does not", async () => {
   await using world = new SmallWorld([place.branchID], 1);

@@ -52,49 +52,47 @@ async function settledAtBoth(world: SmallWorld): Promise<Host> {
 
 const posts = ({ calls }: Host) => calls.filter(({ method, path }) => method === "POST" && path.endsWith("/endpoints"));
 
-describe("two services, each with a project of this id, used by one operator", () => {
-  it("two services have a primary each on a branch of the same id: neither is in the other's way", async () => {
-    await using world = new SmallWorld([branchID], 1);
-    const other = await settledAtBoth(world);
-    expect([world.endpoints, endpointsOf(other)].map((list) => list.map(({ id }) => id))).toEqual([
-      [world.compute(0).status.endpointID],
-      [world.compute(1).status.endpointID],
-    ]);
-    // What is done to one reaches that one.
-    world.edit(1, { computeUnits: { min: 2, max: 2 } });
-    await world.settle(2);
-    expect(world.writes).toHaveLength(1);
-    world.remove(1);
-    await world.clock.advance(60_000);
-    expect([world.isGone(1), world.endpoints.length, endpointsOf(other)]).toEqual([true, 1, []]);
-  });
+it("two services have a primary each on a branch of the same id: neither is in the other's way", async () => {
+  await using world = new SmallWorld([branchID], 1);
+  const other = await settledAtBoth(world);
+  expect([world.endpoints, endpointsOf(other)].map((list) => list.map(({ id }) => id))).toEqual([
+    [world.compute(0).status.endpointID],
+    [world.compute(1).status.endpointID],
+  ]);
+  // What is done to one reaches that one.
+  world.edit(1, { computeUnits: { min: 2, max: 2 } });
+  await world.settle(2);
+  expect(world.writes).toHaveLength(1);
+  world.remove(1);
+  await world.clock.advance(60_000);
+  expect([world.isGone(1), world.endpoints.length, endpointsOf(other)]).toEqual([true, 1, []]);
+});
 
-  it("two services differ in showing names: what one shows settles no lost create at the other", async () => {
-    await using world = new SmallWorld([branchID], 1);
-    const service = newService({ branches: [branchID], clock: world.clock, service: { strictSpec: true } });
-    const other = world.network.connect("other.test", service);
-    connect(world, "other");
-    world.declare(0, replica);
-    await world.settle(1);
-    service.setFaults([{ kind: "drop-after", method: "POST", route: "*", count: 1 }]);
-    world.declare(1, { ...replica, ...through("other") });
-    await world.clock.advance(3_600_000);
-    expect(posts(other)).toHaveLength(1);
-    expect(endpointsOf(other)).toHaveLength(1);
-    expect(said(world.compute(1))).toMatch(/^CreateUnknown/);
-  });
+it("two services differ in showing names: what one shows settles no lost create at the other", async () => {
+  await using world = new SmallWorld([branchID], 1);
+  const service = newService({ branches: [branchID], clock: world.clock, service: { strictSpec: true } });
+  const other = world.network.connect("other.test", service);
+  connect(world, "other");
+  world.declare(0, replica);
+  await world.settle(1);
+  service.setFaults([{ kind: "drop-after", method: "POST", route: "*", count: 1 }]);
+  world.declare(1, { ...replica, ...through("other") });
+  await world.clock.advance(3_600_000);
+  expect(posts(other)).toHaveLength(1);
+  expect(endpointsOf(other)).toHaveLength(1);
+  expect(said(world.compute(1))).toMatch(/^CreateUnknown/);
+});
 
-  it("two services are down one by one: the Computes of the other go on", async () => {
-    await using world = new SmallWorld([branchID], 1);
-    const other = await settledAtBoth(world);
-    other.instead = () => ({ status: 502, headers: {}, body: "<h1>Bad gateway</h1>" });
-    for (const index of [0, 1]) world.edit(index, { computeUnits: { min: 2, max: 2 } });
-    await world.clock.advance(60_000);
-    expect(said(world.compute(0))).toMatch(/^(Active|Idle)/);
-    expect(said(world.compute(1))).toMatch(/^ServiceUnavailable/);
-    other.instead = undefined;
-    await world.settle(2);
-  });
+it("two services are down one by one: the Computes of the other go on", async () => {
+  await using world = new SmallWorld([branchID], 1);
+  const other = await settledAtBoth(world);
+  other.instead = () => ({ status: 502, headers: {}, body: "<h1>Bad gateway</h1>" });
+  for (const index of [0, 1]) world.edit(index, { computeUnits: { min: 2, max: 2 } });
+  await world.clock.advance(60_000);
+  expect(said(world.compute(0))).toMatch(/^(Active|Idle)/);
+  expect(said(world.compute(1))).toMatch(/^ServiceUnavailable/);
+  other.instead = undefined;
+  await world.settle(2);
 });
 
 describe("two connections with one base URL and key", () => {

@@ -54,21 +54,19 @@ it("the health check is answered without a key, from anywhere", () => {
   expect([reply.status, reply.body]).toEqual([200, '{"status":"ok"}']);
 });
 
-describe("--ready-file", () => {
-  it("names a file that holds the base URL for as long as the service is ready", async () => {
-    const file = join(directory.path, "ready");
-    running = new Running("--port", "0", "--ready-file", file);
-    const baseURL = await running.listening();
-    expect(readFileSync(file, "utf8")).toBe(`${baseURL}\n`);
-    expect(await running.stop()).toBe(0);
-    expect(existsSync(file)).toBe(false);
-  });
+it("--ready-file names a file that holds the base URL for as long as the service is ready", async () => {
+  const file = join(directory.path, "ready");
+  running = new Running("--port", "0", "--ready-file", file);
+  const baseURL = await running.listening();
+  expect(readFileSync(file, "utf8")).toBe(`${baseURL}\n`);
+  expect(await running.stop()).toBe(0);
+  expect(existsSync(file)).toBe(false);
+});
 
-  it("a ready file that cannot be written ends the service with what to do", async () => {
-    running = new Running("--port", "0", "--ready-file", join(directory.path, "none", "ready"));
-    expect(await running.status).toBe(1);
-    expect(running.err[0]).toMatch(/cannot write the file .*ENOENT.* Choose another with --ready-file\.$/);
-  });
+it("a ready file that cannot be written ends the service with what to do", async () => {
+  running = new Running("--port", "0", "--ready-file", join(directory.path, "none", "ready"));
+  expect(await running.status).toBe(1);
+  expect(running.err[0]).toMatch(/cannot write the file .*ENOENT.* Choose another with --ready-file\.$/);
 });
 
 describe("request limits", () => {

@@ -42,69 +42,67 @@ test("a read with a Retry-After is sent again after that time, a few times", asy
   expect(await second).toBeUndefined();
 });
 
-describe("a write", () => {
-  test("the answer to a write is passed on before its caller receives it: what was created, changed, or is to go", async () => {
-    const cluster = new MemoryCluster();
-    const answers: unknown[] = [];
-    const client = cluster.client({
-      onAnswer: (kind, { metadata }, { created }) =>
-        answers.push([kind.plural, created, metadata.resourceVersion, metadata.deletionTimestamp !== undefined]),
-    });
-    const made = await client.create(configMaps, configMap("default", "x", { finalizers: ["example.com/held"] }));
-    expect(answers).toEqual([["configmaps", true, made.metadata.resourceVersion, false]]);
-    const changed = await client.patch(configMaps, ref, guardedPatch(made).setAnnotation("a", "b").ops());
-    expect(answers[1]).toEqual(["configmaps", false, changed.metadata.resourceVersion, false]);
-    await client.delete(configMaps, ref);
-    const terminating = await client.get(configMaps, ref);
-    expect(answers[2]).toEqual(["configmaps", false, terminating?.metadata.resourceVersion, true]);
-    // What nothing holds is answered with a Status, which is no object.
-    await client.create(configMaps, configMap("default", "y"));
-    await client.delete(configMaps, { ...ref, name: "y" });
-    expect(answers).toHaveLength(4);
+test("the answer to a write is passed on before its caller receives it: what was created, changed, or is to go", async () => {
+  const cluster = new MemoryCluster();
+  const answers: unknown[] = [];
+  const client = cluster.client({
+    onAnswer: (kind, { metadata }, { created }) =>
+      answers.push([kind.plural, created, metadata.resourceVersion, metadata.deletionTimestamp !== undefined]),
   });
+  const made = await client.create(configMaps, configMap("default", "x", { finalizers: ["example.com/held"] }));
+  expect(answers).toEqual([["configmaps", true, made.metadata.resourceVersion, false]]);
+  const changed = await client.patch(configMaps, ref, guardedPatch(made).setAnnotation("a", "b").ops());
+  expect(answers[1]).toEqual(["configmaps", false, changed.metadata.resourceVersion, false]);
+  await client.delete(configMaps, ref);
+  const terminating = await client.get(configMaps, ref);
+  expect(answers[2]).toEqual(["configmaps", false, terminating?.metadata.resourceVersion, true]);
+  // What nothing holds is answered with a Status, which is no object.
+  await client.create(configMaps, configMap("default", "y"));
+  await client.delete(configMaps, { ...ref, name: "y" });
+  expect(answers).toHaveLength(4);
+});
 
-  test.each([
-    ["429", { kind: "status", afterMs: 0, status: 429, retryAfterMs: 10 }],
-    ["500", { kind: "status", afterMs: 0, status: 500 }],
-    ["a lost answer", { kind: "lost", arriveMs: 0, afterMs: 0 }],
-    ["a refused connection", { kind: "refused", afterMs: 0 }],
-  ] as const)("a write is sent once, whatever happens: %s", async (_what, fate) => {
-    const cluster = new MemoryCluster();
-    cluster.fate = () => fate;
-    const outcome = errorOf(cluster.client().create(configMaps, configMap("default", "x")));
-    await cluster.clock.advance(60_000);
-    expect(await outcome).toBeInstanceOf(Error);
-    expect(cluster.requests).toHaveLength(1);
-  });
+test.each([
+  ["429", { kind: "status", afterMs: 0, status: 429, retryAfterMs: 10 }],
+  ["500", { kind: "status", afterMs: 0, status: 500 }],
+  ["a lost answer", { kind: "lost", arriveMs: 0, afterMs: 0 }],
+  ["a refused connection", { kind: "refused", afterMs: 0 }],
+] as const)("a write is sent once, whatever happens: %s", async (_what, fate) => {
+  const cluster = new MemoryCluster();
+  cluster.fate = () => fate;
+  const outcome = errorOf(cluster.client().create(configMaps, configMap("default", "x")));
+  await cluster.clock.advance(60_000);
+  expect(await outcome).toBeInstanceOf(Error);
+  expect(cluster.requests).toHaveLength(1);
+});
 
-  test("a write without an answer is unreachable, with the cause", async () => {
-    const cluster = new MemoryCluster();
-    cluster.fate = () => ({ kind: "lost", arriveMs: 0, afterMs: 0 });
-    const error = await errorOf(cluster.client().create(configMaps, configMap("default", "x")));
-    expect(error).toBeInstanceOf(ClusterUnreachable);
-    expect(error).toMatchObject({ message: "POST /api/v1/namespaces/default/configmaps: no answer" });
-    expect(cluster.outside.names()).toEqual(["x"]);
-  });
+test("a write without an answer is unreachable, with the cause", async () => {
+  const cluster = new MemoryCluster();
+  cluster.fate = () => ({ kind: "lost", arriveMs: 0, afterMs: 0 });
+  const error = await errorOf(cluster.client().create(configMaps, configMap("default", "x")));
+  expect(error).toBeInstanceOf(ClusterUnreachable);
+  expect(error).toMatchObject({ message: "POST /api/v1/namespaces/default/configmaps: no answer" });
+  expect(cluster.outside.names()).toEqual(["x"]);
+});
 
-  test("a refused write says what was asked and what the API server said", async () => {
-    const client = new MemoryCluster().client();
-    await client.create(configMaps, configMap("default", "x"));
-    const error = await errorOf(client.create(configMaps, configMap("default", "x")));
-    expect(error).toBeInstanceOf(ClusterError);
-    expect([isAlreadyExists(error), isConflict(error)]).toEqual([true, false]);
-    expect(error).toMatchObject({
-      message: 'POST /api/v1/namespaces/default/configmaps: 409 configmaps "x" already exists',
-    });
+test("a refused write says what was asked and what the API server said", async () => {
+  const client = new MemoryCluster().client();
+  await client.create(configMaps, configMap("default", "x"));
+  const error = await errorOf(client.create(configMaps, configMap("default", "x")));
+  expect(error).toBeInstanceOf(ClusterError);
+  expect([isAlreadyExists(error), isConflict(error)]).toEqual([true, false]);
+  expect(error).toMatchObject({
+    message: 'POST /api/v1/namespaces/default/configmaps: 409 configmaps "x" already exists',
   });
+});
 
-  test("deletes only the object meant, and takes one that is gone for deleted", async () => {
-    const client = new MemoryCluster().client();
-    const { uid } = (await client.create(configMaps, configMap("default", "x"))).metadata;
-    expect(isConflict(await errorOf(client.delete(configMaps, ref, { uid: "another" })))).toBe(true);
-    await client.delete(configMaps, ref, { uid });
-    await client.delete(configMaps, ref, { uid });
-    expect(isNotFound(await errorOf(client.patch(configMaps, ref, [])))).toBe(true);
-  });
+test("a write deletes only the object meant, and takes one that is gone for deleted", async () => {
+  const client = new MemoryCluster().client();
+  const { uid } = (await client.create(configMaps, configMap("default", "x"))).metadata;
+  expect(isConflict(await errorOf(client.delete(configMaps, ref, { uid: "another" })))).toBe(true);
+  await client.delete(configMaps, ref, { uid });
+  await client.delete(configMaps, ref, { uid });
+  expect(isNotFound(await errorOf(client.patch(configMaps, ref, [])))).toBe(true);
 });
 
 describe("a path", () => {

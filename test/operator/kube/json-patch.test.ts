@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { isStale } from "../../../src/operator/kube/errors.ts";
 import { guardedPatch, pointer } from "../../../src/operator/kube/json-patch.ts";
 import type { ObjectMeta } from "../../../src/operator/kube/objects.ts";
@@ -29,73 +29,71 @@ async function refusal(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe("a patch", () => {
-  test("begins with the uid, and with the version where that is asked for", async () => {
-    const { object } = await stored();
-    const { uid, resourceVersion } = object.metadata;
-    expect(guardedPatch(object).setStatus({}).ops()).toEqual([
-      { op: "test", path: "/metadata/uid", value: uid },
-      { op: "add", path: "/status", value: {} },
-    ]);
-    expect(guardedPatch(object, { resourceVersion: true }).setStatus({}).ops()[1]).toEqual({
-      op: "test",
-      path: "/metadata/resourceVersion",
-      value: resourceVersion,
-    });
+test("a patch begins with the uid, and with the version where that is asked for", async () => {
+  const { object } = await stored();
+  const { uid, resourceVersion } = object.metadata;
+  expect(guardedPatch(object).setStatus({}).ops()).toEqual([
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "add", path: "/status", value: {} },
+  ]);
+  expect(guardedPatch(object, { resourceVersion: true }).setStatus({}).ops()[1]).toEqual({
+    op: "test",
+    path: "/metadata/resourceVersion",
+    value: resourceVersion,
   });
+});
 
-  test("a patch of an object deleted and made again under the same name is refused as stale", async () => {
-    const { client, object, send } = await stored();
-    await client.delete(configMaps, ref);
-    await client.create(configMaps, configMap("default", "x"));
-    expect(await refusal(send(guardedPatch(object).addFinalizer(finalizer)))).toBe("stale");
-  });
+test("a patch of an object deleted and made again under the same name is refused as stale", async () => {
+  const { client, object, send } = await stored();
+  await client.delete(configMaps, ref);
+  await client.create(configMaps, configMap("default", "x"));
+  expect(await refusal(send(guardedPatch(object).addFinalizer(finalizer)))).toBe("stale");
+});
 
-  test("a patch that would change nothing says so", async () => {
-    const { object } = await stored({ finalizers: [finalizer], annotations: { a: "1" } });
-    const patch = guardedPatch(object).addFinalizer(finalizer).setAnnotation("a", "1");
-    expect(patch.removeAnnotation("b").removeFinalizer("other/one").isEmpty).toBe(true);
-    expect(patch.setAnnotation("a", "2").isEmpty).toBe(false);
-  });
+test("a patch that would change nothing says so", async () => {
+  const { object } = await stored({ finalizers: [finalizer], annotations: { a: "1" } });
+  const patch = guardedPatch(object).addFinalizer(finalizer).setAnnotation("a", "1");
+  expect(patch.removeAnnotation("b").removeFinalizer("other/one").isEmpty).toBe(true);
+  expect(patch.setAnnotation("a", "2").isEmpty).toBe(false);
+});
 
-  test("does all at once to an object that has neither annotations nor finalizers", async () => {
-    const { object, send } = await stored();
-    const patch = guardedPatch(object)
-      .setAnnotation("compute-operator.dev/endpoint-id", "ep-1")
-      .setAnnotation("b", "~tilde/slash")
-      .addFinalizer(finalizer)
-      .addFinalizer("another/one");
-    expect((await send(patch)).metadata).toMatchObject({
-      annotations: { "compute-operator.dev/endpoint-id": "ep-1", b: "~tilde/slash" },
-      finalizers: [finalizer, "another/one"],
-    });
+test("a patch does all at once to an object that has neither annotations nor finalizers", async () => {
+  const { object, send } = await stored();
+  const patch = guardedPatch(object)
+    .setAnnotation("compute-operator.dev/endpoint-id", "ep-1")
+    .setAnnotation("b", "~tilde/slash")
+    .addFinalizer(finalizer)
+    .addFinalizer("another/one");
+  expect((await send(patch)).metadata).toMatchObject({
+    annotations: { "compute-operator.dev/endpoint-id": "ep-1", b: "~tilde/slash" },
+    finalizers: [finalizer, "another/one"],
   });
+});
 
-  test("never wipes out annotations or finalizers that somebody set since", async () => {
-    const { object, send, read } = await stored();
-    await send(guardedPatch(object).setAnnotation("theirs", "1"));
-    expect(await refusal(send(guardedPatch(object).setAnnotation("ours", "1")))).toBe("stale");
-    expect(await refusal(send(guardedPatch(object).addFinalizer(finalizer)))).toBe("stale");
-    expect((await read()).metadata.annotations).toEqual({ theirs: "1" });
-  });
+test("a patch never wipes out annotations or finalizers that somebody set since", async () => {
+  const { object, send, read } = await stored();
+  await send(guardedPatch(object).setAnnotation("theirs", "1"));
+  expect(await refusal(send(guardedPatch(object).setAnnotation("ours", "1")))).toBe("stale");
+  expect(await refusal(send(guardedPatch(object).addFinalizer(finalizer)))).toBe("stale");
+  expect((await read()).metadata.annotations).toEqual({ theirs: "1" });
+});
 
-  test("takes away our finalizer and no other, wherever it stands, and not where it has moved", async () => {
-    const { object, send } = await stored({ finalizers: ["first/one", finalizer, "last/one"] });
-    const moved = await send(guardedPatch(object).removeFinalizer("first/one"));
-    expect(await refusal(send(guardedPatch(object).removeFinalizer(finalizer)))).toBe("stale");
-    const left = await send(guardedPatch(moved).removeFinalizer(finalizer));
-    expect(left.metadata.finalizers).toEqual(["last/one"]);
-  });
+test("a patch takes away our finalizer and no other, wherever it stands, and not where it has moved", async () => {
+  const { object, send } = await stored({ finalizers: ["first/one", finalizer, "last/one"] });
+  const moved = await send(guardedPatch(object).removeFinalizer("first/one"));
+  expect(await refusal(send(guardedPatch(object).removeFinalizer(finalizer)))).toBe("stale");
+  const left = await send(guardedPatch(moved).removeFinalizer(finalizer));
+  expect(left.metadata.finalizers).toEqual(["last/one"]);
+});
 
-  test("takes an annotation away, or overwrites it, only while it has the value seen", async () => {
-    const { object, send, read } = await stored({ annotations: { mark: "old" } });
-    await send(guardedPatch(object).setAnnotation("mark", "new"));
-    expect(await refusal(send(guardedPatch(object).setAnnotation("mark", "other")))).toBe("stale");
-    expect(await refusal(send(guardedPatch(object).removeAnnotation("mark")))).toBe("stale");
-    expect((await read()).metadata.annotations).toEqual({ mark: "new" });
-    await send(guardedPatch(await read()).removeAnnotation("mark"));
-    expect((await read()).metadata.annotations ?? {}).toEqual({});
-  });
+test("a patch takes an annotation away, or overwrites it, only while it has the value seen", async () => {
+  const { object, send, read } = await stored({ annotations: { mark: "old" } });
+  await send(guardedPatch(object).setAnnotation("mark", "new"));
+  expect(await refusal(send(guardedPatch(object).setAnnotation("mark", "other")))).toBe("stale");
+  expect(await refusal(send(guardedPatch(object).removeAnnotation("mark")))).toBe("stale");
+  expect((await read()).metadata.annotations).toEqual({ mark: "new" });
+  await send(guardedPatch(await read()).removeAnnotation("mark"));
+  expect((await read()).metadata.annotations ?? {}).toEqual({});
 });
 
 test("a pointer escapes what RFC 6901 wants escaped", () => {

@@ -28,128 +28,123 @@ async function specOf(cluster: MemoryCluster): Promise<Lease["spec"]> {
   return (await cluster.client().get(leases, ref))?.spec;
 }
 
-describe("a claim", () => {
-  test("ends to the millisecond on the monotonic clock", async () => {
-    const { cluster, claim } = await held();
-    expect([claim.isHeld, claim.validForMs()]).toEqual([true, 10_000]);
-    await cluster.clock.advance(9999);
-    expect([claim.isValid(), claim.validForMs()]).toEqual([true, 1]);
-    await cluster.clock.advance(1);
-    expect([claim.isValid(), claim.validForMs()]).toEqual([false, 0]);
-    await cluster.clock.advance(5000);
-    expect([claim.isValid(), claim.validForMs()]).toEqual([false, 0]);
+test("a claim ends to the millisecond on the monotonic clock", async () => {
+  const { cluster, claim } = await held();
+  expect([claim.isHeld, claim.validForMs()]).toEqual([true, 10_000]);
+  await cluster.clock.advance(9999);
+  expect([claim.isValid(), claim.validForMs()]).toEqual([true, 1]);
+  await cluster.clock.advance(1);
+  expect([claim.isValid(), claim.validForMs()]).toEqual([false, 0]);
+  await cluster.clock.advance(5000);
+  expect([claim.isValid(), claim.validForMs()]).toEqual([false, 0]);
+});
+
+test.each([
+  ["ahead", [9999, 1]],
+  ["back", [-1000, -1]],
+])("a claim ends to the millisecond on the wall clock, which is set %s", async (_, [last = 0, more = 0]) => {
+  const { cluster, claim } = await held();
+  cluster.clock.stepWall(last);
+  expect(claim.isValid()).toBe(true);
+  cluster.clock.stepWall(more);
+  expect(claim.isValid()).toBe(false);
+});
+
+test("a claim ends to the millisecond on the monotonic clock, also where the wall clock was set back a little", async () => {
+  const { cluster, claim } = await held();
+  cluster.clock.stepWall(-1000);
+  await cluster.clock.advance(9999);
+  expect(claim.isValid()).toBe(true);
+  await cluster.clock.advance(1);
+  expect(claim.isValid()).toBe(false);
+});
+
+test("a claim that is dropped is valid for no time, and is not given back", async () => {
+  const { cluster, claim } = await held();
+  claim.drop();
+  expect([claim.isHeld, claim.isValid(), claim.validForMs()]).toEqual([false, false, 0]);
+  await claim.release();
+  expect(await specOf(cluster)).toMatchObject({ holderIdentity: "a" });
+});
+
+test("a claim that is given back belongs to nobody at once; one that ran out before is left as it is", async () => {
+  const { cluster, claim } = await held();
+  await claim.release();
+  expect([claim.isHeld, claim.freeInMs()]).toEqual([false, 0]);
+  expect(await specOf(cluster)).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
+
+  const late = await held();
+  await late.cluster.clock.advance(10_000);
+  await late.claim.release();
+  expect(await specOf(late.cluster)).toMatchObject({ holderIdentity: "a" });
+});
+
+test("a claim is renewed with one request", async () => {
+  const { cluster, claim } = await held();
+  cluster.requests.length = 0;
+  await cluster.clock.advance(3000);
+  expect(await claim.attempt(never)).toBe(true);
+  expect(cluster.requests.map(({ method }) => method)).toEqual(["PATCH"]);
+  expect(claim.validForMs()).toBe(10_000);
+});
+
+test("a claim is renewed over a record that somebody else has touched", async () => {
+  const { cluster, claim } = await held();
+  await write(cluster, { ...(await specOf(cluster)), leaseDurationSeconds: 20 });
+  expect(await claim.attempt(never)).toBe(true);
+  expect(await specOf(cluster)).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15 });
+});
+
+test("a claim is over where another holds the lease", async () => {
+  const { cluster, claim } = await held();
+  await write(cluster, { holderIdentity: "b", leaseDurationSeconds: 15 });
+  expect(await claim.attempt(never)).toBe(false);
+});
+
+test("a claim holds on where its renewal is refused: the next one may succeed", async () => {
+  const { cluster, claim } = await held();
+  cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 500 } : undefined);
+  await expect(claim.attempt(never)).rejects.toThrow("500");
+  expect([claim.isHeld, claim.isValid()]).toEqual([true, true]);
+});
+
+test.each(["GET", "POST", "PATCH"])("a try that is called off does not wait for the answer to its %s", async (slow) => {
+  const { cluster, claim } = slow === "PATCH" ? await held() : { cluster: new MemoryCluster(), claim: undefined };
+  const trying = claim ?? claimOn(cluster, "a");
+  cluster.fate = ({ method }) => (method === slow ? { kind: "answered", arriveMs: 5, replyMs: 2000 } : undefined);
+  const stop = new AbortController();
+  let isOver = false;
+  const ended = trying.attempt(stop.signal).catch(() => {
+    isOver = true;
   });
+  await cluster.clock.advance(100);
+  stop.abort();
+  await cluster.clock.advance(0);
+  expect(isOver).toBe(true);
+  await ended;
+});
 
-  test.each([
-    ["ahead", [9999, 1]],
-    ["back", [-1000, -1]],
-  ])("ends to the millisecond on the wall clock, which is set %s", async (_, [last = 0, more = 0]) => {
-    const { cluster, claim } = await held();
-    cluster.clock.stepWall(last);
-    expect(claim.isValid()).toBe(true);
-    cluster.clock.stepWall(more);
-    expect(claim.isValid()).toBe(false);
-  });
+test("a try that is called off when its answer has just come gives no claim", async () => {
+  const cluster = new MemoryCluster();
+  const stop = new AbortController();
+  const client = cluster.client({ onAnswer: () => stop.abort(new Error("over")) });
+  const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000 };
+  const claim = new LeaseClaim({ client, clock: cluster.clock, ...ref, identity: "a", ...times });
+  await expect(claim.attempt(stop.signal)).rejects.toThrow("over");
+  expect(claim.isHeld).toBe(false);
+});
 
-  test("ends to the millisecond on the monotonic clock, also where the wall clock was set back a little", async () => {
-    const { cluster, claim } = await held();
-    cluster.clock.stepWall(-1000);
-    await cluster.clock.advance(9999);
-    expect(claim.isValid()).toBe(true);
-    await cluster.clock.advance(1);
-    expect(claim.isValid()).toBe(false);
-  });
-
-  test("a claim that is dropped is valid for no time, and is not given back", async () => {
-    const { cluster, claim } = await held();
-    claim.drop();
-    expect([claim.isHeld, claim.isValid(), claim.validForMs()]).toEqual([false, false, 0]);
-    await claim.release();
-    expect(await specOf(cluster)).toMatchObject({ holderIdentity: "a" });
-  });
-
-  test("a claim that is given back belongs to nobody at once; one that ran out before is left as it is", async () => {
-    const { cluster, claim } = await held();
-    await claim.release();
-    expect([claim.isHeld, claim.freeInMs()]).toEqual([false, 0]);
-    expect(await specOf(cluster)).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
-
-    const late = await held();
-    await late.cluster.clock.advance(10_000);
-    await late.claim.release();
-    expect(await specOf(late.cluster)).toMatchObject({ holderIdentity: "a" });
-  });
-
-  test("a claim is renewed with one request", async () => {
-    const { cluster, claim } = await held();
-    cluster.requests.length = 0;
-    await cluster.clock.advance(3000);
-    expect(await claim.attempt(never)).toBe(true);
-    expect(cluster.requests.map(({ method }) => method)).toEqual(["PATCH"]);
-    expect(claim.validForMs()).toBe(10_000);
-  });
-
-  test("a claim is renewed over a record that somebody else has touched", async () => {
-    const { cluster, claim } = await held();
-    await write(cluster, { ...(await specOf(cluster)), leaseDurationSeconds: 20 });
-    expect(await claim.attempt(never)).toBe(true);
-    expect(await specOf(cluster)).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15 });
-  });
-
-  test("a claim is over where another holds the lease", async () => {
-    const { cluster, claim } = await held();
-    await write(cluster, { holderIdentity: "b", leaseDurationSeconds: 15 });
-    expect(await claim.attempt(never)).toBe(false);
-  });
-
-  test("holds on where its renewal is refused: the next one may succeed", async () => {
-    const { cluster, claim } = await held();
-    cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 500 } : undefined);
-    await expect(claim.attempt(never)).rejects.toThrow("500");
-    expect([claim.isHeld, claim.isValid()]).toEqual([true, true]);
-  });
-
-  test.each(["GET", "POST", "PATCH"])(
-    "a try that is called off does not wait for the answer to its %s",
-    async (slow) => {
-      const { cluster, claim } = slow === "PATCH" ? await held() : { cluster: new MemoryCluster(), claim: undefined };
-      const trying = claim ?? claimOn(cluster, "a");
-      cluster.fate = ({ method }) => (method === slow ? { kind: "answered", arriveMs: 5, replyMs: 2000 } : undefined);
-      const stop = new AbortController();
-      let isOver = false;
-      const ended = trying.attempt(stop.signal).catch(() => {
-        isOver = true;
-      });
-      await cluster.clock.advance(100);
-      stop.abort();
-      await cluster.clock.advance(0);
-      expect(isOver).toBe(true);
-      await ended;
-    },
-  );
-
-  test("a try that is called off when its answer has just come gives no claim", async () => {
-    const cluster = new MemoryCluster();
-    const stop = new AbortController();
-    const client = cluster.client({ onAnswer: () => stop.abort(new Error("over")) });
-    const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000 };
-    const claim = new LeaseClaim({ client, clock: cluster.clock, ...ref, identity: "a", ...times });
-    await expect(claim.attempt(stop.signal)).rejects.toThrow("over");
-    expect(claim.isHeld).toBe(false);
-  });
-
-  test("a try that is called off while its answer is on the way gives no claim", async () => {
-    const cluster = new MemoryCluster();
-    const claim = claimOn(cluster, "a");
-    cluster.fate = () => ({ kind: "answered", arriveMs: 5, replyMs: 5 });
-    const stop = new AbortController();
-    const trying = claim.attempt(stop.signal).catch((error: unknown) => error);
-    await cluster.clock.advance(7);
-    stop.abort();
-    await cluster.clock.advance(100);
-    expect(await trying).not.toBe(true);
-    expect(claim.isHeld).toBe(false);
-  });
+test("a try that is called off while its answer is on the way gives no claim", async () => {
+  const cluster = new MemoryCluster();
+  const claim = claimOn(cluster, "a");
+  cluster.fate = () => ({ kind: "answered", arriveMs: 5, replyMs: 5 });
+  const stop = new AbortController();
+  const trying = claim.attempt(stop.signal).catch((error: unknown) => error);
+  await cluster.clock.advance(7);
+  stop.abort();
+  await cluster.clock.advance(100);
+  expect(await trying).not.toBe(true);
+  expect(claim.isHeld).toBe(false);
 });
 
 describe("a lease that another holds", () => {

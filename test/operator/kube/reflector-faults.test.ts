@@ -10,109 +10,107 @@ import { configMaps } from "./config-maps.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 import { failing, forever, minute, noLines, reported, setUp } from "./reflector-world.ts";
 
-describe("a watch that breaks off", () => {
-  test("goes on where it was, without another list", async () => {
-    const { cluster, clock, outside, changes, started } = setUp();
-    outside.create("a");
-    await started();
-    cluster.watchable = false;
-    cluster.cutWatches();
-    outside.change("a", { x: "1" });
-    outside.create("b");
-    outside.delete("b");
-    await clock.advance(10_000);
-    expect(changes).toEqual([]);
-    cluster.watchable = true;
-    await clock.advance(minute);
-    expect(changes).toEqual(["updated a", "added b", "deleted b"]);
-    expect(cluster.lists()).toHaveLength(1);
-  });
+test("a watch that breaks off goes on where it was, without another list", async () => {
+  const { cluster, clock, outside, changes, started } = setUp();
+  outside.create("a");
+  await started();
+  cluster.watchable = false;
+  cluster.cutWatches();
+  outside.change("a", { x: "1" });
+  outside.create("b");
+  outside.delete("b");
+  await clock.advance(10_000);
+  expect(changes).toEqual([]);
+  cluster.watchable = true;
+  await clock.advance(minute);
+  expect(changes).toEqual(["updated a", "added b", "deleted b"]);
+  expect(cluster.lists()).toHaveLength(1);
+});
 
-  test("a watch that breaks off is opened again for ever, at growing distances", async () => {
-    const { cluster, clock, outside, changes, started } = setUp();
-    await started();
-    cluster.watchable = false;
-    cluster.cutWatches();
-    await clock.advance(60 * minute);
-    // Four doublings to the longest wait of 30 s, of which chance takes a quarter here.
-    expect(cluster.watches.length).toBeGreaterThan(120);
-    expect(cluster.watches.length).toBeLessThan(200);
-    cluster.watchable = true;
-    outside.create("a");
-    await clock.advance(minute);
-    expect(changes).toEqual(["added a"]);
-  });
+test("a watch that breaks off is opened again for ever, at growing distances", async () => {
+  const { cluster, clock, outside, changes, started } = setUp();
+  await started();
+  cluster.watchable = false;
+  cluster.cutWatches();
+  await clock.advance(60 * minute);
+  // Four doublings to the longest wait of 30 s, of which chance takes a quarter here.
+  expect(cluster.watches.length).toBeGreaterThan(120);
+  expect(cluster.watches.length).toBeLessThan(200);
+  cluster.watchable = true;
+  outside.create("a");
+  await clock.advance(minute);
+  expect(changes).toEqual(["added a"]);
+});
 
-  test("a watch without its history is followed by a list that finds what was deleted, and created again under the same name", async () => {
-    const { cluster, clock, outside, reflector, changes, relists, started, names } = setUp();
-    for (const name of ["kept", "gone", "replaced"]) outside.create(name);
-    await started();
-    cluster.watchable = false;
-    cluster.cutWatches();
-    outside.delete("gone");
-    outside.delete("replaced");
-    const replaced = outside.create("replaced");
-    outside.create("new");
-    cluster.server.store.compact();
-    cluster.watchable = true;
-    await clock.advance(minute);
-    expect(changes.toSorted()).toEqual(["added new", "added replaced", "deleted gone", "deleted replaced"]);
-    expect(changes.indexOf("deleted replaced")).toBeLessThan(changes.indexOf("added replaced"));
-    expect(relists).toEqual(["start", "expired"]);
-    expect(names()).toEqual(["kept", "new", "replaced"]);
-    expect(reflector.store.byUid(replaced.metadata.uid)).toBeDefined();
-  });
+test("a watch without its history is followed by a list that finds what was deleted, and created again under the same name", async () => {
+  const { cluster, clock, outside, reflector, changes, relists, started, names } = setUp();
+  for (const name of ["kept", "gone", "replaced"]) outside.create(name);
+  await started();
+  cluster.watchable = false;
+  cluster.cutWatches();
+  outside.delete("gone");
+  outside.delete("replaced");
+  const replaced = outside.create("replaced");
+  outside.create("new");
+  cluster.server.store.compact();
+  cluster.watchable = true;
+  await clock.advance(minute);
+  expect(changes.toSorted()).toEqual(["added new", "added replaced", "deleted gone", "deleted replaced"]);
+  expect(changes.indexOf("deleted replaced")).toBeLessThan(changes.indexOf("added replaced"));
+  expect(relists).toEqual(["start", "expired"]);
+  expect(names()).toEqual(["kept", "new", "replaced"]);
+  expect(reflector.store.byUid(replaced.metadata.uid)).toBeDefined();
+});
 
-  test("needs no list where a bookmark kept it up to date while others' objects changed", async () => {
-    const { cluster, clock, relists, started } = setUp();
-    await started();
-    for (let n = 0; n < 10; n += 1) {
-      cluster.server.handle({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `n${n}` } } });
-    }
-    await clock.advance(2 * minute);
-    cluster.server.store.compact();
-    cluster.cutWatches();
-    await clock.advance(minute);
-    expect(relists).toEqual(["start"]);
-  });
+test("a watch that breaks off needs no list where a bookmark kept it up to date while others' objects changed", async () => {
+  const { cluster, clock, relists, started } = setUp();
+  await started();
+  for (let n = 0; n < 10; n += 1) {
+    cluster.server.handle({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `n${n}` } } });
+  }
+  await clock.advance(2 * minute);
+  cluster.server.store.compact();
+  cluster.cutWatches();
+  await clock.advance(minute);
+  expect(relists).toEqual(["start"]);
+});
 
-  test("a watch that is refused for its place alone, as after a restore of etcd, is followed by a list", async () => {
-    const cluster = new MemoryCluster();
-    const inner = cluster.transport();
-    let refusals = 0;
-    const refuse = () => {
-      refusals += 1;
-      return failing(new ClusterError({ status: 504, reason: "Timeout", message: "Too large resource version" }));
-    };
-    const transport: ClusterTransport = {
-      request: (request, options) => inner.request(request, options),
-      watch: (request, options) => (refusals < 3 ? refuse() : inner.watch(request, options)),
-    };
-    const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
-    const { run, relists, stop } = setUp({ client, clock: cluster.clock });
-    void run();
-    await cluster.clock.advance(minute);
-    stop.abort();
-    expect(relists).toEqual(["start", "expired"]);
-  });
+test("a watch that is refused for its place alone, as after a restore of etcd, is followed by a list", async () => {
+  const cluster = new MemoryCluster();
+  const inner = cluster.transport();
+  let refusals = 0;
+  const refuse = () => {
+    refusals += 1;
+    return failing(new ClusterError({ status: 504, reason: "Timeout", message: "Too large resource version" }));
+  };
+  const transport: ClusterTransport = {
+    request: (request, options) => inner.request(request, options),
+    watch: (request, options) => (refusals < 3 ? refuse() : inner.watch(request, options)),
+  };
+  const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
+  const { run, relists, stop } = setUp({ client, clock: cluster.clock });
+  void run();
+  await cluster.clock.advance(minute);
+  stop.abort();
+  expect(relists).toEqual(["start", "expired"]);
+});
 
-  test("a watch that breaks off as soon as it is opened, every time, is not opened in a hot loop", async () => {
-    const cluster = new MemoryCluster();
-    const inner = cluster.transport();
-    let opened = 0;
-    const transport: ClusterTransport = {
-      request: (request, options) => inner.request(request, options),
-      watch: () => {
-        opened += 1;
-        return noLines;
-      },
-    };
-    const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
-    const { run } = setUp({ client, clock: cluster.clock });
-    void run();
-    await cluster.clock.advance(10 * minute);
-    expect(opened).toBeLessThan(40);
-  });
+test("a watch that breaks off as soon as it is opened, every time, is not opened in a hot loop", async () => {
+  const cluster = new MemoryCluster();
+  const inner = cluster.transport();
+  let opened = 0;
+  const transport: ClusterTransport = {
+    request: (request, options) => inner.request(request, options),
+    watch: () => {
+      opened += 1;
+      return noLines;
+    },
+  };
+  const client = new ClusterClient(transport, { clock: cluster.clock, timeoutMs: 1000, signal: forever });
+  const { run } = setUp({ client, clock: cluster.clock });
+  void run();
+  await cluster.clock.advance(10 * minute);
+  expect(opened).toBeLessThan(40);
 });
 
 describe("after etcd was restored from a backup", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { NotLeader } from "../../../src/operator/kube/leadership.ts";
 import { Controller } from "../../../src/operator/manager/controller.ts";
@@ -37,22 +37,20 @@ function running(fail: (pass: number) => Error | undefined, again?: number) {
   return { clock, stop, reconciles, lines, queue, metrics };
 }
 
-describe("a reconcile that may not write", () => {
-  test("a reconcile without its claim to the lease for a moment is repeated: nobody else would wake its object", async () => {
-    const { clock, reconciles } = running((count) => (count === 1 ? new NotLeader("not now") : undefined));
-    await clock.advance(60_000);
-    expect(reconciles).toEqual([0, 50]);
-  });
+test("a reconcile without its claim to the lease for a moment is repeated: nobody else would wake its object", async () => {
+  const { clock, reconciles } = running((count) => (count === 1 ? new NotLeader("not now") : undefined));
+  await clock.advance(60_000);
+  expect(reconciles).toEqual([0, 50]);
+});
 
-  test("a reconcile of an operator that stops is not repeated", async () => {
-    const { clock, stop, reconciles } = running(() => {
-      stop.abort();
-      return new NotLeader("no more");
-    });
-    await clock.advance(60_000);
-    expect(reconciles).toEqual([0]);
-    expect(clock.pending).toBe(0);
+test("a reconcile of an operator that stops is not repeated", async () => {
+  const { clock, stop, reconciles } = running(() => {
+    stop.abort();
+    return new NotLeader("no more");
   });
+  await clock.advance(60_000);
+  expect(reconciles).toEqual([0]);
+  expect(clock.pending).toBe(0);
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { ClusterClient } from "../../../src/operator/kube/client.ts";
 import { flowOf } from "../../../src/operator/manager/flow-of.ts";
 import { Informers } from "../../../src/operator/manager/informers.ts";
@@ -46,13 +46,11 @@ beforeEach(async () => {
 const flow = (index: number) => flowOf("compute", uidOf(index), informers);
 const tenant = (index: number) => flow(index).split("/")[0];
 
-describe("the flow of a Compute", () => {
-  test("begins with its own namespace, also where several share the connection of the cluster", () => {
-    expect([1, 2, 3, 4, 5, 6].map(tenant)).toEqual(["shop", "shop", "billing", "shop", "billing", "shop"]);
-  });
+test("the flow of a Compute begins with its own namespace, also where several share the connection of the cluster", () => {
+  expect([1, 2, 3, 4, 5, 6].map(tenant)).toEqual(["shop", "shop", "billing", "shop", "billing", "shop"]);
+});
 
-  test("the flow is one for all Computes of a namespace and connection, and another for each connection", () => {
-    expect(flow(2)).toBe(flow(1));
-    expect(new Set([1, 3, 4, 5, 6].map(flow)).size).toBe(5);
-  });
+test("the flow is one for all Computes of a namespace and connection, and another for each connection", () => {
+  expect(flow(2)).toBe(flow(1));
+  expect(new Set([1, 3, 4, 5, 6].map(flow)).size).toBe(5);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ComputeCounts } from "../../../src/operator/manager/compute-counts.ts";
 import { NamespaceLabels } from "../../../src/operator/manager/namespace-labels.ts";
 import { compute, uidOf } from "../../support/builders.ts";
@@ -14,49 +14,47 @@ function countsOf(sizes: Readonly<Record<string, number>>) {
   return { counts, change };
 }
 
-describe("the label namespace", () => {
-  test("names those with the most Computes, and of equal ones the first by name", () => {
-    const { counts } = countsOf({ few: 1, b: 3, a: 3, c: 3, many: 9 });
-    const labels = new NamespaceLabels(2, counts);
-    labels.refresh();
-    expect(["many", "a", "b", "c", "few", "unknown"].map((namespace) => labels.of(namespace))).toEqual([
-      "many",
-      "a",
-      "other",
-      "other",
-      "other",
-      "other",
-    ]);
-  });
+test("the label namespace names the namespaces with the most Computes, and of equal ones the first by name", () => {
+  const { counts } = countsOf({ few: 1, b: 3, a: 3, c: 3, many: 9 });
+  const labels = new NamespaceLabels(2, counts);
+  labels.refresh();
+  expect(["many", "a", "b", "c", "few", "unknown"].map((namespace) => labels.of(namespace))).toEqual([
+    "many",
+    "a",
+    "other",
+    "other",
+    "other",
+    "other",
+  ]);
+});
 
-  test("names them before the first scrape too", () => {
-    const { counts } = countsOf({ few: 1, many: 9 });
-    expect(new NamespaceLabels(1, counts).of("many")).toBe("many");
-  });
+test("the label namespace has its names before the first scrape too", () => {
+  const { counts } = countsOf({ few: 1, many: 9 });
+  expect(new NamespaceLabels(1, counts).of("many")).toBe("many");
+});
 
-  test("follows the Computes with each scrape", () => {
-    const { counts, change } = countsOf({ a: 2, b: 1 });
-    const labels = new NamespaceLabels(1, counts);
-    labels.refresh();
-    expect(labels.of("a")).toBe("a");
-    change("deleted", "a");
-    change("deleted", "a");
-    expect(labels.of("a")).toBe("a");
-    labels.refresh();
-    expect([labels.of("a"), labels.of("b")]).toEqual(["other", "b"]);
-  });
+test("the label namespace follows the Computes with each scrape", () => {
+  const { counts, change } = countsOf({ a: 2, b: 1 });
+  const labels = new NamespaceLabels(1, counts);
+  labels.refresh();
+  expect(labels.of("a")).toBe("a");
+  change("deleted", "a");
+  change("deleted", "a");
+  expect(labels.of("a")).toBe("a");
+  labels.refresh();
+  expect([labels.of("a"), labels.of("b")]).toEqual(["other", "b"]);
+});
 
-  test("names those that are listed, whatever they hold", () => {
-    const { counts } = countsOf({ many: 9 });
-    const labels = new NamespaceLabels(["shop", "stock"], counts);
-    labels.refresh();
-    expect(["shop", "stock", "many"].map((namespace) => labels.of(namespace))).toEqual(["shop", "stock", "other"]);
-  });
+test("the label namespace names the listed namespaces, whatever they hold", () => {
+  const { counts } = countsOf({ many: 9 });
+  const labels = new NamespaceLabels(["shop", "stock"], counts);
+  labels.refresh();
+  expect(["shop", "stock", "many"].map((namespace) => labels.of(namespace))).toEqual(["shop", "stock", "other"]);
+});
 
-  test("the label is none without a Compute, and other where no namespace may be named", () => {
-    const { counts } = countsOf({ shop: 1 });
-    const labels = new NamespaceLabels(0, counts);
-    labels.refresh();
-    expect([labels.of("shop"), labels.of(undefined)]).toEqual(["other", "none"]);
-  });
+test("the label is none without a Compute, and other where no namespace may be named", () => {
+  const { counts } = countsOf({ shop: 1 });
+  const labels = new NamespaceLabels(0, counts);
+  labels.refresh();
+  expect([labels.of("shop"), labels.of(undefined)]).toEqual(["other", "none"]);
 });

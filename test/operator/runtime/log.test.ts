@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ClusterError, ClusterUnreachable } from "../../../src/operator/kube/errors.ts";
 import { createLogger, type LogLevel, readableLines } from "../../../src/operator/runtime/log.ts";
 import { ApiKey } from "../../../src/operator/service-client/account.ts";
@@ -49,82 +49,80 @@ test.each([...levels, "silent"] as const)("at level %s lower levels are neither 
   expect([...new Set(evaluated)]).toEqual(wanted);
 });
 
-describe("a line", () => {
-  test("a line is one JSON object with time, level, message, its fields and those of its logger", () => {
-    const { log, lines } = setUp();
-    log.child({ compute: "shop/primary" }).info({ step: "create" }, "Created");
-    expect(lines).toHaveLength(1);
-    expect(JSON.parse(lines[0] ?? "")).toEqual({
-      time: "2026-01-01T00:00:00.000Z",
-      level: "info",
-      compute: "shop/primary",
-      step: "create",
-      message: "Created",
-    });
-    expect(lines[0]?.endsWith("}\n")).toBe(true);
+test("a line is one JSON object with time, level, message, its fields and those of its logger", () => {
+  const { log, lines } = setUp();
+  log.child({ compute: "shop/primary" }).info({ step: "create" }, "Created");
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0] ?? "")).toEqual({
+    time: "2026-01-01T00:00:00.000Z",
+    level: "info",
+    compute: "shop/primary",
+    step: "create",
+    message: "Created",
   });
+  expect(lines[0]?.endsWith("}\n")).toBe(true);
+});
 
-  test("a line is not written below the level", () => {
-    const { log, lines } = setUp({ level: "warn" });
-    log.debug({}, "no");
-    log.info({}, "no");
-    log.warn({}, "yes");
-    log.error({}, "yes");
+test("a line is not written below the level", () => {
+  const { log, lines } = setUp({ level: "warn" });
+  log.debug({}, "no");
+  log.info({}, "no");
+  log.warn({}, "yes");
+  log.error({}, "yes");
+  expect(lines).toHaveLength(2);
+});
+
+test("a line has an error with its causes, without what a library attached to it", () => {
+  const { log, lines } = setUp();
+  const error = new Error("list failed", { cause: errorWithRequest("no rights") });
+  log.error({ error }, "Cannot list");
+  const line: unknown = JSON.parse(lines[0] ?? "");
+  expect(line).toMatchObject({
+    error: { name: "Error", message: "list failed", cause: { message: "no rights", status: 401 } },
+  });
+  expect(lines[0]).not.toContain(secret);
+});
+
+test.each([
+  ["a mistake of ours", new Error("no such state"), true],
+  ["a refusal", new ClusterError({ status: 403, reason: "Forbidden", message: "no" }), false],
+  ["a request without an answer", unanswered(Object.assign(new Error("refused"), { code: "ECONNREFUSED" })), false],
+  ["an answer that is no JSON", unanswered(new SyntaxError("Unexpected token <")), false],
+  ["a host that is no URL", unanswered(Object.assign(new TypeError("Invalid"), { code: "ERR_INVALID_URL" })), false],
+  ["a mistake of ours on the way to an answer", unanswered(new TypeError("x is not a function")), true],
+])("a line tells %s with a stack only where a program is wrong", (_what, error, stack) => {
+  const { log, lines } = setUp();
+  log.warn({ error }, "Failed");
+  expect(lines[0]).toContain(error.message);
+  expect(lines[0]?.includes('"stack"')).toBe(stack);
+});
+
+test.each([
+  ["a header", { headers: { Authorization: `Bearer ${secret}` } }],
+  ["a header deep inside", { request: { options: [{ headers: { authorization: secret } }] } }],
+  ["a key by its name", { "api-key": secret, api_key: secret, apiKey: secret, token: secret, password: secret }],
+  ["a key in a text", { note: `sent Authorization: Bearer ${secret}, refused` }],
+  ["a connection URI", { url: `postgres://app:${secret}@ep-1.example.com/shop` }],
+  ["a Map", { seen: new Map([["cookie", secret]]) }],
+  ["an error's message", { error: new Error(`bad header "Bearer ${secret}"`) }],
+  ["an error's cause", { error: new Error("x", { cause: errorWithRequest(`https://u:${secret}@host refused`) }) }],
+  ["an ApiKey", { credentials: new ApiKey(secret) }],
+])("a line never shows a secret: %s", (_where, fields) => {
+  for (const readable of [false, true]) {
+    const { log, lines } = setUp({ readable });
+    log.error(fields, "Failed");
+    log.child(fields).warn({}, "Failed");
     expect(lines).toHaveLength(2);
-  });
+    expect(lines.join("")).not.toContain(secret);
+  }
+});
 
-  test("a line has an error with its causes, without what a library attached to it", () => {
-    const { log, lines } = setUp();
-    const error = new Error("list failed", { cause: errorWithRequest("no rights") });
-    log.error({ error }, "Cannot list");
-    const line: unknown = JSON.parse(lines[0] ?? "");
-    expect(line).toMatchObject({
-      error: { name: "Error", message: "list failed", cause: { message: "no rights", status: 401 } },
-    });
-    expect(lines[0]).not.toContain(secret);
-  });
-
-  test.each([
-    ["a mistake of ours", new Error("no such state"), true],
-    ["a refusal", new ClusterError({ status: 403, reason: "Forbidden", message: "no" }), false],
-    ["a request without an answer", unanswered(Object.assign(new Error("refused"), { code: "ECONNREFUSED" })), false],
-    ["an answer that is no JSON", unanswered(new SyntaxError("Unexpected token <")), false],
-    ["a host that is no URL", unanswered(Object.assign(new TypeError("Invalid"), { code: "ERR_INVALID_URL" })), false],
-    ["a mistake of ours on the way to an answer", unanswered(new TypeError("x is not a function")), true],
-  ])("tells %s with a stack only where a program is wrong", (_what, error, stack) => {
-    const { log, lines } = setUp();
-    log.warn({ error }, "Failed");
-    expect(lines[0]).toContain(error.message);
-    expect(lines[0]?.includes('"stack"')).toBe(stack);
-  });
-
-  test.each([
-    ["a header", { headers: { Authorization: `Bearer ${secret}` } }],
-    ["a header deep inside", { request: { options: [{ headers: { authorization: secret } }] } }],
-    ["a key by its name", { "api-key": secret, api_key: secret, apiKey: secret, token: secret, password: secret }],
-    ["a key in a text", { note: `sent Authorization: Bearer ${secret}, refused` }],
-    ["a connection URI", { url: `postgres://app:${secret}@ep-1.example.com/shop` }],
-    ["a Map", { seen: new Map([["cookie", secret]]) }],
-    ["an error's message", { error: new Error(`bad header "Bearer ${secret}"`) }],
-    ["an error's cause", { error: new Error("x", { cause: errorWithRequest(`https://u:${secret}@host refused`) }) }],
-    ["an ApiKey", { credentials: new ApiKey(secret) }],
-  ])("never shows a secret: %s", (_where, fields) => {
-    for (const readable of [false, true]) {
-      const { log, lines } = setUp({ readable });
-      log.error(fields, "Failed");
-      log.child(fields).warn({}, "Failed");
-      expect(lines).toHaveLength(2);
-      expect(lines.join("")).not.toContain(secret);
-    }
-  });
-
-  test("a line stays bounded", () => {
-    const { log, lines } = setUp();
-    const circle: Record<string, unknown> = { big: "x".repeat(1_000_000), many: Array.from({ length: 10_000 }) };
-    circle.self = circle;
-    log.info({ circle, count: 5n }, "Odd");
-    expect(lines[0]?.length).toBeLessThan(50_000);
-  });
+test("a line stays bounded", () => {
+  const { log, lines } = setUp();
+  const circle: Record<string, unknown> = { big: "x".repeat(1_000_000), many: Array.from({ length: 10_000 }) };
+  circle.self = circle;
+  log.info({ circle, count: 5n }, "Odd");
+  expect(lines[0]?.length).toBeLessThan(50_000);
 });
 
 test("a line at a terminal is readable text", () => {

@@ -4,18 +4,16 @@ import { proxyFor } from "../../../src/operator/runtime/proxy.ts";
 const proxy = "http://proxy:3128";
 const through = (server: string, env: Readonly<Record<string, string>>) => proxyFor(server, undefined, env);
 
-describe("the environment's proxy", () => {
-  test.each([
-    ["https://service", { HTTPS_PROXY: proxy }, proxy],
-    ["https://service", { HTTP_PROXY: proxy }, undefined],
-    ["http://service", { HTTP_PROXY: proxy }, proxy],
-    ["http://service", { HTTPS_PROXY: proxy }, undefined],
-    ["https://service", { HTTPS_PROXY: ` ${proxy} ` }, proxy],
-    ["https://service", { HTTPS_PROXY: " ", https_proxy: proxy }, undefined],
-    ["https://service", {}, undefined],
-  ])("the proxy for %s, of %j, is %s", (server, env, expected) => {
-    expect(through(server, env)).toBe(expected);
-  });
+test.each([
+  ["https://service", { HTTPS_PROXY: proxy }, proxy],
+  ["https://service", { HTTP_PROXY: proxy }, undefined],
+  ["http://service", { HTTP_PROXY: proxy }, proxy],
+  ["http://service", { HTTPS_PROXY: proxy }, undefined],
+  ["https://service", { HTTPS_PROXY: ` ${proxy} ` }, proxy],
+  ["https://service", { HTTPS_PROXY: " ", https_proxy: proxy }, undefined],
+  ["https://service", {}, undefined],
+])("the proxy for %s, of %j, is %s", (server, env, expected) => {
+  expect(through(server, env)).toBe(expected);
 });
 
 describe("NO_PROXY", () => {

@@ -24,46 +24,44 @@ test.each([
   }
 });
 
-describe("a value", () => {
-  test.each<[string, unknown, unknown]>([
-    ["a text", "text", "text"],
-    ["a number", 7, 7],
-    ["null", null, null],
-    ["a bigint", 5n, "5"],
-    ["a function", () => secret, undefined],
-    ["a date", new Date(0), "1970-01-01T00:00:00.000Z"],
-    ["no date", new Date(Number.NaN), "Invalid Date"],
-    ["what says itself how it is written", { toJSON: () => ({ a: 1, token: secret }) }, { a: 1, token: "[redacted]" }],
-    ["a member that is only named so", { toJSON: "text", a: 1 }, { toJSON: "text", a: 1 }],
-    ["a list", [1, { a: `Bearer ${secret}` }], [1, { a: "Bearer [redacted]" }]],
-    ["a set", new Set(["a", `basic ${secret}`]), ["a", "basic [redacted]"]],
-    ["a URL with credentials", `redis://me:${secret}@cache:6379/0`, "redis://me:[redacted]@cache:6379/0"],
-    ["a URL with a password alone", `redis://:${secret}@cache:6379/0`, "redis://:[redacted]@cache:6379/0"],
-    ["a map", new Map([["a", 1]]), { a: 1 }],
-    ["members of one's own", Object.create({ inherited: secret }, { own: { value: 1, enumerable: true } }), { own: 1 }],
-  ])("%s is written as it is", (_, value, written) => {
-    expect(scrubbed(value)).toEqual(written);
-  });
+test.each<[string, unknown, unknown]>([
+  ["a text", "text", "text"],
+  ["a number", 7, 7],
+  ["null", null, null],
+  ["a bigint", 5n, "5"],
+  ["a function", () => secret, undefined],
+  ["a date", new Date(0), "1970-01-01T00:00:00.000Z"],
+  ["no date", new Date(Number.NaN), "Invalid Date"],
+  ["what says itself how it is written", { toJSON: () => ({ a: 1, token: secret }) }, { a: 1, token: "[redacted]" }],
+  ["a member that is only named so", { toJSON: "text", a: 1 }, { toJSON: "text", a: 1 }],
+  ["a list", [1, { a: `Bearer ${secret}` }], [1, { a: "Bearer [redacted]" }]],
+  ["a set", new Set(["a", `basic ${secret}`]), ["a", "basic [redacted]"]],
+  ["a URL with credentials", `redis://me:${secret}@cache:6379/0`, "redis://me:[redacted]@cache:6379/0"],
+  ["a URL with a password alone", `redis://:${secret}@cache:6379/0`, "redis://:[redacted]@cache:6379/0"],
+  ["a map", new Map([["a", 1]]), { a: 1 }],
+  ["members of one's own", Object.create({ inherited: secret }, { own: { value: 1, enumerable: true } }), { own: 1 }],
+])("%s is written as it is", (_, value, written) => {
+  expect(scrubbed(value)).toEqual(written);
+});
 
-  test("a value is written six levels deep", () => {
-    const deep = (levels: number): unknown => (levels === 0 ? "end" : { a: deep(levels - 1) });
-    expect(scrubbed(deep(6))).toEqual(deep(6));
-    expect(scrubbed(deep(7))).toEqual({ a: { a: { a: { a: { a: { a: "[…]" } } } } } });
-  });
+test("a value is written six levels deep", () => {
+  const deep = (levels: number): unknown => (levels === 0 ? "end" : { a: deep(levels - 1) });
+  expect(scrubbed(deep(6))).toEqual(deep(6));
+  expect(scrubbed(deep(7))).toEqual({ a: { a: { a: { a: { a: { a: "[…]" } } } } } });
+});
 
-  test("comes to an end though it holds itself", () => {
-    const list: unknown[] = [];
-    list.push(list);
-    const written = { toJSON: (): unknown => written };
-    expect(scrubbed(list)).toEqual([[[[[["[…]"]]]]]]);
-    expect(scrubbed(written)).toBe("[…]");
-  });
+test("a value that holds itself is written to an end", () => {
+  const list: unknown[] = [];
+  list.push(list);
+  const written = { toJSON: (): unknown => written };
+  expect(scrubbed(list)).toEqual([[[[[["[…]"]]]]]]);
+  expect(scrubbed(written)).toBe("[…]");
+});
 
-  test("a long value is cut: a list after fifty items, a text after 4,096 characters", () => {
-    expect(scrubbed(Array.from({ length: 51 }, (_, n) => n))).toEqual(Array.from({ length: 50 }, (_, n) => n));
-    expect(scrubbed("x".repeat(4096))).toBe("x".repeat(4096));
-    expect(scrubbed("x".repeat(4097))).toBe(`${"x".repeat(4096)}…`);
-  });
+test("a long value is cut: a list after fifty items, a text after 4,096 characters", () => {
+  expect(scrubbed(Array.from({ length: 51 }, (_, n) => n))).toEqual(Array.from({ length: 50 }, (_, n) => n));
+  expect(scrubbed("x".repeat(4096))).toBe("x".repeat(4096));
+  expect(scrubbed("x".repeat(4097))).toBe(`${"x".repeat(4096)}…`);
 });
 
 describe("an error", () => {

@@ -69,32 +69,30 @@ test("a key that its own handler delays runs again after the delay", async () =>
   expect(startTimes(runs, "a")).toEqual([0, 105]);
 });
 
-describe("a handler that throws", () => {
-  test("the key of a handler that throws is retried with growing delays until it is forgotten", async () => {
-    const { clock, queue, start, startsOf, failWhile } = setUp();
-    failWhile(() => true);
-    void start();
-    queue.add("a");
-    await clock.advance(800);
-    expect(startsOf("a")).toEqual([0, 100, 300, 700]);
-    expect(queue.failures("a")).toBe(4);
+test("the key of a handler that throws is retried with growing delays until it is forgotten", async () => {
+  const { clock, queue, start, startsOf, failWhile } = setUp();
+  failWhile(() => true);
+  void start();
+  queue.add("a");
+  await clock.advance(800);
+  expect(startsOf("a")).toEqual([0, 100, 300, 700]);
+  expect(queue.failures("a")).toBe(4);
 
-    failWhile(() => false);
-    queue.forget("a");
-    await clock.advance(10_000);
-    expect(startsOf("a")).toEqual([0, 100, 300, 700, 1500]);
-    expect(queue.failures("a")).toBe(0);
-  });
+  failWhile(() => false);
+  queue.forget("a");
+  await clock.advance(10_000);
+  expect(startsOf("a")).toEqual([0, 100, 300, 700, 1500]);
+  expect(queue.failures("a")).toBe(0);
+});
 
-  test("does not delay other keys", async () => {
-    const { clock, queue, start, startsOf, failWhile } = setUp({ workers: 1 });
-    failWhile((key) => key === "bad");
-    void start();
-    queue.add("bad");
-    queue.add("good");
-    await clock.settle();
-    expect(startsOf("good")).toEqual([0]);
-  });
+test("a handler that throws does not delay other keys", async () => {
+  const { clock, queue, start, startsOf, failWhile } = setUp({ workers: 1 });
+  failWhile((key) => key === "bad");
+  void start();
+  queue.add("bad");
+  queue.add("good");
+  await clock.settle();
+  expect(startsOf("good")).toEqual([0]);
 });
 
 describe("drain", () => {

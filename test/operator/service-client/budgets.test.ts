@@ -36,43 +36,41 @@ describe("connections with one key to one base URL", () => {
   });
 });
 
-describe("a budget that the last connection has left", () => {
-  test("goes on at its last figures where one comes back: what was spent stays spent", async () => {
-    const { clock, budgets } = setUp();
-    const budget = budgets.join("key", "one", limits);
-    for (let n = 0; n < 4; n += 1) expect(budget.takeSpare()).toBe(true);
-    budgets.quit("key", "one");
-    await clock.advance(3999);
-    const again = budgets.join("key", "one", limits);
-    expect(again).toBe(budget);
-    expect(again.available).toBe(3);
-  });
+test("a budget that was left goes on at its last figures where one comes back: what was spent stays spent", async () => {
+  const { clock, budgets } = setUp();
+  const budget = budgets.join("key", "one", limits);
+  for (let n = 0; n < 4; n += 1) expect(budget.takeSpare()).toBe(true);
+  budgets.quit("key", "one");
+  await clock.advance(3999);
+  const again = budgets.join("key", "one", limits);
+  expect(again).toBe(budget);
+  expect(again.available).toBe(3);
+});
 
-  test("keeps a pause that the service asked for", async () => {
-    const { clock, budgets } = setUp();
-    const budget = budgets.join("key", "one", limits);
-    budget.closeFor(60_000);
-    budgets.quit("key", "one");
-    await clock.advance(59_999);
-    expect(budgets.join("key", "one", limits).closedForMs).toBe(1);
-  });
+test("a budget that was left keeps a pause that the service asked for", async () => {
+  const { clock, budgets } = setUp();
+  const budget = budgets.join("key", "one", limits);
+  budget.closeFor(60_000);
+  budgets.quit("key", "one");
+  await clock.advance(59_999);
+  expect(budgets.join("key", "one", limits).closedForMs).toBe(1);
+});
 
-  test("a budget that was left is forgotten once it is as good as new, and no other is", async () => {
-    const { clock, budgets } = setUp();
-    const [left, used] = [budgets.join("left", "one", limits), budgets.join("used", "one", limits)];
-    left.takeSpare();
-    budgets.quit("left", "one");
-    await clock.advance(1000);
-    expect(budgets.join("used", "one", limits)).toBe(used);
-    expect(budgets.join("left", "one", limits)).not.toBe(left);
-  });
+test("a budget that was left is forgotten once it is as good as new, and no other is", async () => {
+  const { clock, budgets } = setUp();
+  const [left, used] = [budgets.join("left", "one", limits), budgets.join("used", "one", limits)];
+  left.takeSpare();
+  budgets.quit("left", "one");
+  await clock.advance(1000);
+  expect(budgets.join("used", "one", limits)).toBe(used);
+  expect(budgets.join("left", "one", limits)).not.toBe(left);
+});
 
-  test("a budget that was left has nobody waiting and no timer after the end of a term", () => {
-    const { clock, budgets } = setUp();
-    const budget = budgets.join("key", "one", { perMinute: 60, burst: 1 });
-    for (const who of ["first", "second"]) budget.tryTake("write", who, () => {});
-    expect(clock.pending).toBe(1);
-    budgets.dismiss();
-    expect(clock.pending).toBe(0);
-  });
+test("a budget that was left has nobody waiting and no timer after the end of a term", () => {
+  const { clock, budgets } = setUp();
+  const budget = budgets.join("key", "one", { perMinute: 60, burst: 1 });
+  for (const who of ["first", "second"]) budget.tryTake("write", who, () => {});
+  expect(clock.pending).toBe(1);
+  budgets.dismiss();
+  expect(clock.pending).toBe(0);
 });

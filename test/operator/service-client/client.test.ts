@@ -15,33 +15,31 @@ function setUp(answer: () => ServiceResponse | Promise<ServiceResponse>) {
   return { clock, service, client: clientOf(service, clock) };
 }
 
-describe("a list of endpoints", () => {
-  test("reads loosely: new fields, new values and nulls pass", async () => {
-    const odd = {
-      ...endpoint({ current_state: "dreaming" }),
-      of_next_year: { a: 1 },
-      pending_state: null,
-      last_active: null,
-    };
-    const { client } = setUp(() => json(200, { endpoints: [odd], more: true }));
-    const answer = await client.listEndpoints("shop", forever);
-    expect(answer).toMatchObject({ kind: "ok", value: [{ id: "ep-one", current_state: "dreaming" }] });
-  });
+test("a list of endpoints reads loosely: new fields, new values and nulls pass", async () => {
+  const odd = {
+    ...endpoint({ current_state: "dreaming" }),
+    of_next_year: { a: 1 },
+    pending_state: null,
+    last_active: null,
+  };
+  const { client } = setUp(() => json(200, { endpoints: [odd], more: true }));
+  const answer = await client.listEndpoints("shop", forever);
+  expect(answer).toMatchObject({ kind: "ok", value: [{ id: "ep-one", current_state: "dreaming" }] });
+});
 
-  test.each([
-    ["no endpoints", {}],
-    ["endpoints that are no list", { endpoints: {} }],
-    ["an item without id", { endpoints: [endpoint(), { ...endpoint(), id: undefined }] }],
-    ["an item with an empty id", { endpoints: [endpoint({ id: "" })] }],
-    ["an item that is null", { endpoints: [null] }],
-    ["a list", []],
-    ["null", null],
-  ])("a list with %s is unavailable, and says where it makes no sense", async (_, body) => {
-    const { client } = setUp(() => json(200, body));
-    expect(await client.listEndpoints("shop", forever)).toMatchObject({
-      kind: "unavailable",
-      message: expect.stringContaining("an invalid answer"),
-    });
+test.each([
+  ["no endpoints", {}],
+  ["endpoints that are no list", { endpoints: {} }],
+  ["an item without id", { endpoints: [endpoint(), { ...endpoint(), id: undefined }] }],
+  ["an item with an empty id", { endpoints: [endpoint({ id: "" })] }],
+  ["an item that is null", { endpoints: [null] }],
+  ["a list", []],
+  ["null", null],
+])("a list with %s is unavailable, and says where it makes no sense", async (_, body) => {
+  const { client } = setUp(() => json(200, body));
+  expect(await client.listEndpoints("shop", forever)).toMatchObject({
+    kind: "unavailable",
+    message: expect.stringContaining("an invalid answer"),
   });
 });
 
@@ -146,112 +144,110 @@ test("a page of projects that fails fails the whole", async () => {
   expect((await client.listProjects(undefined, forever)).kind).toBe("unavailable");
 });
 
-describe("what was sent", () => {
-  test("draws from the budget, and a pause that the service asks for closes it for all", async () => {
-    const clock = new VirtualClock();
-    const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
-    const service = new ScriptedService(() => refusal(429, "slow down"));
-    service.script = () => ({ ...refusal(429, "slow down"), retryAfterMs: 30_000 });
-    const client = clientOf(service, clock, { budget });
-    await client.listEndpoints("shop", forever);
-    expect(budget.available).toBe(0);
-    void client.listEndpoints("shop", forever);
-    await clock.advance(29_999);
-    expect(service.requests).toHaveLength(1);
-    await clock.advance(1);
-    expect(service.requests).toHaveLength(2);
-  });
+test("a request draws from the budget, and a pause that the service asks for closes it for all", async () => {
+  const clock = new VirtualClock();
+  const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
+  const service = new ScriptedService(() => refusal(429, "slow down"));
+  service.script = () => ({ ...refusal(429, "slow down"), retryAfterMs: 30_000 });
+  const client = clientOf(service, clock, { budget });
+  await client.listEndpoints("shop", forever);
+  expect(budget.available).toBe(0);
+  void client.listEndpoints("shop", forever);
+  await clock.advance(29_999);
+  expect(service.requests).toHaveLength(1);
+  await clock.advance(1);
+  expect(service.requests).toHaveLength(2);
+});
 
-  test.each([
-    ["a proxy's 503", { status: 503, json: false, body: undefined, retryAfterMs: 3_600_000 }],
-    ["a proxy's 429 in JSON", { ...json(429, { error: "slow down" }), retryAfterMs: 3_600_000 }],
-  ])("the budget is not paused by %s with Retry-After, which is no more than a failed request", async (_, answer) => {
-    const clock = new VirtualClock();
-    const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
-    const client = clientOf(new ScriptedService(() => answer), clock, { budget });
-    const failure = await client.listEndpoints("shop", forever);
-    expect(failure.kind).not.toBe("ok");
-    expect(failure).not.toHaveProperty("retryAfterMs");
-    expect([budget.closedForMs, budget.available]).toEqual([0, 1]);
-  });
+test.each([
+  ["a proxy's 503", { status: 503, json: false, body: undefined, retryAfterMs: 3_600_000 }],
+  ["a proxy's 429 in JSON", { ...json(429, { error: "slow down" }), retryAfterMs: 3_600_000 }],
+])("the budget is not paused by %s with Retry-After, which is no more than a failed request", async (_, answer) => {
+  const clock = new VirtualClock();
+  const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
+  const client = clientOf(new ScriptedService(() => answer), clock, { budget });
+  const failure = await client.listEndpoints("shop", forever);
+  expect(failure.kind).not.toBe("ok");
+  expect(failure).not.toHaveProperty("retryAfterMs");
+  expect([budget.closedForMs, budget.available]).toEqual([0, 1]);
+});
 
-  test("the service pauses the budget for five minutes at most, whatever it asks for", async () => {
-    const clock = new VirtualClock();
-    const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
-    const service = new ScriptedService(() => ({ ...refusal(503, "down"), retryAfterMs: 3_600_000 }));
-    await clientOf(service, clock, { budget }).listEndpoints("shop", forever);
-    expect(budget.closedForMs).toBe(300_000);
-  });
+test("the service pauses the budget for five minutes at most, whatever it asks for", async () => {
+  const clock = new VirtualClock();
+  const budget = new RequestBudget(clock, { perMinute: 60, burst: 2 });
+  const service = new ScriptedService(() => ({ ...refusal(503, "down"), retryAfterMs: 3_600_000 }));
+  await clientOf(service, clock, { budget }).listEndpoints("shop", forever);
+  expect(budget.closedForMs).toBe(300_000);
+});
 
-  test("a Compute's request does not wait through a long pause, which would keep a worker from everybody else", async () => {
-    const clock = new VirtualClock();
-    const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
-    const service = new ScriptedService(() => ({ ...refusal(429, "slow down"), retryAfterMs: 3_600_000 }));
-    const client = clientOf(service, clock, { budget, changeBlockedWorkers: () => {} });
-    const answers: string[] = [];
-    const ask = () => client.deleteEndpoint("shop", "ep-one", forever).then(({ kind }) => answers.push(kind));
-    void ask();
-    void ask();
-    await clock.advance(0);
-    void ask();
-    await clock.advance(1);
-    expect(answers).toEqual(["rateLimited", "rateLimited", "rateLimited"]);
-    expect(service.requests).toHaveLength(1);
-    expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 299_999 });
-  });
+test("a Compute's request does not wait through a long pause, which would keep a worker from everybody else", async () => {
+  const clock = new VirtualClock();
+  const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
+  const service = new ScriptedService(() => ({ ...refusal(429, "slow down"), retryAfterMs: 3_600_000 }));
+  const client = clientOf(service, clock, { budget, changeBlockedWorkers: () => {} });
+  const answers: string[] = [];
+  const ask = () => client.deleteEndpoint("shop", "ep-one", forever).then(({ kind }) => answers.push(kind));
+  void ask();
+  void ask();
+  await clock.advance(0);
+  void ask();
+  await clock.advance(1);
+  expect(answers).toEqual(["rateLimited", "rateLimited", "rateLimited"]);
+  expect(service.requests).toHaveLength(1);
+  expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 299_999 });
+});
 
-  test("a request still waiting when its key or address changes is not sent, and takes nothing from the budget", async () => {
-    const clock = new VirtualClock();
-    const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
-    const service = new ScriptedService(() => json(200, { endpoint: endpoint() }));
-    const change = new AbortController();
-    const client = clientOf(service, clock, { budget, retired: change.signal });
-    const answers: string[] = [];
-    const ask = () => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever);
-    for (let n = 0; n < 3; n += 1) void ask().then(({ kind }) => answers.push(kind));
-    await clock.advance(0);
-    change.abort();
-    await clock.advance(0);
-    expect(answers).toEqual(["ok", "superseded", "superseded"]);
-    await clock.advance(1000);
-    expect(budget.available).toBe(1);
-    expect((await ask()).kind).toBe("superseded");
-    expect(service.requests).toHaveLength(1);
-  });
+test("a request still waiting when its key or address changes is not sent, and takes nothing from the budget", async () => {
+  const clock = new VirtualClock();
+  const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
+  const service = new ScriptedService(() => json(200, { endpoint: endpoint() }));
+  const change = new AbortController();
+  const client = clientOf(service, clock, { budget, retired: change.signal });
+  const answers: string[] = [];
+  const ask = () => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever);
+  for (let n = 0; n < 3; n += 1) void ask().then(({ kind }) => answers.push(kind));
+  await clock.advance(0);
+  change.abort();
+  await clock.advance(0);
+  expect(answers).toEqual(["ok", "superseded", "superseded"]);
+  await clock.advance(1000);
+  expect(budget.available).toBe(1);
+  expect((await ask()).kind).toBe("superseded");
+  expect(service.requests).toHaveLength(1);
+});
 
-  test("a request sent before its key or address changed comes to its end", async () => {
-    const clock = new VirtualClock();
-    const change = new AbortController();
-    const answer = Promise.withResolvers<ServiceResponse>();
-    const client = clientOf(new ScriptedService(() => answer.promise), clock, { retired: change.signal });
-    const asked = client.createEndpoint("shop", { endpoint: {} }, forever);
-    await clock.settle();
-    change.abort();
-    answer.resolve(json(201, { endpoint: endpoint() }));
-    expect(await asked).toMatchObject({ kind: "ok", value: { endpoint: { id: "ep-one" } } });
-  });
+test("a request sent before its key or address changed comes to its end", async () => {
+  const clock = new VirtualClock();
+  const change = new AbortController();
+  const answer = Promise.withResolvers<ServiceResponse>();
+  const client = clientOf(new ScriptedService(() => answer.promise), clock, { retired: change.signal });
+  const asked = client.createEndpoint("shop", { endpoint: {} }, forever);
+  await clock.settle();
+  change.abort();
+  answer.resolve(json(201, { endpoint: endpoint() }));
+  expect(await asked).toMatchObject({ kind: "ok", value: { endpoint: { id: "ep-one" } } });
+});
 
-  test("a request is counted by route and code, failures too, and never with an id or the key", async () => {
-    const clock = new VirtualClock();
-    const reported: unknown[] = [];
-    const failures: Failure[] = [];
-    const service = new ScriptedService(() => refusal(403, "no"));
-    const client = clientOf(service, clock, {
-      observe: (sent) => reported.push(sent),
-      onFailure: (one) => {
-        failures.push(one);
-        return one;
-      },
-    });
-    await client.getEndpoint("shop", "ep-one", forever);
-    service.script = () => Promise.reject(new NoResponseError("ECONNREFUSED"));
-    await client.getEndpoint("shop", "ep-one", forever);
-    const route = "/projects/{p}/endpoints/{e}";
-    expect(reported).toEqual([
-      { method: "GET", route, code: "403", seconds: 0 },
-      { method: "GET", route, code: "none", seconds: 0 },
-    ]);
-    expect(failures.map(({ kind }) => kind)).toEqual(["forbidden", "unavailable"]);
-    expect(JSON.stringify([reported, failures])).not.toMatch(/ep-one|a-key-of-a-test/);
+test("a request is counted by route and code, failures too, and never with an id or the key", async () => {
+  const clock = new VirtualClock();
+  const reported: unknown[] = [];
+  const failures: Failure[] = [];
+  const service = new ScriptedService(() => refusal(403, "no"));
+  const client = clientOf(service, clock, {
+    observe: (sent) => reported.push(sent),
+    onFailure: (one) => {
+      failures.push(one);
+      return one;
+    },
   });
+  await client.getEndpoint("shop", "ep-one", forever);
+  service.script = () => Promise.reject(new NoResponseError("ECONNREFUSED"));
+  await client.getEndpoint("shop", "ep-one", forever);
+  const route = "/projects/{p}/endpoints/{e}";
+  expect(reported).toEqual([
+    { method: "GET", route, code: "403", seconds: 0 },
+    { method: "GET", route, code: "none", seconds: 0 },
+  ]);
+  expect(failures.map(({ kind }) => kind)).toEqual(["forbidden", "unavailable"]);
+  expect(JSON.stringify([reported, failures])).not.toMatch(/ep-one|a-key-of-a-test/);
 });

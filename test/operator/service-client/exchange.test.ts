@@ -17,53 +17,51 @@ const calls = {
 
 const answer = () => json(200, { endpoint: endpoint(), endpoints: [] });
 
-describe("a request", () => {
-  test.each([
-    ["list", { timeoutMs: deadlines.read, maxBytes: mostBytes.endpoints }],
-    ["read", { timeoutMs: deadlines.read, maxBytes: mostBytes.other }],
-    ["create", { timeoutMs: deadlines.write, maxBytes: mostBytes.other }],
-    ["delete", { timeoutMs: deadlines.write, maxBytes: mostBytes.other }],
-  ] as const)("a request to %s has its own deadline and largest answer", async (name, bounds) => {
-    const sent: unknown[] = [];
-    const transport = {
-      send: (request: { maxBytes?: number }, { timeoutMs }: { timeoutMs: number }) => {
-        sent.push({ timeoutMs, maxBytes: request.maxBytes });
-        return Promise.resolve(answer());
-      },
-    };
-    await calls[name](clientOf(transport, new VirtualClock()));
-    expect(sent).toEqual([bounds]);
-  });
+test.each([
+  ["list", { timeoutMs: deadlines.read, maxBytes: mostBytes.endpoints }],
+  ["read", { timeoutMs: deadlines.read, maxBytes: mostBytes.other }],
+  ["create", { timeoutMs: deadlines.write, maxBytes: mostBytes.other }],
+  ["delete", { timeoutMs: deadlines.write, maxBytes: mostBytes.other }],
+] as const)("a request to %s has its own deadline and largest answer", async (name, bounds) => {
+  const sent: unknown[] = [];
+  const transport = {
+    send: (request: { maxBytes?: number }, { timeoutMs }: { timeoutMs: number }) => {
+      sent.push({ timeoutMs, maxBytes: request.maxBytes });
+      return Promise.resolve(answer());
+    },
+  };
+  await calls[name](clientOf(transport, new VirtualClock()));
+  expect(sent).toEqual([bounds]);
+});
 
-  test("carries what the call is about, and the authority that the connection trusts", async () => {
-    const service = new ScriptedService(answer);
-    const account = { baseURL: "https://private/api/v2", key, caBundle: "PEM" };
-    const client = clientOf(service, new VirtualClock(), { account });
-    await calls.create(client);
-    await client.listOperations("shop", forever);
-    const common = { baseURL: "https://private/api/v2", key, caBundle: "PEM", maxBytes: mostBytes.other };
-    expect(service.requests).toEqual([
-      { ...common, method: "POST", path: "/projects/shop/endpoints", body: { endpoint: { type: "read_only" } } },
-      { ...common, method: "GET", path: "/projects/shop/operations", query: { limit: "100" } },
-    ]);
-  });
+test("a request carries what the call is about, and the authority that the connection trusts", async () => {
+  const service = new ScriptedService(answer);
+  const account = { baseURL: "https://private/api/v2", key, caBundle: "PEM" };
+  const client = clientOf(service, new VirtualClock(), { account });
+  await calls.create(client);
+  await client.listOperations("shop", forever);
+  const common = { baseURL: "https://private/api/v2", key, caBundle: "PEM", maxBytes: mostBytes.other };
+  expect(service.requests).toEqual([
+    { ...common, method: "POST", path: "/projects/shop/endpoints", body: { endpoint: { type: "read_only" } } },
+    { ...common, method: "GET", path: "/projects/shop/operations", query: { limit: "100" } },
+  ]);
+});
 
-  test("a request is reported with the seconds that it took", async () => {
-    const clock = new VirtualClock();
-    await clock.advance(10_000);
-    const seconds: number[] = [];
-    const slow = async (): Promise<ServiceResponse> => {
-      await new Promise<void>((resolve) => void clock.after(250, resolve));
-      if (seconds.length > 0) throw new NoResponseError("ECONNRESET");
-      return answer();
-    };
-    const client = clientOf(new ScriptedService(slow), clock, { observe: (sent) => seconds.push(sent.seconds) });
-    for (let n = 0; n < 2; n += 1) {
-      void calls.read(client);
-      await clock.advance(250);
-    }
-    expect(seconds).toEqual([0.25, 0.25]);
-  });
+test("a request is reported with the seconds that it took", async () => {
+  const clock = new VirtualClock();
+  await clock.advance(10_000);
+  const seconds: number[] = [];
+  const slow = async (): Promise<ServiceResponse> => {
+    await new Promise<void>((resolve) => void clock.after(250, resolve));
+    if (seconds.length > 0) throw new NoResponseError("ECONNRESET");
+    return answer();
+  };
+  const client = clientOf(new ScriptedService(slow), clock, { observe: (sent) => seconds.push(sent.seconds) });
+  for (let n = 0; n < 2; n += 1) {
+    void calls.read(client);
+    await clock.advance(250);
+  }
+  expect(seconds).toEqual([0.25, 0.25]);
 });
 
 describe("a worker that waits for an answer", () => {

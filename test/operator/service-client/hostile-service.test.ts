@@ -46,32 +46,30 @@ function sendWithoutEnd(response: ServerResponse): { megabytes: number } {
   return taken;
 }
 
-describe("a body without end", () => {
-  test.each([
-    ["a list of endpoints", () => list(), mostBytes.endpoints],
-    ["any other answer", () => client.getEndpoint("shop", "ep-one", forever), mostBytes.other],
-    ["the answer to a write", () => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever), mostBytes.other],
-  ])("a body without end is read no further than allowed: %s", async (_, call, bytes) => {
-    const sent: { megabytes: number }[] = [];
-    service.behaviour = (__, response) => sent.push(sendWithoutEnd(response));
-    expect(await call()).toMatchObject({ message: expect.stringContaining("larger than") });
-    await eventually("the connection to be closed", () => service.open === 0 || undefined);
-    // What the two kernels hold between them has left the server too.
-    for (const { megabytes } of sent) expect(megabytes).toBeLessThan(bytes / 1024 / 1024 + 16);
-  });
+test.each([
+  ["a list of endpoints", () => list(), mostBytes.endpoints],
+  ["any other answer", () => client.getEndpoint("shop", "ep-one", forever), mostBytes.other],
+  ["the answer to a write", () => client.patchEndpoint("shop", "ep-one", { endpoint: {} }, forever), mostBytes.other],
+])("a body without end is read no further than allowed: %s", async (_, call, bytes) => {
+  const sent: { megabytes: number }[] = [];
+  service.behaviour = (__, response) => sent.push(sendWithoutEnd(response));
+  expect(await call()).toMatchObject({ message: expect.stringContaining("larger than") });
+  await eventually("the connection to be closed", () => service.open === 0 || undefined);
+  // What the two kernels hold between them has left the server too.
+  for (const { megabytes } of sent) expect(megabytes).toBeLessThan(bytes / 1024 / 1024 + 16);
+});
 
-  test("the bodies without end of many projects at once are bounded together, and a small answer beside them is read", async () => {
-    service.behaviour = (request, response) => {
-      if (request.url?.includes("/small/") === true) json(response, 200, endpoints(endpoint()));
-      else sendWithoutEnd(response);
-    };
-    const large = Array.from({ length: 16 }, (_, n) => client.listEndpoints(`large-${n}`, forever));
-    const small = await clientOf(transport, realClock, { account: client.account }).listEndpoints("small", forever);
-    const said = (await Promise.all(large)).map((answer) => ("message" in answer ? answer.message : answer.kind));
-    expect(small.kind).toBe("ok");
-    expect(said.filter((message) => message.includes("bytes together")).length).toBeGreaterThan(8);
-    expect(said.filter((message) => !message.includes("larger than"))).toEqual([]);
-  });
+test("the bodies without end of many projects at once are bounded together, and a small answer beside them is read", async () => {
+  service.behaviour = (request, response) => {
+    if (request.url?.includes("/small/") === true) json(response, 200, endpoints(endpoint()));
+    else sendWithoutEnd(response);
+  };
+  const large = Array.from({ length: 16 }, (_, n) => client.listEndpoints(`large-${n}`, forever));
+  const small = await clientOf(transport, realClock, { account: client.account }).listEndpoints("small", forever);
+  const said = (await Promise.all(large)).map((answer) => ("message" in answer ? answer.message : answer.kind));
+  expect(small.kind).toBe("ok");
+  expect(said.filter((message) => message.includes("bytes together")).length).toBeGreaterThan(8);
+  expect(said.filter((message) => !message.includes("larger than"))).toEqual([]);
 });
 
 describe("an answer that is no use", () => {
@@ -165,35 +163,33 @@ describe("an answer about another endpoint", () => {
   });
 });
 
-describe("pages without end", () => {
-  test("pages that bring ever new projects are given up, and prove nothing", async () => {
-    service.behaviour = (_, response) => {
-      const page = service.requests.length;
-      json(response, 200, { projects: [{ id: `p-${page}` }], pagination: { cursor: `${page}` } });
-    };
-    expect(await client.listProjects(undefined, forever)).toMatchObject({ kind: "ok", value: { complete: false } });
-    expect(service.requests).toHaveLength(50);
-  });
+test("pages that bring ever new projects are given up, and prove nothing", async () => {
+  service.behaviour = (_, response) => {
+    const page = service.requests.length;
+    json(response, 200, { projects: [{ id: `p-${page}` }], pagination: { cursor: `${page}` } });
+  };
+  expect(await client.listProjects(undefined, forever)).toMatchObject({ kind: "ok", value: { complete: false } });
+  expect(service.requests).toHaveLength(50);
+});
 
-  test("pages with cursors that go in a circle are read once", async () => {
-    service.behaviour = (_, response) => {
-      const page = service.requests.length;
-      json(response, 200, { projects: [{ id: `p-${page % 3}` }], pagination: { cursor: `${page % 3}` } });
-    };
-    expect((await client.listProjects(undefined, forever)).kind).toBe("ok");
-    expect(service.requests.length).toBeLessThan(6);
-  });
+test("pages with cursors that go in a circle are read once", async () => {
+  service.behaviour = (_, response) => {
+    const page = service.requests.length;
+    json(response, 200, { projects: [{ id: `p-${page % 3}` }], pagination: { cursor: `${page % 3}` } });
+  };
+  expect((await client.listProjects(undefined, forever)).kind).toBe("ok");
+  expect(service.requests.length).toBeLessThan(6);
+});
 
-  test("pages without end are read no further than the largest list, and prove nothing", async () => {
-    const text = "x".repeat(1000);
-    service.behaviour = (_, response) => {
-      const page = service.requests.length;
-      const projects = Array.from({ length: 3500 }, (__, n) => ({ id: `p-${page}-${n}`, name: text }));
-      json(response, 200, { projects, pagination: { cursor: `${page}` } });
-    };
-    expect(await client.listProjects(undefined, forever)).toMatchObject({ kind: "ok", value: { complete: false } });
-    expect(service.requests).toHaveLength(5);
-  });
+test("pages without end are read no further than the largest list, and prove nothing", async () => {
+  const text = "x".repeat(1000);
+  service.behaviour = (_, response) => {
+    const page = service.requests.length;
+    const projects = Array.from({ length: 3500 }, (__, n) => ({ id: `p-${page}-${n}`, name: text }));
+    json(response, 200, { projects, pagination: { cursor: `${page}` } });
+  };
+  expect(await client.listProjects(undefined, forever)).toMatchObject({ kind: "ok", value: { complete: false } });
+  expect(service.requests).toHaveLength(5);
 });
 
 test.each([

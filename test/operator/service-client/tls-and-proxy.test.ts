@@ -58,38 +58,36 @@ function sendThrough(transport: ServiceTransport, request: Partial<ServiceReques
 const trusted = () => ({ caBundle: authority.certificatePem });
 const carried = ["POST /api/v2/projects Bearer a-key-of-a-test"];
 
-describe("the service's certificate", () => {
-  test("the service's certificate is trusted where its authority is named, and only there", async () => {
-    expect(await send(trusted())).toMatchObject({ status: 200 });
-    expect(asked).toEqual(carried);
-    await expect(send()).rejects.toThrow(/certificate|UNABLE_TO/);
-    expect(asked).toEqual(carried);
-  });
+test("the service's certificate is trusted where its authority is named, and only there", async () => {
+  expect(await send(trusted())).toMatchObject({ status: 200 });
+  expect(asked).toEqual(carried);
+  await expect(send()).rejects.toThrow(/certificate|UNABLE_TO/);
+  expect(asked).toEqual(carried);
+});
 
-  test("the service's certificate is not trusted because another connection of the process names its authority", async () => {
-    const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0 });
-    expect(await sendThrough(transport, trusted())).toMatchObject({ status: 200 });
-    await expect(sendThrough(transport, {})).rejects.toThrow("UNABLE_TO_VERIFY_LEAF_SIGNATURE");
-    expect(await sendThrough(transport, trusted())).toMatchObject({ status: 200 });
-    await transport.close();
-    expect(asked).toEqual([...carried, ...carried]);
-  });
+test("the service's certificate is not trusted because another connection of the process names its authority", async () => {
+  const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0 });
+  expect(await sendThrough(transport, trusted())).toMatchObject({ status: 200 });
+  await expect(sendThrough(transport, {})).rejects.toThrow("UNABLE_TO_VERIFY_LEAF_SIGNATURE");
+  expect(await sendThrough(transport, trusted())).toMatchObject({ status: 200 });
+  await transport.close();
+  expect(asked).toEqual([...carried, ...carried]);
+});
 
-  test("must be for the requested host, whatever authority signed it", async () => {
-    const elsewhere = { ...trusted(), baseURL: `https://127.0.0.2:${port}/api/v2` };
-    await expect(send(elsewhere)).rejects.toThrow("does not match certificate's altnames");
-    expect(asked).toEqual([]);
-  });
+test("the service's certificate must be for the requested host, whatever authority signed it", async () => {
+  const elsewhere = { ...trusted(), baseURL: `https://127.0.0.2:${port}/api/v2` };
+  await expect(send(elsewhere)).rejects.toThrow("does not match certificate's altnames");
+  expect(asked).toEqual([]);
+});
 
-  test("the service's certificate is verified though the environment says not to", async () => {
-    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
-    await expect(send()).rejects.toThrow(/certificate|UNABLE_TO/);
-    const proxy = await ConnectProxy.start();
-    await expect(send({}, { HTTPS_PROXY: proxy.url })).rejects.toThrow(/certificate|UNABLE_TO/);
-    expect(proxy.tunnels).toHaveLength(1);
-    proxy.stop();
-    expect(asked).toEqual([]);
-  });
+test("the service's certificate is verified though the environment says not to", async () => {
+  vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+  await expect(send()).rejects.toThrow(/certificate|UNABLE_TO/);
+  const proxy = await ConnectProxy.start();
+  await expect(send({}, { HTTPS_PROXY: proxy.url })).rejects.toThrow(/certificate|UNABLE_TO/);
+  expect(proxy.tunnels).toHaveLength(1);
+  proxy.stop();
+  expect(asked).toEqual([]);
 });
 
 test("HTTP/1.1 is spoken also where the service offers HTTP/2, whose requests would share one connection", async () => {

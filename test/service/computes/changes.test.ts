@@ -3,30 +3,28 @@ import { inShort, main, preview, primary, project, Shop, staging } from "../supp
 
 const minute = 60_000;
 
-describe("moving a compute to another branch", () => {
-  it("leaves it idle there, with apply_config running and suspend_compute scheduling", () => {
-    const shop = new Shop();
-    shop.active();
-    shop.connect(primary, 3600);
-    const { endpoint, operations } = shop.patch(primary, { branch_id: preview });
-    expect(endpoint).toMatchObject({ branch_id: preview, current_state: "idle", pending_state: "idle" });
-    expect(inShort(operations)).toEqual(["apply_config running", "suspend_compute scheduling"]);
-    const now = shop.finishOperations().get(primary);
-    expect(now).toMatchObject({ branch_id: preview, current_state: "idle" });
-    expect(now.pending_state).toBeUndefined();
-  });
+it("a compute that moves is idle there, with apply_config running and suspend_compute scheduling", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.connect(primary, 3600);
+  const { endpoint, operations } = shop.patch(primary, { branch_id: preview });
+  expect(endpoint).toMatchObject({ branch_id: preview, current_state: "idle", pending_state: "idle" });
+  expect(inShort(operations)).toEqual(["apply_config running", "suspend_compute scheduling"]);
+  const now = shop.finishOperations().get(primary);
+  expect(now).toMatchObject({ branch_id: preview, current_state: "idle" });
+  expect(now.pending_state).toBeUndefined();
+});
 
-  it("a primary does not move where the branch has one, and a replica never moves", () => {
-    const shop = new Shop();
-    shop.create({ branch_id: preview, type: "read_write" });
-    shop.finishOperations();
-    const refused = shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { branch_id: preview } });
-    expect(refused.status).toBe(409);
-    expect(shop.get(primary).branch_id).toBe(main);
-    const replica = shop.create({ branch_id: staging, type: "read_only" }).endpoint;
-    shop.finishOperations();
-    expect(shop.patch(replica.id, { branch_id: preview }).endpoint.branch_id).toBe(preview);
-  });
+it("a primary does not move where the branch has one, and a replica never moves", () => {
+  const shop = new Shop();
+  shop.create({ branch_id: preview, type: "read_write" });
+  shop.finishOperations();
+  const refused = shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { branch_id: preview } });
+  expect(refused.status).toBe(409);
+  expect(shop.get(primary).branch_id).toBe(main);
+  const replica = shop.create({ branch_id: staging, type: "read_only" }).endpoint;
+  shop.finishOperations();
+  expect(shop.patch(replica.id, { branch_id: preview }).endpoint.branch_id).toBe(preview);
 });
 
 test.each([
@@ -102,58 +100,56 @@ describe("deleting a compute", () => {
   });
 });
 
-describe("the project's lock", () => {
-  it("refuses what would start operations while others run, and nothing else", () => {
-    const shop = new Shop();
-    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
-    const locked = [
-      shop.ana(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: main, type: "read_only" } }),
-      shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { autoscaling_limit_max_cu: 2 } }),
-      shop.ana(`POST /projects/${project}/endpoints/${primary}/start`),
-      shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`),
-      shop.ana(`DELETE /projects/${project}/endpoints/${endpoint.id}`),
-    ];
-    expect(locked.map(({ status }) => status)).toEqual([423, 423, 423, 423, 423]);
-    expect(locked[0]?.body["message"]).toBe(
-      "project already has running conflicting operations, scheduling of new ones is prohibited",
+it("the project's lock refuses what would start operations while others run, and nothing else", () => {
+  const shop = new Shop();
+  const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+  const locked = [
+    shop.ana(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: main, type: "read_only" } }),
+    shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { autoscaling_limit_max_cu: 2 } }),
+    shop.ana(`POST /projects/${project}/endpoints/${primary}/start`),
+    shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`),
+    shop.ana(`DELETE /projects/${project}/endpoints/${endpoint.id}`),
+  ];
+  expect(locked.map(({ status }) => status)).toEqual([423, 423, 423, 423, 423]);
+  expect(locked[0]?.body["message"]).toBe(
+    "project already has running conflicting operations, scheduling of new ones is prohibited",
+  );
+  expect(shop.patch(primary, { name: "shop" }).endpoint.name).toBe("shop");
+  expect(shop.write(`DELETE /projects/${project}/endpoints/${primary}`).operations).toEqual([]);
+  shop.finishOperations();
+  expect(shop.write(`DELETE /projects/${project}/endpoints/${endpoint.id}`).operations).toEqual([]);
+});
+
+it("each compute has a lock of its own with --no-project-lock", () => {
+  const shop = new Shop({ projectLock: false });
+  const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
+  shop.create({ branch_id: main, type: "read_only" });
+  shop.patch(primary, { autoscaling_limit_max_cu: 2 });
+  const own = [
+    shop.ana(`PATCH /projects/${project}/endpoints/${endpoint.id}`, { endpoint: { autoscaling_limit_max_cu: 4 } }),
+    shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`),
+  ];
+  expect(own.map(({ status }) => status)).toEqual([423, 423]);
+});
+
+it("the project's lock lets only one of two branches be made at once, or both with --no-project-lock", () => {
+  for (const [projectLock, statuses] of [
+    [true, [201, 423]],
+    [false, [201, 201]],
+  ] as const) {
+    const shop = new Shop({ projectLock });
+    const made = ["pr-1", "pr-2"].map((name) =>
+      shop.ana(`POST /projects/${project}/branches`, { branch: { name }, endpoints: [{ type: "read_write" }] }),
     );
-    expect(shop.patch(primary, { name: "shop" }).endpoint.name).toBe("shop");
-    expect(shop.write(`DELETE /projects/${project}/endpoints/${primary}`).operations).toEqual([]);
-    shop.finishOperations();
-    expect(shop.write(`DELETE /projects/${project}/endpoints/${endpoint.id}`).operations).toEqual([]);
-  });
+    expect([projectLock, made.map(({ status }) => status)]).toEqual([projectLock, statuses]);
+  }
+});
 
-  it("each compute has a lock of its own with --no-project-lock", () => {
-    const shop = new Shop({ projectLock: false });
-    const { endpoint } = shop.create({ branch_id: preview, type: "read_write" });
-    shop.create({ branch_id: main, type: "read_only" });
-    shop.patch(primary, { autoscaling_limit_max_cu: 2 });
-    const own = [
-      shop.ana(`PATCH /projects/${project}/endpoints/${endpoint.id}`, { endpoint: { autoscaling_limit_max_cu: 4 } }),
-      shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`),
-    ];
-    expect(own.map(({ status }) => status)).toEqual([423, 423]);
+it("each project has a lock of its own", () => {
+  const shop = new Shop();
+  shop.create({ branch_id: preview, type: "read_write" });
+  const elsewhere = shop.ana("POST /projects/shop-two/endpoints", {
+    endpoint: { branch_id: "br-two", type: "read_only" },
   });
-
-  it("lets only one of two branches be made at once, or both with --no-project-lock", () => {
-    for (const [projectLock, statuses] of [
-      [true, [201, 423]],
-      [false, [201, 201]],
-    ] as const) {
-      const shop = new Shop({ projectLock });
-      const made = ["pr-1", "pr-2"].map((name) =>
-        shop.ana(`POST /projects/${project}/branches`, { branch: { name }, endpoints: [{ type: "read_write" }] }),
-      );
-      expect([projectLock, made.map(({ status }) => status)]).toEqual([projectLock, statuses]);
-    }
-  });
-
-  it("each project has a lock of its own", () => {
-    const shop = new Shop();
-    shop.create({ branch_id: preview, type: "read_write" });
-    const elsewhere = shop.ana("POST /projects/shop-two/endpoints", {
-      endpoint: { branch_id: "br-two", type: "read_only" },
-    });
-    expect(elsewhere.status).toBe(201);
-  });
+  expect(elsewhere.status).toBe(201);
 });

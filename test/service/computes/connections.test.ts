@@ -2,63 +2,61 @@ import { describe, expect, it, test } from "vitest";
 import { ConnectionUriAnswer } from "../../../src/api/connection-uri.ts";
 import { keys, main, primary, project, Shop } from "../support/shop.ts";
 
-describe("a client", () => {
-  test.each([
-    { pooled: false, limit: 112 },
-    { pooled: true, limit: 10_000 },
-  ])("finds room for $limit connections to a quarter CU (pooled: $pooled), and no more", ({ pooled, limit }) => {
-    const shop = new Shop();
-    shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 });
-    const closesAt = shop.time.now() + 60_000;
-    shop.core.change(({ store }) => {
-      for (let open = 0; open < limit - 2; open++) store.connections.open({ endpointId: primary, pooled, closesAt });
-    });
-    expect(shop.connect(primary, 60, pooled).status).toBe(200);
-    expect(shop.connect(primary, 60, pooled).status).toBe(200);
-    expect(shop.connect(primary, 60, pooled).status).toBe(429);
-    shop.time.pass(61_000);
-    expect(shop.connect(primary, 60, pooled).status).toBe(200);
+test.each([
+  { pooled: false, limit: 112 },
+  { pooled: true, limit: 10_000 },
+])("a client finds room for $limit connections to a quarter CU (pooled: $pooled), and no more", ({ pooled, limit }) => {
+  const shop = new Shop();
+  shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 });
+  const closesAt = shop.time.now() + 60_000;
+  shop.core.change(({ store }) => {
+    for (let open = 0; open < limit - 2; open++) store.connections.open({ endpointId: primary, pooled, closesAt });
   });
+  expect(shop.connect(primary, 60, pooled).status).toBe(200);
+  expect(shop.connect(primary, 60, pooled).status).toBe(200);
+  expect(shop.connect(primary, 60, pooled).status).toBe(429);
+  shop.time.pass(61_000);
+  expect(shop.connect(primary, 60, pooled).status).toBe(200);
+});
 
-  it("finds the connections counted by both ends of an autoscaling range", () => {
-    const shop = new Shop();
-    shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 8 });
-    expect(shop.connect(primary).body["max_connections"]).toBe(901);
-  });
+it("a client finds the connections counted by both ends of an autoscaling range", () => {
+  const shop = new Shop();
+  shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 8 });
+  expect(shop.connect(primary).body["max_connections"]).toBe(901);
+});
 
-  it("learns when the compute will be up, and holds the connection from then on", () => {
-    const shop = new Shop();
-    const { body } = shop.connect(primary, 10);
-    const connected = Date.parse(String(body["connected_at"])) - shop.time.now();
-    expect(connected).toBeGreaterThan(100);
-    expect(connected).toBeLessThan(500);
-    expect(Date.parse(String(body["closes_at"])) - shop.time.now()).toBe(connected + 10_000);
-  });
+it("a client learns when the compute will be up, and holds the connection from then on", () => {
+  const shop = new Shop();
+  const { body } = shop.connect(primary, 10);
+  const connected = Date.parse(String(body["connected_at"])) - shop.time.now();
+  expect(connected).toBeGreaterThan(100);
+  expect(connected).toBeLessThan(500);
+  expect(Date.parse(String(body["closes_at"])) - shop.time.now()).toBe(connected + 10_000);
+});
 
-  it("a client with many others neither restarts an autoscaling compute nor loses its connection", () => {
-    const shop = new Shop();
-    const before = shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 4 });
-    const operations = shop.operations();
-    for (let open = 0; open < 500; open++) shop.connect(primary, 3600);
-    shop.time.pass(600_000);
-    expect(shop.get(primary)).toMatchObject({ current_state: "active", started_at: before.started_at });
-    expect(shop.operations()).toEqual(operations);
-    expect(shop.connect(primary).body["connections"]).toBe(501);
-  });
+it("a client with many others neither restarts an autoscaling compute nor loses its connection", () => {
+  const shop = new Shop();
+  const before = shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 4 });
+  const operations = shop.operations();
+  for (let open = 0; open < 500; open++) shop.connect(primary, 3600);
+  shop.time.pass(600_000);
+  expect(shop.get(primary)).toMatchObject({ current_state: "active", started_at: before.started_at });
+  expect(shop.operations()).toEqual(operations);
+  expect(shop.connect(primary).body["connections"]).toBe(501);
+});
 
-  it("does not find a compute that does not exist", () => {
-    expect(new Shop().connect("ep-none").status).toBe(404);
-  });
+it("a client does not find a compute that does not exist", () => {
+  expect(new Shop().connect("ep-none").status).toBe(404);
+});
 
-  it("a client who stays keeps the compute active; last_active follows", () => {
-    const shop = new Shop();
-    shop.active();
-    shop.connect(primary, 3600);
-    shop.time.pass(3_599_000);
-    expect(shop.get(primary).current_state).toBe("active");
-    shop.time.pass(2000);
-    expect(Date.parse(String(shop.get(primary).last_active))).toBe(shop.time.now() - 1000);
-  });
+it("a client who stays keeps the compute active; last_active follows", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.connect(primary, 3600);
+  shop.time.pass(3_599_000);
+  expect(shop.get(primary).current_state).toBe("active");
+  shop.time.pass(2000);
+  expect(Date.parse(String(shop.get(primary).last_active))).toBe(shop.time.now() - 1000);
 });
 
 describe("GET connection_uri", () => {

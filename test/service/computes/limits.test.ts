@@ -18,68 +18,64 @@ function onPaidPlan(fields: object) {
 
 const between = (min: number, max: number) => ({ autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max });
 
-describe("sizes", () => {
-  it.each(computeUnitSizes.map((cu) => [cu]))("a fixed size of %s CU is taken", (cu) => {
-    const answer = onPaidPlan(between(cu, cu));
-    expect(answer.status).toBe(201);
-    expect(answer.body["endpoint"]).toMatchObject(between(cu, cu));
-  });
-
-  test.each([
-    [17, 17, "even numbers from 18 to 56"],
-    [0.75, 0.75, "0.25, 0.5, 1 to 16"],
-    [58, 58, "even numbers from 18 to 56"],
-    [0, 0, "0.25, 0.5, 1 to 16"],
-    [4, 2, "minimum of 4 CU is larger than the maximum of 2 CU"],
-    [16, 18, "autoscaling ends at 16 CU"],
-    [0.25, 56, "autoscaling ends at 16 CU"],
-  ])("sizes from %s to %s CU are refused with what is allowed", (min, max, message) => {
-    const answer = onPaidPlan(between(min, max));
-    expect(answer.status).toBe(400);
-    expect(answer.body["message"]).toContain(message);
-  });
-
-  it("may range from 0.25 to 16 CU", () => {
-    expect(onPaidPlan(between(0.25, 16)).status).toBe(201);
-  });
-
-  it("one limit changed alone is checked against the one that stays", () => {
-    const shop = new Shop();
-    const refused = shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, {
-      endpoint: { autoscaling_limit_min_cu: 2 },
-    });
-    expect(refused.status).toBe(400);
-    expect(refused.body["message"]).toContain("minimum of 2 CU is larger than the maximum of 1 CU");
-    expect(shop.get(primary)).toMatchObject(between(1, 1));
-  });
+it.each(computeUnitSizes.map((cu) => [cu]))("a fixed size of %s CU is taken", (cu) => {
+  const answer = onPaidPlan(between(cu, cu));
+  expect(answer.status).toBe(201);
+  expect(answer.body["endpoint"]).toMatchObject(between(cu, cu));
 });
 
-describe("the free plan", () => {
-  it("ends at 2 CU", () => {
-    expect(onFreePlan(between(0.25, 2)).status).toBe(201);
-    const refused = onFreePlan(between(0.25, 3));
-    expect(refused.status).toBe(422);
-    expect(refused.body["message"]).toContain("the free plan ends at 2 CU (2 vCPUs, 8 GB)");
-  });
+test.each([
+  [17, 17, "even numbers from 18 to 56"],
+  [0.75, 0.75, "0.25, 0.5, 1 to 16"],
+  [58, 58, "even numbers from 18 to 56"],
+  [0, 0, "0.25, 0.5, 1 to 16"],
+  [4, 2, "minimum of 4 CU is larger than the maximum of 2 CU"],
+  [16, 18, "autoscaling ends at 16 CU"],
+  [0.25, 56, "autoscaling ends at 16 CU"],
+])("sizes from %s to %s CU are refused with what is allowed", (min, max, message) => {
+  const answer = onPaidPlan(between(min, max));
+  expect(answer.status).toBe(400);
+  expect(answer.body["message"]).toContain(message);
+});
 
-  it("cannot turn scale to zero off, nor can a change", () => {
-    expect(onFreePlan({ suspend_timeout_seconds: -1 }).status).toBe(422);
-    const shop = new Shop();
-    const [endpoint] = [shop.send(keys.bob, "GET /projects/bob-own/endpoints").body["endpoints"]].flat();
-    const id = JSON.stringify(endpoint).match(/ep-[a-z0-9-]+/)?.[0];
-    const change = (fields: object) =>
-      shop.send(keys.bob, `PATCH /projects/bob-own/endpoints/${id}`, { endpoint: fields }).status;
-    expect(change({ suspend_timeout_seconds: -1 })).toBe(422);
-    expect(change({ autoscaling_limit_max_cu: 4 })).toBe(422);
-    expect(change({ autoscaling_limit_max_cu: 2 })).toBe(200);
-  });
+it("sizes may range from 0.25 to 16 CU", () => {
+  expect(onPaidPlan(between(0.25, 16)).status).toBe(201);
+});
 
-  it("the plan that counts is the project owner's, not the caller's", () => {
-    const answer = new Shop().send(keys.bob, `POST /projects/${project}/endpoints`, {
-      endpoint: { branch_id: preview, type: "read_write", suspend_timeout_seconds: -1, ...between(8, 8) },
-    });
-    expect(answer.status).toBe(201);
+it("one limit changed alone is checked against the one that stays", () => {
+  const shop = new Shop();
+  const refused = shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, {
+    endpoint: { autoscaling_limit_min_cu: 2 },
   });
+  expect(refused.status).toBe(400);
+  expect(refused.body["message"]).toContain("minimum of 2 CU is larger than the maximum of 1 CU");
+  expect(shop.get(primary)).toMatchObject(between(1, 1));
+});
+
+it("the free plan ends at 2 CU", () => {
+  expect(onFreePlan(between(0.25, 2)).status).toBe(201);
+  const refused = onFreePlan(between(0.25, 3));
+  expect(refused.status).toBe(422);
+  expect(refused.body["message"]).toContain("the free plan ends at 2 CU (2 vCPUs, 8 GB)");
+});
+
+it("the free plan cannot turn scale to zero off, nor can a change", () => {
+  expect(onFreePlan({ suspend_timeout_seconds: -1 }).status).toBe(422);
+  const shop = new Shop();
+  const [endpoint] = [shop.send(keys.bob, "GET /projects/bob-own/endpoints").body["endpoints"]].flat();
+  const id = JSON.stringify(endpoint).match(/ep-[a-z0-9-]+/)?.[0];
+  const change = (fields: object) =>
+    shop.send(keys.bob, `PATCH /projects/bob-own/endpoints/${id}`, { endpoint: fields }).status;
+  expect(change({ suspend_timeout_seconds: -1 })).toBe(422);
+  expect(change({ autoscaling_limit_max_cu: 4 })).toBe(422);
+  expect(change({ autoscaling_limit_max_cu: 2 })).toBe(200);
+});
+
+it("the plan that counts is the project owner's, not the caller's", () => {
+  const answer = new Shop().send(keys.bob, `POST /projects/${project}/endpoints`, {
+    endpoint: { branch_id: preview, type: "read_write", suspend_timeout_seconds: -1, ...between(8, 8) },
+  });
+  expect(answer.status).toBe(201);
 });
 
 describe("scale to zero", () => {

@@ -85,101 +85,97 @@ describe("creating a compute", () => {
   });
 });
 
-describe("inactivity", () => {
-  it("suspends a compute after five minutes", () => {
-    const shop = new Shop();
-    shop.active();
-    shop.time.pass(5 * minute - 4000);
-    expect(shop.get(primary).current_state).toBe("active");
-    shop.time.pass(4000);
-    const now = shop.get(primary);
-    expect(now.current_state).toBe("idle");
-    expect(now.suspended_at).toBeDefined();
-    expect(inShort(shop.operations())[0]).toBe("suspend_compute finished");
-  });
-
-  test.each([
-    { seconds: 60, idleAfter: 60 },
-    { seconds: 3600, idleAfter: 3600 },
-  ])("an inactivity of $seconds seconds suspends a compute where that is set", ({ seconds, idleAfter }) => {
-    const shop = new Shop();
-    shop.active({ suspend_timeout_seconds: seconds });
-    shop.time.pass((idleAfter - 10) * 1000);
-    expect(shop.get(primary).current_state).toBe("active");
-    shop.time.pass(11_000);
-    expect(shop.get(primary).current_state).toBe("idle");
-  });
-
-  it("suspends one that has long been at rest when scale to zero is turned on, and not before that", () => {
-    const shop = new Shop();
-    shop.active({ suspend_timeout_seconds: -1 });
-    shop.time.pass(3 * 24 * 60 * minute);
-    const { endpoint } = shop.patch(primary, { suspend_timeout_seconds: 300 });
-    shop.finishOperations();
-    const [suspended] = shop.operations();
-    expect(suspended).toMatchObject({ action: "suspend_compute", status: "finished" });
-    expect(suspended?.created_at).toBeDefined();
-    expect(Date.parse(suspended?.created_at ?? "")).toBeGreaterThanOrEqual(Date.parse(endpoint.updated_at ?? ""));
-    expect(Date.parse(shop.get(primary).suspended_at ?? "")).toBeGreaterThan(Date.parse(endpoint.updated_at ?? ""));
-  });
-
-  it("never suspends a compute whose scale to zero is off", () => {
-    const shop = new Shop();
-    shop.active({ suspend_timeout_seconds: -1 });
-    shop.time.pass(365 * 24 * 60 * minute);
-    expect(shop.get(primary).current_state).toBe("active");
-  });
-
-  it("inactivity is stopped by each connection, and starts again when the last one closes", () => {
-    const shop = new Shop();
-    shop.active();
-    shop.time.pass(4 * minute);
-    shop.connect(primary, 120);
-    shop.connect(primary, 60);
-    shop.time.pass(6.5 * minute);
-    expect(shop.get(primary).current_state).toBe("active");
-    shop.time.pass(minute);
-    expect(shop.get(primary).current_state).toBe("idle");
-  });
-
-  it("inactivity is noticed late, but with the time at which it happened", () => {
-    const shop = new Shop();
-    const active = shop.active();
-    shop.time.pass(24 * 60 * minute);
-    const idle = shop.get(primary);
-    const suspended = Date.parse(String(idle.suspended_at)) - Date.parse(String(active.last_active));
-    expect(suspended).toBeGreaterThanOrEqual(5 * minute);
-    expect(suspended).toBeLessThan(5 * minute + 1000);
-  });
+it("inactivity suspends a compute after five minutes", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.time.pass(5 * minute - 4000);
+  expect(shop.get(primary).current_state).toBe("active");
+  shop.time.pass(4000);
+  const now = shop.get(primary);
+  expect(now.current_state).toBe("idle");
+  expect(now.suspended_at).toBeDefined();
+  expect(inShort(shop.operations())[0]).toBe("suspend_compute finished");
 });
 
-describe("an idle compute", () => {
-  it("wakes for a client within a few hundred milliseconds", () => {
-    const shop = new Shop();
-    expect(shop.connect(primary, 1).status).toBe(200);
-    expect(shop.get(primary)).toMatchObject({ current_state: "idle", pending_state: "active" });
-    shop.time.pass(450);
-    expect(shop.get(primary).current_state).toBe("active");
-    expect(inShort(shop.operations())).toEqual(["start_compute finished"]);
-  });
+test.each([
+  { seconds: 60, idleAfter: 60 },
+  { seconds: 3600, idleAfter: 3600 },
+])("an inactivity of $seconds seconds suspends a compute where that is set", ({ seconds, idleAfter }) => {
+  const shop = new Shop();
+  shop.active({ suspend_timeout_seconds: seconds });
+  shop.time.pass((idleAfter - 10) * 1000);
+  expect(shop.get(primary).current_state).toBe("active");
+  shop.time.pass(11_000);
+  expect(shop.get(primary).current_state).toBe("idle");
+});
 
-  it("wakes for a client who comes while it suspends", () => {
-    const shop = new Shop();
-    shop.active();
-    shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
-    expect(shop.connect(primary, 1).status).toBe(200);
-    shop.finishOperations();
-    expect(shop.get(primary).current_state).toBe("active");
-  });
+it("inactivity suspends a compute that has long been at rest when scale to zero is turned on, and not before that", () => {
+  const shop = new Shop();
+  shop.active({ suspend_timeout_seconds: -1 });
+  shop.time.pass(3 * 24 * 60 * minute);
+  const { endpoint } = shop.patch(primary, { suspend_timeout_seconds: 300 });
+  shop.finishOperations();
+  const [suspended] = shop.operations();
+  expect(suspended).toMatchObject({ action: "suspend_compute", status: "finished" });
+  expect(suspended?.created_at).toBeDefined();
+  expect(Date.parse(suspended?.created_at ?? "")).toBeGreaterThanOrEqual(Date.parse(endpoint.updated_at ?? ""));
+  expect(Date.parse(shop.get(primary).suspended_at ?? "")).toBeGreaterThan(Date.parse(endpoint.updated_at ?? ""));
+});
 
-  it("an idle compute is started on request, and started when it is restarted", () => {
-    const shop = new Shop();
-    const { operations } = shop.write(`POST /projects/${project}/endpoints/${primary}/restart`);
-    expect(inShort(operations)).toEqual(["start_compute running"]);
-    shop.finishOperations();
-    expect(shop.get(primary).current_state).toBe("active");
-    expect(shop.write(`POST /projects/${project}/endpoints/${primary}/start`).operations).toEqual([]);
-  });
+it("inactivity never suspends a compute whose scale to zero is off", () => {
+  const shop = new Shop();
+  shop.active({ suspend_timeout_seconds: -1 });
+  shop.time.pass(365 * 24 * 60 * minute);
+  expect(shop.get(primary).current_state).toBe("active");
+});
+
+it("inactivity is stopped by each connection, and starts again when the last one closes", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.time.pass(4 * minute);
+  shop.connect(primary, 120);
+  shop.connect(primary, 60);
+  shop.time.pass(6.5 * minute);
+  expect(shop.get(primary).current_state).toBe("active");
+  shop.time.pass(minute);
+  expect(shop.get(primary).current_state).toBe("idle");
+});
+
+it("inactivity is noticed late, but with the time at which it happened", () => {
+  const shop = new Shop();
+  const active = shop.active();
+  shop.time.pass(24 * 60 * minute);
+  const idle = shop.get(primary);
+  const suspended = Date.parse(String(idle.suspended_at)) - Date.parse(String(active.last_active));
+  expect(suspended).toBeGreaterThanOrEqual(5 * minute);
+  expect(suspended).toBeLessThan(5 * minute + 1000);
+});
+
+it("an idle compute wakes for a client within a few hundred milliseconds", () => {
+  const shop = new Shop();
+  expect(shop.connect(primary, 1).status).toBe(200);
+  expect(shop.get(primary)).toMatchObject({ current_state: "idle", pending_state: "active" });
+  shop.time.pass(450);
+  expect(shop.get(primary).current_state).toBe("active");
+  expect(inShort(shop.operations())).toEqual(["start_compute finished"]);
+});
+
+it("an idle compute wakes for a client who comes while it suspends", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.write(`POST /projects/${project}/endpoints/${primary}/suspend`);
+  expect(shop.connect(primary, 1).status).toBe(200);
+  shop.finishOperations();
+  expect(shop.get(primary).current_state).toBe("active");
+});
+
+it("an idle compute is started on request, and started when it is restarted", () => {
+  const shop = new Shop();
+  const { operations } = shop.write(`POST /projects/${project}/endpoints/${primary}/restart`);
+  expect(inShort(operations)).toEqual(["start_compute running"]);
+  shop.finishOperations();
+  expect(shop.get(primary).current_state).toBe("active");
+  expect(shop.write(`POST /projects/${project}/endpoints/${primary}/start`).operations).toEqual([]);
 });
 
 describe("restarting", () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { usageByHour } from "../../../src/service/computes/meter.ts";
 import { main, primary, project, Shop } from "../support/shop.ts";
 
@@ -35,97 +35,95 @@ function hours(count: number, of = shop): [minutes: number, peak: number][] {
   ]);
 }
 
-describe("the usage of a project by the hour", () => {
-  it("the usage is that of each hour, with sizes, and with what still runs", () => {
-    const id = running(2);
-    shop.time.pass(1.5 * hour);
-    expect(hours(3)).toEqual([
-      [0, 0],
-      [120, 1],
-      [60, 1],
-    ]);
-    suspend(id);
-    shop.time.pass(hour);
-    expect(hours(4)).toEqual([
-      [0, 0],
-      [120, 1],
-      [60, 1],
-      [0, 0],
-    ]);
-  });
+it("the usage is that of each hour, with sizes, and with what still runs", () => {
+  const id = running(2);
+  shop.time.pass(1.5 * hour);
+  expect(hours(3)).toEqual([
+    [0, 0],
+    [120, 1],
+    [60, 1],
+  ]);
+  suspend(id);
+  shop.time.pass(hour);
+  expect(hours(4)).toEqual([
+    [0, 0],
+    [120, 1],
+    [60, 1],
+    [0, 0],
+  ]);
+});
 
-  it("counts the most computes at one time, also where one goes when another comes", () => {
-    const [first, second] = [running(), running()];
-    suspend(first);
-    running();
-    expect(hours(1)[0]?.[1]).toBe(2);
-    suspend(second);
-    expect(hours(1)[0]?.[1]).toBe(2);
-  });
+it("the usage counts the most computes at one time, also where one goes when another comes", () => {
+  const [first, second] = [running(), running()];
+  suspend(first);
+  running();
+  expect(hours(1)[0]?.[1]).toBe(2);
+  suspend(second);
+  expect(hours(1)[0]?.[1]).toBe(2);
+});
 
-  it("counts those that came just before the hour ended", () => {
-    running();
-    shop.time.pass(59 * minute);
-    running();
-    running();
-    shop.time.pass(hour);
-    expect(hours(2).map(([, peak]) => peak)).toEqual([3, 3]);
-  });
+it("the usage counts computes that came just before the hour ended", () => {
+  running();
+  shop.time.pass(59 * minute);
+  running();
+  running();
+  shop.time.pass(hour);
+  expect(hours(2).map(([, peak]) => peak)).toEqual([3, 3]);
+});
 
-  it("counts those that were active when the hour began, and of which two went soon", () => {
-    const [first, second] = [running(), running(), running()];
-    shop.time.pass(hour);
-    shop.write(`DELETE /projects/${project}/endpoints/${first}`);
-    shop.write(`DELETE /projects/${project}/endpoints/${second}`);
-    shop.time.pass(30 * minute);
-    expect(hours(2)[1]?.[1]).toBe(3);
-    shop.time.pass(hour);
-    expect(hours(1)[0]?.[1]).toBe(1);
-  });
+it("the usage counts computes that were active when the hour began, and of which two went soon", () => {
+  const [first, second] = [running(), running(), running()];
+  shop.time.pass(hour);
+  shop.write(`DELETE /projects/${project}/endpoints/${first}`);
+  shop.write(`DELETE /projects/${project}/endpoints/${second}`);
+  shop.time.pass(30 * minute);
+  expect(hours(2)[1]?.[1]).toBe(3);
+  shop.time.pass(hour);
+  expect(hours(1)[0]?.[1]).toBe(1);
+});
 
-  it("counts those that ran through an hour in which nothing was changed", () => {
-    running();
-    running();
-    shop.time.pass(3 * hour);
-    expect(hours(3)).toEqual([
-      [120, 2],
-      [120, 2],
-      [expect.any(Number), 2],
-    ]);
-  });
+it("the usage counts computes that ran through an hour in which nothing was changed", () => {
+  running();
+  running();
+  shop.time.pass(3 * hour);
+  expect(hours(3)).toEqual([
+    [120, 2],
+    [120, 2],
+    [expect.any(Number), 2],
+  ]);
+});
 
-  it("the usage is kept for a week, across restarts, and goes with the project", () => {
-    const id = running();
-    shop.time.pass(hour);
-    suspend(id);
-    const rows = () => shop.core.context.store.usageHours.since(project, 0).length;
-    expect(rows()).toBe(2);
-    shop.time.pass(8 * 24 * hour);
-    running();
-    expect(rows()).toBe(1);
-    shop.ana(`DELETE /projects/${project}`);
-    expect(rows()).toBe(0);
-  });
+it("the usage is kept for a week, across restarts, and goes with the project", () => {
+  const id = running();
+  shop.time.pass(hour);
+  suspend(id);
+  const rows = () => shop.core.context.store.usageHours.since(project, 0).length;
+  expect(rows()).toBe(2);
+  shop.time.pass(8 * 24 * hour);
+  running();
+  expect(rows()).toBe(1);
+  shop.ana(`DELETE /projects/${project}`);
+  expect(rows()).toBe(0);
+});
 
-  it("the usage is in the service's scaled time, and counts no compute twice for that", () => {
-    shop = new Shop({ timeScale: 60 });
-    running();
-    shop.time.pass(minute);
-    const [last] = hours(1);
-    expect(last?.[0]).toBeGreaterThanOrEqual(60);
-    expect(last?.[0]).toBeLessThan(64);
-    expect(last?.[1]).toBe(1);
-  });
+it("the usage is in the service's scaled time, and counts no compute twice for that", () => {
+  shop = new Shop({ timeScale: 60 });
+  running();
+  shop.time.pass(minute);
+  const [last] = hours(1);
+  expect(last?.[0]).toBeGreaterThanOrEqual(60);
+  expect(last?.[0]).toBeLessThan(64);
+  expect(last?.[1]).toBe(1);
+});
 
-  it("agrees with the usage of the project", () => {
-    running(4);
-    shop.time.pass(5 * hour);
-    shop.patch(primary, { suspend_timeout_seconds: 60 });
-    shop.connect(primary, 600);
-    shop.time.pass(2 * hour);
-    shop.core.settle();
-    const total = hours(24).reduce((sum, [minutes]) => sum + minutes, 0);
-    const used = Number(Object(shop.ana(`GET /projects/${project}`).body["project"])["cpu_used_sec"]);
-    expect(Math.abs(total - used / 60)).toBeLessThan(8);
-  });
+it("the usage agrees with the usage of the project", () => {
+  running(4);
+  shop.time.pass(5 * hour);
+  shop.patch(primary, { suspend_timeout_seconds: 60 });
+  shop.connect(primary, 600);
+  shop.time.pass(2 * hour);
+  shop.core.settle();
+  const total = hours(24).reduce((sum, [minutes]) => sum + minutes, 0);
+  const used = Number(Object(shop.ana(`GET /projects/${project}`).body["project"])["cpu_used_sec"]);
+  expect(Math.abs(total - used / 60)).toBeLessThan(8);
 });

@@ -100,75 +100,73 @@ describe("the page of a branch", () => {
   });
 });
 
-describe("a branch in the console", () => {
-  it("a branch is given an end, and loses it again", () => {
-    const id = made();
-    expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "86400" }))).toContain("The branch has a new end.");
-    expect(factsOf(id)["Ends"]).toContain("in 1 day");
-    expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "" }))).toContain("The branch has no end any more.");
-    expect(factsOf(id)["Ends"]).toBe("never");
-  });
+it("a branch is given an end, and loses it again", () => {
+  const id = made();
+  expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "86400" }))).toContain("The branch has a new end.");
+  expect(factsOf(id)["Ends"]).toContain("in 1 day");
+  expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "" }))).toContain("The branch has no end any more.");
+  expect(factsOf(id)["Ends"]).toBe("never");
+});
 
-  it.each([
-    ["nonsense", "The end must be a number of seconds from now"],
-    ["9999999", "must be at most 30 days ahead"],
-    ["-1", "must be a time in the future"],
-  ])("a branch is not given an end of %s seconds, in words", (seconds, words) => {
-    const id = made();
-    const seen = ana.post(`${pathOf(id)}/end`, { seconds });
-    expect([seen.status, problemIn(seen)]).toEqual([400, expect.stringContaining(words)]);
-    expect(factsOf(id)["Ends"]).toBe("never");
-  });
+it.each([
+  ["nonsense", "The end must be a number of seconds from now"],
+  ["9999999", "must be at most 30 days ahead"],
+  ["-1", "must be a time in the future"],
+])("a branch is not given an end of %s seconds, in words", (seconds, words) => {
+  const id = made();
+  const seen = ana.post(`${pathOf(id)}/end`, { seconds });
+  expect([seen.status, problemIn(seen)]).toEqual([400, expect.stringContaining(words)]);
+  expect(factsOf(id)["Ends"]).toBe("never");
+});
 
-  it("a branch is reset to its parent, and says when", () => {
-    const id = made();
-    shop.time.pass(60_000);
-    expect(textOf(ana.post(`${pathOf(id)}/reset`))).toContain("The branch is reset to its parent.");
-    expect(factsOf(id)["Last reset"]).toBe("2026-01-01 00:01 UTC just now");
-  });
+it("a branch is reset to its parent, and says when", () => {
+  const id = made();
+  shop.time.pass(60_000);
+  expect(textOf(ana.post(`${pathOf(id)}/reset`))).toContain("The branch is reset to its parent.");
+  expect(factsOf(id)["Last reset"]).toBe("2026-01-01 00:01 UTC just now");
+});
 
-  it("says so while it is being made or reset", () => {
-    const id = () => shop.core.context.store.branches.list(project).at(-1)?.id ?? "";
-    shop.ana(`POST ${apiPath}`, { branch: { name: "pr-42" }, endpoints: [{ type: "read_write" }] });
-    expect(factsOf(id())["Status"]).toBe("being made");
-    shop.finishOperations();
-    expect(factsOf(id())).not.toHaveProperty("Status");
-    ana.post(`${pathOf(id())}/reset`);
-    expect(factsOf(id())["Status"]).toBe("resetting");
-  });
+it("a branch says so while it is being made or reset", () => {
+  const id = () => shop.core.context.store.branches.list(project).at(-1)?.id ?? "";
+  shop.ana(`POST ${apiPath}`, { branch: { name: "pr-42" }, endpoints: [{ type: "read_write" }] });
+  expect(factsOf(id())["Status"]).toBe("being made");
+  shop.finishOperations();
+  expect(factsOf(id())).not.toHaveProperty("Status");
+  ana.post(`${pathOf(id())}/reset`);
+  expect(factsOf(id())["Status"]).toBe("resetting");
+});
 
-  it("a branch without a parent is not reset", () => {
-    const seen = ana.post(`${pathOf(main)}/reset`);
-    expect([seen.status, problemIn(seen)]).toEqual([422, expect.stringContaining("has no parent to be reset to")]);
-  });
+it("a branch without a parent is not reset", () => {
+  const seen = ana.post(`${pathOf(main)}/reset`);
+  expect([seen.status, problemIn(seen)]).toEqual([422, expect.stringContaining("has no parent to be reset to")]);
+});
 
-  it("a branch is offered only what may be done with it", () => {
-    const offered = (id: string) =>
-      ["end", "reset", "delete"].filter((verb) => ana.get(pathOf(id)).html.includes(`action="${pathOf(id)}/${verb}"`));
-    expect(offered(main)).toEqual([]);
-    expect(textOf(ana.get(pathOf(main)))).toContain("The default branch of a project stays");
-    expect(offered(preview)).toEqual(["end", "reset", "delete"]);
-    shop.ana(`PATCH ${apiPath}/${preview}`, { branch: { protected: true } });
-    expect(offered(preview)).toEqual([]);
-    shop.ana(`POST ${apiPath}`, { branch: { parent_id: staging } });
-    expect(offered(staging)).toEqual([]);
-    expect(textOf(ana.get(pathOf(staging)))).toContain("has child branches");
-  });
+it("a branch is offered only what may be done with it", () => {
+  const offered = (id: string) =>
+    ["end", "reset", "delete"].filter((verb) => ana.get(pathOf(id)).html.includes(`action="${pathOf(id)}/${verb}"`));
+  expect(offered(main)).toEqual([]);
+  expect(textOf(ana.get(pathOf(main)))).toContain("The default branch of a project stays");
+  expect(offered(preview)).toEqual(["end", "reset", "delete"]);
+  shop.ana(`PATCH ${apiPath}/${preview}`, { branch: { protected: true } });
+  expect(offered(preview)).toEqual([]);
+  shop.ana(`POST ${apiPath}`, { branch: { parent_id: staging } });
+  expect(offered(staging)).toEqual([]);
+  expect(textOf(ana.get(pathOf(staging)))).toContain("has child branches");
+});
 
-  it("can be recovered after its deletion where the service keeps deleted branches, and says so", () => {
-    const text = (branchRecovery: boolean) => {
-      const own = new Shop({ branchRecovery });
-      return textOf(new Visitor(own.core).signIn("acc-ana").get(pathOf(preview)));
-    };
-    expect(text(false)).toContain("Delete preview for good");
-    expect(text(true)).toContain("and can be recovered for 7 days");
-  });
+it("a branch can be recovered after its deletion where the service keeps deleted branches, and says so", () => {
+  const text = (branchRecovery: boolean) => {
+    const own = new Shop({ branchRecovery });
+    return textOf(new Visitor(own.core).signIn("acc-ana").get(pathOf(preview)));
+  };
+  expect(text(false)).toContain("Delete preview for good");
+  expect(text(true)).toContain("and can be recovered for 7 days");
+});
 
-  it("another account can neither end nor reset a branch", () => {
-    const eve = new Visitor(shop.core).signIn("acc-eve");
-    const id = made();
-    expect(eve.post(`${pathOf(id)}/end`, { seconds: "3600" }).status).toBe(404);
-    expect(eve.post(`${pathOf(id)}/reset`).status).toBe(404);
-    expect(factsOf(id)).toEqual({ Parent: "main", Made: expect.any(String), Ends: "never" });
-  });
+it("another account can neither end nor reset a branch", () => {
+  const eve = new Visitor(shop.core).signIn("acc-eve");
+  const id = made();
+  expect(eve.post(`${pathOf(id)}/end`, { seconds: "3600" }).status).toBe(404);
+  expect(eve.post(`${pathOf(id)}/reset`).status).toBe(404);
+  expect(factsOf(id)).toEqual({ Parent: "main", Made: expect.any(String), Ends: "never" });
 });

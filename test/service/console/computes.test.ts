@@ -91,97 +91,95 @@ it("the primary of a branch stands first, whenever it was made", () => {
   expect(rows.map(([type]) => type)).toEqual(["Primary read-write", "Read Replica read-only"]);
 });
 
-describe("a compute changed in place", () => {
-  it("a compute changed in place has its new size and scale to zero at the API at once", () => {
-    const after = ana.post(page, { ...shown, min: "0.5", max: "4", suspend: "3600" });
-    expect(textOf(after)).toContain(`${primary} has 0.5–4 vCPU. Scale to zero: after 1 hour.`);
-    expect(shop.get(primary)).toMatchObject({
-      autoscaling_limit_min_cu: 0.5,
-      autoscaling_limit_max_cu: 4,
-      suspend_timeout_seconds: 3600,
-    });
-    expect(shop.operations().map(({ action }) => action)).toEqual(["suspend_compute", "apply_config"]);
+it("a compute changed in place has its new size and scale to zero at the API at once", () => {
+  const after = ana.post(page, { ...shown, min: "0.5", max: "4", suspend: "3600" });
+  expect(textOf(after)).toContain(`${primary} has 0.5–4 vCPU. Scale to zero: after 1 hour.`);
+  expect(shop.get(primary)).toMatchObject({
+    autoscaling_limit_min_cu: 0.5,
+    autoscaling_limit_max_cu: 4,
+    suspend_timeout_seconds: 3600,
   });
+  expect(shop.operations().map(({ action }) => action)).toEqual(["suspend_compute", "apply_config"]);
+});
 
-  it("restarts where it runs, as a change through the API does", () => {
-    shop.active();
-    ana.post(page, { ...shown, min: "2", max: "2" });
-    expect(shop.operations()[0]).toMatchObject({ action: "apply_config", status: "running" });
-    expect(rowsIn(ana.get(page))[0]?.[1]).toBe("Active applying a change… Look again");
-  });
+it("a compute changed in place restarts where it runs, as a change through the API does", () => {
+  shop.active();
+  ana.post(page, { ...shown, min: "2", max: "2" });
+  expect(shop.operations()[0]).toMatchObject({ action: "apply_config", status: "running" });
+  expect(rowsIn(ana.get(page))[0]?.[1]).toBe("Active applying a change… Look again");
+});
 
-  it("never suspends with scale to zero off", () => {
-    shop.active();
-    ana.post(page, { ...shown, suspend: "-1" });
-    shop.time.pass(86_400_000);
-    expect(shop.get(primary).current_state).toBe("active");
-  });
+it("a compute changed in place never suspends with scale to zero off", () => {
+  shop.active();
+  ana.post(page, { ...shown, suspend: "-1" });
+  shop.time.pass(86_400_000);
+  expect(shop.get(primary).current_state).toBe("active");
+});
 
-  it("keeps what somebody else changed since the page was opened, and the person did not touch", () => {
-    shop.patch(primary, { suspend_timeout_seconds: 900 });
-    ana.post(page, { ...shown, max: "2" });
-    expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 900 });
-  });
+it("a compute changed in place keeps what somebody else changed since the page was opened, and the person did not touch", () => {
+  shop.patch(primary, { suspend_timeout_seconds: 900 });
+  ana.post(page, { ...shown, max: "2" });
+  expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 2, suspend_timeout_seconds: 900 });
+});
 
-  it("stays as it is, and sets nothing off, where nothing was changed", () => {
-    expect(textOf(ana.post(page, shown))).toContain(`${primary} has 1 vCPU`);
-    expect(shop.operations()).toEqual([]);
-  });
+it("a compute changed in place stays as it is, and sets nothing off, where nothing was changed", () => {
+  expect(textOf(ana.post(page, shown))).toContain(`${primary} has 1 vCPU`);
+  expect(shop.operations()).toEqual([]);
+});
 
-  it.each([
-    [{ min: "4", max: "2" }, 400, "The minimum of 4 CU is larger than the maximum of 2 CU."],
-    [{ max: "20" }, 400, "Autoscaling ends at 16 CU: a compute of 20 CU must have a fixed size"],
-    [{ max: "17" }, 400, "The largest size must be a compute size: 0.25, 0.5, 1 to 16, and the even numbers"],
-    [{ max: "<b>" }, 400, "The largest size must be a compute size"],
-    [{ suspend: "5" }, 400, "Scale to zero must be -1 (never), 0 (the default of 5 minutes)"],
-  ])("the change %o is refused with %i and in words", (fields, status, words) => {
-    const seen = ana.post(page, { ...shown, ...fields });
-    expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
-    expect(rowsIn(seen)[0]?.[3]).toBe("1 vCPU 4 GB, fixed");
-    expect(shop.get(primary).updated_at).toBe("2026-01-01T00:00:00.000Z");
-  });
+it.each([
+  [{ min: "4", max: "2" }, 400, "The minimum of 4 CU is larger than the maximum of 2 CU."],
+  [{ max: "20" }, 400, "Autoscaling ends at 16 CU: a compute of 20 CU must have a fixed size"],
+  [{ max: "17" }, 400, "The largest size must be a compute size: 0.25, 0.5, 1 to 16, and the even numbers"],
+  [{ max: "<b>" }, 400, "The largest size must be a compute size"],
+  [{ suspend: "5" }, 400, "Scale to zero must be -1 (never), 0 (the default of 5 minutes)"],
+])("the change %o is refused with %i and in words", (fields, status, words) => {
+  const seen = ana.post(page, { ...shown, ...fields });
+  expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
+  expect(rowsIn(seen)[0]?.[3]).toBe("1 vCPU 4 GB, fixed");
+  expect(shop.get(primary).updated_at).toBe("2026-01-01T00:00:00.000Z");
+});
 
-  it("a refused form still has chosen what the person chose, ready to be sent again", () => {
-    const seen = ana.post(page, { ...shown, min: "4", max: "2", suspend: "900" });
-    const form = /<form class="change".*?<\/form>/s.exec(seen.html)?.[0] ?? "";
-    const chosen = [...form.matchAll(/<option[^>]* selected>([^<]+)/g)].map(([, text]) => text);
-    expect(chosen).toEqual(["4", "2", "after 15 minutes"]);
-    expect(seen.html).toContain('name="shown" value="1/1/0"');
-  });
+it("a refused form still has chosen what the person chose, ready to be sent again", () => {
+  const seen = ana.post(page, { ...shown, min: "4", max: "2", suspend: "900" });
+  const form = /<form class="change".*?<\/form>/s.exec(seen.html)?.[0] ?? "";
+  const chosen = [...form.matchAll(/<option[^>]* selected>([^<]+)/g)].map(([, text]) => text);
+  expect(chosen).toEqual(["4", "2", "after 15 minutes"]);
+  expect(seen.html).toContain('name="shown" value="1/1/0"');
+});
 
-  it("a change is held to the limits of the free plan, in words", () => {
-    const bob = new Visitor(shop.core).signIn("acc-bob");
-    const own = rowsIn(bob.get("/app/projects/bob-own/branches/br-bob"))[0]?.[2] ?? "";
-    const path = "/app/projects/bob-own/branches/br-bob";
-    const larger = bob.post(path, { ...shown, compute: own, max: "4" });
-    expect(larger.status).toBe(422);
-    expect(problemIn(larger)).toContain("The free plan ends at 2 CU (2 vCPUs, 8 GB): 4 CU needs a paid plan.");
-    const always = bob.post(path, { ...shown, compute: own, suspend: "-1" });
-    expect(always.status).toBe(422);
-    expect(problemIn(always)).toContain("Scale to zero cannot be turned off on the free plan: leave it on.");
-    expect(textOf(bob.post(path, { ...shown, compute: own, max: "2" }))).toContain(`${own} has 1–2 vCPU`);
-  });
+it("a change is held to the limits of the free plan, in words", () => {
+  const bob = new Visitor(shop.core).signIn("acc-bob");
+  const own = rowsIn(bob.get("/app/projects/bob-own/branches/br-bob"))[0]?.[2] ?? "";
+  const path = "/app/projects/bob-own/branches/br-bob";
+  const larger = bob.post(path, { ...shown, compute: own, max: "4" });
+  expect(larger.status).toBe(422);
+  expect(problemIn(larger)).toContain("The free plan ends at 2 CU (2 vCPUs, 8 GB): 4 CU needs a paid plan.");
+  const always = bob.post(path, { ...shown, compute: own, suspend: "-1" });
+  expect(always.status).toBe(422);
+  expect(problemIn(always)).toContain("Scale to zero cannot be turned off on the free plan: leave it on.");
+  expect(textOf(bob.post(path, { ...shown, compute: own, max: "2" }))).toContain(`${own} has 1–2 vCPU`);
+});
 
-  it("waits where the project is busy, in words", () => {
-    ana.post(page, { ...shown, max: "2" });
-    const again = ana.post(page, { ...shown, shown: "1/2/0", max: "4" });
-    expect(again.status).toBe(423);
-    expect(problemIn(again)).toContain("Something is still in progress in this project.");
-  });
+it("a compute changed in place waits where the project is busy, in words", () => {
+  ana.post(page, { ...shown, max: "2" });
+  const again = ana.post(page, { ...shown, shown: "1/2/0", max: "4" });
+  expect(again.status).toBe(423);
+  expect(problemIn(again)).toContain("Something is still in progress in this project.");
+});
 
-  it("another account's compute is not found", () => {
-    const eve = new Visitor(shop.core).signIn("acc-eve");
-    expect(eve.get(page).status).toBe(404);
-    const seen = eve.post(page, { ...shown, max: "2" });
-    expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("Project not found.")]);
-    expect(shop.get(primary).autoscaling_limit_max_cu).toBe(1);
-  });
+it("another account's compute is not found", () => {
+  const eve = new Visitor(shop.core).signIn("acc-eve");
+  expect(eve.get(page).status).toBe(404);
+  const seen = eve.post(page, { ...shown, max: "2" });
+  expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("Project not found.")]);
+  expect(shop.get(primary).autoscaling_limit_max_cu).toBe(1);
+});
 
-  it("can be seen and changed with --strict-spec too", () => {
-    const strict = new Shop({ strictSpec: true });
-    const visitor = new Visitor(strict.core).signIn("acc-ana");
-    visitor.get(page);
-    visitor.post(page, { ...shown, max: "2", suspend: "-1" });
-    expect(strict.core.context.store.endpoints.byId(primary)).toMatchObject({ maxCu: 2, suspendTimeoutSeconds: -1 });
-  });
+it("a compute changed in place can be seen and changed with --strict-spec too", () => {
+  const strict = new Shop({ strictSpec: true });
+  const visitor = new Visitor(strict.core).signIn("acc-ana");
+  visitor.get(page);
+  visitor.post(page, { ...shown, max: "2", suspend: "-1" });
+  expect(strict.core.context.store.endpoints.byId(primary)).toMatchObject({ maxCu: 2, suspendTimeoutSeconds: -1 });
 });

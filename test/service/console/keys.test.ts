@@ -23,63 +23,61 @@ function revokeIn({ html }: Seen, name: string): string {
 
 const answers = (key: string, line: string) => shop.send(key, line).status;
 
-describe("a personal key", () => {
-  it("shows its secret once, and works at once", () => {
-    const seen = ana.post("/app/keys", { name: "desk" });
-    const secret = secretIn(seen) ?? "";
-    expect(secret).toMatch(/^[0-9a-f]{64}$/);
-    expect(seen.headers["cache-control"]).toBe("no-store");
-    expect(answers(secret, "GET /auth")).toBe(200);
-    expect(ana.get("/app/keys").html).not.toContain(secret);
-    expect(new Visitor(shop.core).signIn("acc-ana").get("/app/keys").html).not.toContain(secret);
-  });
+it("a personal key shows its secret once, and works at once", () => {
+  const seen = ana.post("/app/keys", { name: "desk" });
+  const secret = secretIn(seen) ?? "";
+  expect(secret).toMatch(/^[0-9a-f]{64}$/);
+  expect(seen.headers["cache-control"]).toBe("no-store");
+  expect(answers(secret, "GET /auth")).toBe(200);
+  expect(ana.get("/app/keys").html).not.toContain(secret);
+  expect(new Visitor(shop.core).signIn("acc-ana").get("/app/keys").html).not.toContain(secret);
+});
 
-  it("keeps its secret for the page where somebody asks for the headers alone", () => {
-    ana.postOnly("/app/keys", { name: "desk" });
-    expect(ana.head("/app/keys").status).toBe(200);
-    expect(secretIn(ana.get("/app/keys"))).toMatch(/^[0-9a-f]{64}$/);
-    expect(secretIn(ana.get("/app/keys"))).toBeUndefined();
-  });
+it("a personal key keeps its secret for the page where somebody asks for the headers alone", () => {
+  ana.postOnly("/app/keys", { name: "desk" });
+  expect(ana.head("/app/keys").status).toBe(200);
+  expect(secretIn(ana.get("/app/keys"))).toMatch(/^[0-9a-f]{64}$/);
+  expect(secretIn(ana.get("/app/keys"))).toBeUndefined();
+});
 
-  it("makes further keys through the API", () => {
-    shop.applySeed({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
-    const first = secretIn(new Visitor(shop.core).signIn("acc-new").post("/app/keys", { name: "first" })) ?? "";
-    expect(shop.send(first, "POST /api_keys", { key_name: "second" }).status).toBe(200);
-  });
+it("a personal key makes further keys through the API", () => {
+  shop.applySeed({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
+  const first = secretIn(new Visitor(shop.core).signIn("acc-new").post("/app/keys", { name: "first" })) ?? "";
+  expect(shop.send(first, "POST /api_keys", { key_name: "second" }).status).toBe(200);
+});
 
-  it("a personal key is listed with its maker and its last use", () => {
-    shop.ana("GET /auth");
-    ana.post("/app/keys", { name: "desk" });
-    const rows = rowsIn(ana.get("/app/keys")).map((row) => row.slice(0, 5));
-    const created = "2026-01-01 00:00 UTC just now";
-    expect(rows).toEqual([
-      ["laptop", "You", "You", created, `${created} from 127.0.0.1`],
-      ["desk", "You", "You", created, "never"],
-    ]);
-  });
+it("a personal key is listed with its maker and its last use", () => {
+  shop.ana("GET /auth");
+  ana.post("/app/keys", { name: "desk" });
+  const rows = rowsIn(ana.get("/app/keys")).map((row) => row.slice(0, 5));
+  const created = "2026-01-01 00:00 UTC just now";
+  expect(rows).toEqual([
+    ["laptop", "You", "You", created, `${created} from 127.0.0.1`],
+    ["desk", "You", "You", created, "never"],
+  ]);
+});
 
-  it("stops working when it is revoked, for good", () => {
-    const secret = secretIn(ana.post("/app/keys", { name: "desk" })) ?? "";
-    const seen = ana.post(revokeIn(ana.get("/app/keys"), "desk"));
-    expect(textOf(seen)).toContain("The key is revoked: requests with it fail from now on.");
-    expect(rowsIn(seen).map(([name]) => name)).toEqual(["laptop"]);
-    expect(answers(secret, "GET /auth")).toBe(401);
-  });
+it("a personal key stops working when it is revoked, for good", () => {
+  const secret = secretIn(ana.post("/app/keys", { name: "desk" })) ?? "";
+  const seen = ana.post(revokeIn(ana.get("/app/keys"), "desk"));
+  expect(textOf(seen)).toContain("The key is revoked: requests with it fail from now on.");
+  expect(rowsIn(seen).map(([name]) => name)).toEqual(["laptop"]);
+  expect(answers(secret, "GET /auth")).toBe(401);
+});
 
-  it("a key without a name, or with one that is too long, is not made", () => {
-    const nameless = ana.post("/app/keys", { name: "  " });
-    expect([nameless.status, problemIn(nameless)]).toEqual([400, expect.stringContaining("The key needs a name")]);
-    const long = ana.post("/app/keys", { name: "x".repeat(65) });
-    expect([long.status, problemIn(long)]).toEqual([400, expect.stringContaining("The name")]);
-    expect(rowsIn(long).map(([name]) => name)).toEqual(["laptop"]);
-  });
+it("a key without a name, or with one that is too long, is not made", () => {
+  const nameless = ana.post("/app/keys", { name: "  " });
+  expect([nameless.status, problemIn(nameless)]).toEqual([400, expect.stringContaining("The key needs a name")]);
+  const long = ana.post("/app/keys", { name: "x".repeat(65) });
+  expect([long.status, problemIn(long)]).toEqual([400, expect.stringContaining("The name")]);
+  expect(rowsIn(long).map(([name]) => name)).toEqual(["laptop"]);
+});
 
-  it("a personal key can be seen and revoked by its owner alone", () => {
-    const [first] = shop.core.context.store.keys.ofAccount("acc-ana");
-    const seen = bob.post(`/app/keys/${first?.id}/revoke`);
-    expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("API key not found.")]);
-    expect(answers(keys.ana, "GET /auth")).toBe(200);
-  });
+it("a personal key can be seen and revoked by its owner alone", () => {
+  const [first] = shop.core.context.store.keys.ofAccount("acc-ana");
+  const seen = bob.post(`/app/keys/${first?.id}/revoke`);
+  expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("API key not found.")]);
+  expect(answers(keys.ana, "GET /auth")).toBe(200);
 });
 
 describe("the keys of an organization", () => {

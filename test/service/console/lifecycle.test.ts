@@ -13,94 +13,92 @@ beforeEach(() => {
   ana = new Visitor(shop.core).signIn("acc-ana");
 });
 
-describe("the page of a compute", () => {
-  it("shows what connects to it, for the database and role chosen, pooled or not", () => {
-    const uri = (query = "") => /readonly value="([^"]+)"/.exec(ana.get(`${computePath}${query}`).html)?.[1] ?? "";
-    expect(uri()).toMatch(
-      /^postgresql:\/\/neondb_owner:npg_[\w-]+@ep-shop-primary\.us-east-2\.aws\.neon\.tech\/neondb\?/,
-    );
-    const base = `/projects/${project}/branches/${main}`;
-    shop.ana(`POST ${base}/roles`, { role: { name: "app" } });
-    shop.finishOperations();
-    shop.ana(`POST ${base}/databases`, { database: { name: "stock", owner_name: "app" } });
-    shop.finishOperations();
-    expect(uri("?database=stock&role=app&pooled=true")).toMatch(
-      /^postgresql:\/\/app:npg_.*@ep-shop-primary-pooler\..*\/stock\?/,
-    );
-    expect(uri("?database=stock")).toMatch(/^postgresql:\/\/app:/);
-    expect(uri("?database=nothing&role=nobody")).toBe(uri());
-  });
+it("the page of a compute shows what connects to it, for the database and role chosen, pooled or not", () => {
+  const uri = (query = "") => /readonly value="([^"]+)"/.exec(ana.get(`${computePath}${query}`).html)?.[1] ?? "";
+  expect(uri()).toMatch(
+    /^postgresql:\/\/neondb_owner:npg_[\w-]+@ep-shop-primary\.us-east-2\.aws\.neon\.tech\/neondb\?/,
+  );
+  const base = `/projects/${project}/branches/${main}`;
+  shop.ana(`POST ${base}/roles`, { role: { name: "app" } });
+  shop.finishOperations();
+  shop.ana(`POST ${base}/databases`, { database: { name: "stock", owner_name: "app" } });
+  shop.finishOperations();
+  expect(uri("?database=stock&role=app&pooled=true")).toMatch(
+    /^postgresql:\/\/app:npg_.*@ep-shop-primary-pooler\..*\/stock\?/,
+  );
+  expect(uri("?database=stock")).toMatch(/^postgresql:\/\/app:/);
+  expect(uri("?database=nothing&role=nobody")).toBe(uri());
+});
 
-  it("starts, suspends and restarts it, and lists what was done", () => {
-    expect(textOf(ana.post(`${computePath}/start`))).toContain(`${primary} is starting.`);
-    shop.finishOperations();
-    expect(shop.get(primary).current_state).toBe("active");
-    expect(ana.get(computePath).html).toContain(`${computePath}/suspend`);
-    expect(textOf(ana.post(`${computePath}/restart`))).toContain(`${primary} is restarting: its connections were cut.`);
-    shop.finishOperations();
-    ana.post(`${computePath}/suspend`);
-    shop.finishOperations();
-    expect(shop.get(primary).current_state).toBe("idle");
-    expect(rowsIn(ana.get(computePath)).map(([action, status]) => [action, status])).toEqual([
-      ["suspend compute", "finished"],
-      ["start compute", "finished"],
-      ["suspend compute", "finished"],
-      ["start compute", "finished"],
-    ]);
-    expect(rowsIn(ana.get(`${projectPath}/operations`))).toHaveLength(4);
-  });
+it("the page of a compute starts, suspends and restarts the compute, and lists what was done", () => {
+  expect(textOf(ana.post(`${computePath}/start`))).toContain(`${primary} is starting.`);
+  shop.finishOperations();
+  expect(shop.get(primary).current_state).toBe("active");
+  expect(ana.get(computePath).html).toContain(`${computePath}/suspend`);
+  expect(textOf(ana.post(`${computePath}/restart`))).toContain(`${primary} is restarting: its connections were cut.`);
+  shop.finishOperations();
+  ana.post(`${computePath}/suspend`);
+  shop.finishOperations();
+  expect(shop.get(primary).current_state).toBe("idle");
+  expect(rowsIn(ana.get(computePath)).map(([action, status]) => [action, status])).toEqual([
+    ["suspend compute", "finished"],
+    ["start compute", "finished"],
+    ["suspend compute", "finished"],
+    ["start compute", "finished"],
+  ]);
+  expect(rowsIn(ana.get(`${projectPath}/operations`))).toHaveLength(4);
+});
 
-  it("moves it to another branch, and goes there", () => {
-    const seen = ana.post(`${computePath}/move`, { to: preview });
-    expect(textOf(seen)).toContain(`${primary} was moved here, and is idle.`);
-    expect(shop.get(primary).branch_id).toBe(preview);
-    const former = ana.get(`${computePath}?pooled=true`);
-    expect([former.status, former.headers["location"]]).toEqual([
-      303,
-      `${projectPath}/branches/${preview}/computes/${primary}`,
-    ]);
-  });
+it("the page of a compute moves the compute to another branch, and goes there", () => {
+  const seen = ana.post(`${computePath}/move`, { to: preview });
+  expect(textOf(seen)).toContain(`${primary} was moved here, and is idle.`);
+  expect(shop.get(primary).branch_id).toBe(preview);
+  const former = ana.get(`${computePath}?pooled=true`);
+  expect([former.status, former.headers["location"]]).toEqual([
+    303,
+    `${projectPath}/branches/${preview}/computes/${primary}`,
+  ]);
+});
 
-  it("deletes it", () => {
-    expect(textOf(ana.post(`${computePath}/delete`))).toContain(`${primary} is deleted.`);
-    expect(shop.list()).toEqual([]);
-  });
+it("the page of a compute deletes the compute", () => {
+  expect(textOf(ana.post(`${computePath}/delete`))).toContain(`${primary} is deleted.`);
+  expect(shop.list()).toEqual([]);
+});
 
-  it("shows a refusal there in words", () => {
-    ana.post(`${computePath}/start`);
-    const seen = ana.post(`${computePath}/restart`);
-    expect([seen.status, problemIn(seen)]).toEqual([423, expect.stringContaining("Something is still in progress")]);
-    expect(textOf(seen)).toContain("Connection string");
-  });
+it("the page of a compute shows a refusal there in words", () => {
+  ana.post(`${computePath}/start`);
+  const seen = ana.post(`${computePath}/restart`);
+  expect([seen.status, problemIn(seen)]).toEqual([423, expect.stringContaining("Something is still in progress")]);
+  expect(textOf(seen)).toContain("Connection string");
+});
 
-  it("warns where an operator would put a change back, and names its fleet", () => {
-    expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
-    shop.patch(primary, { name: "k8s-0d0c4b5e-11aa-4bbb-8ccc-0123456789ab" });
-    expect(textOf(ana.get(computePath))).toContain("Managed by an operator.");
-    expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(`${primary} managed by an operator, which puts changes back`);
-    const key = "0123456789abcdef";
-    shop.patch(primary, { name: `k8s-89abcdef-${key}-${key}${key}` });
-    expect(textOf(ana.get(computePath))).toContain("Managed by an operator of fleet 89abcdef.");
-    expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(
-      `${primary} managed by an operator of fleet 89abcdef, which puts changes back`,
-    );
-    shop.patch(primary, { name: "k8s-of-mine" });
-    expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
-  });
+it("the page of a compute warns where an operator would put a change back, and names its fleet", () => {
+  expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
+  shop.patch(primary, { name: "k8s-0d0c4b5e-11aa-4bbb-8ccc-0123456789ab" });
+  expect(textOf(ana.get(computePath))).toContain("Managed by an operator.");
+  expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(`${primary} managed by an operator, which puts changes back`);
+  const key = "0123456789abcdef";
+  shop.patch(primary, { name: `k8s-89abcdef-${key}-${key}${key}` });
+  expect(textOf(ana.get(computePath))).toContain("Managed by an operator of fleet 89abcdef.");
+  expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(
+    `${primary} managed by an operator of fleet 89abcdef, which puts changes back`,
+  );
+  shop.patch(primary, { name: "k8s-of-mine" });
+  expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
+});
 
-  it("another account can neither see nor change a compute", () => {
-    const eve = new Visitor(shop.core).signIn("acc-eve");
-    expect(eve.get(computePath).status).toBe(404);
-    expect(eve.get(`${projectPath}/operations`).status).toBe(404);
-    for (const verb of ["start", "suspend", "restart", "move", "delete"]) {
-      expect(eve.post(`${computePath}/${verb}`, { to: preview }).status).toBe(404);
-    }
-    expect(eve.post(`${branchPath}/computes`, { type: "read_only", size: "1" }).status).toBe(404);
-    expect(eve.post(`${projectPath}/branches`, { name: "mine", parent: main }).status).toBe(404);
-    expect(eve.post(`${projectPath}/branches/${preview}/delete`).status).toBe(404);
-    expect(shop.list()).toHaveLength(1);
-    expect(shop.operations()).toEqual([]);
-  });
+it("another account can neither see nor change a compute", () => {
+  const eve = new Visitor(shop.core).signIn("acc-eve");
+  expect(eve.get(computePath).status).toBe(404);
+  expect(eve.get(`${projectPath}/operations`).status).toBe(404);
+  for (const verb of ["start", "suspend", "restart", "move", "delete"]) {
+    expect(eve.post(`${computePath}/${verb}`, { to: preview }).status).toBe(404);
+  }
+  expect(eve.post(`${branchPath}/computes`, { type: "read_only", size: "1" }).status).toBe(404);
+  expect(eve.post(`${projectPath}/branches`, { name: "mine", parent: main }).status).toBe(404);
+  expect(eve.post(`${projectPath}/branches/${preview}/delete`).status).toBe(404);
+  expect(shop.list()).toHaveLength(1);
+  expect(shop.operations()).toEqual([]);
 });
 
 it("a compute made on the page of its branch has the type and size chosen", () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { listen } from "../../../src/service/http/server.ts";
 import { keys, main, primary, project, Shop } from "../support/shop.ts";
 import { textOf, Visitor } from "./visitor.ts";
@@ -41,48 +41,46 @@ function statusOf(visitor: Visitor): number | undefined {
 const signedIn = () => new Visitor(shop.core).signIn("acc-ana");
 const changesOf = (html: string) => Number(/<main [^>]*data-changes="(\d+)"/.exec(html)?.[1]);
 
-describe("the stream of changes", () => {
-  it("begins with the number that a page has, and reports every change until it is closed", () => {
-    const ana = signedIn();
-    const shown = changesOf(ana.get(branchPath).html);
-    const follower = new Follower(ana);
-    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
-    shop.ana(`GET /projects/${project}/endpoints`);
-    expect(follower.counts).toEqual([shown, shown + 1]);
-    shop.finishOperations();
-    shop.core.settle();
-    expect(follower.counts).toEqual([shown, shown + 1, shown + 2]);
-    expect(changesOf(ana.get(branchPath).html)).toBe(shown + 2);
-    follower.close();
-    shop.active();
-    expect([follower.counts.length, follower.ended]).toEqual([3, false]);
-  });
+it("the stream of changes begins with the number that a page has, and reports every change until it is closed", () => {
+  const ana = signedIn();
+  const shown = changesOf(ana.get(branchPath).html);
+  const follower = new Follower(ana);
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  shop.ana(`GET /projects/${project}/endpoints`);
+  expect(follower.counts).toEqual([shown, shown + 1]);
+  shop.finishOperations();
+  shop.core.settle();
+  expect(follower.counts).toEqual([shown, shown + 1, shown + 2]);
+  expect(changesOf(ana.get(branchPath).html)).toBe(shown + 2);
+  follower.close();
+  shop.active();
+  expect([follower.counts.length, follower.ended]).toEqual([3, false]);
+});
 
-  it("the stream is for those who are signed in, and ends with the session", () => {
-    expect(statusOf(new Visitor(shop.core))).toBe(401);
-    const bob = new Visitor(shop.core, { remote: "10.0.0.7", headers: { host: "computes.example" } });
-    bob.get("/");
-    bob.post("/app/sign-in", { key: keys.bob });
-    const follower = new Follower(bob);
-    const [key] = shop.core.context.store.keys.ofAccount("acc-bob");
-    shop.send(keys.bob, `DELETE /api_keys/${key?.id}`);
-    expect([follower.counts.length, follower.ended]).toEqual([1, true]);
-    expect(statusOf(bob)).toBe(401);
-  });
+it("the stream is for those who are signed in, and ends with the session", () => {
+  expect(statusOf(new Visitor(shop.core))).toBe(401);
+  const bob = new Visitor(shop.core, { remote: "10.0.0.7", headers: { host: "computes.example" } });
+  bob.get("/");
+  bob.post("/app/sign-in", { key: keys.bob });
+  const follower = new Follower(bob);
+  const [key] = shop.core.context.store.keys.ofAccount("acc-bob");
+  shop.send(keys.bob, `DELETE /api_keys/${key?.id}`);
+  expect([follower.counts.length, follower.ended]).toEqual([1, true]);
+  expect(statusOf(bob)).toBe(401);
+});
 
-  it("the stream is refused to the 201st page, and given again when another is closed", () => {
-    const ana = signedIn();
-    const followers = Array.from({ length: 200 }, () => new Follower(ana));
-    expect(statusOf(ana)).toBe(503);
-    followers[0]?.close();
-    expect(statusOf(ana)).toBeUndefined();
-  });
+it("the stream is refused to the 201st page, and given again when another is closed", () => {
+  const ana = signedIn();
+  const followers = Array.from({ length: 200 }, () => new Follower(ana));
+  expect(statusOf(ana)).toBe(503);
+  followers[0]?.close();
+  expect(statusOf(ana)).toBeUndefined();
+});
 
-  it("HEAD cannot ask for the stream", () => {
-    const { cookie = "" } = signedIn();
-    const exchange = shop.core.exchange({ method: "GET", head: true, path: "/app/changes", headers: { cookie } });
-    expect(exchange).toMatchObject({ kind: "answer", reply: { status: 404 } });
-  });
+it("HEAD cannot ask for the stream", () => {
+  const { cookie = "" } = signedIn();
+  const exchange = shop.core.exchange({ method: "GET", head: true, path: "/app/changes", headers: { cookie } });
+  expect(exchange).toMatchObject({ kind: "answer", reply: { status: 404 } });
 });
 
 it("over HTTP the stream stops with its page, and ends with the service", async () => {
@@ -110,23 +108,21 @@ it("over HTTP the stream stops with its page, and ends with the service", async 
   await listening.close();
 });
 
-describe("a page that is fetched again by its script", () => {
-  it("leaves what is shown once to the person", () => {
-    const ana = signedIn();
-    const { status } = ana.postOnly(`${computePath}/start`);
-    expect(status).toBe(303);
-    const refreshing = new Visitor(shop.core, { headers: { "x-console-refresh": "1" } });
-    refreshing.cookie = ana.cookie;
-    expect(refreshing.get(computePath).status).toBe(200);
-    expect(textOf(ana.get(computePath))).toContain(`${primary} is starting.`);
-    expect(textOf(ana.get(computePath))).not.toContain("is starting.");
-  });
+it("a page fetched again by its script leaves what is shown once to the person", () => {
+  const ana = signedIn();
+  const { status } = ana.postOnly(`${computePath}/start`);
+  expect(status).toBe(303);
+  const refreshing = new Visitor(shop.core, { headers: { "x-console-refresh": "1" } });
+  refreshing.cookie = ana.cookie;
+  expect(refreshing.get(computePath).status).toBe(200);
+  expect(textOf(ana.get(computePath))).toContain(`${primary} is starting.`);
+  expect(textOf(ana.get(computePath))).not.toContain("is starting.");
+});
 
-  it("a page with a refused form is not fetched again: to fetch it would be another page", () => {
-    const ana = signedIn();
-    ana.post(`${computePath}/start`);
-    expect(changesOf(ana.post(`${computePath}/restart`).html)).toBeNaN();
-    expect(changesOf(ana.get("/app/keys").html)).toBeNaN();
-    expect(changesOf(ana.get(computePath).html)).toBeGreaterThan(0);
-  });
+it("a page with a refused form is not fetched again: to fetch it would be another page", () => {
+  const ana = signedIn();
+  ana.post(`${computePath}/start`);
+  expect(changesOf(ana.post(`${computePath}/restart`).html)).toBeNaN();
+  expect(changesOf(ana.get("/app/keys").html)).toBeNaN();
+  expect(changesOf(ana.get(computePath).html)).toBeGreaterThan(0);
 });

@@ -32,95 +32,93 @@ it("a mistake of our own is shown on a page without its cause, and logged", () =
   expect(shop.errors).toHaveLength(1);
 });
 
-describe("signing in", () => {
-  it("offers every account to a browser on this machine", () => {
-    const seen = new Visitor(shop.core).get("/");
-    expect([seen.status, textOf(seen)]).toEqual([200, expect.stringContaining("bob@example.com")]);
-    expect(textOf(signedIn("acc-bob").get("/"))).toContain("bob@example.com");
-  });
+it("signing in offers every account to a browser on this machine", () => {
+  const seen = new Visitor(shop.core).get("/");
+  expect([seen.status, textOf(seen)]).toEqual([200, expect.stringContaining("bob@example.com")]);
+  expect(textOf(signedIn("acc-bob").get("/"))).toContain("bob@example.com");
+});
 
-  it.each([
-    ["from another machine", { remote: "10.0.0.7" }],
-    ["under a foreign name that was made to point here", { headers: { host: "evil.example:8090" } }],
-    ["through a proxy", { headers: { "x-forwarded-for": "10.0.0.7" } }],
-  ])("offers no account %s, and takes none", (_, from) => {
-    const visitor = new Visitor(shop.core, from);
-    expect(textOf(visitor.get("/"))).not.toContain("example.com");
-    const seen = visitor.post("/app/sign-in", { account: "acc-ana" });
-    expect([seen.status, problemIn(seen)]).toEqual([403, expect.stringContaining("sign in with a personal API key")]);
-    expect(visitor.get("/app/keys").status).toBe(401);
-  });
+it.each([
+  ["from another machine", { remote: "10.0.0.7" }],
+  ["under a foreign name that was made to point here", { headers: { host: "evil.example:8090" } }],
+  ["through a proxy", { headers: { "x-forwarded-for": "10.0.0.7" } }],
+])("signing in offers no account %s, and takes none", (_, from) => {
+  const visitor = new Visitor(shop.core, from);
+  expect(textOf(visitor.get("/"))).not.toContain("example.com");
+  const seen = visitor.post("/app/sign-in", { account: "acc-ana" });
+  expect([seen.status, problemIn(seen)]).toEqual([403, expect.stringContaining("sign in with a personal API key")]);
+  expect(visitor.get("/app/keys").status).toBe(401);
+});
 
-  it("takes a personal key from anywhere, until it is revoked", () => {
-    const visitor = new Visitor(shop.core, { remote: "10.0.0.7", headers: { host: "computes.example" } });
+it("signing in takes a personal key from anywhere, until it is revoked", () => {
+  const visitor = new Visitor(shop.core, { remote: "10.0.0.7", headers: { host: "computes.example" } });
+  visitor.get("/");
+  expect(textOf(visitor.post("/app/sign-in", { key: ` ${keys.bob} ` }))).toContain("Projects");
+  expect(textOf(visitor.get("/app/keys"))).toContain("laptop");
+  const [key] = shop.core.context.store.keys.ofAccount("acc-bob");
+  shop.send(keys.bob, `DELETE /api_keys/${key?.id}`);
+  expect(visitor.get("/app/keys").status).toBe(401);
+});
+
+it.each([
+  ["wrong", 401, "This API key is not known"],
+  ["", 401, "This API key is not known"],
+  [keys.shop, 403, "This key speaks for no person"],
+  [keys.scoped, 403, "This key speaks for no person"],
+])("signing in refuses the key %j with %i and in words", (key, status, words) => {
+  const visitor = new Visitor(shop.core);
+  visitor.get("/");
+  const seen = visitor.post("/app/sign-in", { key });
+  expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
+});
+
+it("signing in goes on to the page that was asked for, and never to another site", () => {
+  const visitor = new Visitor(shop.core);
+  expect(visitor.get("/app/keys").html).toContain('name="next" value="/app/keys"');
+  const to = (next: string) => visitor.postOnly("/app/sign-in", { account: "acc-ana", next }).headers["location"];
+  expect(to("/app/keys")).toBe("/app/keys");
+  visitor.cookie = undefined;
+  for (const next of ["https://evil.example/", "//evil.example", "/\\evil.example", "/app/../x\r\nSet-Cookie: a=b"]) {
     visitor.get("/");
-    expect(textOf(visitor.post("/app/sign-in", { key: ` ${keys.bob} ` }))).toContain("Projects");
-    expect(textOf(visitor.get("/app/keys"))).toContain("laptop");
-    const [key] = shop.core.context.store.keys.ofAccount("acc-bob");
-    shop.send(keys.bob, `DELETE /api_keys/${key?.id}`);
-    expect(visitor.get("/app/keys").status).toBe(401);
-  });
+    expect(to(next)).toBe("/");
+  }
+});
 
-  it.each([
-    ["wrong", 401, "This API key is not known"],
-    ["", 401, "This API key is not known"],
-    [keys.shop, 403, "This key speaks for no person"],
-    [keys.scoped, 403, "This key speaks for no person"],
-  ])("refuses the key %j with %i and in words", (key, status, words) => {
-    const visitor = new Visitor(shop.core);
-    visitor.get("/");
-    const seen = visitor.post("/app/sign-in", { key });
-    expect([seen.status, problemIn(seen)]).toEqual([status, expect.stringContaining(words)]);
-  });
+it("signing in gives another cookie, which neither scripts nor other sites can use", () => {
+  const visitor = new Visitor(shop.core);
+  visitor.get("/");
+  const before = visitor.cookie;
+  const { headers } = visitor.postOnly("/app/sign-in", { account: "acc-ana" });
+  expect(headers["set-cookie"]).toMatch(/^compute_console=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(visitor.cookie).not.toBe(before);
+});
 
-  it("goes on to the page that was asked for, and never to another site", () => {
-    const visitor = new Visitor(shop.core);
-    expect(visitor.get("/app/keys").html).toContain('name="next" value="/app/keys"');
-    const to = (next: string) => visitor.postOnly("/app/sign-in", { account: "acc-ana", next }).headers["location"];
-    expect(to("/app/keys")).toBe("/app/keys");
-    visitor.cookie = undefined;
-    for (const next of ["https://evil.example/", "//evil.example", "/\\evil.example", "/app/../x\r\nSet-Cookie: a=b"]) {
-      visitor.get("/");
-      expect(to(next)).toBe("/");
-    }
-  });
+it("signing in lasts for twelve hours, or until the person signs out", () => {
+  const [ana, bob] = [signedIn("acc-ana"), signedIn("acc-bob")];
+  const stolen = bob.cookie;
+  bob.post("/app/sign-out");
+  bob.cookie = stolen;
+  expect(bob.get("/app/keys").status).toBe(401);
+  shop.time.pass(sessionLength - 1);
+  expect(ana.get("/app/keys").status).toBe(200);
+  shop.time.pass(1);
+  expect(ana.get("/app/keys").status).toBe(401);
+});
 
-  it("gives another cookie, which neither scripts nor other sites can use", () => {
-    const visitor = new Visitor(shop.core);
-    visitor.get("/");
-    const before = visitor.cookie;
-    const { headers } = visitor.postOnly("/app/sign-in", { account: "acc-ana" });
-    expect(headers["set-cookie"]).toMatch(/^compute_console=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/);
-    expect(visitor.cookie).not.toBe(before);
-  });
+it("a thousand sessions more end the oldest one, so that memory has a bound", () => {
+  const first = signedIn();
+  for (let others = 0; others < 999; others++) signedIn("acc-bob");
+  expect(first.get("/app/keys").status).toBe(200);
+  signedIn("acc-bob");
+  expect(first.get("/app/keys").status).toBe(401);
+});
 
-  it("lasts for twelve hours, or until the person signs out", () => {
-    const [ana, bob] = [signedIn("acc-ana"), signedIn("acc-bob")];
-    const stolen = bob.cookie;
-    bob.post("/app/sign-out");
-    bob.cookie = stolen;
-    expect(bob.get("/app/keys").status).toBe(401);
-    shop.time.pass(sessionLength - 1);
-    expect(ana.get("/app/keys").status).toBe(200);
-    shop.time.pass(1);
-    expect(ana.get("/app/keys").status).toBe(401);
-  });
-
-  it("a thousand sessions more end the oldest one, so that memory has a bound", () => {
-    const first = signedIn();
-    for (let others = 0; others < 999; others++) signedIn("acc-bob");
-    expect(first.get("/app/keys").status).toBe(200);
-    signedIn("acc-bob");
-    expect(first.get("/app/keys").status).toBe(401);
-  });
-
-  it("a form that comes after the end of the session changes nothing", () => {
-    const ana = signedIn();
-    shop.time.pass(sessionLength);
-    const seen = ana.post(change, larger);
-    expect([seen.status, problemIn(seen)]).toEqual([401, expect.stringContaining("Your session has ended")]);
-    expect(largest()).toBe(1);
-  });
+it("a form that comes after the end of the session changes nothing", () => {
+  const ana = signedIn();
+  shop.time.pass(sessionLength);
+  const seen = ana.post(change, larger);
+  expect([seen.status, problemIn(seen)]).toEqual([401, expect.stringContaining("Your session has ended")]);
+  expect(largest()).toBe(1);
 });
 
 describe("a form that the person did not send from a page of theirs", () => {
@@ -168,72 +166,68 @@ describe("a form that the person did not send from a page of theirs", () => {
   });
 });
 
-describe("text that users wrote", () => {
-  it("stands on every page as text", () => {
-    shop.applySeed({
-      accounts: [{ id: "acc-mal", email: "mal@example.com", name: attack }],
-      organizations: [{ id: "org-mal", name: attack, members: [{ account: "acc-mal", role: "admin" }] }],
-      projects: [{ id: "mal", name: attack, owner: "org-mal", branches: [{ id: "br-mal", name: attack }] }],
-    });
-    const front = new Visitor(shop.core).get("/");
-    const mal = signedIn("acc-mal");
-    const made = mal.post("/app/keys", { name: attack });
-    const pages = [
-      front,
-      made,
-      mal.post("/app/organizations/org-mal/keys", { name: attack, project: "mal" }),
-      ...["/", "/app/keys", "/app/projects/mal", "/app/projects/mal/branches/br-mal"].map((path) => mal.get(path)),
-      mal.get(`/?search=${encodeURIComponent(attack + attack)}`),
-      mal.post("/app/sign-in", { account: attack }),
-    ];
-    for (const page of pages) {
-      expect(page.html.match(/<script/g)).toHaveLength(1);
-      expect(page.html).toMatch(ownScript);
-      expect(textOf(page)).toContain(attack);
-    }
+it("users' text stands on every page as text", () => {
+  shop.applySeed({
+    accounts: [{ id: "acc-mal", email: "mal@example.com", name: attack }],
+    organizations: [{ id: "org-mal", name: attack, members: [{ account: "acc-mal", role: "admin" }] }],
+    projects: [{ id: "mal", name: attack, owner: "org-mal", branches: [{ id: "br-mal", name: attack }] }],
   });
-
-  it("text is escaped wherever a template puts it", () => {
-    expect(html`<a title="${attack}">${[attack, html`<b>${1}</b>`]}</a>${undefined}${false}`.toString()).toBe(
-      '<a title="&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;">' +
-        "&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;<b>1</b></a>",
-    );
-    expect(html`x`).toBeInstanceOf(Html);
-  });
+  const front = new Visitor(shop.core).get("/");
+  const mal = signedIn("acc-mal");
+  const made = mal.post("/app/keys", { name: attack });
+  const pages = [
+    front,
+    made,
+    mal.post("/app/organizations/org-mal/keys", { name: attack, project: "mal" }),
+    ...["/", "/app/keys", "/app/projects/mal", "/app/projects/mal/branches/br-mal"].map((path) => mal.get(path)),
+    mal.get(`/?search=${encodeURIComponent(attack + attack)}`),
+    mal.post("/app/sign-in", { account: attack }),
+  ];
+  for (const page of pages) {
+    expect(page.html.match(/<script/g)).toHaveLength(1);
+    expect(page.html).toMatch(ownScript);
+    expect(textOf(page)).toContain(attack);
+  }
 });
 
-describe("every page", () => {
-  it("allows no script but its own file, no frame and no foreign form, and is not kept by the browser", () => {
-    const ana = signedIn();
-    const pages = ["/", "/app/keys", `/app/projects/${project}`, "/app/nowhere", "/app/projects/none", "/app/%zz"];
-    for (const path of pages) {
-      const { headers, html: page } = ana.get(path);
-      expect(headers["content-security-policy"]).toBe(
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-      );
-      expect([headers["cache-control"], headers["x-content-type-options"]]).toEqual(["no-store", "nosniff"]);
-      expect(page.replace(ownScript, "")).not.toMatch(/<script|style=|onclick/);
-      expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
-    }
-  });
+it("text is escaped wherever a template puts it", () => {
+  expect(html`<a title="${attack}">${[attack, html`<b>${1}</b>`]}</a>${undefined}${false}`.toString()).toBe(
+    '<a title="&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;">' +
+      "&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;<b>1</b></a>",
+  );
+  expect(html`x`).toBeInstanceOf(Html);
+});
 
-  it("a page that does not exist is not found, in words", () => {
-    const seen = signedIn().get("/app/nowhere");
-    expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("Page not found.")]);
-  });
+it("every page allows no script but its own file, no frame and no foreign form, and is not kept by the browser", () => {
+  const ana = signedIn();
+  const pages = ["/", "/app/keys", `/app/projects/${project}`, "/app/nowhere", "/app/projects/none", "/app/%zz"];
+  for (const path of pages) {
+    const { headers, html: page } = ana.get(path);
+    expect(headers["content-security-policy"]).toBe(
+      "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect([headers["cache-control"], headers["x-content-type-options"]]).toEqual(["no-store", "nosniff"]);
+    expect(page.replace(ownScript, "")).not.toMatch(/<script|style=|onclick/);
+    expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
+  }
+});
 
-  it.each([
-    ["stylesheet", /<link rel="stylesheet" href="([^"]+)">/, "text/css; charset=utf-8"],
-    ["script", /<script src="([^"]+)" defer>/, "text/javascript; charset=utf-8"],
-  ])("every page has one %s, which the browser keeps", (_, reference, type) => {
-    const visitor = new Visitor(shop.core);
-    const path = reference.exec(visitor.get("/").html)?.[1] ?? "";
-    const { status, headers } = visitor.get(path);
-    expect([status, headers["content-type"]]).toEqual([200, type]);
-    expect(headers["cache-control"]).toContain("immutable");
-  });
+it("a page that does not exist is not found, in words", () => {
+  const seen = signedIn().get("/app/nowhere");
+  expect([seen.status, problemIn(seen)]).toEqual([404, expect.stringContaining("Page not found.")]);
+});
 
-  it("leaves the paths of the API alone", () => {
-    expect(shop.core.call({ method: "GET", path: "/projects" }).headers["content-type"]).toContain("application/json");
-  });
+it.each([
+  ["stylesheet", /<link rel="stylesheet" href="([^"]+)">/, "text/css; charset=utf-8"],
+  ["script", /<script src="([^"]+)" defer>/, "text/javascript; charset=utf-8"],
+])("every page has one %s, which the browser keeps", (_, reference, type) => {
+  const visitor = new Visitor(shop.core);
+  const path = reference.exec(visitor.get("/").html)?.[1] ?? "";
+  const { status, headers } = visitor.get(path);
+  expect([status, headers["content-type"]]).toEqual([200, type]);
+  expect(headers["cache-control"]).toContain("immutable");
+});
+
+it("every page leaves the paths of the API alone", () => {
+  expect(shop.core.call({ method: "GET", path: "/projects" }).headers["content-type"]).toContain("application/json");
 });

@@ -87,48 +87,46 @@ describe("a personal key", () => {
   });
 });
 
-describe("an organization key", () => {
-  it("can only be created by an administrator, with their personal key", () => {
-    const shop = new Shop();
-    const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
-    expect(works(shop, key)).toBe(true);
-    expect(works(shop, key, "shop-two")).toBe(true);
-    const others = [keys.bob, keys.shop, keys.scoped, keys.eve].map(
-      (other) => shop.send(other, "POST /organizations/org-shop/api_keys", { key_name: "new" }).status,
-    );
-    expect(others).toEqual([403, 404, 404, 404]);
-  });
+it("an organization key can only be created by an administrator, with their personal key", () => {
+  const shop = new Shop();
+  const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
+  expect(works(shop, key)).toBe(true);
+  expect(works(shop, key, "shop-two")).toBe(true);
+  const others = [keys.bob, keys.shop, keys.scoped, keys.eve].map(
+    (other) => shop.send(other, "POST /organizations/org-shop/api_keys", { key_name: "new" }).status,
+  );
+  expect(others).toEqual([403, 404, 404, 404]);
+});
 
-  it("reaches every project of the organization with an administrator's rights, and no other", () => {
-    const shop = new Shop();
-    expect(works(shop, keys.shop)).toBe(true);
-    expect(works(shop, keys.shop, "ana-own")).toBe(false);
-    expect(works(shop, keys.shop, "eve-own")).toBe(false);
-    expect(shop.send(keys.shop, "DELETE /projects/shop-two").status).toBe(200);
-  });
+it("an organization key reaches every project of the organization with an administrator's rights, and no other", () => {
+  const shop = new Shop();
+  expect(works(shop, keys.shop)).toBe(true);
+  expect(works(shop, keys.shop, "ana-own")).toBe(false);
+  expect(works(shop, keys.shop, "eve-own")).toBe(false);
+  expect(shop.send(keys.shop, "DELETE /projects/shop-two").status).toBe(200);
+});
 
-  it("an organization key is not allowed for calls about a user", () => {
-    const refused = new Shop().send(keys.shop, "GET /api_keys");
-    expect(refused.status).toBe(404);
-    expect(refused.body["message"]).toBe("not allowed for organization API keys");
-  });
+it("an organization key is not allowed for calls about a user", () => {
+  const refused = new Shop().send(keys.shop, "GET /api_keys");
+  expect(refused.status).toBe(404);
+  expect(refused.body["message"]).toBe("not allowed for organization API keys");
+});
 
-  it("can be revoked by administrators, and not by other members", () => {
-    const shop = new Shop();
-    const { key, id } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
-    expect(shop.send(keys.bob, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(403);
-    expect(works(shop, key)).toBe(true);
-    expect(shop.send(keys.ana, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(200);
-    expect(shop.send(key, "GET /projects").status).toBe(401);
-  });
+it("an organization key can be revoked by administrators, and not by other members", () => {
+  const shop = new Shop();
+  const { key, id } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
+  expect(shop.send(keys.bob, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(403);
+  expect(works(shop, key)).toBe(true);
+  expect(shop.send(keys.ana, `DELETE /organizations/org-shop/api_keys/${id}`).status).toBe(200);
+  expect(shop.send(key, "GET /projects").status).toBe(401);
+});
 
-  it("outlives the membership of its creator", () => {
-    const shop = new Shop();
-    const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
-    shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "admin" });
-    shop.send(undefined, "DELETE /_admin/organizations/org-shop/members/acc-ana");
-    expect(works(shop, key)).toBe(true);
-  });
+it("an organization key outlives the membership of its creator", () => {
+  const shop = new Shop();
+  const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
+  shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "admin" });
+  shop.send(undefined, "DELETE /_admin/organizations/org-shop/members/acc-ana");
+  expect(works(shop, key)).toBe(true);
 });
 
 describe("a project-scoped key", () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { mostKept } from "../../../src/service/store/operations.ts";
 import { migrations } from "../../../src/service/store/schema.ts";
@@ -39,115 +39,108 @@ it("the newest ten thousand operations and all that run are kept, so that the st
   );
 });
 
-describe("a service that was ended and started again", () => {
-  it("a service that was ended and started again has everything it had", () => {
-    const before = new Shop({ file });
-    before.create({ branch_id: preview, type: "read_write", name: "kept", settings: { pg_settings: { a: "b" } } });
-    before.finishOperations();
-    const was = [before.list(), before.operations()];
-    before.core.close();
-    const after = new Shop({ file, time: before.time });
-    expect([after.list(), after.operations()]).toEqual(was);
-    after.core.close();
-  });
-
-  it("ends a branch whose end fell into that time, with its computes", () => {
-    const before = new Shop({ file });
-    const expires_at = new Date(before.time.now() + 60_000).toISOString();
-    const wanted = { branch: { name: "short", expires_at }, endpoints: [{ type: "read_write" }] };
-    before.ana(`POST /projects/${project}/branches`, wanted);
-    before.finishOperations();
-    expect(before.list()).toHaveLength(2);
-    before.core.close();
-    const after = new Shop({ file, time: before.time });
-    expect(after.core.nextDue()).toBeDefined();
-    after.time.pass(60_000);
-    after.core.settle();
-    expect(after.core.context.store.branches.list(project).map(({ name }) => name)).not.toContain("short");
-    expect(after.list().map(({ id }) => id)).toEqual([primary]);
-    after.core.close();
-  });
-
-  it("lets happen what should have happened meanwhile, at its time", () => {
-    const before = new Shop({ file });
-    const { endpoint } = before.create({ branch_id: preview, type: "read_write" });
-    before.core.close();
-    before.time.pass(3_600_000);
-    const after = new Shop({ file, time: before.time });
-    const now = after.get(endpoint.id);
-    expect(now.current_state).toBe("idle");
-    expect(inShort(after.operations())).toEqual(["suspend_compute finished", "start_compute finished"]);
-    const ran = Date.parse(String(now.suspended_at)) - Date.parse(String(now.started_at));
-    expect(ran).toBeGreaterThanOrEqual(300_000);
-    expect(ran).toBeLessThan(301_000);
-    after.core.close();
-  });
-
-  it("still holds the connections to its computes", () => {
-    const before = new Shop({ file });
-    before.active();
-    before.connect(primary, 3600);
-    before.core.close();
-    before.time.pass(3_500_000);
-    const after = new Shop({ file, time: before.time });
-    expect(after.get(primary).current_state).toBe("active");
-    after.core.close();
-  });
-
-  it("a service started again has the same passwords, and keeps a revoked key revoked", () => {
-    const before = new Shop({ file });
-    const line = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
-    const { body } = before.ana(line);
-    expect(body["uri"]).toContain("npg_");
-    const [mine] = Object.values(before.send(keys.bob, "GET /api_keys").body);
-    before.send(keys.bob, `DELETE /api_keys/${JSON.stringify(mine).match(/"id":(\d+)/)?.[1]}`);
-    before.core.close();
-    const after = new TestService({ file, time: before.time });
-    expect(after.send(keys.ana, line).body).toEqual(body);
-    expect(after.send(keys.bob, "GET /projects").status).toBe(401);
-    after.core.close();
-  });
-
-  it("takes no more from a seed than what is missing", () => {
-    const before = new Shop({ file });
-    before.ana(`DELETE /projects/${project}/endpoints/${primary}`);
-    before.core.close();
-    const after = new Shop({ file, time: before.time });
-    expect(EndpointsAnswer.parse(after.ana(`GET /projects/${project}/endpoints`).body).endpoints).toEqual([]);
-    after.core.close();
-  });
+it("a service that was ended and started again has everything it had", () => {
+  const before = new Shop({ file });
+  before.create({ branch_id: preview, type: "read_write", name: "kept", settings: { pg_settings: { a: "b" } } });
+  before.finishOperations();
+  const was = [before.list(), before.operations()];
+  before.core.close();
+  const after = new Shop({ file, time: before.time });
+  expect([after.list(), after.operations()]).toEqual(was);
+  after.core.close();
 });
 
-describe("the store", () => {
-  it("belongs to one service at a time", () => {
-    const first = new Shop({ file });
-    expect(() => Store.open(file)).toThrow(/no other service has open/);
-    first.core.close();
-    expect(() => Store.open(file).close()).not.toThrow();
-  });
+it("a service started again ends a branch whose end fell into that time, with its computes", () => {
+  const before = new Shop({ file });
+  const expires_at = new Date(before.time.now() + 60_000).toISOString();
+  const wanted = { branch: { name: "short", expires_at }, endpoints: [{ type: "read_write" }] };
+  before.ana(`POST /projects/${project}/branches`, wanted);
+  before.finishOperations();
+  expect(before.list()).toHaveLength(2);
+  before.core.close();
+  const after = new Shop({ file, time: before.time });
+  expect(after.core.nextDue()).toBeDefined();
+  after.time.pass(60_000);
+  after.core.settle();
+  expect(after.core.context.store.branches.list(project).map(({ name }) => name)).not.toContain("short");
+  expect(after.list().map(({ id }) => id)).toEqual([primary]);
+  after.core.close();
+});
 
-  it("the store is in write-ahead mode and knows its schema's version", () => {
-    Store.open(file).close();
-    const sqlite = new DatabaseSync(file);
-    expect(sqlite.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
-    expect(sqlite.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: migrations.length });
-    sqlite.close();
-  });
+it("a service started again lets happen what should have happened meanwhile, at its time", () => {
+  const before = new Shop({ file });
+  const { endpoint } = before.create({ branch_id: preview, type: "read_write" });
+  before.core.close();
+  before.time.pass(3_600_000);
+  const after = new Shop({ file, time: before.time });
+  const now = after.get(endpoint.id);
+  expect(now.current_state).toBe("idle");
+  expect(inShort(after.operations())).toEqual(["suspend_compute finished", "start_compute finished"]);
+  const ran = Date.parse(String(now.suspended_at)) - Date.parse(String(now.started_at));
+  expect(ran).toBeGreaterThanOrEqual(300_000);
+  expect(ran).toBeLessThan(301_000);
+  after.core.close();
+});
 
-  it("a store of a newer version is left alone", () => {
-    Store.open(file).close();
-    const sqlite = new DatabaseSync(file);
-    sqlite.exec("PRAGMA user_version = 99");
-    sqlite.close();
-    expect(() => Store.open(file)).toThrow(/written by a newer version of this program \(schema 99/);
-  });
+it("a service started again still holds the connections to its computes", () => {
+  const before = new Shop({ file });
+  before.active();
+  before.connect(primary, 3600);
+  before.core.close();
+  before.time.pass(3_500_000);
+  const after = new Shop({ file, time: before.time });
+  expect(after.get(primary).current_state).toBe("active");
+  after.core.close();
+});
 
-  it("a file that is something else becomes no store, and the message names the file", () => {
-    writeFileSync(
-      file,
-      "Dear diary, this is not a database, but it is long enough to be looked at as one. ".repeat(20),
-    );
-    expect(() => Store.open(file)).toThrow(/cannot use .*service\.sqlite as the service's store/);
-    expect(() => Store.open(join(directory.path, "none", "service.sqlite"))).toThrow(/cannot use .*none/);
-  });
+it("a service started again has the same passwords, and keeps a revoked key revoked", () => {
+  const before = new Shop({ file });
+  const line = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
+  const { body } = before.ana(line);
+  expect(body["uri"]).toContain("npg_");
+  const [mine] = Object.values(before.send(keys.bob, "GET /api_keys").body);
+  before.send(keys.bob, `DELETE /api_keys/${JSON.stringify(mine).match(/"id":(\d+)/)?.[1]}`);
+  before.core.close();
+  const after = new TestService({ file, time: before.time });
+  expect(after.send(keys.ana, line).body).toEqual(body);
+  expect(after.send(keys.bob, "GET /projects").status).toBe(401);
+  after.core.close();
+});
+
+it("a service started again takes no more from a seed than what is missing", () => {
+  const before = new Shop({ file });
+  before.ana(`DELETE /projects/${project}/endpoints/${primary}`);
+  before.core.close();
+  const after = new Shop({ file, time: before.time });
+  expect(EndpointsAnswer.parse(after.ana(`GET /projects/${project}/endpoints`).body).endpoints).toEqual([]);
+  after.core.close();
+});
+
+it("the store belongs to one service at a time", () => {
+  const first = new Shop({ file });
+  expect(() => Store.open(file)).toThrow(/no other service has open/);
+  first.core.close();
+  expect(() => Store.open(file).close()).not.toThrow();
+});
+
+it("the store is in write-ahead mode and knows its schema's version", () => {
+  Store.open(file).close();
+  const sqlite = new DatabaseSync(file);
+  expect(sqlite.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
+  expect(sqlite.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: migrations.length });
+  sqlite.close();
+});
+
+it("a store of a newer version is left alone", () => {
+  Store.open(file).close();
+  const sqlite = new DatabaseSync(file);
+  sqlite.exec("PRAGMA user_version = 99");
+  sqlite.close();
+  expect(() => Store.open(file)).toThrow(/written by a newer version of this program \(schema 99/);
+});
+
+it("a file that is something else becomes no store, and the message names the file", () => {
+  writeFileSync(file, "Dear diary, this is not a database, but it is long enough to be looked at as one. ".repeat(20));
+  expect(() => Store.open(file)).toThrow(/cannot use .*service\.sqlite as the service's store/);
+  expect(() => Store.open(join(directory.path, "none", "service.sqlite"))).toThrow(/cannot use .*none/);
 });

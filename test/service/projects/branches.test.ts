@@ -205,86 +205,84 @@ describe("changing a branch", () => {
   });
 });
 
-describe("a branch that expires", () => {
-  it("goes when it is due, with its computes, at that time", () => {
-    const answer = shop.ana(`POST ${base}`, {
-      branch: { name: "short", expires_at: later(3_600_000) },
-      endpoints: [{ type: "read_write" }],
-    });
-    const { id } = branchIn(answer);
-    expect(branchIn(answer)).toMatchObject({ expires_at: inSeconds(3_600_000), ttl_interval_seconds: 3600 });
-    shop.time.pass(3_599_999);
-    expect(branch(id).name).toBe("short");
-    expect(shop.list()).toHaveLength(2);
-    shop.time.pass(1);
-    expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
-    expect(shop.list().map((endpoint) => endpoint.id)).toEqual([primary]);
-    expect(shop.core.nextDue()).toBeUndefined();
+it("an expiring branch goes when it is due, with its computes, at that time", () => {
+  const answer = shop.ana(`POST ${base}`, {
+    branch: { name: "short", expires_at: later(3_600_000) },
+    endpoints: [{ type: "read_write" }],
   });
+  const { id } = branchIn(answer);
+  expect(branchIn(answer)).toMatchObject({ expires_at: inSeconds(3_600_000), ttl_interval_seconds: 3600 });
+  shop.time.pass(3_599_999);
+  expect(branch(id).name).toBe("short");
+  expect(shop.list()).toHaveLength(2);
+  shop.time.pass(1);
+  expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
+  expect(shop.list().map((endpoint) => endpoint.id)).toEqual([primary]);
+  expect(shop.core.nextDue()).toBeUndefined();
+});
 
-  it("shows in seconds how long it was given, also by a change", () => {
-    const { id } = made();
-    const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(90_000) } });
-    expect(branchIn(changed)).toMatchObject({ expires_at: inSeconds(90_000), ttl_interval_seconds: 90 });
-  });
+it("an expiring branch shows in seconds how long it was given, also by a change", () => {
+  const { id } = made();
+  const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(90_000) } });
+  expect(branchIn(changed)).toMatchObject({ expires_at: inSeconds(90_000), ttl_interval_seconds: 90 });
+});
 
-  it.each([
-    ["2026-01-01T00:10:00.250Z", "must be a time in whole seconds"],
-    ["2026-02-01T00:00:00Z", "must be at most 30 days ahead"],
-    ["2025-12-31T00:00:00Z", "must be a time in the future"],
-  ])("keeps its end where a change to %s is refused", (expires_at, message) => {
-    const { id } = made({ expires_at: "2026-01-02T00:00:00Z" });
-    const refused = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at } });
-    expect(messageOf(refused)).toEqual([400, expect.stringContaining(message)]);
-    expect(branch(id)["expires_at"]).toBe("2026-01-02T00:00:00Z");
-  });
+it.each([
+  ["2026-01-01T00:10:00.250Z", "must be a time in whole seconds"],
+  ["2026-02-01T00:00:00Z", "must be at most 30 days ahead"],
+  ["2025-12-31T00:00:00Z", "must be a time in the future"],
+])("an expiring branch keeps its end where a change to %s is refused", (expires_at, message) => {
+  const { id } = made({ expires_at: "2026-01-02T00:00:00Z" });
+  const refused = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at } });
+  expect(messageOf(refused)).toEqual([400, expect.stringContaining(message)]);
+  expect(branch(id)["expires_at"]).toBe("2026-01-02T00:00:00Z");
+});
 
-  it("ends at its time also where the rest of the service runs faster", () => {
-    shop = new Shop({ timeScale: 60 });
-    const { id } = made({ expires_at: later(60_000) });
-    shop.time.pass(56_999);
-    expect(branch(id).id).toBe(id);
-    shop.time.pass(1);
-    expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
-  });
+it("an expiring branch ends at its time also where the rest of the service runs faster", () => {
+  shop = new Shop({ timeScale: 60 });
+  const { id } = made({ expires_at: later(60_000) });
+  shop.time.pass(56_999);
+  expect(branch(id).id).toBe(id);
+  shop.time.pass(1);
+  expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
+});
 
-  it("leaves its name to others when it has ended", () => {
-    made({ name: "pr-42", expires_at: later(60_000) });
-    shop.time.pass(60_000);
-    expect(made({ name: "pr-42" })).toMatchObject({ name: "pr-42" });
-  });
+it("an expiring branch leaves its name to others when it has ended", () => {
+  made({ name: "pr-42", expires_at: later(60_000) });
+  shop.time.pass(60_000);
+  expect(made({ name: "pr-42" })).toMatchObject({ name: "pr-42" });
+});
 
-  it("an expiring branch is no parent, but may lend its schema to a root branch", () => {
-    const { id } = made({ expires_at: later(60_000) });
-    expect(made({ parent_id: id, init_source: "schema-only" })).toMatchObject({ init_source: "schema-only" });
-  });
+it("an expiring branch is no parent, but may lend its schema to a root branch", () => {
+  const { id } = made({ expires_at: later(60_000) });
+  expect(made({ parent_id: id, init_source: "schema-only" })).toMatchObject({ init_source: "schema-only" });
+});
 
-  it("stays when its expiration is taken away", () => {
-    const { id } = made({ expires_at: later(60_000) });
-    const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: null } });
-    expect(branchIn(changed)).not.toHaveProperty("expires_at");
-    expect(branchIn(changed)).not.toHaveProperty("ttl_interval_seconds");
-    shop.time.pass(120_000);
-    expect(branch(id).id).toBe(id);
-  });
+it("an expiring branch stays when its expiration is taken away", () => {
+  const { id } = made({ expires_at: later(60_000) });
+  const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: null } });
+  expect(branchIn(changed)).not.toHaveProperty("expires_at");
+  expect(branchIn(changed)).not.toHaveProperty("ttl_interval_seconds");
+  shop.time.pass(120_000);
+  expect(branch(id).id).toBe(id);
+});
 
-  it("an expiring branch is neither the default branch, nor a protected one, nor one with children", () => {
-    const expire = (id: string) => messageOf(shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(1000) } }));
-    const lonely = shop.ana("PATCH /projects/shop-two/branches/br-two", { branch: { expires_at: later(1000) } });
-    expect(messageOf(lonely)).toEqual([422, "the default branch of a project cannot expire"]);
-    expect(expire(main)[0]).toBe(422);
-    shop.ana(`PATCH ${base}/${preview}`, { branch: { protected: true } });
-    expect(expire(preview)).toEqual([422, "a protected branch cannot expire"]);
-    const { id } = made({ parent_id: staging });
-    expect(expire(staging)).toEqual([422, "a branch that has child branches cannot expire"]);
-    shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(60_000) } });
-    expect(messageOf(shop.ana(`POST ${base}`, { branch: { parent_id: id } }))).toEqual([
-      422,
-      "a branch that expires cannot have child branches",
-    ]);
-    expect(shop.ana(`POST ${base}/${id}/set_as_default`).status).toBe(422);
-    expect(shop.ana(`PATCH ${base}/${id}`, { branch: { protected: true } }).status).toBe(422);
-  });
+it("an expiring branch is neither the default branch, nor a protected one, nor one with children", () => {
+  const expire = (id: string) => messageOf(shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(1000) } }));
+  const lonely = shop.ana("PATCH /projects/shop-two/branches/br-two", { branch: { expires_at: later(1000) } });
+  expect(messageOf(lonely)).toEqual([422, "the default branch of a project cannot expire"]);
+  expect(expire(main)[0]).toBe(422);
+  shop.ana(`PATCH ${base}/${preview}`, { branch: { protected: true } });
+  expect(expire(preview)).toEqual([422, "a protected branch cannot expire"]);
+  const { id } = made({ parent_id: staging });
+  expect(expire(staging)).toEqual([422, "a branch that has child branches cannot expire"]);
+  shop.ana(`PATCH ${base}/${id}`, { branch: { expires_at: later(60_000) } });
+  expect(messageOf(shop.ana(`POST ${base}`, { branch: { parent_id: id } }))).toEqual([
+    422,
+    "a branch that expires cannot have child branches",
+  ]);
+  expect(shop.ana(`POST ${base}/${id}/set_as_default`).status).toBe(422);
+  expect(shop.ana(`PATCH ${base}/${id}`, { branch: { protected: true } }).status).toBe(422);
 });
 
 describe("restoring a branch", () => {

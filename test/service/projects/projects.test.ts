@@ -11,135 +11,131 @@ function listed(shop: Shop, key: string, query = ""): string[] {
 
 const Usage = z.object({ cpu_used_sec: z.number(), compute_time_seconds: z.number(), active_time_seconds: z.number() });
 
-describe("the list of projects", () => {
-  it("a listed project has every field of the specification", () => {
-    const { projects } = ProjectsAnswer.parse(new Shop().ana("GET /projects").body);
-    expect(projects[0]).toMatchObject({
-      id: project,
-      name: "shop",
-      platform_id: "aws",
-      region_id: "aws-us-east-2",
-      provisioner: "k8s-neonvm",
-      pg_version: 17,
-      cpu_used_sec: 0,
-      locked: false,
-      branch_logical_size_limit: 16_777_216,
-      proxy_host: "us-east-2.aws.neon.tech",
-      created_at: "2026-01-01T00:00:00.000Z",
-      updated_at: "2026-01-01T00:00:00.000Z",
-    });
-  });
-
-  it("holds what the key reaches: own projects and those of one's organizations", () => {
-    const shop = new Shop();
-    expect(listed(shop, keys.ana)).toEqual([project, "shop-two", "ana-own"]);
-    expect(listed(shop, keys.bob)).toEqual([project, "shop-two", "bob-own"]);
-    expect(listed(shop, keys.eve)).toEqual(["eve-own"]);
-    expect(listed(shop, keys.shop)).toEqual([project, "shop-two"]);
-    expect(listed(shop, keys.scoped)).toEqual([project]);
-  });
-
-  it("can be narrowed to an organization, and searched by name and id", () => {
-    const shop = new Shop();
-    expect(listed(shop, keys.ana, "?org_id=org-shop")).toEqual([project, "shop-two"]);
-    expect(listed(shop, keys.ana, "?search=TWO")).toEqual(["shop-two"]);
-    expect(listed(shop, keys.ana, "?search=shiny")).toEqual([project]);
-    expect(listed(shop, keys.ana, "?search=100%25")).toEqual([]);
-  });
-
-  it("comes in pages of ten by default, and of up to 400", () => {
-    const shop = new Shop();
-    const names = Array.from({ length: 25 }, (_, index) => `many-${index}`);
-    shop.applySeed({ projects: names.map((id) => ({ id, owner: "acc-eve", endpoints: [] })) });
-    const pages: string[][] = [];
-    let cursor: string | undefined = "";
-    while (cursor !== undefined) {
-      const query: string = cursor === "" ? "" : `?cursor=${cursor}`;
-      const page = ProjectsAnswer.parse(shop.send(keys.eve, `GET /projects${query}`).body);
-      pages.push(page.projects.map(({ id }) => id));
-      cursor = page.pagination?.cursor;
-    }
-    expect(pages.map((page) => page.length)).toEqual([10, 10, 6, 0]);
-    expect(pages.flat()).toEqual(["eve-own", ...names]);
-    expect(listed(shop, keys.eve, "?limit=400")).toHaveLength(26);
+it("a listed project has every field of the specification", () => {
+  const { projects } = ProjectsAnswer.parse(new Shop().ana("GET /projects").body);
+  expect(projects[0]).toMatchObject({
+    id: project,
+    name: "shop",
+    platform_id: "aws",
+    region_id: "aws-us-east-2",
+    provisioner: "k8s-neonvm",
+    pg_version: 17,
+    cpu_used_sec: 0,
+    locked: false,
+    branch_logical_size_limit: 16_777_216,
+    proxy_host: "us-east-2.aws.neon.tech",
+    created_at: "2026-01-01T00:00:00.000Z",
+    updated_at: "2026-01-01T00:00:00.000Z",
   });
 });
 
-describe("a project", () => {
-  it("a project has from the start a default branch with its primary compute", () => {
-    const shop = new Shop();
-    const created = shop.ana("POST /projects", { project: { name: "new" } });
-    expect(created.status).toBe(201);
-    const { id } = ProjectAnswer.parse(created.body).project;
-    const { branches } = BranchesAnswer.parse(shop.ana(`GET /projects/${id}/branches`).body);
-    expect(branches).toMatchObject([{ name: "main", default: true, current_state: "init" }]);
-    shop.finishOperations();
-    const { endpoints } = EndpointsAnswer.parse(shop.ana(`GET /projects/${id}/endpoints`).body);
-    expect(endpoints).toMatchObject([{ type: "read_write", branch_id: branches[0]?.id, current_state: "active" }]);
-    expect(shop.ana(`GET /projects/${id}/branches/${branches[0]?.id}`).body["branch"]).toMatchObject({
-      current_state: "ready",
-    });
-  });
+it("the list of projects holds what the key reaches: own projects and those of one's organizations", () => {
+  const shop = new Shop();
+  expect(listed(shop, keys.ana)).toEqual([project, "shop-two", "ana-own"]);
+  expect(listed(shop, keys.bob)).toEqual([project, "shop-two", "bob-own"]);
+  expect(listed(shop, keys.eve)).toEqual(["eve-own"]);
+  expect(listed(shop, keys.shop)).toEqual([project, "shop-two"]);
+  expect(listed(shop, keys.scoped)).toEqual([project]);
+});
 
-  it("counts the time that its computes were active, larger ones for more", () => {
-    const shop = new Shop();
-    shop.active({ suspend_timeout_seconds: -1 });
-    const used = () => Usage.parse(shop.ana(`GET /projects/${project}`).body["project"]);
-    shop.time.pass(100_000 - 6000);
-    const small = used();
-    shop.patch(primary, { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 });
-    shop.time.pass(100_000);
-    const large = used();
-    expect(large.cpu_used_sec - small.cpu_used_sec).toBe(400);
-    expect(large.active_time_seconds - small.active_time_seconds).toBe(100);
-    shop.ana(`DELETE /projects/${project}/endpoints/${primary}`);
-    shop.time.pass(100_000);
-    expect(used()).toEqual(large);
-  });
+it("the list of projects can be narrowed to an organization, and searched by name and id", () => {
+  const shop = new Shop();
+  expect(listed(shop, keys.ana, "?org_id=org-shop")).toEqual([project, "shop-two"]);
+  expect(listed(shop, keys.ana, "?search=TWO")).toEqual(["shop-two"]);
+  expect(listed(shop, keys.ana, "?search=shiny")).toEqual([project]);
+  expect(listed(shop, keys.ana, "?search=100%25")).toEqual([]);
+});
 
-  it("can be renamed, and deleted by an administrator with all that belongs to it", () => {
-    const shop = new Shop();
-    expect(shop.ana(`PATCH /projects/${project}`, { project: { name: "renamed" } }).body["project"]).toMatchObject({
-      name: "renamed",
-    });
-    expect(shop.send(keys.bob, `DELETE /projects/${project}`).status).toBe(403);
-    expect(shop.ana(`DELETE /projects/${project}`).status).toBe(200);
-    expect(shop.ana(`GET /projects/${project}/endpoints`).status).toBe(404);
-    expect(listed(shop, keys.ana)).toEqual(["shop-two", "ana-own"]);
-  });
+it("the list of projects comes in pages of ten by default, and of up to 400", () => {
+  const shop = new Shop();
+  const names = Array.from({ length: 25 }, (_, index) => `many-${index}`);
+  shop.applySeed({ projects: names.map((id) => ({ id, owner: "acc-eve", endpoints: [] })) });
+  const pages: string[][] = [];
+  let cursor: string | undefined = "";
+  while (cursor !== undefined) {
+    const query: string = cursor === "" ? "" : `?cursor=${cursor}`;
+    const page = ProjectsAnswer.parse(shop.send(keys.eve, `GET /projects${query}`).body);
+    pages.push(page.projects.map(({ id }) => id));
+    cursor = page.pagination?.cursor;
+  }
+  expect(pages.map((page) => page.length)).toEqual([10, 10, 6, 0]);
+  expect(pages.flat()).toEqual(["eve-own", ...names]);
+  expect(listed(shop, keys.eve, "?limit=400")).toHaveLength(26);
+});
 
-  it("gets logical replication by a restart of its running computes, not while it is locked, and for good", () => {
-    const shop = new Shop();
-    shop.active();
-    const set = (enabled: boolean) => {
-      const settings = { enable_logical_replication: enabled };
-      return shop.ana(`PATCH /projects/${project}`, { project: { settings } });
-    };
-    expect(set(false).body["operations"]).toEqual([]);
-    shop.create({ branch_id: preview, type: "read_write" });
-    expect(set(true).status).toBe(423);
-    shop.finishOperations();
-    expect(set(true).body["operations"]).toMatchObject([
-      { action: "apply_config", endpoint_id: primary, status: "running" },
-      { action: "apply_config", status: "running" },
-    ]);
-    shop.finishOperations();
-    expect(set(true).body["operations"]).toEqual([]);
-    expect(set(false).status).toBe(422);
-    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
-      settings: { enable_logical_replication: true },
-    });
+it("a project has from the start a default branch with its primary compute", () => {
+  const shop = new Shop();
+  const created = shop.ana("POST /projects", { project: { name: "new" } });
+  expect(created.status).toBe(201);
+  const { id } = ProjectAnswer.parse(created.body).project;
+  const { branches } = BranchesAnswer.parse(shop.ana(`GET /projects/${id}/branches`).body);
+  expect(branches).toMatchObject([{ name: "main", default: true, current_state: "init" }]);
+  shop.finishOperations();
+  const { endpoints } = EndpointsAnswer.parse(shop.ana(`GET /projects/${id}/endpoints`).body);
+  expect(endpoints).toMatchObject([{ type: "read_write", branch_id: branches[0]?.id, current_state: "active" }]);
+  expect(shop.ana(`GET /projects/${id}/branches/${branches[0]?.id}`).body["branch"]).toMatchObject({
+    current_state: "ready",
   });
+});
 
-  it("moves to another organization by one who is in both", () => {
-    const shop = new Shop();
-    const move = { destination_org_id: "org-other", project_ids: [project] };
-    expect(shop.ana("POST /organizations/org-shop/projects/transfer", move).status).toBe(404);
-    shop.send(undefined, "PUT /_admin/organizations/org-other/members/acc-ana", { role: "member" });
-    expect(shop.ana("POST /organizations/org-shop/projects/transfer", move).status).toBe(200);
-    expect(listed(shop, keys.other)).toEqual([project]);
-    expect(shop.send(keys.scoped, "GET /projects").status).toBe(401);
+it("a project counts the time that its computes were active, larger ones for more", () => {
+  const shop = new Shop();
+  shop.active({ suspend_timeout_seconds: -1 });
+  const used = () => Usage.parse(shop.ana(`GET /projects/${project}`).body["project"]);
+  shop.time.pass(100_000 - 6000);
+  const small = used();
+  shop.patch(primary, { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 });
+  shop.time.pass(100_000);
+  const large = used();
+  expect(large.cpu_used_sec - small.cpu_used_sec).toBe(400);
+  expect(large.active_time_seconds - small.active_time_seconds).toBe(100);
+  shop.ana(`DELETE /projects/${project}/endpoints/${primary}`);
+  shop.time.pass(100_000);
+  expect(used()).toEqual(large);
+});
+
+it("a project can be renamed, and deleted by an administrator with all that belongs to it", () => {
+  const shop = new Shop();
+  expect(shop.ana(`PATCH /projects/${project}`, { project: { name: "renamed" } }).body["project"]).toMatchObject({
+    name: "renamed",
   });
+  expect(shop.send(keys.bob, `DELETE /projects/${project}`).status).toBe(403);
+  expect(shop.ana(`DELETE /projects/${project}`).status).toBe(200);
+  expect(shop.ana(`GET /projects/${project}/endpoints`).status).toBe(404);
+  expect(listed(shop, keys.ana)).toEqual(["shop-two", "ana-own"]);
+});
+
+it("a project gets logical replication by a restart of its running computes, not while it is locked, and for good", () => {
+  const shop = new Shop();
+  shop.active();
+  const set = (enabled: boolean) => {
+    const settings = { enable_logical_replication: enabled };
+    return shop.ana(`PATCH /projects/${project}`, { project: { settings } });
+  };
+  expect(set(false).body["operations"]).toEqual([]);
+  shop.create({ branch_id: preview, type: "read_write" });
+  expect(set(true).status).toBe(423);
+  shop.finishOperations();
+  expect(set(true).body["operations"]).toMatchObject([
+    { action: "apply_config", endpoint_id: primary, status: "running" },
+    { action: "apply_config", status: "running" },
+  ]);
+  shop.finishOperations();
+  expect(set(true).body["operations"]).toEqual([]);
+  expect(set(false).status).toBe(422);
+  expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
+    settings: { enable_logical_replication: true },
+  });
+});
+
+it("a project moves to another organization by one who is in both", () => {
+  const shop = new Shop();
+  const move = { destination_org_id: "org-other", project_ids: [project] };
+  expect(shop.ana("POST /organizations/org-shop/projects/transfer", move).status).toBe(404);
+  shop.send(undefined, "PUT /_admin/organizations/org-other/members/acc-ana", { role: "member" });
+  expect(shop.ana("POST /organizations/org-shop/projects/transfer", move).status).toBe(200);
+  expect(listed(shop, keys.other)).toEqual([project]);
+  expect(shop.send(keys.scoped, "GET /projects").status).toBe(401);
 });
 
 describe("an account's project", () => {
@@ -154,86 +150,80 @@ describe("an account's project", () => {
   });
 });
 
-describe("a branch", () => {
-  it("a branch is made of another one, by default of the default branch, and can bring its computes", () => {
-    const shop = new Shop();
-    const created = shop.ana(`POST /projects/${project}/branches`, {
-      branch: { name: "feature" },
-      endpoints: [{ type: "read_write" }, { type: "read_only", autoscaling_limit_max_cu: 2 }],
-    });
-    expect(created.status).toBe(201);
-    expect(created.body["branch"]).toMatchObject({ name: "feature", parent_id: main, current_state: "init" });
-    shop.finishOperations();
-    const { id } = BranchesAnswer.parse(shop.ana(`GET /projects/${project}/branches?search=feature`).body)
-      .branches[0] ?? { id: "" };
-    const { endpoints } = EndpointsAnswer.parse(shop.ana(`GET /projects/${project}/branches/${id}/endpoints`).body);
-    expect(endpoints.map(({ type, current_state }) => `${type} ${current_state}`)).toEqual([
-      "read_write active",
-      "read_only active",
-    ]);
+it("a branch is made of another one, by default of the default branch, and can bring its computes", () => {
+  const shop = new Shop();
+  const created = shop.ana(`POST /projects/${project}/branches`, {
+    branch: { name: "feature" },
+    endpoints: [{ type: "read_write" }, { type: "read_only", autoscaling_limit_max_cu: 2 }],
   });
-
-  it("takes no compute before it is ready", () => {
-    const shop = new Shop();
-    const { body } = shop.ana(`POST /projects/${project}/branches`);
-    const id = JSON.stringify(body["branch"]).match(/br-[a-z0-9-]+/)?.[0];
-    const early = shop.ana(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: id, type: "read_write" } });
-    expect([early.status, early.body["message"]]).toEqual([422, "branch not ready yet"]);
-    shop.finishOperations();
-    shop.create({ branch_id: id, type: "read_write" });
-  });
-
-  it("can be deleted with its computes, but not the default one, nor one with children", () => {
-    const shop = new Shop();
-    shop.create({ branch_id: preview, type: "read_only" });
-    shop.finishOperations();
-    expect(shop.ana(`DELETE /projects/${project}/branches/${main}`).status).toBe(422);
-    expect(shop.ana(`DELETE /projects/${project}/branches/${preview}`).status).toBe(200);
-    expect(shop.list().map(({ id }) => id)).toEqual([primary]);
-    expect(shop.ana(`GET /projects/${project}/branches/${preview}`).status).toBe(404);
-  });
-
-  it("branches are found by name, sorted and paged", () => {
-    const shop = new Shop();
-    const names = (query: string) =>
-      BranchesAnswer.parse(shop.ana(`GET /projects/${project}/branches?${query}`).body).branches.map(
-        ({ name }) => name,
-      );
-    expect(names("sort_by=name&sort_order=asc")).toEqual(["main", "preview", "staging"]);
-    expect(names("sort_by=name&sort_order=desc&limit=2")).toEqual(["staging", "preview"]);
-    expect(names("sort_by=name&sort_order=desc&limit=2&cursor=2")).toEqual(["main"]);
-    expect(names("search=AGED")).toEqual([]);
-    expect(names("search=aged")).toEqual(["main"]);
-  });
+  expect(created.status).toBe(201);
+  expect(created.body["branch"]).toMatchObject({ name: "feature", parent_id: main, current_state: "init" });
+  shop.finishOperations();
+  const { id } = BranchesAnswer.parse(shop.ana(`GET /projects/${project}/branches?search=feature`).body)
+    .branches[0] ?? { id: "" };
+  const { endpoints } = EndpointsAnswer.parse(shop.ana(`GET /projects/${project}/branches/${id}/endpoints`).body);
+  expect(endpoints.map(({ type, current_state }) => `${type} ${current_state}`)).toEqual([
+    "read_write active",
+    "read_only active",
+  ]);
 });
 
-describe("operations", () => {
-  it("operations are listed newest first, in pages, and each by its id", () => {
-    const shop = new Shop();
-    shop.active();
-    shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`);
-    shop.finishOperations();
-    const all = shop.operations();
-    expect(all.map(({ action }) => action)).toEqual(["start_compute", "suspend_compute", "start_compute"]);
-    const first = shop.ana(`GET /projects/${project}/operations?limit=2`).body;
-    const cursor = JSON.stringify(first["pagination"]).match(/\d+/)?.[0];
-    const second = shop.ana(`GET /projects/${project}/operations?limit=2&cursor=${cursor}`).body;
-    expect([first["operations"], second["operations"]].flat()).toEqual(all);
-    expect(shop.ana(`GET /projects/${project}/operations/${all[0]?.id}`).body["operation"]).toEqual(all[0]);
-    expect(all[0]?.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-  });
+it("a branch takes no compute before it is ready", () => {
+  const shop = new Shop();
+  const { body } = shop.ana(`POST /projects/${project}/branches`);
+  const id = JSON.stringify(body["branch"]).match(/br-[a-z0-9-]+/)?.[0];
+  const early = shop.ana(`POST /projects/${project}/endpoints`, { endpoint: { branch_id: id, type: "read_write" } });
+  expect([early.status, early.body["message"]]).toEqual([422, "branch not ready yet"]);
+  shop.finishOperations();
+  shop.create({ branch_id: id, type: "read_write" });
+});
 
-  it("go from scheduling over running to finished, and tell how long they took", () => {
-    const shop = new Shop();
-    shop.active();
-    shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`);
-    expect(shop.operations().slice(0, 2)).toMatchObject([{ status: "scheduling" }, { status: "running" }]);
-    shop.time.pass(260);
-    expect(shop.operations().slice(0, 2)).toMatchObject([{ status: "running" }, { status: "finished" }]);
-    shop.finishOperations();
-    const [start, suspend] = shop.operations();
-    expect(start).toMatchObject({ status: "finished", failures_count: 0 });
-    expect(suspend?.total_duration_ms).toBeGreaterThanOrEqual(100);
-    expect(Number(start?.total_duration_ms)).toBeGreaterThan(Number(suspend?.total_duration_ms));
-  });
+it("a branch can be deleted with its computes, but not the default one, nor one with children", () => {
+  const shop = new Shop();
+  shop.create({ branch_id: preview, type: "read_only" });
+  shop.finishOperations();
+  expect(shop.ana(`DELETE /projects/${project}/branches/${main}`).status).toBe(422);
+  expect(shop.ana(`DELETE /projects/${project}/branches/${preview}`).status).toBe(200);
+  expect(shop.list().map(({ id }) => id)).toEqual([primary]);
+  expect(shop.ana(`GET /projects/${project}/branches/${preview}`).status).toBe(404);
+});
+
+it("branches are found by name, sorted and paged", () => {
+  const shop = new Shop();
+  const names = (query: string) =>
+    BranchesAnswer.parse(shop.ana(`GET /projects/${project}/branches?${query}`).body).branches.map(({ name }) => name);
+  expect(names("sort_by=name&sort_order=asc")).toEqual(["main", "preview", "staging"]);
+  expect(names("sort_by=name&sort_order=desc&limit=2")).toEqual(["staging", "preview"]);
+  expect(names("sort_by=name&sort_order=desc&limit=2&cursor=2")).toEqual(["main"]);
+  expect(names("search=AGED")).toEqual([]);
+  expect(names("search=aged")).toEqual(["main"]);
+});
+
+it("operations are listed newest first, in pages, and each by its id", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`);
+  shop.finishOperations();
+  const all = shop.operations();
+  expect(all.map(({ action }) => action)).toEqual(["start_compute", "suspend_compute", "start_compute"]);
+  const first = shop.ana(`GET /projects/${project}/operations?limit=2`).body;
+  const cursor = JSON.stringify(first["pagination"]).match(/\d+/)?.[0];
+  const second = shop.ana(`GET /projects/${project}/operations?limit=2&cursor=${cursor}`).body;
+  expect([first["operations"], second["operations"]].flat()).toEqual(all);
+  expect(shop.ana(`GET /projects/${project}/operations/${all[0]?.id}`).body["operation"]).toEqual(all[0]);
+  expect(all[0]?.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+});
+
+it("operations go from scheduling over running to finished, and tell how long they took", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.ana(`POST /projects/${project}/endpoints/${primary}/restart`);
+  expect(shop.operations().slice(0, 2)).toMatchObject([{ status: "scheduling" }, { status: "running" }]);
+  shop.time.pass(260);
+  expect(shop.operations().slice(0, 2)).toMatchObject([{ status: "running" }, { status: "finished" }]);
+  shop.finishOperations();
+  const [start, suspend] = shop.operations();
+  expect(start).toMatchObject({ status: "finished", failures_count: 0 });
+  expect(suspend?.total_duration_ms).toBeGreaterThanOrEqual(100);
+  expect(Number(start?.total_duration_ms)).toBeGreaterThan(Number(suspend?.total_duration_ms));
 });

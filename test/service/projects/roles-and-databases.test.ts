@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { type Answer } from "../support/service.ts";
 import { main, preview, primary, project, Shop } from "../support/shop.ts";
 
@@ -22,70 +22,65 @@ function changed(line: string, body?: object): Answer {
   return answer;
 }
 
-describe("a role", () => {
-  it("a role is created with a password, listed, found and deleted", () => {
-    const made = changed(`POST ${roles}`, { role: { name: "app" } });
-    expect(made.status).toBe(201);
-    expect(made.body["role"]).toMatchObject({ name: "app", branch_id: main, password: passwordOf("app") });
-    expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner", "app"]);
-    expect(JSON.stringify(shop.ana(`GET ${roles}`).body)).not.toContain("npg_");
-    expect(shop.ana(`GET ${roles}/app`).body["role"]).toMatchObject({ name: "app" });
-    expect(shop.ana(`GET /projects/${project}/branches/${preview}/roles/app`).status).toBe(404);
-    expect(changed(`DELETE ${roles}/app`).body["role"]).toMatchObject({ name: "app" });
-    expect(shop.ana(`DELETE ${roles}/app`).status).toBe(204);
-    expect(messageOf(shop.ana(`GET ${roles}/app`))).toEqual([404, "role not found"]);
-  });
+it("a role is created with a password, listed, found and deleted", () => {
+  const made = changed(`POST ${roles}`, { role: { name: "app" } });
+  expect(made.status).toBe(201);
+  expect(made.body["role"]).toMatchObject({ name: "app", branch_id: main, password: passwordOf("app") });
+  expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner", "app"]);
+  expect(JSON.stringify(shop.ana(`GET ${roles}`).body)).not.toContain("npg_");
+  expect(shop.ana(`GET ${roles}/app`).body["role"]).toMatchObject({ name: "app" });
+  expect(shop.ana(`GET /projects/${project}/branches/${preview}/roles/app`).status).toBe(404);
+  expect(changed(`DELETE ${roles}/app`).body["role"]).toMatchObject({ name: "app" });
+  expect(shop.ana(`DELETE ${roles}/app`).status).toBe(204);
+  expect(messageOf(shop.ana(`GET ${roles}/app`))).toEqual([404, "role not found"]);
+});
 
-  it("a role has another password after it was reset, and so has a later one of its name", () => {
-    const first = passwordOf("neondb_owner");
-    const reset = changed(`POST ${roles}/neondb_owner/reset_password`);
-    const second = passwordOf("neondb_owner");
-    expect(reset.body["role"]).toMatchObject({ password: second });
-    expect(second).not.toBe(first);
-    const uri = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
-    expect(shop.ana(uri).body["uri"]).toContain(String(second));
-    changed(`POST ${roles}`, { role: { name: "app" } });
-    const before = passwordOf("app");
-    changed(`DELETE ${roles}/app`);
-    changed(`POST ${roles}`, { role: { name: "app" } });
-    expect(passwordOf("app")).not.toBe(before);
-  });
+it("a role has another password after it was reset, and so has a later one of its name", () => {
+  const first = passwordOf("neondb_owner");
+  const reset = changed(`POST ${roles}/neondb_owner/reset_password`);
+  const second = passwordOf("neondb_owner");
+  expect(reset.body["role"]).toMatchObject({ password: second });
+  expect(second).not.toBe(first);
+  const uri = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
+  expect(shop.ana(uri).body["uri"]).toContain(String(second));
+  changed(`POST ${roles}`, { role: { name: "app" } });
+  const before = passwordOf("app");
+  changed(`DELETE ${roles}/app`);
+  changed(`POST ${roles}`, { role: { name: "app" } });
+  expect(passwordOf("app")).not.toBe(before);
+});
 
-  it("a role that cannot log in has no password", () => {
-    const made = changed(`POST ${roles}`, { role: { name: "group", no_login: true } });
-    expect(made.body["role"]).not.toHaveProperty("password");
-    expect(shop.ana(`GET ${roles}/group/reveal_password`).status).toBe(404);
-    expect(shop.ana(`POST ${roles}/group/reset_password`).status).toBe(422);
-    const uri = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=group`;
-    expect(shop.ana(uri).body["uri"]).toMatch(/^postgresql:\/\/group@/);
-  });
+it("a role that cannot log in has no password", () => {
+  const made = changed(`POST ${roles}`, { role: { name: "group", no_login: true } });
+  expect(made.body["role"]).not.toHaveProperty("password");
+  expect(shop.ana(`GET ${roles}/group/reveal_password`).status).toBe(404);
+  expect(shop.ana(`POST ${roles}/group/reset_password`).status).toBe(422);
+  const uri = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=group`;
+  expect(shop.ana(uri).body["uri"]).toMatch(/^postgresql:\/\/group@/);
+});
 
-  it("shows no password where the project does not store them", () => {
-    const made = shop.ana("POST /projects", { project: { store_passwords: false } });
-    const { id, branch } = { id: idIn(made.body["project"]), branch: idIn(made.body["branch"]) };
-    const answer = shop.ana(`GET /projects/${id}/branches/${branch}/roles/neondb_owner/reveal_password`);
-    expect(messageOf(answer)).toEqual([412, expect.stringContaining("does not store passwords")]);
-  });
+it("a role shows no password where the project does not store them", () => {
+  const made = shop.ana("POST /projects", { project: { store_passwords: false } });
+  const { id, branch } = { id: idIn(made.body["project"]), branch: idIn(made.body["branch"]) };
+  const answer = shop.ana(`GET /projects/${id}/branches/${branch}/roles/neondb_owner/reveal_password`);
+  expect(messageOf(answer)).toEqual([412, expect.stringContaining("does not store passwords")]);
+});
 
-  it.each([
-    ["neondb_owner", 409, 'role "neondb_owner" already exists'],
-    ["pg_monitor", 400, "keeps for itself"],
-    ["public", 400, "keeps for itself"],
-    [" ", 400, "must be a name of 1 to 63 bytes"],
-    ["ä".repeat(32), 400, "must be a name of 1 to 63 bytes"],
-  ])("a role named %j is refused", (name, status, message) => {
-    expect(messageOf(shop.ana(`POST ${roles}`, { role: { name } }))).toEqual([
-      status,
-      expect.stringContaining(message),
-    ]);
-  });
+it.each([
+  ["neondb_owner", 409, 'role "neondb_owner" already exists'],
+  ["pg_monitor", 400, "keeps for itself"],
+  ["public", 400, "keeps for itself"],
+  [" ", 400, "must be a name of 1 to 63 bytes"],
+  ["ä".repeat(32), 400, "must be a name of 1 to 63 bytes"],
+])("a role named %j is refused", (name, status, message) => {
+  expect(messageOf(shop.ana(`POST ${roles}`, { role: { name } }))).toEqual([status, expect.stringContaining(message)]);
+});
 
-  it("a role that owns a database is not deleted", () => {
-    expect(messageOf(shop.ana(`DELETE ${roles}/neondb_owner`))).toEqual([
-      422,
-      'role "neondb_owner" owns database "neondb": delete that before, or give it another owner',
-    ]);
-  });
+it("a role that owns a database is not deleted", () => {
+  expect(messageOf(shop.ana(`DELETE ${roles}/neondb_owner`))).toEqual([
+    422,
+    'role "neondb_owner" owns database "neondb": delete that before, or give it another owner',
+  ]);
 });
 
 it("a database is created, listed, found, renamed, given to another role, and deleted", () => {
@@ -110,44 +105,42 @@ it.each([
   expect(messageOf(shop.ana(`POST ${databases}`, { database }))).toEqual([status, expect.stringContaining(message)]);
 });
 
-describe("a change of roles or databases", () => {
-  it("a change of roles or databases is applied to the running primary, which drops its connections and stays active", () => {
-    shop.active();
-    shop.connect(primary, 600);
-    const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });
-    expect(answer.body["operations"]).toMatchObject([
-      { action: "apply_config", status: "running", endpoint_id: primary },
-    ]);
-    expect(shop.core.context.store.connections.any(primary)).toBe(false);
-    expect(shop.finishOperations().get(primary).current_state).toBe("active");
-  });
+it("a change of roles or databases is applied to the running primary, which drops its connections and stays active", () => {
+  shop.active();
+  shop.connect(primary, 600);
+  const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });
+  expect(answer.body["operations"]).toMatchObject([
+    { action: "apply_config", status: "running", endpoint_id: primary },
+  ]);
+  expect(shop.core.context.store.connections.any(primary)).toBe(false);
+  expect(shop.finishOperations().get(primary).current_state).toBe("active");
+});
 
-  it("brings an idle primary up for a moment", () => {
-    const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });
-    expect(answer.body["operations"]).toMatchObject([
-      { action: "apply_config", status: "running" },
-      { action: "suspend_compute", status: "scheduling" },
-    ]);
-    expect(shop.finishOperations().get(primary).current_state).toBe("idle");
-  });
+it("a change of roles or databases brings an idle primary up for a moment", () => {
+  const answer = shop.ana(`POST ${roles}`, { role: { name: "app" } });
+  expect(answer.body["operations"]).toMatchObject([
+    { action: "apply_config", status: "running" },
+    { action: "suspend_compute", status: "scheduling" },
+  ]);
+  expect(shop.finishOperations().get(primary).current_state).toBe("idle");
+});
 
-  it("needs no operation on a branch without a compute", () => {
-    const answer = shop.ana(`POST /projects/${project}/branches/${preview}/roles`, { role: { name: "app" } });
-    expect([answer.status, answer.body["operations"]]).toEqual([201, []]);
-  });
+it("a change of roles or databases needs no operation on a branch without a compute", () => {
+  const answer = shop.ana(`POST /projects/${project}/branches/${preview}/roles`, { role: { name: "app" } });
+  expect([answer.status, answer.body["operations"]]).toEqual([201, []]);
+});
 
-  it("waits for the operations of the project", () => {
-    shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
-    const statuses = [
-      shop.ana(`POST ${roles}`, { role: { name: "app" } }),
-      shop.ana(`POST ${roles}/neondb_owner/reset_password`),
-      shop.ana(`POST ${databases}`, { database: { name: "shop", owner_name: "neondb_owner" } }),
-      shop.ana(`PATCH ${databases}/neondb`, { database: { name: "shop" } }),
-      shop.ana(`DELETE ${databases}/neondb`),
-    ].map(({ status }) => status);
-    expect(statuses).toEqual([423, 423, 423, 423, 423]);
-    expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner"]);
-  });
+it("a change of roles or databases waits for the operations of the project", () => {
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  const statuses = [
+    shop.ana(`POST ${roles}`, { role: { name: "app" } }),
+    shop.ana(`POST ${roles}/neondb_owner/reset_password`),
+    shop.ana(`POST ${databases}`, { database: { name: "shop", owner_name: "neondb_owner" } }),
+    shop.ana(`PATCH ${databases}/neondb`, { database: { name: "shop" } }),
+    shop.ana(`DELETE ${databases}/neondb`),
+  ].map(({ status }) => status);
+  expect(statuses).toEqual([423, 423, 423, 423, 423]);
+  expect(names(shop.ana(`GET ${roles}`).body["roles"])).toEqual(["neondb_owner"]);
 });
 
 function idIn(value: unknown): string {
