@@ -6,10 +6,8 @@ import { LeaderElection } from "../../src/operator/kube/lease.ts";
 import { listAll } from "../../src/operator/kube/list-all.ts";
 import { isObjectOf } from "../../src/operator/kube/objects.ts";
 import { Reflector } from "../../src/operator/kube/reflector.ts";
-import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
 import type { KubeObject, ResourceKind } from "../../src/operator/objects/object.ts";
 import { sameJSON } from "../../src/operator/objects/record.ts";
-import type { RuntimePorts } from "../../src/operator/runtime/log.ts";
 import { type Reconciled, WorkQueue } from "../../src/operator/runtime/workqueue.ts";
 import {
   type ConfigMap,
@@ -17,6 +15,7 @@ import {
   finalizer,
   isCopyOf,
   type Mirror,
+  type MirrorPorts,
   type MirrorStatus,
   mirrorKind,
   ownerLabel,
@@ -27,12 +26,6 @@ import {
 // Expected flow: finalizer, copies, status; when deleted: copies away, finalizer away. Guarantees: a ConfigMap without
 // this Mirror's label is never touched, and no copy outlives its Mirror, whatever crashes or gets no reply in between.
 // Assumption: a request takes effect within `settleMs` of its sending. The only memory, `#quietFrom`, may be lost.
-
-export interface MirrorPorts extends RuntimePorts {
-  transport: ClusterTransport;
-  identity: string;
-  settleMs: number;
-}
 
 /** Stands for election, and keeps all Mirrors while this process leads. */
 export function runMirrors(ports: MirrorPorts, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,6 @@
+import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
 import { builtInKind, type KubeObject, type ResourceKind } from "../../src/operator/objects/object.ts";
+import type { RuntimePorts } from "../../src/operator/runtime/log.ts";
 
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
@@ -27,6 +29,13 @@ export const mirrorKind: ResourceKind<Mirror> = {
 /** On a copy: the uid of its Mirror. A person who writes it gives the ConfigMap away. */
 export const ownerLabel = "example.dev/mirror";
 export const finalizer = "example.dev/copies";
+
+/** The ports of the controller. */
+export interface MirrorPorts extends RuntimePorts {
+  transport: ClusterTransport;
+  identity: string;
+  settleMs: number;
+}
 
 /** True if an object with these labels is a copy that this Mirror made. */
 export function isCopyOf({ metadata: { uid } }: Mirror, labels: Readonly<Record<string, string>> = {}): boolean {
