@@ -3,7 +3,7 @@ import { type BranchInterest, BranchListing } from "../../api/branch-listing.ts"
 import { Id } from "../../api/ids.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
-import type { Priority } from "../service-client/priority-queue.ts";
+import type { Priority } from "../service-client/priority.ts";
 import { ListSchedule, type ListScheduleOptions } from "./list-schedule.ts";
 
 /** What the lists of branches say of one name. */

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
-import type { Priority } from "../service-client/priority-queue.ts";
+import type { Priority } from "../service-client/priority.ts";
 import { longPauseMs, type RequestReservation } from "../service-client/request-reservation.ts";
 import { BranchLister } from "./branch-lister.ts";
 import { changesBetween, type ListChanges, type Listing } from "./list-changes.ts";

@@ -1,4 +1,4 @@
-import { type Priority, priorities } from "../service-client/priority-queue.ts";
+import { type Priority, priorities } from "../service-client/priority.ts";
 
 /** The retry delay after a failed list, in milliseconds: doubles up to the refresh interval or a minute. */
 const retryFirstMs = 1000;

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import type { ServiceClient } from "../service-client/client.ts";
-import type { Priority } from "../service-client/priority-queue.ts";
+import type { Priority } from "../service-client/priority.ts";
 import { ListDemand } from "./list-demand.ts";
 import type { RefreshInterval } from "./refresh-interval.ts";
 

@@ -3,7 +3,7 @@ import type { Cancel, Clock } from "../runtime/clock.ts";
 import { type Failure, isRefused } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import { mostOperationsListed, operationsListed } from "../service-client/operations-answer.ts";
-import type { Priority } from "../service-client/priority-queue.ts";
+import type { Priority } from "../service-client/priority.ts";
 import { type Followed, FollowedOperations, staleAfterMs } from "./followed-operations.ts";
 import type { OperationTimes } from "./operation-times.ts";
 

@@ -1,18 +1,12 @@
-import type { Cancel, Clock } from "../runtime/clock.ts";
-import { Rotation } from "../runtime/rotation.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { Turnstile } from "../runtime/turnstile.ts";
 import type { WriteWindow } from "./write-window.ts";
-
-/** A Compute that was called and neither writes nor gives up loses its place after so long, in milliseconds. */
-const calledForMs = 10_000;
 
 /** The pause of a project after a 423, in milliseconds: doubles up to the longest until a write is accepted. */
 const pause = { firstMs: 100, mostMs: 10_000 } as const;
 
 /** How soon a project is tried again in which another connection writes, in milliseconds. */
 const othersMs = 200;
-
-/** Callers that could not get a worker are asked again after this time, in milliseconds. */
-const againMs = 1000;
 
 /** The weight of the newest sample in the estimate of how long a called Compute takes to send its write. */
 const newest = 0.2;
@@ -23,11 +17,11 @@ const calledEarly = 0.7;
 export interface WriteLimiterOptions {
   clock: Clock;
   window: WriteWindow;
-  /** Whether the service shows names: where it does not, writes go one at a time. */
+  /** True if the service shows names: where it does not, writes go one at a time. */
   showsNames: () => boolean;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
-  /** Whether a Compute that is enqueued now gets a worker soon: others are not called, and keep no place. */
+  /** True if a Compute that is enqueued now gets a worker soon: others are not called, and keep no place. */
   mayStart?: ((uid: string) => boolean) | undefined;
   /**
    * Operations of earlier writes: how many writes still run at that time, and when the next of them is expected to
@@ -52,15 +46,12 @@ interface Holder {
 /**
  * How many writes to one project are under way: as many as its window lets. A write counts from the moment that its
  * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here: tenants are
- * called in turn, and the Computes of one in order of arrival. Those that could not get a worker are passed over.
+ * called in turn, and the Computes of one in order of arrival.
  */
 export class ProjectWriteLimiter {
   readonly #options: WriteLimiterOptions;
-  readonly #waiting = new Rotation<string>();
-  /** Called Computes, and when: each has a place until its reconcile takes it or ends. */
-  readonly #called = new Map<string, number>();
+  readonly #turnstile: Turnstile;
   readonly #holders = new Map<string, Holder>();
-  #timer: Cancel | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #refusedInARow = 0;
   /** The last write had to wait for the request budget. */
@@ -70,22 +61,17 @@ export class ProjectWriteLimiter {
 
   constructor(options: WriteLimiterOptions) {
     this.#options = options;
+    const [free, moreAt] = [(now: number) => this.#free(now), (now: number) => this.#moreAt(now)];
+    this.#turnstile = new Turnstile({ clock: options.clock, free, moreAt });
   }
 
   /** Takes a place, or queues the Compute and returns false. The Compute keeps its place until it gives it back. */
   take(uid: string, tenant = ""): boolean {
-    const now = this.#options.clock.monotonic();
-    const since = this.#called.get(uid) ?? now;
     const hasWaited = this.#holders.get(uid)?.waitsForBudget === true;
-    this.#called.delete(uid);
-    this.#release(uid);
-    if (this.#free(now) < 1) {
-      this.#waiting.add(uid, tenant, uid);
-      this.#schedule(now);
-      return false;
-    }
-    this.#waiting.delete(uid);
+    this.#forget(uid);
+    if (!this.#turnstile.ask(this.#caller(uid, tenant), hasWaited)) return false;
     const { refusals } = this.#options.window;
+    const since = this.#turnstile.enter(uid).calledAt;
     this.#holders.set(uid, { since, waitsForBudget: false, hasWaited, refusals, tenant });
     this.#options.window.enter();
     return true;
@@ -98,7 +84,7 @@ export class ProjectWriteLimiter {
     if (holder !== undefined) holder.waitsForBudget = true;
   }
 
-  /** The write of this Compute leaves now; returns whether it may: a 423 to another write voids the place it took. */
+  /** The write of this Compute leaves now; returns false if it may not: a 423 to another write voids its place. */
   sends(uid: string): boolean {
     const holder = this.#holders.get(uid);
     if (holder === undefined || holder.waitsForBudget) return true;
@@ -124,89 +110,74 @@ export class ProjectWriteLimiter {
     const pauseMs = Math.min(pause.mostMs, pause.firstMs * 2 ** this.#refusedInARow);
     this.#refusedInARow += 1;
     this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
-    this.#waiting.addFirst(uid, this.#holders.get(uid)?.tenant ?? "", uid);
-    this.give(uid);
+    const { tenant = "" } = this.#holders.get(uid) ?? {};
+    this.#forget(uid);
+    this.#turnstile.ask(this.#caller(uid, tenant), true);
   }
 
   /** The Compute writes no more for now. */
   give(uid: string): void {
-    this.#called.delete(uid);
-    this.#release(uid);
+    this.#forget(uid);
+    this.#turnstile.give(uid);
     this.offer();
   }
 
   /** Calls as many waiting Computes as have room; each that still wants to write takes a place. */
   offer(): void {
-    const now = this.#options.clock.monotonic();
-    for (const [uid, at] of this.#called) if (now - at >= calledForMs) this.#called.delete(uid);
-    // Where the budget is short, only one Compute of the project can wait there.
-    const most = this.#isBudgetShort ? 1 - this.#called.size : this.#waiting.size;
-    const room = Math.min(this.#free(now), this.#waiting.size, most);
-    const next: string[] = [];
-    let isPassedOver = false;
-    while (next.length < room && !isPassedOver) {
-      const called = this.#waiting.next((uid) => this.#mayStart(uid));
-      if (called === undefined) isPassedOver = true;
-      else next.push(called.value);
-    }
-    for (const uid of next) this.#called.set(uid, now);
-    if (next.length > 0) this.#options.enqueue(next);
-    this.#schedule(now, isPassedOver);
+    this.#turnstile.offer();
   }
 
   leave(uid: string): void {
-    this.#waiting.delete(uid);
-    this.give(uid);
+    this.#forget(uid);
+    this.#turnstile.leave(uid);
+    this.offer();
   }
 
   /** A place that is kept for the budget is given back: other connections to the project share it. */
   stop(): void {
-    this.#timer?.();
-    this.#waiting.clear();
-    for (const [uid, { waitsForBudget }] of this.#holders) if (waitsForBudget) this.#release(uid);
+    this.#turnstile.dismiss();
+    for (const [uid, { waitsForBudget }] of this.#holders) if (waitsForBudget) this.#forget(uid);
   }
 
-  get #earlyMs(): number {
-    return this.#leadMs * calledEarly;
+  #caller(uid: string, flow: string) {
+    return { key: uid, flow, ready: () => this.#options.enqueue([uid]), isAble: () => this.#mayStart(uid) };
   }
 
   #mayStart(uid: string): boolean {
     return this.#options.mayStart?.(uid) !== false;
   }
 
-  #release(uid: string): void {
+  #forget(uid: string): void {
     if (this.#holders.delete(uid)) this.#options.window.leave();
   }
 
-  /** How many more writes may be under way. */
+  get #earlyMs(): number {
+    return this.#leadMs * calledEarly;
+  }
+
+  /** Places are free as far as the window and the operations of earlier writes let. */
   #free(now: number): number {
     if (now < this.#pausedUntil) return 0;
     for (const [uid, { waitsForBudget }] of this.#holders) {
       if (!waitsForBudget) continue;
       if (this.#mayStart(uid)) return 0;
-      this.#release(uid);
+      this.#forget(uid);
     }
     const { window, showsNames, operations } = this.#options;
     const size = showsNames() ? window.size : 1;
-    return size - window.underWay - this.#called.size - operations.writesRunningAt(now + this.#earlyMs);
+    const places = size - window.underWay - operations.writesRunningAt(now + this.#earlyMs);
+    // Where the budget is short, only one Compute of the project can wait there.
+    return this.#isBudgetShort ? Math.min(1, places) : places;
   }
 
-  /**
-   * Places become free when a pause is over, when operations are expected to end, and when a called Compute is late.
-   */
-  #schedule(now: number, isPassedOver = false): void {
-    this.#timer?.();
-    this.#timer = undefined;
-    if (this.#waiting.size === 0) return;
+  /** Places become free when a pause is over, and when operations are expected to end. */
+  #moreAt(now: number): number {
+    const { window, operations } = this.#options;
     const times = [
-      ...(this.#options.window.underWay > this.#holders.size ? [now + othersMs] : []),
-      ...(isPassedOver ? [now + againMs] : []),
+      window.underWay > this.#holders.size ? now + othersMs : now,
       this.#pausedUntil,
-      (this.#options.operations.nextEndAfter(now + this.#earlyMs) ?? Number.NEGATIVE_INFINITY) - this.#earlyMs,
-      ...[...this.#called.values()].slice(0, 1).map((at) => at + calledForMs),
-    ].filter((at) => at > now);
-    if (times.length === 0) return;
-    const delayMs = Math.ceil(Math.min(...times) - now);
-    this.#timer = this.#options.clock.after(Math.max(1, delayMs), () => this.offer());
+      (operations.nextEndAfter(now + this.#earlyMs) ?? Number.NEGATIVE_INFINITY) - this.#earlyMs,
+    ];
+    return Math.min(...times.filter((at) => at > now));
   }
 }

@@ -1,8 +1,8 @@
 import { clippedMessage } from "../objects/conditions-of.ts";
 import { setNewest } from "../runtime/caches.ts";
 import { type Backoff, delayOf, type Random, sleep } from "../runtime/clock.ts";
+import { FairQueue } from "../runtime/fair-queue.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
-import { Rotation } from "../runtime/rotation.ts";
 import type { ClusterClient } from "./client.ts";
 import { isAlreadyExists, isNamespaceTerminating, isNotFound, isTransient } from "./errors.ts";
 import {
@@ -53,7 +53,7 @@ const retryBackoff: Backoff = { baseMs: 500, factor: 3, maxMs: 10_000, jitter: 0
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #pending = new Rotation<Pending>();
+  readonly #pending = new FairQueue<Pending, string>();
   /** Events already written, by content; least recently used first. */
   readonly #written = new Map<string, WrittenEvent>();
   readonly #spent = new Map<string, { tokens: number; at: number }>();
@@ -82,10 +82,10 @@ export class EventRecorder {
     if (this.#pending.size >= mostPending) {
       this.#options.log.warn({ reason: input.reason }, "Dropped an event: too many are waiting to be written");
       // Nobody loses an event to those of a namespace that has more than its share.
-      if (this.#pending.sizeOf(namespace) >= mostPending / (this.#pending.tenants + 1)) return;
-      this.#pending.delete(this.#pending.oldestOfMost());
+      if (this.#pending.waitingOf(namespace) >= mostPending / (this.#pending.tenants + 1)) return;
+      this.#pending.remove(this.#pending.oldestOfMost() ?? "");
     }
-    this.#pending.add(key, namespace, { key, subject: aloneOf(subject), input: { ...input, message }, count: 1, at });
+    this.#pending.put(key, namespace, { key, subject: aloneOf(subject), input: { ...input, message }, count: 1, at });
     this.#writing ??= this.#writeAll();
   }
 
@@ -103,6 +103,7 @@ export class EventRecorder {
     await Promise.resolve();
     // Also those that are recorded meanwhile.
     for (let next = this.#pending.next(); next !== undefined; next = this.#pending.next()) {
+      next.release();
       if (!this.#stop.signal.aborted) await this.#write(next.value);
     }
     this.#writing = undefined;

@@ -37,7 +37,8 @@ const sliceMs = 10;
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  readonly #ready: FairQueue;
+  /** Keys that wait for a worker, and since when. */
+  readonly #ready: FairQueue<number, string>;
   readonly #delayed = new Map<string, { due: number; cancel: Cancel }>();
   readonly #running = new Set<string>();
   /** Keys that were added while they were handled. */
@@ -56,8 +57,9 @@ export class WorkQueue {
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    const { maxPerFlow = Number.POSITIVE_INFINITY, maxPerTenant = Number.POSITIVE_INFINITY } = options;
-    this.#ready = new FairQueue({ perFlow: maxPerFlow, perTenant: maxPerTenant });
+    const { maxPerFlow: perFlow = Number.POSITIVE_INFINITY, maxPerTenant: perTenant = Number.POSITIVE_INFINITY } =
+      options;
+    this.#ready = new FairQueue({ perFlow, perTenant });
     this.#lastFinishedAt = options.clock.monotonic();
   }
 
@@ -74,7 +76,8 @@ export class WorkQueue {
       this.#dirty.add(key);
       return;
     }
-    this.#ready.put(key, this.#options.flowOf?.(key) ?? "", this.#options.clock.monotonic());
+    const since = this.#ready.get(key) ?? this.#options.clock.monotonic();
+    this.#ready.put(key, this.#options.flowOf?.(key) ?? "", since);
     this.#pump();
   }
 
@@ -127,8 +130,9 @@ export class WorkQueue {
    * was created or last run.
    */
   progress() {
-    const oldest = this.#ready.oldest();
-    const oldestWaitMs = oldest === undefined ? 0 : this.#options.clock.monotonic() - oldest;
+    const now = this.#options.clock.monotonic();
+    let oldestWaitMs = 0;
+    for (const since of this.#ready.values()) oldestWaitMs = Math.max(oldestWaitMs, now - since);
     return { waiting: this.depth, oldestWaitMs, lastFinishedAt: this.#lastFinishedAt };
   }
 
@@ -193,7 +197,7 @@ export class WorkQueue {
       const next = this.#ready.next();
       if (next === undefined) return;
       this.#running.add(next.key);
-      void this.#handle(next.key, next.since, next.release, this.#work.handle);
+      void this.#handle(next.key, next.value, next.release, this.#work.handle);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Failure } from "./answer.ts";
 import type { RequestBudget } from "./budget.ts";
-import type { Priority } from "./priority-queue.ts";
+import type { Priority } from "./priority.ts";
 
 /**
  * The requests of one caller. The first is taken from the budget before the caller starts work that needs it, so that a

@@ -63,21 +63,6 @@ describe("a write", () => {
     expect(pass("b")).toBeUndefined();
   });
 
-  test("that was called while its reconcile went on keeps the place for the next one", () => {
-    const { gateOf, pass, news } = setUp();
-    const [first, second, third] = [gateOf("a"), gateOf("b"), gateOf("c")];
-    expect([first.pass("other"), second.pass("other"), third.pass("other")]).toEqual([undefined, "project", "project"]);
-    first.end();
-    expect(news()).toEqual(["b"]);
-    second.end();
-    third.end();
-    // Those that are called and drop their places in turn would call each other for ever.
-    expect(news()).toEqual([]);
-    expect(pass("b")).toBeUndefined();
-    expect(news()).toEqual(["c"]);
-    expect(pass("c")).toBeUndefined();
-  });
-
   test("that waits for its writeLimiter takes nothing from the budget", () => {
     const { writeLimiter, budget, pass } = setUp({ requests: 1 });
     writeLimiter.take("another");
@@ -220,5 +205,39 @@ describe("a deletion", () => {
     gateOf("a").end();
     expect(news()).toContain("b");
     expect(pass("b", "deletion")).toBeUndefined();
+  });
+});
+
+describe("a call that comes before the reconcile that asked has ended is kept for the next one of the same Compute", () => {
+  test("at the deletion brake", async () => {
+    const { clock, gateOf, pass, news } = setUp({ deletions: 1 });
+    pass("first", "deletion");
+    const [one, other] = [gateOf("one"), gateOf("other")];
+    expect([one.pass("deletion"), other.pass("deletion")]).toEqual(["brake", "brake"]);
+    await clock.advance(60_000);
+    expect(news()).toEqual(["one"]);
+    for (const gate of [one, other]) gate.end();
+    expect([news(), pass("other", "deletion"), pass("one", "deletion")]).toEqual([[], "brake", undefined]);
+  });
+
+  test("at the write limiter", () => {
+    const { gateOf, pass, news } = setUp();
+    const [first, one, other] = [gateOf("first"), gateOf("one"), gateOf("other")];
+    expect([first.pass("other"), one.pass("other"), other.pass("other")]).toEqual([undefined, "project", "project"]);
+    first.end();
+    expect(news()).toEqual(["one"]);
+    for (const gate of [one, other]) gate.end();
+    expect([news(), pass("other"), pass("one")]).toEqual([[], "project", undefined]);
+  });
+
+  test("at the request budget", async () => {
+    const { clock, budget, gateOf, pass, news } = setUp({ requests: 1 });
+    pass("first");
+    const one = gateOf("one");
+    expect([one.pass("other"), budget.tryTake("write", "other", () => {})]).toEqual(["budget", false]);
+    await clock.advance(10_000);
+    expect(news()).toEqual(["one"]);
+    one.end();
+    expect([budget.tryTake("write", "other", () => {}), pass("one")]).toEqual([false, undefined]);
   });
 });

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../../src/api/endpoint.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { EndpointLister } from "../../../src/operator/connection/endpoint-lister.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
-import type { Priority } from "../../../src/operator/service-client/priority-queue.ts";
+import type { Priority } from "../../../src/operator/service-client/priority.ts";
 import { endpoint, operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";

@@ -47,7 +47,7 @@ describe("flows", () => {
   });
 
   test("the hanging flows of one tenant leave each place that falls free to the flow with the fewest running keys", () => {
-    const queue = new FairQueue({ perFlow: 3, perTenant: 4 });
+    const queue = new FairQueue<number>({ perFlow: 3, perTenant: 4 });
     for (let n = 0; n < 3; n += 1) for (const flow of ["dead", "slow"]) queue.put(`${flow}-${n}`, `a/${flow}`, 0);
     const running = Array.from({ length: 4 }, () => queue.next());
     expect(running.map((one) => one?.key)).toEqual(["dead-0", "slow-0", "dead-1", "slow-1"]);
@@ -60,6 +60,20 @@ describe("flows", () => {
       expect([next?.key, queue.next()]).toEqual([key, undefined]);
       next?.release();
     }
+  });
+
+  test("flows that had no room come after those that began to wait meanwhile, and so do their tenants", () => {
+    const queue = new FairQueue<number>({ perFlow: 1, perTenant: 1 });
+    for (const key of ["a/x1", "a/x2"]) queue.put(key, key.slice(0, 3), 0);
+    const first = queue.next();
+    for (const key of ["a/y1", "b/z1"]) queue.put(key, key.slice(0, 3), 0);
+    first?.release();
+    const keys = ["", "", ""].map(() => {
+      const next = queue.next();
+      next?.release();
+      return next?.key;
+    });
+    expect(keys).toEqual(["b/z1", "a/y1", "a/x2"]);
   });
 
   test("the flow of a key is determined at each add, so a key may change it while it waits", async () => {
@@ -94,26 +108,24 @@ describe("flows", () => {
   });
 
   test("give out no key that was removed, and keep the others in their order", () => {
-    const flows = new FairQueue({ perFlow: 9, perTenant: 9 });
+    const flows = new FairQueue<number>({ perFlow: 9, perTenant: 9 });
     for (const key of ["a0", "a1", "b0"]) flows.put(key, flowOf(key), 0);
     for (const key of ["a0", "never put"]) flows.remove(key);
     expect([flows.size, flows.has("a0")]).toEqual([2, false]);
     expect([flows.next(), flows.next(), flows.next()].map((next) => next?.key)).toEqual(["a1", "b0", undefined]);
   });
 
-  test("report the longest wait of all keys", () => {
-    const flows = new FairQueue({ perFlow: 1, perTenant: 1 });
-    expect(flows.oldest()).toBeUndefined();
-    for (const [key, since] of [
-      ["a0", 5],
-      ["b0", 3],
-      ["b1", 4],
-      ["c0", 9],
-    ] as const)
-      flows.put(key, flowOf(key), since);
-    expect(flows.oldest()).toBe(3);
-    flows.put("b0", "d", 8);
-    expect(flows.oldest()).toBe(3);
+  test("count the longest wait of all keys, also of one that has moved", async () => {
+    let flow = "b";
+    const { clock, queue } = setUp({ flowOf: (key) => (key === "moves" ? flow : "a") });
+    expect(queue.progress().oldestWaitMs).toBe(0);
+    queue.add("moves");
+    await clock.advance(3);
+    for (const key of ["a0", "a1"]) queue.add(key);
+    flow = "c";
+    queue.add("moves");
+    await clock.advance(4);
+    expect(queue.progress().oldestWaitMs).toBe(7);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Priority } from "../../../src/operator/service-client/priority-queue.ts";
+import type { Priority } from "../../../src/operator/service-client/priority.ts";
 import { budgetOf } from "../../support/request-budget.ts";
 
 describe("priorities", () => {

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
-import type { Priority } from "../../../src/operator/service-client/priority-queue.ts";
+import type { Priority } from "../../../src/operator/service-client/priority.ts";
 import { budgetOf, forever } from "../../support/request-budget.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

@@ -4,7 +4,7 @@ import type { ConnectionView } from "../../connection/registry.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
-import type { Priority } from "../../service-client/priority-queue.ts";
+import type { Priority } from "../../service-client/priority.ts";
 import { answersCountAfter, isUnanswered, type ReadonlyState } from "../remembered.ts";
 import { recordedID } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";

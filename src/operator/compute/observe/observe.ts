@@ -6,7 +6,7 @@ import { conditionOf } from "../../objects/conditions-of.ts";
 import { branchIDOf, resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { type Failure, isLasting } from "../../service-client/answer.ts";
-import type { Priority } from "../../service-client/priority-queue.ts";
+import type { Priority } from "../../service-client/priority.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isUnanswered } from "../remembered.ts";
