@@ -1,20 +1,11 @@
 import type { Clock } from "../runtime/clock.ts";
-import { Turnstile } from "../runtime/turnstile.ts";
+import { type Caller, Turnstile } from "../runtime/turnstile.ts";
 
 /** Deletions are counted over a minute. */
 const countedForMs = 60_000;
 
 /** So many deletions of a tenant may be unanswered: a service that answers none is not to use up everyone's minute. */
 const mostUnanswered = 4;
-
-/** A deletion that asks the brake. */
-export interface BrakeCaller {
-  uid: string;
-  /** The flow that it waits in, as `tenant/project`: tenants take turns, and so do the projects of each. */
-  flow: string;
-  /** Called when it may delete. */
-  ready: () => void;
-}
 
 /**
  * Allows so many deletions per minute, for all objects of a kind together: a brake on mistakes, not a rate.
@@ -50,10 +41,11 @@ export class DeletionBrake {
 
   /**
    * True if this deletion may be sent now; it is then counted, or the caller leaves. If the brake is not exhausted,
-   * another deletion of the same project goes first.
+   * another deletion of the same project goes first. The flow is `tenant/project`: tenants take turns, and so do the
+   * projects of each.
    */
-  mayGo({ uid, flow, ready }: BrakeCaller): boolean {
-    return this.#turnstile.ask({ key: uid, flow, ready });
+  mayGo(caller: Caller): boolean {
+    return this.#turnstile.ask(caller);
   }
 
   /** This deletion goes; its place is kept until it leaves. */

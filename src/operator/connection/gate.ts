@@ -86,7 +86,7 @@ export class Gate {
   #tryPass(write: "deletion" | "other"): Wait | undefined {
     const { uid, flow, brake, writeLimiter, reservation, enqueue } = this.#options;
     // If the brake lets deletions go but not this one, another of its project goes first.
-    if (write === "deletion" && !brake.mayGo({ uid, flow, ready: enqueue }))
+    if (write === "deletion" && !brake.mayGo({ key: uid, flow, ready: enqueue }))
       return brake.isExhausted ? "brake" : "project";
     this.#isAtLimiter = !writeLimiter.take(uid, flow);
     if (this.#isAtLimiter) return "project";

@@ -34,7 +34,6 @@ export class RequestBudget {
   #closedInAllMs = 0;
   readonly #onTaken: (waitedSeconds: number) => void;
   readonly #onPause = new Set<() => void>();
-  #endOfPause: Cancel | undefined;
 
   /** `onTaken` is called with the seconds that each request waited. */
   constructor(clock: Clock, limits: BudgetLimits, onTaken: (waitedSeconds: number) => void = () => {}) {
@@ -82,7 +81,6 @@ export class RequestBudget {
     const isNews = this.closedForMs === 0 || longer >= samePauseMs;
     this.#closedUntil = until;
     this.#closedInAllMs += longer;
-    this.#awaitEndOfPause();
     if (isNews) {
       this.#turnstile.wakeAll();
       for (const listener of this.#onPause) listener();
@@ -90,10 +88,9 @@ export class RequestBudget {
     this.#turnstile.offer();
   }
 
-  /** Calls `listener` when a pause begins, grows or ends, until the returned function is called. */
+  /** Calls `listener` when a pause begins or grows, until the returned function is called. */
   onPause(listener: () => void): Cancel {
     this.#onPause.add(listener);
-    this.#awaitEndOfPause();
     return () => this.#onPause.delete(listener);
   }
 
@@ -161,15 +158,6 @@ export class RequestBudget {
   /** Nobody wants anything any more; no timer remains. */
   dismiss(): void {
     this.#turnstile.dismiss();
-    this.#endOfPause?.();
-  }
-
-  #awaitEndOfPause(): void {
-    this.#endOfPause?.();
-    if (this.closedForMs === 0 || this.#onPause.size === 0) return;
-    this.#endOfPause = this.#clock.after(Math.ceil(this.closedForMs), () => {
-      for (const listener of this.#onPause) listener();
-    });
   }
 
   #free(): number {

@@ -9,7 +9,7 @@ function setUp(perMinute: number) {
   const brake = new DeletionBrake(clock, perMinute);
   const called: string[] = [];
   /** By default each is of a project of its own. */
-  const mayGo = (uid: string, flow = `tenant/${uid}`) => brake.mayGo({ uid, flow, ready: () => called.push(uid) });
+  const mayGo = (uid: string, flow = `tenant/${uid}`) => brake.mayGo({ key: uid, flow, ready: () => called.push(uid) });
   const goes = (uid: string, flow?: string) => {
     const may = mayGo(uid, flow);
     if (may) {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type BrakeCaller, DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
 import { Gate } from "../../../src/operator/connection/gate.ts";
 import { ProjectWriteLimiter } from "../../../src/operator/connection/write-limiter.ts";
 import { WriteWindow } from "../../../src/operator/connection/write-window.ts";
+import type { Caller } from "../../../src/operator/runtime/turnstile.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import { RequestReservation } from "../../../src/operator/service-client/request-reservation.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
@@ -12,10 +13,10 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
   const clock = new VirtualClock();
   const woken: string[] = [];
   const brake = new DeletionBrake(clock, deletions);
-  const asked: Pick<BrakeCaller, "uid" | "flow">[] = [];
+  const asked: Pick<Caller, "key" | "flow">[] = [];
   const watched = {
-    mayGo: (caller: BrakeCaller) => {
-      asked.push({ uid: caller.uid, flow: caller.flow });
+    mayGo: (caller: Caller) => {
+      asked.push({ key: caller.key, flow: caller.flow });
       return brake.mayGo(caller);
     },
     get isExhausted() {
@@ -142,8 +143,8 @@ describe("a deletion", () => {
     const { clock, asked, brake, pass } = setUp({ deletions: 2 });
     expect([pass("a", "deletion"), pass("b", "deletion")]).toEqual([undefined, undefined]);
     expect(asked).toEqual([
-      { uid: "a", flow: "team/shop" },
-      { uid: "b", flow: "team/shop" },
+      { key: "a", flow: "team/shop" },
+      { key: "b", flow: "team/shop" },
     ]);
     expect(brake.isExhausted).toBe(true);
     await clock.advance(60_000);

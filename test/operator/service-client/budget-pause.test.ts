@@ -9,7 +9,7 @@ describe("a pause", () => {
     return { clock, budget, reported, stop };
   }
 
-  test("a pause is reported when it begins, grows by a second or more, and ends, also if no request waits", async () => {
+  test("a pause is reported when it begins and when it grows by a second or more, also if no request waits", async () => {
     const { clock, budget, reported } = listening();
     budget.closeFor(500);
     await clock.advance(400);
@@ -17,16 +17,8 @@ describe("a pause", () => {
     await clock.advance(100);
     budget.closeFor(3000);
     await clock.advance(10_000);
-    expect(reported).toEqual([0, 500, 3500]);
+    expect(reported).toEqual([0, 500]);
     expect(clock.pending).toBe(0);
-  });
-
-  test("the end of a pause is reported also if a request comes before the timer, as after the process was suspended", async () => {
-    const { clock, budget, reported } = listening();
-    clock.after(1000, () => budget.tryTake("write", "caller", () => {}));
-    budget.closeFor(1000);
-    await clock.advance(10_000);
-    expect(reported).toEqual([0, 1000]);
   });
 
   test("a pause of zero length is ignored", () => {
@@ -51,7 +43,6 @@ describe("a pause", () => {
     await clock.advance(1000);
     budget.closeFor(1000);
     expect(reported).toEqual([0]);
-    await clock.advance(1000);
   });
 
   test("a pause without a waiting request or a listener needs no timer", () => {
