@@ -119,7 +119,7 @@ export class ConnectionReconciler {
     }
     // The status reports it, and the reconcile is retried.
     if (refusal !== undefined) throw refusal;
-    return { requeueAfterMs: earliest(session?.probe.dueInMs, rewriteInMs) };
+    return { requeueAfterMs: earliest(session?.state.probeInMs, rewriteInMs) };
   }
 
   #session(connection: Connection, resolved: Resolved): Session | undefined {
@@ -129,7 +129,7 @@ export class ConnectionReconciler {
       return undefined;
     }
     const session = connections.join(connection, resolved.account);
-    session.probe.start();
+    session.probe();
     return session;
   }
 
@@ -154,7 +154,7 @@ export class ConnectionReconciler {
     const isOfKey = fingerprint !== undefined && about === fingerprint;
     const seen = { now: timestamp(clock.now()), isOfKey };
     const status = statusOf(latest, resolved, session, terminating, users, seen);
-    if (session?.probe.health.kind !== "unknown") this.#transitions.report(latest, status);
+    if (session?.state.health.kind !== "unknown") this.#transitions.report(latest, status);
     const report = reportOf(status, session);
     const now = clock.monotonic();
     const isSame = own?.report === report;
@@ -183,8 +183,9 @@ export class ConnectionReconciler {
 
   /** The status of an earlier process is kept until the first probe of this one has ended. */
   #hasNews(connection: Connection, session: Session | undefined): boolean {
-    const isUnknown = session?.probe.health.kind === "unknown" && !session.pause.isOn;
-    return !isUnknown || !isCurrent(connection) || this.#reported.has(connection.metadata.uid);
+    return (
+      session?.state.shown.kind !== "unknown" || !isCurrent(connection) || this.#reported.has(connection.metadata.uid)
+    );
   }
 
   /** A deletion that waits for the user is an event on the deleted object, once. */
@@ -200,7 +201,7 @@ export class ConnectionReconciler {
   /** Enqueues the Computes if what they may do through the connection has changed. */
   #enqueueUsersOnChange(connection: Connection, resolved: Resolved, session: Session | undefined): void {
     const { uid, name, namespace = "" } = connection.metadata;
-    const health = session?.probe.health;
+    const health = session?.state.health;
     const value = JSON.stringify([
       session?.fingerprint ?? (resolved.kind === "refused" ? resolved.message : ""),
       health?.kind === "unreachable" ? "reachable" : health?.kind,

@@ -136,7 +136,7 @@ export class SessionRegistry {
   /** Whether the service of a Compute's connection did not answer the last probe. */
   isUnreachable(compute: ConnectionUser): boolean {
     const connection = this.#named(compute);
-    return connection !== undefined && this.sessionOf(connection)?.probe.health.kind === "unreachable";
+    return connection !== undefined && this.sessionOf(connection)?.state.health.kind === "unreachable";
   }
 
   /** The fingerprint of the connection's present base URL and key if they have listed the project, refused or not. */
@@ -179,7 +179,7 @@ export class SessionRegistry {
     const id = idOf(resolved.account);
     const session = this.#joined.get(connection.metadata.uid) === id ? this.#sessions.get(id) : undefined;
     if (session === undefined) return { kind: "pending" };
-    const { health } = session.probe;
+    const { health } = session.state;
     if (health.kind === "unknown") return { kind: "pending" };
     if (health.kind === "unauthorized") {
       const message = unauthorized.compute(label, connection.spec.apiKeySecretRef.name, health.message);

@@ -8,12 +8,12 @@ import { ServiceClient } from "../service-client/client.ts";
 import type { RequestObserver } from "../service-client/exchange.ts";
 import type { InHand } from "../service-client/request-reservation.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
+import { ConnectionState } from "./connection-state.ts";
 import { EndpointLister } from "./endpoint-lister.ts";
 import type { Listing } from "./list-changes.ts";
 import { OperationTimes } from "./operation-times.ts";
 import { Orphans, type OrphansAmong } from "./orphans.ts";
-import { Pause } from "./pause.ts";
-import { Probe, projectIsGone } from "./probe.ts";
+import { probe, projectIsGone } from "./probe.ts";
 import { RefreshInterval } from "./refresh-interval.ts";
 import { ServiceTime } from "./service-time.ts";
 import type { WriteWindows } from "./write-window.ts";
@@ -51,7 +51,7 @@ export interface SessionLimits {
   refreshIntervalMs: number;
 }
 
-/** What connections with the same account share: clients, budget, probe, one endpoint lister per project. */
+/** What connections with the same account share: state, clients, budget, one endpoint lister per project. */
 export class Session {
   /** Identifies base URL and key without revealing the key. */
   readonly fingerprint: string;
@@ -59,9 +59,10 @@ export class Session {
   readonly client: ServiceClient;
   /** For lists and polls, which no reconcile waits for. */
   readonly #background: ServiceClient;
-  readonly probe: Probe;
+  /** For probes: sends with a refused key too. */
+  readonly #probing: ServiceClient;
+  readonly state: ConnectionState;
   readonly budget: RequestBudget;
-  readonly pause: Pause;
   readonly refreshes: RefreshInterval;
   readonly time: ServiceTime;
   /** `undefined` without a fleet. */
@@ -83,36 +84,24 @@ export class Session {
     this.#limits.set(connectionUID, limits);
     this.budget = options.budgets.join(this.fingerprint, connectionUID, limits.limits);
     this.time = new ServiceTime(clock);
+    const isUsed = (projectID: string) => this.#listers.has(projectID);
+    this.state = new ConnectionState({ clock, budget: this.budget, onChange, isUsed });
     const shared = {
       account,
       transport,
       budget: this.budget,
       clock,
       beforeWrite,
-      onFailure: (failure: Failure) => {
-        if (failure.kind !== "rateLimited" && failure.kind !== "superseded") this.pause.answered();
-        return this.probe.failed(failure);
-      },
-      onAccepted: () => {
-        this.pause.answered();
-        this.probe.accepted();
-      },
+      onFailure: (failure: Failure) => this.state.failed(failure),
+      onAccepted: () => this.state.accepted(),
       onNameShown: () => options.namesShownBy.add(account.baseURL),
       observe,
       onDate: (dateMs: number) => this.time.shown(dateMs),
     };
-    const guarded = { ...shared, circuitOpen: () => this.probe.refusal, retired: this.#stop.signal };
+    const guarded = { ...shared, circuitOpen: () => this.state.refusal, retired: this.#stop.signal };
     this.client = new ServiceClient({ ...guarded, changeBlockedWorkers });
     this.#background = new ServiceClient(guarded);
-    this.probe = new Probe({
-      client: new ServiceClient(shared),
-      organizationID: account.organizationID,
-      clock,
-      signal: this.signal,
-      onChange,
-      isUsed: (projectID) => this.#listers.has(projectID),
-    });
-    this.pause = new Pause(this.budget, onChange);
+    this.#probing = new ServiceClient(shared);
     this.orphans = options.orphansAmong && new Orphans(options.orphansAmong, onChange);
     this.refreshes = new RefreshInterval(() => this.#refreshIntervalMs, this.budget, onChange);
   }
@@ -154,6 +143,14 @@ export class Session {
     return this.#limits.size > 0;
   }
 
+  /** Starts a probe if one is due. Returns at once: a service that does not answer must not block a worker. */
+  probe(): void {
+    if (this.state.probeInMs !== 0) return;
+    const { state, signal } = this;
+    const { account, onChange } = this.#options;
+    void probe({ state, client: this.#probing, organizationID: account.organizationID, signal, onEnd: onChange });
+  }
+
   project(projectID: string): EndpointLister {
     const known = this.#listers.get(projectID);
     if (known !== undefined) return known;
@@ -172,7 +169,7 @@ export class Session {
       mayStart,
       signal: this.signal,
       onListed: (id, listing) => {
-        this.probe.listed();
+        this.state.listed();
         this.orphans?.listed(id, listing);
         onListed?.(id, listing, account.baseURL);
       },
@@ -186,14 +183,14 @@ export class Session {
   /** Whether a project is proved to be gone. */
   projectIsGone(projectID: string, client: ServiceClient): Promise<boolean> {
     const { signal } = this;
-    const { keyType } = this.probe;
-    const organizationID = this.#options.account.organizationID ?? this.probe.organizationOf(projectID);
+    const { keyType } = this.state;
+    const organizationID = this.#options.account.organizationID ?? this.state.organizationOf(projectID);
     return projectIsGone(projectID, { client, signal, keyType, organizationID });
   }
 
   stop(): void {
     this.#stop.abort(new Error("the connection is no longer used"));
-    this.pause.stop();
+    this.state.stop();
     for (const connectionUID of this.#limits.keys()) this.#options.budgets.quit(this.fingerprint, connectionUID);
     for (const lister of this.#listers.values()) lister.stop();
   }

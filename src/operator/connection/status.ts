@@ -4,7 +4,7 @@ import type { Connection } from "../resources/cluster-service-connection.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";
-import type { KeyType } from "./health.ts";
+import type { KeyType } from "./connection-state.ts";
 import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
 import type { Orphans } from "./orphans.ts";
 import type { Resolved } from "./resolve.ts";
@@ -35,11 +35,11 @@ export function statusOf(
     { type: "Ready", status: isReady ? "True" : "False", ...shared },
     ...(isReady ? [] : [besideReady(isStalled(reason, resolved) ? "Stalled" : "Reconciling", shared)]),
   ];
-  const projects = session?.probe.projects;
+  const projects = session?.state.projects;
   return {
     observedGeneration,
     conditions: datedConditions(drafts, connection.status.conditions, now),
-    keyType: keyTypeOf(session?.probe.keyType, isOfKey ? connection.status.keyType : undefined),
+    keyType: keyTypeOf(session?.state.keyType, isOfKey ? connection.status.keyType : undefined),
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
     ...orphansOf(connection, session?.orphans, users),
@@ -85,7 +85,7 @@ export function reportOf(
   session: Session | undefined,
 ): string {
   const reported = conditions?.map(({ status, reason, message }) => [status, reason, message]);
-  const { keyType, projects } = session?.probe ?? {};
+  const { keyType, projects } = session?.state ?? {};
   return JSON.stringify([observedGeneration, reported, keyType, projects, session?.orphans?.all]);
 }
 
@@ -115,8 +115,6 @@ function isStalled(reason: ConnectionReason, resolved: Resolved): boolean {
   return reason === "NotAllowed" || reason === "InvalidSecret" || reason === "Unauthorized";
 }
 
-const paused = { reason: "Unreachable", message: unreachable.paused } as const;
-
 /** Reason and message of the Ready condition. */
 function connectionCondition(
   { spec }: Connection,
@@ -124,11 +122,10 @@ function connectionCondition(
   session: Session | undefined,
 ): { reason: ConnectionReason; message: string } {
   if (resolved.kind === "refused") return resolved;
-  const health = session?.probe.health ?? { kind: "unknown" };
-  if (session?.pause.isOn === true && health.kind !== "unauthorized") return paused;
-  switch (health.kind) {
+  const shown = session?.state.shown ?? { kind: "unknown" };
+  switch (shown.kind) {
     case "reachable": {
-      const unlisted = session?.probe.unlisted;
+      const unlisted = session?.state.unlisted;
       const parts = [
         authenticated.accepted,
         ...(unlisted === undefined ? [] : [unlistedMessage(unlisted, spec.organizationID)]),
@@ -137,9 +134,11 @@ function connectionCondition(
       return { reason: "Authenticated", message: parts.join(" ") };
     }
     case "unauthorized":
-      return { reason: "Unauthorized", message: unauthorized.connection(health.message) };
+      return { reason: "Unauthorized", message: unauthorized.connection(shown.message) };
     case "unreachable":
-      return { reason: "Unreachable", message: unreachable.noUsableAnswer(health.message) };
+      return { reason: "Unreachable", message: unreachable.noUsableAnswer(shown.message) };
+    case "paused":
+      return { reason: "Unreachable", message: unreachable.paused };
     case "unknown":
       return { reason: "Unreachable", message: unanswered };
   }

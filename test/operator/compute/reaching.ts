@@ -69,7 +69,7 @@ export class Reaching {
     const resolved = this.registry.resolved(one);
     if (resolved.kind !== "account") throw new Error(resolved.message);
     const session = this.registry.join(one, resolved.account);
-    session.probe.start();
+    session.probe();
     await this.clock.settle();
     return session;
   }

@@ -30,8 +30,8 @@ describe("the condition of a connection", () => {
     await clock.advance(60_000);
     answers["/auth"] = () => refusal(401, "revoked");
     for (let n = 0; n < 2; n += 1) {
-      await clock.advance(session.probe.dueInMs ?? 0);
-      session.probe.start();
+      await clock.advance(session.state.probeInMs ?? 0);
+      session.probe();
       await clock.settle();
     }
     session.budget.closeFor(60_000);

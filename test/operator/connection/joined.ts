@@ -45,7 +45,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
   };
   const probed = async (one = cached[0] ?? connection()) => {
     const session = join(one);
-    session.probe.start();
+    session.probe();
     await clock.settle();
     return session;
   };

@@ -11,7 +11,7 @@ describe("what kind of key it is", () => {
   ])("is %s where the service says %s", async (type, auth_method) => {
     const { answers, probed } = setUp();
     answers["/auth"] = () => json(200, { account_id: "acc", auth_method });
-    expect((await probed()).probe.keyType).toBe(type);
+    expect((await probed()).state.keyType).toBe(type);
   });
 
   test("is project once a refusal has named its project", async () => {
@@ -21,13 +21,13 @@ describe("what kind of key it is", () => {
       'not allowed to perform actions outside the project this key is scoped to; subject_project_id:"shop"';
     answers["/projects/other/endpoints"] = () => refusal(404, message);
     expect((await session.client.listEndpoints("other", session.signal)).kind).toBe("forbidden");
-    expect(session.probe.keyType).toBe("project");
+    expect(session.state.keyType).toBe("project");
   });
 
   test("is no question of health: a service without /auth is reachable", async () => {
     const { answers, probed } = setUp();
     answers["/auth"] = () => refusal(404, "this route does not exist");
-    expect((await probed()).probe.health).toEqual({ kind: "reachable" });
+    expect((await probed()).state.health).toEqual({ kind: "reachable" });
   });
 });
 

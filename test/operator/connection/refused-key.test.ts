@@ -11,13 +11,13 @@ describe("a service that does not answer a probe", () => {
     const session = await all.probed();
     all.answers["/projects"] = () => refusal(500);
     await all.clock.advance(10 * minute);
-    session.probe.start();
+    session.probe();
     await all.clock.settle();
-    expect([session.probe.health.kind, session.probe.dueInMs]).toEqual(["reachable", 5000]);
+    expect([session.state.health.kind, session.state.probeInMs]).toEqual(["reachable", 5000]);
     await all.clock.advance(5000);
-    session.probe.start();
+    session.probe();
     await all.clock.settle();
-    expect(session.probe.health.kind).toBe("unreachable");
+    expect(session.state.health.kind).toBe("unreachable");
   });
 });
 
@@ -32,8 +32,8 @@ describe("a refused key", () => {
 
   /** A second probe, as soon as one is due. */
   async function again({ clock }: ReturnType<typeof setUp>, session: Session) {
-    await clock.advance(session.probe.dueInMs ?? 0);
-    session.probe.start();
+    await clock.advance(session.state.probeInMs ?? 0);
+    session.probe();
     await clock.settle();
   }
 
@@ -42,15 +42,15 @@ describe("a refused key", () => {
     const session = await all.probed();
     all.answers["/auth"] = () => refusal(401, "bad key");
     await all.clock.advance(10 * minute);
-    session.probe.start();
+    session.probe();
     await all.clock.settle();
-    expect([session.probe.health.kind, all.view().kind, session.probe.dueInMs]).toEqual(["reachable", "open", 5000]);
+    expect([session.state.health.kind, all.view().kind, session.state.probeInMs]).toEqual(["reachable", "open", 5000]);
     all.service.script = () => refusal(401, "bad key");
     await all.clock.advance(4999);
     expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("refusedOnce");
-    expect(session.probe.health.kind).toBe("reachable");
+    expect(session.state.health.kind).toBe("reachable");
     await again(all, session);
-    expect([session.probe.health.kind, all.view().kind]).toEqual(["unauthorized", "closed"]);
+    expect([session.state.health.kind, all.view().kind]).toEqual(["unauthorized", "closed"]);
   });
 
   test("does not count as refused where it is accepted in between, and is not probed for that any more", async () => {
@@ -60,10 +60,10 @@ describe("a refused key", () => {
     expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("refusedOnce");
     await all.clock.advance(1000);
     expect((await session.client.listEndpoints("other", session.signal)).kind).toBe("ok");
-    expect(session.probe.dueInMs).toBe(10 * minute - 1000);
+    expect(session.state.probeInMs).toBe(10 * minute - 1000);
     await all.clock.advance(6000);
     expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("refusedOnce");
-    expect(session.probe.health.kind).toBe("reachable");
+    expect(session.state.health.kind).toBe("reachable");
   });
 
   test("of a probe that fails otherwise is not probed without end", async () => {
@@ -74,7 +74,7 @@ describe("a refused key", () => {
     all.answers["/projects"] = () => refusal(400, "org_id is required");
     expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("refusedOnce");
     await again(all, session);
-    expect([session.probe.health.kind, session.probe.dueInMs]).toEqual(["reachable", 10 * minute]);
+    expect([session.state.health.kind, session.state.probeInMs]).toEqual(["reachable", 10 * minute]);
   });
 
   test("is reported to all connections, and nothing more is sent with it", async () => {
@@ -96,10 +96,10 @@ describe("a refused key", () => {
     const { session, clock } = await refused();
     const waits = [];
     for (let n = 0; n < 6; n += 1) {
-      const due = session.probe.dueInMs ?? 0;
+      const due = session.state.probeInMs ?? 0;
       waits.push(due / minute);
       await clock.advance(due);
-      session.probe.start();
+      session.probe();
       await clock.settle();
     }
     expect(waits).toEqual([1, 2, 4, 8, 10, 10]);
@@ -113,7 +113,7 @@ describe("a refused key", () => {
         answer = () => resolve(json(200, { account_id: "acc", auth_method: "api_key_user" }));
       });
     await clock.advance(minute);
-    session.probe.start();
+    session.probe();
     await clock.settle();
     expect((await session.client.listEndpoints("shop", session.signal)).kind).toBe("unauthorized");
     expect(service.count("/endpoints")).toBe(0);

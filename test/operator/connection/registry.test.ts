@@ -86,8 +86,8 @@ test("a Compute's service is unreachable only where the probe of its connection 
   expect(unreachable()).toEqual([false, false]);
   answers["/projects"] = () => refusal(500);
   for (let n = 0; n < 2; n += 1) {
-    await clock.advance(session.probe.dueInMs ?? 0);
-    session.probe.start();
+    await clock.advance(session.state.probeInMs ?? 0);
+    session.probe();
     await clock.settle();
   }
   expect(unreachable()).toEqual([true, false]);

@@ -93,12 +93,12 @@ describe("a session", () => {
   test("reports a pause, and none once it is stopped, though others use its budget", async () => {
     session.budget.closeFor(10 * seconds);
     await clock.advance(10 * seconds);
-    expect([changes, session.pause.isOn]).toEqual([1, true]);
+    expect([changes, session.state.shown.kind]).toEqual([1, "paused"]);
     await session.client.listEndpoints("shop", session.signal);
-    expect([changes, session.pause.isOn]).toEqual([2, false]);
+    expect([changes, session.state.shown.kind]).toEqual([2, "unknown"]);
     session.stop();
     session.budget.closeFor(60 * seconds);
-    expect([changes, session.pause.isOn]).toEqual([2, false]);
+    expect([changes, session.state.shown.kind]).toEqual([2, "unknown"]);
   });
 
   test("that is stopped leaves no timer, and its limits count for no other", async () => {
@@ -190,7 +190,7 @@ describe("the status of a connection", () => {
 
   test("says of which generation it is, and shows what the service shows of each project", async () => {
     projects = [{ id: "shop", name: "Shop", region_id: "aws-us-east-2", pg_version: 17, locked: true }, { id: "blog" }];
-    session.probe.start();
+    session.probe();
     await clock.settle();
     const shown = status({ projectCount: 9, projects: [{ id: "old" }] });
     expect(shown).toMatchObject({ observedGeneration: 7, keyType: "organization", projectCount: 2 });

@@ -46,32 +46,32 @@ beforeEach(async () => {
     beforeWrite: () => undefined,
     enqueue: () => undefined,
     // As the connection's reconciler does with the news.
-    onChange: () => session.probe.start(),
+    onChange: () => session.probe(),
     onListed: () => undefined,
     onOperationEnded: () => undefined,
     signal: new AbortController().signal,
   };
   session = new Session(options, "connection", terms);
-  session.probe.start();
+  session.probe();
   session.project("shop").use("compute", undefined);
   await clock.advance(100);
 });
 
 it("calls a service unreachable soon after its lists fail, and reachable with the first list that comes", async () => {
-  expect(session.probe.health.kind).toBe("reachable");
+  expect(session.state.health.kind).toBe("reachable");
   answer = () => undefined;
   await clock.advance(90_000);
-  expect(session.probe.health.kind).toBe("unreachable");
+  expect(session.state.health.kind).toBe("unreachable");
   answer = (path) => (path.endsWith("/endpoints") ? healthy(path) : undefined);
   await clock.advance(30_000);
-  expect(session.probe.health.kind).toBe("reachable");
+  expect(session.state.health.kind).toBe("reachable");
 });
 
 it("stays reachable where only one project's list fails, and asks no more than every half minute", async () => {
   sent = [];
   answer = (path) => (path.endsWith("/endpoints") ? undefined : healthy(path));
   await clock.advance(600_000);
-  expect(session.probe.health.kind).toBe("reachable");
+  expect(session.state.health.kind).toBe("reachable");
   expect(sent.filter((path) => path === "/auth").length).toBeLessThanOrEqual(21);
 });
 

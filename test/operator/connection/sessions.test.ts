@@ -71,7 +71,7 @@ describe("connections with one base URL and key", () => {
     const { join, clock, service } = setUp();
     const before = join(connection({ spec: { organizationID: "org-a" } }));
     const other = join(connection({ uid: "connection-2", spec: { organizationID: "org-b" } }));
-    for (const session of [before, other]) session.probe.start();
+    for (const session of [before, other]) session.probe();
     await clock.settle();
     const asked = service.requests.filter(({ path }) => path === "/projects").map(({ query }) => query?.["org_id"]);
     expect(asked).toEqual(["org-a", "org-b"]);
