@@ -60,20 +60,20 @@ describe("a key that other requests find refused", () => {
     expect(state.failed(refused).kind).toBe("unauthorized");
   };
 
-  test("is probed a minute after it was refused, however long ago the last probe was", async () => {
+  test("a refused key is probed a minute after it was refused, however long ago the last probe was", async () => {
     await probed();
     await clock.advance(5 * minute);
     await refuse();
     expect([state.health.kind, state.probeInMs]).toEqual(["unauthorized", minute]);
   });
 
-  test("is probed as soon after many probes that succeeded", async () => {
+  test("a refused key is probed as soon after many probes that succeeded", async () => {
     for (let n = 0; n < 5; n += 1) await probed();
     await refuse();
     expect(state.probeInMs).toBe(minute);
   });
 
-  test("is probed as soon after a time without answers that a probe has ended", async () => {
+  test("a refused key is probed as soon after a time without answers that a probe has ended", async () => {
     const answered = projects;
     projects = () => refusal(500);
     for (let n = 0; n < 6; n += 1) await probed();
@@ -83,7 +83,7 @@ describe("a key that other requests find refused", () => {
     expect(state.probeInMs).toBe(minute);
   });
 
-  test("is probed as soon after a time without answers that a list has ended", async () => {
+  test("a refused key is probed as soon after a time without answers that a list has ended", async () => {
     projects = () => refusal(500);
     for (let n = 0; n < 6; n += 1) await probed();
     expect([state.health.kind, (state.probeInMs ?? 0) > 5000]).toEqual(["unreachable", true]);
@@ -93,7 +93,7 @@ describe("a key that other requests find refused", () => {
     expect(state.probeInMs).toBe(minute);
   });
 
-  test("is not reachable where /auth is missing and the list of projects is refused", async () => {
+  test("a service is not reachable where /auth is missing and the list of projects is refused", async () => {
     auth = () => refusal(404, "this route does not exist");
     projects = () => refusal(401, "revoked");
     await probed();
@@ -110,15 +110,18 @@ describe("a request that fails", () => {
     ["ambiguous", 30_000, true],
     ["notFound", 30_000, false],
     ["busy", 30_000, false],
-  ] as const)("as %s, %i ms after the last probe, brings the next one forward: %s", async (kind, ms, isDue) => {
-    await probed();
-    await clock.advance(ms);
-    const before = changes;
-    for (let n = 0; n < 3; n += 1) state.failed({ kind, message: "no" });
-    expect([state.probeInMs === 0, changes - before]).toEqual([isDue, isDue ? 1 : 0]);
-  });
+  ] as const)(
+    "a request that fails as %s, %i ms after the last probe, brings the next one forward: %s",
+    async (kind, ms, isDue) => {
+      await probed();
+      await clock.advance(ms);
+      const before = changes;
+      for (let n = 0; n < 3; n += 1) state.failed({ kind, message: "no" });
+      expect([state.probeInMs === 0, changes - before]).toEqual([isDue, isDue ? 1 : 0]);
+    },
+  );
 
-  test("brings none forward while the service is known not to answer: its probes have their own pace", async () => {
+  test("a failing request brings no probe forward while the service is known not to answer: its probes have their own pace", async () => {
     projects = () => refusal(500);
     for (let n = 0; n < 6; n += 1) await probed();
     const due = state.probeInMs ?? 0;
@@ -128,7 +131,7 @@ describe("a request that fails", () => {
     expect(state.probeInMs).toBe(due - 31_000);
   });
 
-  test("brings none forward while one runs, however long that takes", async () => {
+  test("a failing request brings no probe forward while one runs, however long that takes", async () => {
     await probed();
     const slowly = (answer: ServiceResponse) =>
       new Promise<ServiceResponse>((resolve) => clock.after(4000, () => resolve(answer)));
@@ -152,7 +155,7 @@ describe("a request that fails", () => {
 });
 
 describe("the kind of a key", () => {
-  test("becomes project with a refusal that names its project, and is reported once", async () => {
+  test("the kind of a key becomes project with a refusal that names its project, and is reported once", async () => {
     await probed();
     const before = changes;
     state.failed({ kind: "forbidden", message: "not allowed" });
@@ -168,13 +171,13 @@ describe("a list of projects", () => {
   const shows = (kind: "forbidden" | "unavailable", id: string) =>
     state.projectsShow({ kind, message: `no, request ${id}` }, undefined);
 
-  test("keeps its message where the service only changes a counter or a request id in it", () => {
+  test("a refused list of projects keeps its message where the service only changes a counter or a request id in it", () => {
     shows("forbidden", "a1");
     shows("forbidden", "b2");
     expect([state.health.kind, state.unlisted?.message]).toEqual(["reachable", "no, request a1"]);
   });
 
-  test("keeps the message of a service that is not reachable too, and then does not tell of a refusal", () => {
+  test("a service that is not reachable keeps its message too, and no refusal is shown then", () => {
     shows("unavailable", "c3");
     shows("unavailable", "d4");
     expect([state.health, state.unlisted]).toEqual([{ kind: "unreachable", message: "no, request c3" }, undefined]);
@@ -182,12 +185,12 @@ describe("a list of projects", () => {
 });
 
 describe("a list of endpoints", () => {
-  test("does not make a service reachable that was not probed yet: the key may belong to another", () => {
+  test("a list of endpoints does not make a service reachable that was not probed yet: the key may belong to another", () => {
     state.listed();
     expect([state.health.kind, changes]).toEqual(["unknown", 0]);
   });
 
-  test("reports once that a service answers again", async () => {
+  test("a list of endpoints reports once that a service answers again", async () => {
     projects = () => refusal(500);
     for (let n = 0; n < 3; n += 1) await probed();
     const before = changes;

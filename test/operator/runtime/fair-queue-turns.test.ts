@@ -20,25 +20,25 @@ function served(queue: FairQueue<string, string>): (string | undefined)[] {
 }
 
 describe("a queue of keys that are handled at once", () => {
-  test("serves tenants in turn, however many keys each has, and the keys of one in order of arrival", () => {
+  test("a queue serves tenants in turn, however many keys each has, and the keys of one in order of arrival", () => {
     expect(served(of("a1", "a2", "a3", "b1", "c1", "b2"))).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
   });
 
-  test("gives a tenant that comes back no turn before the others", () => {
+  test("a queue gives a tenant that comes back no turn before the others", () => {
     const queue = of("a1", "b1", "c1");
     expect(serve(queue)).toBe("a1");
     queue.put("a2", "a", "a2");
     expect(served(queue)).toEqual(["b1", "c1", "a2"]);
   });
 
-  test("keeps the place of a key that is added again, with its new value", () => {
+  test("a queue keeps the place of a key that is added again, with its new value", () => {
     const queue = of("a1", "a2");
     queue.put("a1", "a", "again");
     expect([queue.get("a1"), queue.size]).toEqual(["again", 2]);
     expect(served(queue)).toEqual(["again", "a2"]);
   });
 
-  test("gives out a key on request, whatever its turn, unless its flow or tenant has no room", () => {
+  test("a queue gives out a key on request, whatever its turn, unless its flow or tenant has no room", () => {
     const queue = new FairQueue<string, string>({ perFlow: 1, perTenant: 2 });
     for (const [key, flow] of [
       ["a1", "t/a"],
@@ -54,7 +54,7 @@ describe("a queue of keys that are handled at once", () => {
     expect(queue.take("b1")?.key).toBe("b1");
   });
 
-  test("puts a key before all others on request, and its tenant with it", () => {
+  test("a queue puts a key before all others on request, and its tenant with it", () => {
     const queue = of("a1", "a2", "b1");
     queue.putFirst("b2", "b", "b2");
     queue.putFirst("a2", "a", "a2");
@@ -65,7 +65,7 @@ describe("a queue of keys that are handled at once", () => {
     expect([queue.size, serve(queue)]).toEqual([0, undefined]);
   });
 
-  test("forgets what is deleted", () => {
+  test("a queue forgets what is deleted", () => {
     const queue = of("a1", "a2", "b1");
     expect([queue.remove("a1"), queue.remove("a1"), queue.size]).toEqual([true, false, 2]);
     expect([queue.get("a1"), [...queue.values()]]).toEqual([undefined, ["a2", "b1"]]);
@@ -73,20 +73,20 @@ describe("a queue of keys that are handled at once", () => {
     expect(serve(queue)).toBeUndefined();
   });
 
-  test("tells about how many come before a key", () => {
+  test("a queue tells about how many come before a key", () => {
     const queue = of("a1", "a2", "a3", "b1");
     expect(["a1", "b1", "a2", "a3"].map((key) => queue.before(key))).toEqual([0, 0, 2, 3]);
     serve(queue);
     expect(["a2", "a3", "z"].map((key) => queue.before(key))).toEqual([0, 2, 0]);
   });
 
-  test("gives the next turn to the tenant of a key that is put before all others", () => {
+  test("a queue gives the next turn to the tenant of a key that is put before all others", () => {
     const queue = of("a1", "b1");
     queue.putFirst("b2", "b", "b2");
     expect(served(queue)).toEqual(["b2", "a1", "b1"]);
   });
 
-  test("counts on after a key was put before all others", () => {
+  test("a queue counts on after a key was put before all others", () => {
     const queue = of();
     queue.putFirst("c1", "c", "c1");
     queue.put("c2", "c", "c2");
@@ -98,7 +98,7 @@ describe("a queue of keys that are handled at once", () => {
     expect(queue.before("c3")).toBeGreaterThan(0);
   });
 
-  test("counts no tenant of which none waits any more", () => {
+  test("a queue counts no tenant of which none waits any more", () => {
     const queue = of("a1", "a2", "a3", "a4", "b1", "c1");
     for (const key of ["b1", "c1"]) queue.remove(key);
     expect(queue.before("a2")).toBe(1);

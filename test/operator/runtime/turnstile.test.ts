@@ -16,7 +16,7 @@ function setUp(places: number) {
 }
 
 describe("a turnstile", () => {
-  test("keeps a place for each caller that it calls, until that enters, leaves or is ten seconds late", async () => {
+  test("a turnstile keeps a place for each caller that it calls, until that enters, leaves or is ten seconds late", async () => {
     const { clock, state, turnstile, ask, news } = setUp(0);
     for (const key of ["a", "b", "c"]) expect(ask(key)).toBe(false);
     state.places = 1;
@@ -31,7 +31,7 @@ describe("a turnstile", () => {
     expect([news(), ask("c"), ask("b")]).toEqual([["c"], true, false]);
   });
 
-  test("gives back a place on request without sending the caller away from where it waits", () => {
+  test("a turnstile gives back a place on request without sending the caller away from where it waits", () => {
     const { state, turnstile, ask, news } = setUp(0);
     ask("a");
     turnstile.give("a");
@@ -42,7 +42,7 @@ describe("a turnstile", () => {
     expect([turnstile.called, turnstile.waiting]).toEqual([0, 0]);
   });
 
-  test("has a caller that finds its place gone wait before all others", () => {
+  test("a turnstile has a caller that finds its place gone wait before all others", () => {
     const { state, turnstile, ask, news } = setUp(0);
     for (const key of ["a", "b"]) ask(key);
     state.places = 1;
@@ -54,7 +54,7 @@ describe("a turnstile", () => {
     expect(news()).toEqual(["a"]);
   });
 
-  test("keeps no more than its share of eight places for the callers of one flow, at least one for each tenant", () => {
+  test("a turnstile keeps no more than its share of eight places for the callers of one flow, at least one for each tenant", () => {
     const { state, turnstile, ask, news } = setUp(0);
     for (let n = 0; n < 20; n += 1) for (const tenant of ["a", "b"]) ask(`${tenant}${n}`);
     state.places = 100;
@@ -64,7 +64,7 @@ describe("a turnstile", () => {
     expect(turnstile.called).toBe(8 + 9);
   });
 
-  test("passes over who cannot come, lets in who asks, and asks the others again in a second", async () => {
+  test("a turnstile passes over who cannot come, lets in who asks, and asks the others again in a second", async () => {
     const { clock, state, turnstile, ask, news } = setUp(0);
     for (const key of ["a1", "a2"]) ask(key);
     [state.places, state.unable] = [2, "a"];
@@ -78,7 +78,7 @@ describe("a turnstile", () => {
     expect(news()).toEqual(["a1"]);
   });
 
-  test("tells when a caller first asked and when it was called", async () => {
+  test("a turnstile tells when a caller first asked and when it was called", async () => {
     const { clock, state, turnstile, ask } = setUp(0);
     await clock.advance(5);
     ask("a");
@@ -89,7 +89,7 @@ describe("a turnstile", () => {
     expect([ask("a"), turnstile.enter("a")]).toEqual([true, { since: 5, calledAt: 10 }]);
   });
 
-  test("has no timer and calls nobody once it is dismissed, and keeps who is inside", () => {
+  test("a turnstile has no timer and calls nobody once it is dismissed, and keeps who is inside", () => {
     const { clock, state, turnstile, ask, news } = setUp(1);
     ask("a");
     for (const key of ["b", "c"]) ask(key);
