@@ -1,0 +1,150 @@
+import type { ClusterClient } from "../kube/client.ts";
+import type { RecordEvent } from "../kube/event-record.ts";
+import { guardedPatch } from "../kube/json-patch.ts";
+import { conditionOf, timestamp } from "../objects/conditions-of.ts";
+import { sameJSON } from "../objects/record.ts";
+import { type Connection, kindOf } from "../resources/cluster-service-connection.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
+import type { ServiceConnectionStatus } from "../resources/service-connection.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import { unanswered } from "./messages.ts";
+import { type Resolved, type Secret, secretKind } from "./resolve.ts";
+import type { Session } from "./session.ts";
+import { isCurrent, reportOf, statusOf } from "./status.ts";
+import { type Terminating, terminatingOf } from "./terminating.ts";
+
+export interface StatusReportsOptions {
+  cluster: Pick<ClusterClient, "patch">;
+  clock: Clock;
+  cache: {
+    connectionByUID(uid: string): Connection | undefined;
+    secret(namespace: string, name: string): Secret | undefined;
+    usersOf(namespace: string, name: string): Iterable<ConnectionUser>;
+  };
+  event: RecordEvent;
+  log: Logger;
+}
+
+/** Delay between two writes of one report over another process's status: four times longer each time. */
+const firstRewriteMs = 10_000;
+const longestRewriteMs = 3_600_000;
+
+const usable = "Authenticated";
+
+/** What this process has last reported of one connection. */
+interface Reported {
+  /** The reason in the log; a new process logs a problem again. */
+  logged: string;
+  /** The reason in an event, of an earlier process too: its status records it. */
+  recorded: string;
+  /** `undefined` before the first status. */
+  status: ReportedStatus | undefined;
+}
+
+/**
+ * Another status may stand there later: a write that was given up, of a process that died too, takes effect late, and a
+ * shard may see the service differently. So it is written over, ever more rarely: two shards that disagree cost a write
+ * an hour each.
+ */
+interface ReportedStatus {
+  report: string;
+  /** False while the write has no answer: either its status is stored or the previous one. */
+  isAnswered: boolean;
+  /** The base URL and key that the stored status is about. */
+  fingerprint: string | undefined;
+  rewrites: number;
+  /** Time of the next rewrite at the earliest, on the monotonic clock. */
+  rewriteAt: number;
+}
+
+/**
+ * Reports what is known of connections, once each, whatever their number of Computes: the status, and where a
+ * connection becomes unusable or usable again, a log line and an event on it.
+ */
+export class StatusReports {
+  readonly #options: StatusReportsOptions;
+  /** By uid. */
+  readonly #reported = new Map<string, Reported>();
+
+  constructor(options: StatusReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Writes the status where it differs. Returns the delay until another process's status may be written over. */
+  async report(connection: Connection, resolved: Resolved, session: Session | undefined): Promise<number | undefined> {
+    const { clock, cluster, cache } = this.#options;
+    const { uid, namespace = "", name } = connection.metadata;
+    const latest = cache.connectionByUID(uid) ?? connection;
+    const own = this.#reported.get(uid) ?? firstOf(latest);
+    this.#reported.set(uid, own);
+    // The status of an earlier process is kept until the first probe of this one has ended.
+    if (session?.state.shown.kind === "unknown" && isCurrent(latest) && own.status === undefined) return undefined;
+    const secret = cache.secret(namespace, latest.spec.apiKeySecretRef.name);
+    const users = () => [...cache.usersOf(namespace, name)];
+    const terminating = terminatingOf(latest, secret, users);
+    const fingerprint = session?.fingerprint;
+    // A process that starts takes the stored status for that of its own key: whether that changed, only /auth can tell.
+    const about = own.status === undefined && isCurrent(latest) ? fingerprint : own.status?.fingerprint;
+    const isOfKey = fingerprint !== undefined && about === fingerprint;
+    const status = statusOf(latest, resolved, session, terminating, users, { now: timestamp(clock.now()), isOfKey });
+    if (session?.state.health.kind !== "unknown") this.#announce(own, latest, status);
+    const report = reportOf(status, session);
+    const now = clock.monotonic();
+    const before = own.status?.report === report ? own.status : undefined;
+    const rewrites = before?.rewrites ?? 0;
+    if (own.status?.isAnswered !== false && sameJSON(status, latest.status)) {
+      const rewriteAt = own.status?.rewriteAt ?? now + firstRewriteMs;
+      own.status = { report, fingerprint, isAnswered: true, rewrites, rewriteAt };
+      return undefined;
+    }
+    const isRewrite = before?.isAnswered === true && isCurrent(latest);
+    if (isRewrite && now < before.rewriteAt) return before.rewriteAt - now;
+    const rewriteAt = now + Math.min(firstRewriteMs * 4 ** rewrites, longestRewriteMs);
+    const next = { report, rewrites: isRewrite ? rewrites + 1 : rewrites, rewriteAt };
+    own.status = { ...next, fingerprint: about, isAnswered: false };
+    const patch = guardedPatch(latest).setStatus(status).ops();
+    await cluster.patch(kindOf(latest), latest.metadata, patch, { subresource: "status" });
+    own.status = { ...next, fingerprint, isAnswered: true };
+    this.#warn(terminating, latest, secret);
+    return undefined;
+  }
+
+  forget(uid: string): void {
+    this.#reported.delete(uid);
+  }
+
+  #announce(own: Reported, connection: Connection, status: ServiceConnectionStatus): void {
+    const ready = conditionOf(status, "Ready");
+    if (ready === undefined) return;
+    const { name, namespace } = connection.metadata;
+    const { reason, message } = ready;
+    if (reason !== own.logged) {
+      own.logged = reason;
+      this.#options.log[reason === usable ? "info" : "warn"]({ namespace, connection: name, reason }, message);
+    }
+    if (reason === own.recorded) return;
+    own.recorded = reason;
+    // A deletion that waits for the user has its own event.
+    if (reason === "Deleting") return;
+    const type = reason === usable ? "Normal" : "Warning";
+    this.#options.event(kindOf(connection), connection, { type, reason, message });
+  }
+
+  /** A deletion that waits for the user is an event on the deleted object, once. */
+  #warn(terminating: Terminating | undefined, connection: Connection, secret: Secret | undefined): void {
+    if (terminating === undefined || terminating.endsAutomatically) return;
+    const before = conditionOf(connection.status, "Ready")?.message;
+    if (before?.startsWith(terminating.message.slice(0, terminating.message.indexOf(":") + 1)) === true) return;
+    const event = { type: "Warning", reason: "Deleting", message: terminating.message } as const;
+    if (terminating.kind === "connection") this.#options.event(kindOf(connection), connection, event);
+    else if (secret !== undefined) this.#options.event(secretKind, secret, event);
+  }
+}
+
+/** What an earlier process has reported. */
+function firstOf({ status }: Connection): Reported {
+  const ready = conditionOf(status, "Ready");
+  const recorded = ready === undefined || ready.message === unanswered ? usable : ready.reason;
+  return { logged: usable, recorded, status: undefined };
+}
