@@ -220,7 +220,7 @@ function accepted(
       const proof = { uid: object.metadata.uid, branchID: id, by: "created" };
       return outcome(object, {
         shown: { reason: "Creating", message: words.creating.sent(planned.name) },
-        news: { branchID: id, proof, gone: undefined, ...ended(planned.end, branch.expires_at, memory) },
+        news: { branchID: id, proof, gone: undefined, ...ended(planned.end, branch.expires_at, memory, now) },
         answered: branch,
         isApplied: true,
         events: [{ type: "Normal", reason: "Created", message: `${words.creating.found(planned.name)} ${id}` }],
@@ -229,7 +229,7 @@ function accepted(
     }
     case "patch": {
       const { end } = planned;
-      const news = end === undefined ? {} : ended(end, branch?.expires_at, memory);
+      const news = end === undefined ? {} : ended(end, branch?.expires_at, memory, now);
       return outcome(object, { news, answered: branch, isApplied: true, requeue: 1000 });
     }
     case "reset": {
@@ -257,11 +257,14 @@ function ended(
   { expiry, at }: { expiry: string; at: string | undefined },
   shown: string | undefined,
   memory: BranchMemory,
+  now: number,
 ): Outcome["news"] {
   if (isSameEnd(at, shown)) {
     memory.unseenEnd = undefined;
     return { appliedExpiry: expiry, appliedEnd: at };
   }
-  memory.unseenEnd = { expiry, at, differsSince: undefined };
+  const before = memory.unseenEnd?.expiry === expiry ? memory.unseenEnd : undefined;
+  const resent = before === undefined ? 0 : before.resent + 1;
+  memory.unseenEnd = { expiry, at, sentAt: now, resent, differsSince: undefined };
   return {};
 }

@@ -13,6 +13,16 @@ export interface FailedWrite {
   branches: number;
 }
 
+export interface UnseenEnd {
+  expiry: string;
+  at: string | undefined;
+  /** When it was last sent, and how often before. */
+  sentAt: number;
+  resent: number;
+  /** The first list since that does not show it either. */
+  differsSince: number | undefined;
+}
+
 /**
  * What this term of leadership remembers of one Branch, by uid. All of it may be lost at any time without harm. Times
  * are monotonic milliseconds.
@@ -32,8 +42,8 @@ export interface BranchMemory {
   missing: { id: string; since: number; proved: boolean } | undefined;
   /** The branch whose DELETE the service has answered, and when. */
   deleted: { id: string; at: number } | undefined;
-  /** An end that was sent and that the answer did not show, and the first list since that does not show it either. */
-  unseenEnd: { expiry: string; at: string | undefined; differsSince: number | undefined } | undefined;
+  /** An end that was sent and that the answer did not show. */
+  unseenEnd: UnseenEnd | undefined;
   /** The value of `resetAt` whose request the service may still carry out, and when that ended. */
   unansweredReset: { value: string; at: number } | undefined;
   /** The value of `resetAt` whose request the service has refused: nothing of it is on its way. */

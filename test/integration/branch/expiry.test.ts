@@ -145,7 +145,7 @@ describe("the end of a Branch", () => {
     expect(world.named("default/pr-2")?.expires_at).toBeDefined();
   });
 
-  it("an end that the service accepts and does not keep is Rejected, and the branch stays", async () => {
+  it("an end that the service accepts and does not keep is Rejected, and sent again until it is kept", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { never: true } });
     await world.until("pr-1", "Available");
@@ -154,10 +154,22 @@ describe("the end of a Branch", () => {
       if (method !== "PATCH" || !path.includes("/branches/")) return undefined;
       return { status: 200, headers: {}, body: JSON.stringify({ branch, operations: [] }) };
     };
-    world.branch("pr-1", { expiry: { after: "1h" } });
+    world.branch("pr-1", { expiry: { after: "6h" } });
     await world.until("pr-1", "Rejected");
-    expect(world.writes.filter((write) => write.startsWith("PATCH"))).toHaveLength(1);
+    const patches = () => world.writes.filter((write) => write.startsWith("PATCH")).length;
+    expect(patches()).toBe(1);
     expect(world.object("pr-1").status.appliedExpiry).toBe("never");
+    // It is sent again, ever more rarely, and at most hourly.
+    await world.clock.advance(10 * minute);
+    expect(patches()).toBeGreaterThan(2);
+    expect(patches()).toBeLessThan(6);
+    await world.clock.advance(12 * hour);
+    expect(patches()).toBeLessThan(24);
+    expect(world.reason("pr-1")).toBe("Rejected");
+    world.host.instead = undefined;
+    await world.clock.advance(2 * hour);
+    expect(world.reason("pr-1")).toBe("Available");
+    expect(world.msUntil(world.named("default/pr-1")?.expires_at)).toBeLessThanOrEqual(6 * hour);
   });
 });
 

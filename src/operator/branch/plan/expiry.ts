@@ -1,4 +1,5 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
+import { requeueDelay } from "../../conditions/rows.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import { secondsOf } from "../../resources/duration.ts";
@@ -45,13 +46,14 @@ export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | u
   const wanted = wantedEnd(object, serviceNow);
   const words = expiryInWords(object.spec.expiry);
   if (memory.unseenEnd?.expiry === words) {
-    const { at, differsSince } = memory.unseenEnd;
+    const { at, differsSince, sentAt, resent } = memory.unseenEnd;
     if (isSameEnd(at, listed.expires_at)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: at } };
-    // Lists that agree prove that the service does not keep the end.
+    // Lists that agree prove that the service does not keep the end. It is sent again later, at most hourly.
     const differsMs = differsSince === undefined ? 0 : o.listing.startedAt - differsSince;
-    return differsMs >= mostLagMs
-      ? { kind: "show", reason: "Rejected", message: ends.ignored(listed.id) }
-      : { kind: "noop", afterMs: mostLagMs - differsMs };
+    if (differsMs < mostLagMs) return { kind: "noop", afterMs: mostLagMs - differsMs };
+    if (o.listing.startedAt < sentAt + requeueDelay("slow", resent)) {
+      return { kind: "show", reason: "Rejected", message: ends.ignored(listed.id) };
+    }
   }
   if (status.appliedExpiry !== words) {
     if (isMadeSo(o)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: listed.expires_at } };
