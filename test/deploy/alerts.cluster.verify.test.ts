@@ -21,7 +21,7 @@ const alerts = [...readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8"
 );
 
 describe("the alerts", () => {
-  it("are valid", async () => {
+  it("the alerts are valid", async () => {
     using files = workbench();
     const { stdout } = await runTool("promtool", ["check", "rules", files.at("rules.yaml")]);
     expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
@@ -34,7 +34,7 @@ describe("the alerts", () => {
     expect(status).toBe(0);
   });
 
-  it("are written in PromQL that Prometheus reads, and so is the dashboard", async () => {
+  it("the alerts are written in PromQL that Prometheus reads, and so is the dashboard", async () => {
     using files = workbench();
     const dashboard = readFileSync("deploy/monitoring/dashboard.json", "utf8");
     const expressions = [...dashboard.matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) =>
@@ -47,7 +47,7 @@ describe("the alerts", () => {
     expect(expressions.length).toBeGreaterThan(20);
   });
 
-  it("are all tested", () => {
+  it("the alerts are all tested", () => {
     const tests = readFileSync("test/deploy/monitoring/rules.test.yaml", "utf8");
     expect(alerts.filter((name) => !tests.includes(`alertname: ${name}\n`))).toEqual([]);
   });

@@ -62,11 +62,11 @@ describe("an annotation of the operator's", () => {
     { paused: "true" },
     { paused: "false" },
     { paused: "" },
-  ])("is accepted from anybody, as when a backup is restored: %j", async (annotations) => {
+  ])("an annotation is accepted from anybody, as when a backup is restored: %j", async (annotations) => {
     expect((await tried(annotations)).stderr).toBe("");
   });
 
-  it("that is another's, or another tool's, is no matter", async () => {
+  it("an annotation of another's, or of another tool, is no matter", async () => {
     const input = JSON.stringify({
       ...named("tried", {}),
       metadata: { name: "tried", namespace, annotations: { "example.com/endpoint-id": "", note: "" } },
@@ -74,7 +74,7 @@ describe("an annotation of the operator's", () => {
     expect((await tryKubectl(["create", "--dry-run=server", "-f", "-"], { input })).status).toBe(0);
   });
 
-  it("that stands with a malformed value holds up no other change, and can be mended or taken away", async () => {
+  it("an annotation with a malformed value holds up no other change, and can be mended or taken away", async () => {
     const annotate = (...values: string[]) => tryKubectl(["annotate", "compute", "old", "-n", namespace, ...values]);
     expect((await annotate("compute-operator.dev/paused-")).status).toBe(0);
     const patch = JSON.stringify({ metadata: { finalizers: ["compute-operator.dev/endpoint"] } });

@@ -12,11 +12,11 @@ const schema = z.object({
 describe("every value of the chart", () => {
   const paths = chartValues().map(({ path }) => path);
 
-  it("is in values.yaml and in its schema, in the same order", () => {
+  it("the values are in values.yaml and in its schema, in the same order", () => {
     expect(paths).toEqual(valuesOfSchema());
   });
 
-  it("has a case that shows what it changes", () => {
+  it("each value has a case that shows what it changes", () => {
     expect(Object.keys(chartCases)).toEqual(paths);
   });
 

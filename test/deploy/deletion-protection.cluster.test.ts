@@ -36,7 +36,7 @@ describe("deletion protection", () => {
     expect((await remove("compute", "shop-preview")).stdout).toContain("deleted");
   });
 
-  it("of a pool's template protects the pool", async () => {
+  it("the deletion protection of a pool's template protects the pool", async () => {
     const template = { projectID: "p", branchID: "br-b", deletionProtection: true };
     await apply([inNamespace(manifest("ComputePool", { template }, "readers"))]);
     expect((await remove("computepool", "readers")).stderr).toContain(

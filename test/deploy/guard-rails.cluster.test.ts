@@ -171,7 +171,7 @@ describe("what exceeded a limit before it was set", () => {
 });
 
 describe("a label that is no limit", () => {
-  it("is reported, and what stands is not held up by it", async () => {
+  it("a label that is no limit is reported, and what stands is not held up by it", async () => {
     const { stderr } = await tried("Compute", units(1, 1), { namespace: mistyped });
     expect(stderr).toContain(
       `the label ${size} of namespace ${mistyped} must be a number such as 4 or 0.5, and is "four": ask an administrator of the cluster to correct it`,

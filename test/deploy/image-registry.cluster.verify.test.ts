@@ -29,7 +29,7 @@ describe("an image without a registry, which no node could pull", () => {
   const warning =
     "the image compute-operator:0.1.0 names no registry, so that nodes cannot pull it: push it to a registry";
 
-  it("is warned of by kubectl apply once the policy is in effect, with what to set, and installed all the same", async () => {
+  it("an image without a registry makes kubectl apply warn once the policy is in effect, with what to set, and is installed", async () => {
     // The API server reads policies once a second: an apply that takes less makes the Deployment before it.
     const said = await eventually("kubectl apply to warn", async () => {
       const { status, stderr, stdout } = await applied("deploy");
@@ -42,7 +42,7 @@ describe("an image without a registry, which no node could pull", () => {
     expect(said).toContain("under `images` of your kustomization (docs/install.md)");
   });
 
-  it("is not warned of once a kustomization names the registry", async () => {
+  it("an image with a registry in the kustomization makes no warning", async () => {
     const own = join(directory.path, "own");
     mkdirSync(own);
     const images = [{ name: "compute-operator", newName: "registry.example.com/compute-operator" }];
@@ -54,7 +54,7 @@ describe("an image without a registry, which no node could pull", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  it("is named by the notes of the chart with the value to set, and only there where it is not set", async () => {
+  it("an image without a registry is named by the notes of the chart with the value to set, and only there where it is not set", async () => {
     const notes = async (...values: readonly string[]) => {
       const args = ["install", "compute-operator", chart, "--dry-run=client", ...values];
       const { status, stdout } = await runTool("helm", args);

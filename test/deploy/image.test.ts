@@ -25,7 +25,7 @@ function packagesIn(map: string): string[] {
 }
 
 describe("the image", () => {
-  test("is built with the Node that the tests run on", () => {
+  test("the image is built with the Node that the tests run on", () => {
     const images = [...readFileSync("Dockerfile", "utf8").matchAll(/^FROM (?:--\S+ )?(node:\S+)/gm)].map(
       ([, name]) => name,
     );

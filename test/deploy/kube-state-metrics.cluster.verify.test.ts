@@ -228,7 +228,7 @@ describe("kube-state-metrics", () => {
     }
   });
 
-  it("is configured for every kind of the operator and every state of a Compute", () => {
+  it("kube-state-metrics is configured for every kind of the operator and every state of a Compute", () => {
     const { spec } = configuration.parse(parse(readFileSync(join(directory, "custom-resource-state.yaml"), "utf8")));
     const kinds = spec.resources.map(({ groupVersionKind }) => groupVersionKind.kind);
     expect(kinds.toSorted()).toEqual(definitions.map(({ kind }) => kind.kind).toSorted());

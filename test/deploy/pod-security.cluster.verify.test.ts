@@ -69,7 +69,7 @@ describe("the operator's pods are admitted under the restricted Pod Security Sta
     }
   });
 
-  it("of the chart with a user and a group of the namespace", async () => {
+  it("the chart's pods are admitted with a user and a group of the namespace", async () => {
     const ids = `podSecurityContext={"runAsUser":${firstUser + 1},"fsGroup":${firstUser}}`;
     expect(await tried(deploymentOf(await helm(ids)), openshift)).toMatchObject({ status: 0, stderr: "" });
   });

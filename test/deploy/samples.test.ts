@@ -17,7 +17,7 @@ const specOf = <T>(parsed: { ok: true; value: { spec: T } } | { ok: false; probl
 };
 
 describe("the samples", () => {
-  test("are valid manifests, one of each kind at least", () => {
+  test("the samples are valid manifests, one of each kind at least", () => {
     const parsed = [
       ...ofKind("Compute").map(parseCompute),
       ...ofKind("ServiceConnection").map(parseServiceConnection),

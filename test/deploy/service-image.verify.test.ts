@@ -58,7 +58,7 @@ describe("the service's image", () => {
   let uri: string;
   let then: string;
 
-  it("has no shell, and runs as a user with a number", () => {
+  it("the service's image has no shell, and runs as a user with a number", () => {
     for (const shell of ["/bin/sh", "/usr/bin/sh", "/bin/bash", "/usr/bin/env"]) {
       expect(existsSync(join(image.data, "..", shell))).toBe(false);
     }
@@ -101,7 +101,7 @@ describe("the service's image", () => {
   });
 });
 
-it("is what Compose builds, and its command is the image's with flags of its own", () => {
+it("the service's image is what Compose builds, and its command is the image's with flags of its own", () => {
   const compose = readFileSync("deploy/service/compose.yaml", "utf8");
   expect(compose).toContain("target: service");
   const command = /^CMD (\["service".*\])$/m.exec(readFileSync("Dockerfile", "utf8"))?.[1] ?? "";

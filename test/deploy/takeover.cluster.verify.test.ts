@@ -76,7 +76,7 @@ describe("an installation after another on the same cluster", () => {
     expect(await names()).toContain("compute.compute-operator.dev/shop-primary");
   });
 
-  it("is upgraded and installed again under the same name without a question", async () => {
+  it("an installation is upgraded and installed again under the same name without a question", async () => {
     const [release, namespace] = ["compute-operator", "compute-operator-system"];
     expect(await helm("upgrade", release, chart, "-n", namespace)).toMatchObject({ status: 0 });
     expect(await helm("uninstall", release, "-n", namespace, "--wait")).toMatchObject({ status: 0 });

@@ -8,7 +8,7 @@ const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
 describe.each([...pages])("%s", (page) => {
   const commands = commandsIn(page);
 
-  it("has no command that no test runs", () => {
+  it("a page has no command that no test runs", () => {
     expect(commands.filter((command) => testOf(command) === undefined)).toEqual([]);
   });
 
@@ -28,7 +28,7 @@ describe.each([...pages])("%s", (page) => {
     }
   });
 
-  it("has no block in a language that might hide a command", () => {
+  it("a page has no block in a language that might hide a command", () => {
     const fences = [...readFileSync(page, "utf8").matchAll(/^```(\w*)\n.*?^```$/gms)];
     const languages = new Set(fences.map(([, language = ""]) => language));
     expect([...languages].filter((language) => !["sh", "console", "yaml", ""].includes(language))).toEqual([]);

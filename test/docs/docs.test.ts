@@ -23,7 +23,7 @@ describe.each([...pages])("%s", (page) => {
     expect(lost.map(([link]) => link)).toEqual([]);
   });
 
-  it("has manifests that are YAML, and commands that name what is there", () => {
+  it("a page has manifests that are YAML, and commands that name what is there", () => {
     for (const block of blocksOf(page, "yaml")) {
       expect(parseAllDocuments(block).flatMap(({ errors }) => errors)).toEqual([]);
     }

@@ -24,7 +24,7 @@ describe("the drawn architecture", () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it.each(["README.md", "CONTRIBUTING.md"])("is shown in %s", (page) => {
+  it.each(["README.md", "CONTRIBUTING.md"])("the drawn architecture is shown in %s", (page) => {
     expect(readFileSync(page, "utf8")).toContain("](docs/images/architecture.svg)");
   });
 });
@@ -61,7 +61,7 @@ describe("docs/design.md", () => {
   const [, section = ""] = /^## Three walks$(.*?)^## /ms.exec(page) ?? [];
   const walks = section.split(/^(?=\*\*\w+)/m).slice(1);
 
-  it("has at most 200 lines", () => {
+  it("docs/design.md has at most 200 lines", () => {
     expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(200);
   });
 

@@ -12,7 +12,7 @@ it("docs/reference.md explains every reason that a condition can have, each once
 });
 
 describe("the README", () => {
-  it("has at most 130 lines", () => {
+  it("the README has at most 130 lines", () => {
     expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(130);
   });
 

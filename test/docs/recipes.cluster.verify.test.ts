@@ -87,7 +87,7 @@ describe("External Secrets", () => {
 });
 
 describe("SOPS", () => {
-  it("is given the Secret that the connection of the samples reads", () => {
+  it("SOPS is given the Secret that the connection of the samples reads", () => {
     const { metadata, type, stringData } = recipe(secret);
     expect({ name: metadata.name, key: Object.keys(stringData)[0], type }).toEqual(wanted());
   });
@@ -101,7 +101,7 @@ describe("SOPS", () => {
     expect(path).toMatch(new RegExp(rule.path_regex));
   });
 
-  it("is what the Kustomization of the page decrypts with", () => {
+  it("the Kustomization of the page decrypts with SOPS", () => {
     const decrypting = z.looseObject({
       kind: z.literal("Kustomization"),
       spec: z.looseObject({ decryption: z.looseObject({ provider: z.literal("sops") }), path: z.literal("./shop") }),

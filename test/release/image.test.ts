@@ -67,7 +67,7 @@ function machine(programs: readonly string[], architectures: readonly string[] =
 }
 
 describe("the image of a release", () => {
-  it("is not made without a builder, and each that could have made it is named with the reason", async () => {
+  it("the image is not made without a builder, and each that could have made it is named with the reason", async () => {
     const run: Run = (program) =>
       Promise.resolve(program === "docker" ? { status: 1, stdout: "", stderr: "x\nno daemon answers\n" } : undefined);
     const missing =
@@ -80,19 +80,22 @@ describe("the image of a release", () => {
     ["buildctl", "buildctl build"],
     ["podman", "podman build"],
     ["buildah", "buildah build"],
-  ])("is built by %s for both platforms, with the time of the commit, into one archive", async (program, build) => {
-    const { run, commands, dockerfiles } = machine([program]);
-    expect(await makeImage(making(), "FROM base@sha256:1\n", run)).toEqual({ file });
-    const [command = ""] = commands.filter((line) => line.startsWith(build));
-    expect(command).toContain("platform=linux/amd64,linux/arm64");
-    expect(command).toContain("1700000000");
-    expect(commands.join("\n")).toContain("registry.example.com/compute-operator:1.2.3");
-    expect(commands.join("\n")).toContain(join(directory.path, ".staging", "layout"));
-    expect(readdirSync(directory.path)).toEqual([file]);
-    expect(dockerfiles[0]).toBe("FROM base@sha256:1\n");
-  });
+  ])(
+    "the image is built by %s for both platforms, with the time of the commit, into one archive",
+    async (program, build) => {
+      const { run, commands, dockerfiles } = machine([program]);
+      expect(await makeImage(making(), "FROM base@sha256:1\n", run)).toEqual({ file });
+      const [command = ""] = commands.filter((line) => line.startsWith(build));
+      expect(command).toContain("platform=linux/amd64,linux/arm64");
+      expect(command).toContain("1700000000");
+      expect(commands.join("\n")).toContain("registry.example.com/compute-operator:1.2.3");
+      expect(commands.join("\n")).toContain(join(directory.path, ".staging", "layout"));
+      expect(readdirSync(directory.path)).toEqual([file]);
+      expect(dockerfiles[0]).toBe("FROM base@sha256:1\n");
+    },
+  );
 
-  it("has the same bytes whatever the order in which a builder lists the platforms, and is one image for both", async () => {
+  it("the image has the same bytes whatever the order in which a builder lists the platforms, and is one image for both", async () => {
     const archives = [];
     for (const order of [
       ["arm64", "amd64"],
@@ -113,7 +116,7 @@ describe("the image of a release", () => {
     });
   });
 
-  it("is refused where a builder wrote an image of one platform only", async () => {
+  it("the image is refused where a builder wrote an image of one platform only", async () => {
     const manifest = { mediaType: "application/vnd.oci.image.manifest.v1+json", digest: "sha256:0" };
     const { run } = machine(["buildah"]);
     const single: Run = async (program, args) => {
@@ -125,7 +128,7 @@ describe("the image of a release", () => {
     await expect(makeImage(making(), "FROM base\n", single)).rejects.toThrow("and not one for all platforms");
   });
 
-  it("is built by the first builder only", async () => {
+  it("the image is built by the first builder only", async () => {
     const { run, commands } = machine(["podman", "buildah"]);
     await makeImage(making(), "FROM base\n", run);
     expect(commands.filter((line) => line.startsWith("buildah"))).toEqual([]);

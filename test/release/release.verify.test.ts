@@ -70,7 +70,7 @@ describe("a release", () => {
     expect(readdirSync(other)).toContain("install.yaml");
   });
 
-  it("has the same bytes in a second run in another directory", async () => {
+  it("a release has the same bytes in a second run in another directory", async () => {
     expect((await release("--registry", registry, "--output", second)).status).toBe(0);
     const sums = (at: string) => readFileSync(join(at, "SHA256SUMS"), "utf8");
     expect(sums(second)).toBe(sums(first));
@@ -90,7 +90,7 @@ describe("a release", () => {
     [[], "--registry is missing: the chart and install.yaml name the image by it."],
     [["--registry", "https://registry.example.com"], '--registry "https://registry.example.com" is no registry'],
     [["--unknown"], "Unknown option '--unknown'"],
-  ])("is refused with the flags %j", async (flags, message) => {
+  ])("a release is refused with the flags %j", async (flags, message) => {
     const { status, stderr } = await release(...flags, "--output", join(directory.path, "refused"));
     expect(status).toBe(1);
     expect(stderr).toContain(message);
@@ -231,7 +231,7 @@ describe("of a release", () => {
 describe("the workflow that makes a release", () => {
   const workflow = ".github/workflows/release.yaml";
 
-  it("is one without a finding of actionlint", async () => {
+  it("the release workflow has no finding of actionlint", async () => {
     expect(await runTool("actionlint", ["-no-color", workflow])).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { deleteAll, requestsWhileHeld, settled } from "./held-deletions.ts";
 import { group } from "./large-fleet.ts";
 
-test("of 200 deletions that the brake holds back each says so once, and nothing is read for it", async () => {
+test("each of 200 deletions that the brake holds back says so once, and nothing is read for it", async () => {
   const { first, after } = await requestsWhileHeld(200);
   expect([first.sent, after.sent]).toEqual([60, 120]);
   // Each that is sent says so, lets its finalizer go, and has one read of the CRD before it; those who wait share one.

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { requestsWhileHeld } from "./held-deletions.ts";
 
-test("of 1,000 deletions that the brake holds back each says so once, and nothing is read for it", async () => {
+test("each of 1,000 deletions that the brake holds back says so once, and nothing is read for it", async () => {
   const { first, after } = await requestsWhileHeld(1000);
   expect([first.sent, after.sent]).toEqual([60, 120]);
   // Each that is sent says so, lets its finalizer go, and has one read of the CRD before it; those who wait share one.

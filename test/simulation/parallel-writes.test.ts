@@ -41,7 +41,7 @@ const replicas = Array.from({ length: 100 }, () => "read_only");
 
 describe("writes in parallel", () => {
   it.each<Lock>(["project", "endpoint", 0.3])(
-    "of two primaries of one branch that are declared at once make one (lock: %s)",
+    "two primaries of one branch that are declared at once make one (lock: %s)",
     { timeout: 60_000 },
     async (lock) => {
       const { violations, made } = await declare(["read_write", "read_write"], lock);

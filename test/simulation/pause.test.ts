@@ -32,7 +32,7 @@ async function afterOne(answer: ServiceResponse) {
 }
 
 describe("one 503 with a Retry-After of an hour", () => {
-  test("that is a proxy's pauses nothing, and is no more than a failed request", async () => {
+  test("a proxy's 503 pauses nothing, and is no more than a failed request", async () => {
     const { tenants, clock, service, connection } = await afterOne({
       status: 503,
       json: false,
@@ -47,7 +47,7 @@ describe("one 503 with a Retry-After of an hour", () => {
     expect(connection()).toMatchObject({ status: "True", reason: "Authenticated" });
   });
 
-  test("that is the service's own pauses all for five minutes, and connection and waiting Computes say so", async () => {
+  test("the service's own 503 pauses all for five minutes, and connection and waiting Computes say so", async () => {
     const { tenants, clock, service, connection, compute } = await afterOne({ ...refusal(503), retryAfterMs: hour });
     await using _ = tenants;
     const start = clock.monotonic();

@@ -17,7 +17,7 @@ describe("a status that may wait", () => {
     return { ...one, state, report, written };
   };
 
-  test("is held back as long as the process goes on, and written at once by one that stops", async () => {
+  test("a status is held back as long as the process goes on, and written at once by one that stops", async () => {
     const { self, report, written, state } = holding();
     const starting = shown(self, "Starting", "now");
     expect(await report(starting)).toBe(self);
@@ -26,7 +26,7 @@ describe("a status that may wait", () => {
     expect([written(), state.known.held]).toEqual([1, undefined]);
   });
 
-  test("is no longer held once another says all that is known, or the status says it already", async () => {
+  test("a status is no longer held once another says all that is known, or the status says it already", async () => {
     const settled = holding();
     await settled.report(shown(settled.self, "Starting", "now"));
     const effect = { kind: "settled", drift: [] } as const;
@@ -37,7 +37,7 @@ describe("a status that may wait", () => {
     expect([settled.written(), settled.state.known.held]).toEqual([1, undefined]);
   });
 
-  test("is written at once where none has said yet that a restart was carried out", async () => {
+  test("a status is written at once where none has said yet that a restart was carried out", async () => {
     const asked = { ...linked.annotations, "compute-operator.dev/restartedAt": "second" };
     const shownAfter = async (restarted: string) => {
       const { self, report, written, state } = holding(
@@ -51,7 +51,7 @@ describe("a status that may wait", () => {
     expect(await shownAfter("first")).toEqual([undefined, 0]);
   });
 
-  test("is outdated once another follows, also where that cannot be written", async () => {
+  test("a held status is outdated once another follows, also where that cannot be written", async () => {
     const { self, report, acting } = holding();
     await report(shown(self, "Starting", "soon"));
     const { fate } = acting.cluster;
@@ -63,7 +63,7 @@ describe("a status that may wait", () => {
     expect(acting.compute().status.conditions).toEqual(self.status.conditions);
   });
 
-  test("has the endpoint as a list shows it, where one does, and else as the answer did", async () => {
+  test("a held status has the endpoint as a list shows it, where one does, and else as the answer did", async () => {
     const answered = endpoint({ current_state: "init" });
     const effect = accepted(1, answered);
     const written = async (observed: (one: ReturnType<typeof holding>) => Observed) => {

@@ -18,11 +18,11 @@ describe("a status may wait", () => {
     ["that replaces none", compute(), "Creating"],
     ["that replaces progress", showing("Creating"), "Starting"],
     ["that replaces rest", showing("Idle"), "Updating"],
-  ] as const)("%s with progress", (_, self, reason) => {
+  ] as const)("a status %s with progress may wait", (_, self, reason) => {
     expect(waits(self, reason, {})).toBe(true);
   });
 
-  test("that only shows the endpoint again", () => {
+  test("a status that only shows the endpoint again may wait", () => {
     expect(mayWait(unchanged(showing("Active")), { endpointID: "ep-one", currentState: "init" }, false)).toBe(true);
   });
 
@@ -40,7 +40,7 @@ describe("a status may wait", () => {
     ["with drift", showing("Active"), "Updating", { drift: [{ field: "disabled", ours: "false", theirs: "true" }] }],
     ["of a connection Secret", showing("Active"), "Updating", { binding: { name: "shop-db" } }],
     ["of the use of a ClusterServiceConnection", showing("Active"), "Updating", { clusterConnection: "default" }],
-  ] satisfies [string, Compute, Reason, ComputeStatus][])("not: one %s", (_, self, reason, after) => {
+  ] satisfies [string, Compute, Reason, ComputeStatus][])("a status %s may not wait", (_, self, reason, after) => {
     expect(waits(self, reason, after)).toBe(false);
   });
 
@@ -48,11 +48,14 @@ describe("a status may wait", () => {
     [{ driftPolicy: "Correct" }, false, true],
     [{ driftPolicy: "Correct" }, true, false],
     [{ driftPolicy: "Report" }, false, false],
-  ] as const)("with a new generation, under %j, hidden fields: %s: %s", (spec, isHidden, expected) => {
-    expect(
-      waits(showing("Active", { appliedGeneration: 1 }, spec), "Updating", { appliedGeneration: 2 }, isHidden),
-    ).toBe(expected);
-  });
+  ] as const)(
+    "a status may wait with a new generation, under %j, hidden fields: %s: %s",
+    (spec, isHidden, expected) => {
+      expect(
+        waits(showing("Active", { appliedGeneration: 1 }, spec), "Updating", { appliedGeneration: 2 }, isHidden),
+      ).toBe(expected);
+    },
+  );
 });
 
 describe("what is held back", () => {
@@ -62,7 +65,7 @@ describe("what is held back", () => {
   const hold = (state: ReconcileState, outcome: Outcome, now: number, isNew = false) =>
     state.hold(outcome, { isNew, endpoint: endpoint() }, now);
 
-  test("is due two seconds after it was held, or after the last write that was accepted", () => {
+  test("a held status is due two seconds after it was held, or after the last write that was accepted", () => {
     const state = new ReconcileState(0, "this-term");
     expect(hold(state, shown(self, "Creating", "waits"), 100)).toBe(true);
     expect(hold(state, made, 1100, true)).toBe(true);
@@ -74,7 +77,7 @@ describe("what is held back", () => {
     expect(state.requeueAfter(unchanged(self), 5000)).toBeUndefined();
   });
 
-  test("is said where the next reconcile knows nothing new, with what was accepted", () => {
+  test("a held status is written where the next reconcile knows nothing new, with what was accepted", () => {
     const state = new ReconcileState(0, "this-term");
     hold(state, made, 0, true);
     const { held } = state.known;
@@ -86,7 +89,7 @@ describe("what is held back", () => {
     expect(withHeld(other, held, false)).toEqual(other);
   });
 
-  test("has the endpoint as last seen, though the answer showed an earlier one, or none", () => {
+  test("a held status has the endpoint as last seen, though the answer showed an earlier one, or none", () => {
     const seen = endpoint({ current_state: "idle" });
     for (const shownThen of [undefined, endpoint({ current_state: "init" })]) {
       const state = new ReconcileState(0, "this-term");

@@ -18,7 +18,7 @@ const loseCreates = ({ reach }: World) => {
 };
 
 describe("what a create costs at the API server", () => {
-  test("is four patches: record, finalizer, link and the status at the end", async () => {
+  test("a create is four patches: record, finalizer, link and the status at the end", async () => {
     const world = await setUp();
     await world.run(20_000);
     expect(world.shown()).toBe("Active");
@@ -28,7 +28,7 @@ describe("what a create costs at the API server", () => {
     expect(patchesOf(world).length).toBeLessThanOrEqual(5);
   });
 
-  test("is no patch more for the record where it is refused", async () => {
+  test("a refused create is no patch more for the record", async () => {
     const world = await setUp();
     world.reach.answer = ({ method }) => (method === "POST" ? refusal(423) : undefined);
     await world.run(500);
@@ -41,7 +41,7 @@ describe("what a create costs at the API server", () => {
 });
 
 describe("a create without an answer", () => {
-  test("is not repeated for 70 s, is repeated once then, and says so until then", async () => {
+  test("a create without an answer is not repeated for 70 s, is repeated once then, and says so until then", async () => {
     const world = await setUp();
     loseCreates(world);
     await world.run(5000);
@@ -56,7 +56,7 @@ describe("a create without an answer", () => {
     expect(world.shown()).toBe("Active");
   });
 
-  test("is open for the next term too, from when that sees it", async () => {
+  test("a create without an answer is open for the next term too, from when that sees it", async () => {
     const world = await setUp();
     loseCreates(world);
     await world.run(60_000);
@@ -69,7 +69,7 @@ describe("a create without an answer", () => {
     expect(world.reach.sent()).toContain("POST endpoints");
   });
 
-  test("whose record somebody drops is recorded again, and nothing else is sent", async () => {
+  test("a create whose record somebody drops is recorded again, and nothing else is sent", async () => {
     const world = await setUp();
     loseCreates(world);
     await world.run(5000);

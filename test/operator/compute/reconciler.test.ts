@@ -7,7 +7,7 @@ import { setUp } from "./reconciling.ts";
 const prefix = "compute-operator.dev~1";
 
 describe("a Compute", () => {
-  test("is made, becomes ready, and is then only listed", async () => {
+  test("a Compute is made, becomes ready, and is then only listed", async () => {
     const { reach, run, self, shown, steps, clock } = await setUp();
     await run(20_000);
     expect(reach.sent()).toContain("POST endpoints");
@@ -21,7 +21,7 @@ describe("a Compute", () => {
     expect(self()?.metadata.resourceVersion).toBe(written);
   });
 
-  test("is deleted with its endpoint, and then nothing is kept of it", async () => {
+  test("a Compute is deleted with its endpoint, and then nothing is kept of it", async () => {
     const { reach, run, self, session, left, uid, clock } = await setUp();
     await run(20_000);
     reach.removeStored();
@@ -37,7 +37,7 @@ describe("a Compute", () => {
     expect(reach.sent()).toEqual([]);
   });
 
-  test("that another process selects is left to that, and not listed", async () => {
+  test("a Compute that another process selects is left to that, and not listed", async () => {
     let ours = true;
     const { reach, run, session, left, uid } = await setUp({}, { selects: () => ours });
     await run(20_000);
@@ -52,7 +52,7 @@ describe("a Compute", () => {
     expect(reach.sent()).toEqual([]);
   });
 
-  test("that this process selects again is reconciled without old knowledge", async () => {
+  test("a Compute that this process selects again is reconciled without old knowledge", async () => {
     let ours = true;
     const { reach, run, session, shown } = await setUp({}, { selects: () => ours });
     await run(20_000);
@@ -66,7 +66,7 @@ describe("a Compute", () => {
     expect(shown()).toBe("Active");
   });
 
-  test("whose status is wiped keeps what it was brought to: drift that is only reported is not undone", async () => {
+  test("a Compute without its status keeps what it was brought to: drift that is only reported is not undone", async () => {
     const { reach, run, shown, restart, clock } = await setUp({
       spec: { driftPolicy: "Report", pooler: { enabled: false } },
     });
@@ -82,7 +82,7 @@ describe("a Compute", () => {
     expect(shown()).toBe("Drifted");
   });
 
-  test("has its project's turn to write until its write has ended", async () => {
+  test("a Compute has its project's turn to write until its write has ended", async () => {
     const { reach, run, session, clock } = await setUp();
     const answer = Promise.withResolvers<ServiceResponse>();
     reach.answer = ({ method }) => (method === "POST" ? answer.promise : undefined);
@@ -95,7 +95,7 @@ describe("a Compute", () => {
     expect(turn.take("another")).toBe(true);
   });
 
-  test("that comes under this selector is left to the other process for a minute", async () => {
+  test("a Compute that comes under this selector is left to the other process for a minute", async () => {
     const { reach, run, clock, reconciler, uid } = await setUp();
     reconciler.entered(uid, clock.monotonic());
     await clock.advance(20_000);
@@ -106,7 +106,7 @@ describe("a Compute", () => {
     expect(reach.sent()).toContain("POST endpoints");
   });
 
-  test("whose connection is gone leaves its project", async () => {
+  test("a Compute whose connection is gone leaves its project", async () => {
     const { reach, run, session, shown } = await setUp();
     await run(20_000);
     expect(session.listers.size).toBe(1);
@@ -116,7 +116,7 @@ describe("a Compute", () => {
     expect(session.listers.size).toBe(0);
   });
 
-  test("that moves to a connection with another key leaves the former's project", async () => {
+  test("a Compute that moves to a connection with another key leaves the former's project", async () => {
     const { reach, run, session } = await setUp();
     await run(20_000);
     // The former session stays, as another connection uses it.
@@ -128,7 +128,7 @@ describe("a Compute", () => {
     expect([session.listers.size, after.listers.size]).toEqual([0, 1]);
   });
 
-  test("is planned for on no list from before the API server's complete list", async () => {
+  test("a Compute is planned for on no list from before the API server's complete list", async () => {
     const { reach, run, reconciler } = await setUp();
     await run(20_000);
     reach.sent();
@@ -137,7 +137,7 @@ describe("a Compute", () => {
     expect(reach.sent()).toEqual(["list"]);
   });
 
-  test("whose status was wiped before this term saw it has its edit sent 10 s later: an earlier create may be open", async () => {
+  test("a Compute whose status was wiped before this term saw it has its edit sent 10 s later: an earlier create may be open", async () => {
     const { reach, run, restart } = await setUp();
     await run(20_000);
     reach.write([{ op: "replace", path: "/status", value: {} }], "/status");
@@ -151,7 +151,7 @@ describe("a Compute", () => {
     expect(changes()).toHaveLength(1);
   });
 
-  test("whose status is wiped has its edit sent even so, also where only Report is asked for", async () => {
+  test("a Compute whose status is wiped has its edit sent even so, also where only Report is asked for", async () => {
     const { reach, run, restart } = await setUp({ spec: { driftPolicy: "Report" } });
     await run(20_000);
     // Another process knows what was applied from the status alone.
@@ -164,7 +164,7 @@ describe("a Compute", () => {
     expect(reach.sent()).toContainEqual(expect.stringMatching(/^PATCH/));
   });
 
-  test("is created on no list from before the API server's complete list, where it appears after that", async () => {
+  test("a Compute is created on no list from before the API server's complete list, where it appears after that", async () => {
     const { reach, run, reconciler, clock } = await setUp();
     await run(20_000);
     reach.sent();
@@ -190,7 +190,7 @@ describe("a write that is about to be sent", () => {
       },
     ],
   ];
-  test.each(withdrawn)("is not where %s meanwhile", async (_, meanwhile) => {
+  test.each(withdrawn)("a write is not sent where %s meanwhile", async (_, meanwhile) => {
     const one = await setUp({ metadata: { annotations: { a: "b" } } });
     const { reach, run, self } = one;
     let isDone = false;
@@ -217,7 +217,7 @@ describe("a write that is about to be sent", () => {
 });
 
 describe("what the API server does not take", () => {
-  test("is reported, and offered again", async () => {
+  test("a refusal of the API server is reported, and the patch offered again", async () => {
     const { reach, run, shown, clock } = await setUp();
     reach.cluster.fate = ({ method, path }) =>
       method === "PATCH" && path.endsWith("/shop") ? { kind: "status", afterMs: 0, status: 403 } : undefined;
@@ -241,11 +241,11 @@ describe("what the API server does not take", () => {
     return reconciled;
   };
 
-  test("is thrown where the reconcile is just to be repeated", async () => {
+  test("a failed patch is thrown where the reconcile is just to be repeated", async () => {
     expect(await afterPatchOf(500)).toMatchObject({ status: 500 });
   });
 
-  test("is no error where only the version was outdated: the next one decides, in a second", async () => {
+  test("an outdated version is no error: the next reconcile decides, in a second", async () => {
     expect(await afterPatchOf(409)).toEqual({ requeueAfterMs: 1000 });
   });
 });

@@ -76,7 +76,7 @@ describe("a list and an open create", () => {
     expect(listed([nameless], begun(settled - 1), { of: compute(fields) }).phase).toBe("open");
   });
 
-  test("is no list where an answer is laid over it", () => {
+  test("a list with an answer laid over it decides nothing", () => {
     expect(listed([mine], { ...begun(settled), laidOver: true }).phase).toBe("open");
   });
 
@@ -91,7 +91,7 @@ describe("a list and an open create", () => {
     expect(listed([mine], begun(1), { write })).toMatchObject({ phase: "closed" });
   });
 
-  test("that closes a record with our endpoint remembers which it is", () => {
+  test("a list that closes a record with our endpoint remembers which it is", () => {
     expect(listed([mine], begun(lag)).made).toBe("ep-mine");
     expect(listed([], begun(settled))).not.toHaveProperty("made");
   });
@@ -127,7 +127,7 @@ describe("an endpoint without a name that a create may have made", () => {
     expect(open(seen, fields)).toBe(expected);
   });
 
-  test("is no candidate while another Compute is linked to it", () => {
+  test("an endpoint without a name is no candidate while another Compute is linked to it", () => {
     const other = compute({ uid: uidOf("b"), name: "other", linked: "ep-one" });
     expect(open(later, {}, [other])).toBe(false);
   });
@@ -218,9 +218,12 @@ describe("a list of another service than the create was sent to", () => {
       { ...asked, shows: "CreateUnknown", status: { lastHandledConfirmLoss: "yes" } },
       "open",
     ],
-  ])("settles only if a person has set confirmLoss since the condition asked: %s", (_, fields, phase) => {
-    expect(listed([], elsewhere, { of: compute(fields) }).phase).toBe(phase);
-  });
+  ])(
+    "another service's list settles only if a person has set confirmLoss since the condition asked: %s",
+    (_, fields, phase) => {
+      expect(listed([], elsewhere, { of: compute(fields) }).phase).toBe(phase);
+    },
+  );
 
   test("confirmLoss also says that none of the endpoints without a name is it", () => {
     const of = compute({ ...asked, shows: "CreateUnknown" });
@@ -294,12 +297,12 @@ describe("a list and an open move", () => {
     ["the old branch, after an answer", "br-old", settled - 1, "ep-one", "open"],
     ["the old branch, after the settle time and 10 s", "br-old", settled, undefined, "closed"],
     ["the new branch, after the settle time and 10 s", "br-main", settled, undefined, "closed"],
-  ])("that shows %s", (_, branch_id, startedAt, answered, phase) => {
+  ])("the record of a move is read against a list that shows %s", (_, branch_id, startedAt, answered, phase) => {
     const endpoints = [madeBy(linked, { branch_id })];
     expect(listed(endpoints, begun(startedAt), { write: move(answered), of: linked }).phase).toBe(phase);
   });
 
-  test("is no create: it is open, and asks for no search", () => {
+  test("a move is no create: it is open, and asks for no search", () => {
     const o = observedBy(linked, [madeBy(linked)], begun(1));
     expect([isOpen(move()), openingOf(o, move())]).toEqual([true, undefined]);
   });
@@ -319,7 +322,7 @@ describe("a restart's record", () => {
     ["once that is carried out, after the settle time", restarting("two", "two"), settled, "closed"],
     ["once another value is asked for, after the settle time", restarting("three", "one"), settled, "closed"],
     ["once another value is asked for, before", restarting("three", "one"), settled - 1, "open"],
-  ])("is for rule 9 to close %s", (_, of, startedAt, phase) => {
+  ])("a restart's record is for rule 9 to close %s", (_, of, startedAt, phase) => {
     expect(listed([madeBy(of)], begun(startedAt), { write, of }).phase).toBe(phase);
   });
 });
@@ -373,30 +376,30 @@ describe("the first sight of a version", () => {
     expect(sight(write, recorded(), now)).toBe(write);
   });
 
-  test("of an older record of this term is a late version, and opens nothing", () => {
+  test("an older record of this term is a late version, and opens nothing", () => {
     const write = remembered("closed");
     expect(sight(write, recorded(recordOf({ by: "this-term", n: 1 })), now)).toBe(write);
   });
 
-  test("of a newer record under this term's name is not what this process remembers, and opens", () => {
+  test("a newer record under this term's name is not what this process remembers, and opens", () => {
     const seen = recorded(recordOf({ by: "this-term", n: 3 }));
     expect(sight(remembered("closed"), seen, now)).toMatchObject({ phase: "open", openedAt: now });
   });
 
-  test("of a record that was copied from another object counts as none", () => {
+  test("a record that was copied from another object counts as none", () => {
     const copied = recorded(recordOf({ uid: uidOf("b") }));
     expect(recordIn(copied)).toBeUndefined();
     expect(sight(undefined, copied, now)).toBeUndefined();
   });
 
-  test("without the open record writes it again, and the opening keeps its clock", () => {
+  test("a version without the open record writes it again, and the opening keeps its clock", () => {
     const seen = compute({ shows: "Creating" });
     const restored = { ...remembered("open"), record: { ...own, by: "unknown" } };
     expect(sight(remembered("open"), seen, now)).toEqual(restored);
     expect(sight(restored, recorded({ ...own, by: "unknown" }), now)).toBe(restored);
   });
 
-  test.each(["unsent", "closed"] as const)("without a record that is %s opens nothing", (phase) => {
+  test.each(["unsent", "closed"] as const)("a version without a record that is %s opens nothing", (phase) => {
     const write = remembered(phase);
     expect(sight(write, compute({ shows: "Creating" }), now)).toBe(write);
   });
@@ -438,23 +441,23 @@ describe("marks that 0.1.0 left in annotations", () => {
   const uid = uidOf("a");
   const create = { uid, since: "2025-01-01T00:00:00Z", branchID: "br-old", through: "a fingerprint" };
 
-  test("of a create are a record of it", () => {
+  test("the marks of a create are a record of it", () => {
     const record = { operation: "create", by: "0.1.0", branchID: "br-old", through: "a fingerprint" };
     expect(recordIn(marked("pendingCreate", create))).toMatchObject(record);
     const write = sight(undefined, marked("pendingCreate", create), now);
     expect(write).toMatchObject({ phase: "open", openedAt: now });
   });
 
-  test.each(["", "?"])("of a create on branch %j count for the branch of the spec", (branchID) => {
+  test.each(["", "?"])("the marks of a create on branch %j count for the branch of the spec", (branchID) => {
     expect(recordIn(marked("pendingCreate", { ...create, branchID }))).toMatchObject({ branchID: "br-main" });
   });
 
-  test("of a takeover are a record of it", () => {
+  test("the marks of a takeover are a record of it", () => {
     const record = { operation: "takeover", by: "0.1.0", endpointID: "ep-one" };
     expect(recordIn(marked("pendingTakeover", { uid, endpointID: "ep-one", through: "f" }))).toMatchObject(record);
   });
 
-  test("that stay after they closed do not open again", () => {
+  test("marks that stay after they closed do not open again", () => {
     const write = { ...openSince(0), record: recordOf({ by: "0.1.0", n: 0 }), phase: "closed" } as const;
     expect(sight(write, marked("pendingCreate", create), now)).toBe(write);
   });
@@ -463,7 +466,7 @@ describe("marks that 0.1.0 left in annotations", () => {
     ["was copied", { ...create, uid: uidOf("b") }],
     ["cannot be read", "{"],
     ["is no object", "7"],
-  ])("count as none where one %s", (_, mark) => {
+  ])("marks count as none where one %s", (_, mark) => {
     expect(recordIn(marked("pendingCreate", mark))).toBeUndefined();
   });
 
@@ -483,11 +486,11 @@ describe("the record of the next request", () => {
   const next = (write: RememberedWrite | undefined, of: Compute = self, wanted: object = {}) =>
     nextRecord(of, { write, term: "this-term", since: "later" }, { ...fields, ...wanted });
 
-  test("is the first of a Compute that has none", () => {
+  test("the next record of a Compute without a record is number one", () => {
     expect(next(undefined)).toEqual({ ...fields, uid: uidOf("a"), n: 1, by: "this-term", since: "later" });
   });
 
-  test("is this term's own one that was refused, as it stands", () => {
+  test("the next record is this term's own one that was refused, as it stands", () => {
     const write = refused();
     expect(next(write)).toBe(write.record);
   });
@@ -499,7 +502,7 @@ describe("the record of the next request", () => {
     ["it goes to another branch", refused(), { branchID: "br-next" }],
     ["it goes to another service", refused(), { through: "https://other/api/v2" }],
     ["it is another operation", refused(), { operation: "restart", endpointID: "ep-one", value: "two" }],
-  ])("is a new one with the next number where %s", (_, write, wanted) => {
+  ])("the next record is a new one with the next number where %s", (_, write, wanted) => {
     expect(next(write, self, wanted)).toMatchObject({ n: 5, by: "this-term", since: "later" });
   });
 
@@ -521,7 +524,7 @@ describe("the answer to a recorded request", () => {
     ["unavailable", "unsent"],
     ["refused", "unsent"],
     ["superseded", "unsent"],
-  ])("of kind %s leaves it %s", (kind, phase) => {
+  ])("an answer of kind %s leaves the record %s", (kind, phase) => {
     expect(afterAnswer(sent, { kind }, 7).phase).toBe(phase);
   });
 
@@ -550,11 +553,11 @@ describe("the record that every status patch carries", () => {
     ["that is closed, once the object names what it made", false, write("closed", "ep-one"), { linked: "ep-one" }],
     ["that is closed, where that is proved gone", false, write("closed", "ep-one"), { status: { gone: "ep-one" } }],
     ["of a move that is closed", false, write("closed", "ep-one", { operation: "move" }), {}],
-  ])("is one %s: %s", (_, carried, known, fields) => {
+  ])("a status patch carries a record %s: %s", (_, carried, known, fields) => {
     expect(carriedBy(known, compute(fields))).toBe(carried ? known?.record : undefined);
   });
 
-  test("is none without a write", () => {
+  test("a status patch carries no record without a write", () => {
     expect(carriedBy(undefined, compute())).toBeUndefined();
   });
 });

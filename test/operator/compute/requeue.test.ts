@@ -74,21 +74,21 @@ describe("the next reconcile", () => {
     expect(state.requeueAfter(busy(), now + 3500)).toBe(1000);
   });
 
-  test("that is due for the same reason stays as it is", () => {
+  test("a reconcile that is due for the same reason stays as it is", () => {
     const state = remembering();
     expect(state.requeueAfter(busy(), now)).toBe(1000);
     expect(state.requeueAfter(busy(), now + 400)).toBe(600);
     expect(state.known.requeue.count).toBe(1);
   });
 
-  test("is none where the project's next list brings it", () => {
+  test("a reconcile is not due where the project's next list brings it", () => {
     const state = remembering();
     state.requeueAfter(busy(), now);
     expect(state.requeueAfter(shown(self, "Active", ""), now)).toBeUndefined();
     expect(state.known.requeue.dueAt).toBeUndefined();
   });
 
-  test("is as the step asks, and counts for its reason", () => {
+  test("a reconcile is due as the step asks, and counts for its reason", () => {
     const state = remembering();
     expect(state.requeueAfter(busy({ requeue: after(7000) }), now)).toBe(7000);
     expect(state.requeueAfter(busy({ requeue: after(300) }), now)).toBe(300);
@@ -102,7 +102,7 @@ describe("the next reconcile", () => {
     ["what the step asks for comes", undefined, 300, 300],
     ["nothing comes", undefined, undefined, undefined],
     ["what was due before does not come", -1, undefined, undefined],
-  ])("where nothing new is known: %s", (_, due, asked, expected) => {
+  ])("where nothing new is known, %s", (_, due, asked, expected) => {
     const dueAt = due === undefined ? undefined : now + due;
     const state = remembering({ requeue: requeue({ reason: "ProjectBusy", count: 3, dueAt }) });
     expect(state.requeueAfter(unchanged(self, { requeue: after(asked) }), now)).toBe(expected);
@@ -117,7 +117,7 @@ describe("the next reconcile", () => {
     expect(state.known.lists.countAfter).toBe(0);
   });
 
-  test("is none for one that was let go", () => {
+  test("no reconcile is due for one that was let go", () => {
     const due = () => remembering({ requeue: requeue({ dueAt: now + 5000 }) });
     expect(due().requeueAfter({ ...unchanged(self), condition: { kind: "released" } }, now)).toBeUndefined();
   });
@@ -133,7 +133,7 @@ describe("the next reconcile", () => {
     expect(remembering({ secretDueAt: now - 1 }).requeueAfter(unchanged(self), now)).toBeUndefined();
   });
 
-  test("is never so soon that it would go round in circles", () => {
+  test("a reconcile is never due so soon that it would go round in circles", () => {
     expect(remembering().requeueAfter(unchanged(self, { requeue: after(0.2) }), now)).toBe(1);
   });
 });
@@ -172,7 +172,7 @@ describe("a reason that stalls after five minutes", () => {
     return at;
   };
 
-  test("is looked at then, and by its back-off before and after", () => {
+  test("a stalled reason is looked at then, and by its back-off before and after", () => {
     expect(reconciledAt("Unauthorized")).toEqual([0, 1, 3, 5, 13].map((count) => count * minute));
     expect(reconciledAt("OperationFailed")).toEqual([0, 1, 3, 7, 15].map((count) => count * minute));
   });

@@ -76,7 +76,7 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(one.known.disableNotedAt).toBe(9);
   });
 
-  test("is forgotten with the status that says so", () => {
+  test("the note is forgotten with the status that says so", () => {
     const one = state(5);
     one.saw(compute(), 9);
     expect(one.known.disableNotedAt).toBeUndefined();
@@ -84,7 +84,7 @@ describe("the note that this operator disabled the endpoint", () => {
 });
 
 describe("the endpoint that this process created", () => {
-  test("has the generation that the service accepted, until another endpoint is taken over", () => {
+  test("the created endpoint has the generation that the service accepted, until another endpoint is taken over", () => {
     const state = new ReconcileState(0, "this-term");
     state.created("ep-one", compute({ generation: 3 }));
     expect(state.known.accepted).toEqual({ endpointID: "ep-one", generation: 3, drift: [] });
@@ -102,7 +102,7 @@ test("a Compute that comes under this selector is created on a list from after t
 describe("the record of a request", () => {
   const record = recordOf({ by: "this-term", n: 3 });
 
-  test("is unsent until the request leaves, open from then, and counts from its end", () => {
+  test("a record is unsent until the request leaves, open from then, and counts from its end", () => {
     const state = new ReconcileState(0, "this-term");
     state.recording(record);
     expect(state.known.write).toMatchObject({ record, phase: "unsent" });
@@ -112,7 +112,7 @@ describe("the record of a request", () => {
     expect(state.known.write).toMatchObject({ phase: "open", openedAt: 9 });
   });
 
-  test("that was refused is unsent again", () => {
+  test("a record that was refused is unsent again", () => {
     const state = new ReconcileState(0, "this-term");
     state.recording(record);
     state.sending(5);
@@ -130,7 +130,7 @@ describe("the record of a request", () => {
     expect(state.known.write).toMatchObject({ phase: "closed" });
   });
 
-  test("of a restart closes with the restart, and no other does", () => {
+  test("the record of a restart closes with the restart, and no other does", () => {
     const restart = new ReconcileState(0, "this-term", { write: openSince(5, { operation: "restart" }) });
     restart.restarted("two");
     expect(restart.known.write).toMatchObject({ phase: "closed" });
@@ -139,7 +139,7 @@ describe("the record of a request", () => {
     expect(create.known.write).toMatchObject({ phase: "open" });
   });
 
-  test("is seen with every version, also without a list", () => {
+  test("a record is seen with every version, also without a list", () => {
     const state = new ReconcileState(0, "this-term");
     state.saw(compute({ shows: "Creating", status: { pendingWrite: recordOf() } }), 7);
     expect(state.known.write).toMatchObject({ phase: "open", openedAt: 7 });
@@ -166,21 +166,21 @@ describe("an accepted PATCH", () => {
     fields: ComputeFields = wish,
   ) => after(fields, { patched: { ...patched, ...before } }, endpoints, list).patched;
 
-  test("is over when a list shows what it asked for, and for another generation or endpoint", () => {
+  test("an accepted PATCH is over when a list shows what it asked for, and for another generation or endpoint", () => {
     expect(left({}, shows(true))).toBeUndefined();
     expect(left({ fields: ["branchID"] })).toBeUndefined();
     expect(left({ generation: 2 })).toBeUndefined();
     expect(left({}, [])).toBeUndefined();
   });
 
-  test("that does not show counts the first and the last list without it, each once", () => {
+  test("an accepted PATCH that lists do not show counts the first and the last list without it, each once", () => {
     expect(left({})).toEqual({ ...patched, listsWithout: [startedAt] });
     expect(left({}, shows(false), { startedAt: 0 })?.listsWithout).toEqual([0]);
     expect(left({ listsWithout: [startedAt] })).toEqual({ ...patched, listsWithout: [startedAt] });
     expect(left({ listsWithout: [1, 2] })?.listsWithout).toEqual([1, startedAt]);
   });
 
-  test("is not held against the service while it is being carried out", () => {
+  test("an accepted PATCH is not held against the service while it is being carried out", () => {
     expect(left({}, shows(false, { pending_state: "active" }))).toEqual(patched);
     expect(left({}, shows(false), { operations: [operation()] })).toEqual(patched);
     expect(left({}, shows(false), { operations: [operation({ status: "finished" })] })?.listsWithout).toHaveLength(1);
@@ -199,7 +199,7 @@ test("what the status says was carried out is remembered, and kept where that is
 });
 
 describe("the list that an answer is laid over", () => {
-  test("after the first create may be from before the Compute was first seen, and after a relist may not", () => {
+  test("the list under an answer to the first create may be from before the Compute was first seen, and after a relist may not", () => {
     const state = new ReconcileState(1000, "this-term", { lists: { countAfter: 1000, firstAfter: 5 } });
     state.answerLaidOver(1500);
     expect(answersCountAfter(state.known)).toBe(5);
@@ -207,7 +207,7 @@ describe("the list that an answer is laid over", () => {
     expect(answersCountAfter(state.known)).toBe(2000);
   });
 
-  test("after a later write is as new as before that write", () => {
+  test("the list under a later write is as new as before that write", () => {
     const state = new ReconcileState(1000, "this-term", { lists: { countAfter: 1000, firstAfter: 5 } });
     state.needListAfter(1200);
     state.answerLaidOver(1500);

@@ -28,7 +28,7 @@ describe("an event", () => {
     expect(reported).toEqual(events);
   });
 
-  test("is raised for each note, and not twice for one reason", async () => {
+  test("an event is raised for each note, and not twice for one reason", async () => {
     const note = (reason: string) => ({ type: "Normal", reason, message: "" }) as const;
     for (const events of [[note("Patched")], [note("Patched"), note("Updating")], [note("Updating")]]) {
       const { self, reported, report } = setUp("Active");
@@ -58,7 +58,7 @@ describe("an event", () => {
     expect(await after({ ...adopted, status: { endpointID: undefined } })).toEqual([]);
   });
 
-  test("is all that is left of a Compute that was let go", async () => {
+  test("an event is all that is left of a Compute that was let go", async () => {
     const { acting, self, reported, report } = setUp("Active");
     const events = [{ type: "Normal", reason: "Released", message: "" }] as const;
     expect(await report({ ...unchanged(self, { events }), condition: { kind: "released" } })).toBe(self);
@@ -68,7 +68,7 @@ describe("an event", () => {
 });
 
 describe("a status", () => {
-  test("that stands is not written", async () => {
+  test("a status that stands is not written", async () => {
     const { acting, self, report } = setUp();
     const after = await report(shown(self, "Active", "now"));
     const writes = acting.effects.length;
@@ -81,12 +81,15 @@ describe("a status", () => {
     ["that nothing is left to do", { kind: "settled", drift: [] }],
     ["what was accepted", accepted(1)],
     ["what was restarted", { kind: "restarted", value: "now", operations: [operation()] }],
-  ])("of a newer version is not overwritten, as that may note what nothing else says: %s", async (_, effect) => {
-    const { acting, self, report } = setUp("Active");
-    acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
-    await expect(report(shown(self, "Updating", "now", { effect }))).rejects.toMatchObject({ status: 422 });
-    expect(acting.compute().status.conditions?.[0]?.reason).toBe("Active");
-  });
+  ])(
+    "a status of a newer version is not overwritten, as that may note what nothing else says: %s",
+    async (_, effect) => {
+      const { acting, self, report } = setUp("Active");
+      acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+      await expect(report(shown(self, "Updating", "now", { effect }))).rejects.toMatchObject({ status: 422 });
+      expect(acting.compute().status.conditions?.[0]?.reason).toBe("Active");
+    },
+  );
 
   test("names the Secret that is bound, and through what it was seen", async () => {
     const { acting, self, tools, listed } = setUp("Active");
@@ -175,7 +178,7 @@ test("the endpoint after a reconcile is what an answer showed, else the list, an
 describe("what was seen of the endpoint", () => {
   const status = { currentState: "active", state: "Active" };
 
-  test("is left in the status by a reconcile without a list, and corrected by one that lacks it", async () => {
+  test("what was seen is left in the status by a reconcile without a list, and corrected by one that lacks it", async () => {
     const blind = setUp("Active", { status });
     await blind.report(shown(blind.self, "Unauthorized", "now"), { ...subjectOf(blind.self), kind: "pending" });
     expect(blind.acting.compute().status).toMatchObject(status);
@@ -204,18 +207,18 @@ describe("a confirmed loss is noted as handled", () => {
     return after.status.lastHandledConfirmLoss;
   };
 
-  test("once the endpoint is there, or none is missing any more", async () => {
+  test("a confirmed loss is handled once the endpoint is there, or none is missing any more", async () => {
     expect(await handled("the endpoint")).toBe("now");
     expect(await handled("no endpoint", "now", {})).toBe("now");
   });
 
-  test("and not before: not while it is missing, nor by a reconcile that saw nothing", async () => {
+  test("a confirmed loss is not handled while the endpoint is missing, nor by a reconcile that saw nothing", async () => {
     expect(await handled("a loss")).toBeUndefined();
     expect(await handled("nothing")).toBeUndefined();
     expect(await handled("nothing", "now", {})).toBeUndefined();
   });
 
-  test("and not for a value that was written since the reconcile began", async () => {
+  test("a confirmed loss is not handled for a value that was written since the reconcile began", async () => {
     expect(await handled("the endpoint", "later")).toBeUndefined();
   });
 });

@@ -19,7 +19,7 @@ describe("the answer to a write", () => {
     return { ...watch, shown };
   }
 
-  test("is laid over the latest list, for all Computes; the list itself stays as it was", async () => {
+  test("the answer to a write is laid over the latest list, for all Computes; the list itself stays as it was", async () => {
     const { lister, shown } = await wrote();
     expect([shown(), lister.answers.has("ep-one")]).toEqual([4, true]);
     expect(lister.listing?.endpoints).toMatchObject([{ autoscaling_limit_max_cu: 2 }]);
@@ -69,7 +69,7 @@ describe("the answer to a write", () => {
     expect(shown()).toBe(2);
   });
 
-  test("is dropped by a later write whose answer shows nothing: only a list can tell then", async () => {
+  test("an answer is dropped by a later write whose answer shows nothing: only a list can tell then", async () => {
     const { clock, lister, shown } = await wrote();
     await clock.advance(0);
     lister.wrote("ep-one");

@@ -103,7 +103,7 @@ describe("a name", () => {
     expect(news()).toEqual(["kept"]);
   });
 
-  test("is not taken from a branch whose id nobody could send", async () => {
+  test("a name is not taken from a branch with an id that cannot be sent", async () => {
     const { clock, lister } = listing(branch("br a/..", "main"));
     lister.use("one", "main");
     await clock.advance(10);
@@ -112,7 +112,7 @@ describe("a name", () => {
 });
 
 describe("a list that fails", () => {
-  test("is told at once where there was none before, and else only from the second on", async () => {
+  test("a failed list is reported at once if it is the first, else from the second failure on", async () => {
     const { clock, lister, fail } = listing(branch("br-a", "main"));
     lister.use("one", "main");
     await clock.advance(10);
@@ -133,7 +133,7 @@ describe("a list that fails", () => {
 describe("the branch of an endpoint that a Compute misses", () => {
   const refresh = 30_000;
 
-  test("is judged by a list from after the time in question, one for however many Computes", async () => {
+  test("a missed branch is judged by a list from after the time in question, one for however many Computes", async () => {
     const { clock, lister, lists, news } = listing(branch("br-a", "main"));
     const uids = ["one", "two", "three"];
     for (const uid of uids) expect(lister.shows(uid, "br-a", 10_000)).toBeUndefined();
@@ -147,7 +147,7 @@ describe("the branch of an endpoint that a Compute misses", () => {
     expect(lister.shows("one", "br-a", 20_000)).toBeUndefined();
   });
 
-  test("is listed once per refresh while it is missed, and the Compute is enqueued when it comes or goes", async () => {
+  test("a missed branch is listed once per refresh while it is missed, and the Compute is enqueued when it comes or goes", async () => {
     const { clock, lister, lists, news, become } = listing();
     lister.shows("one", "br-a", 0);
     await clock.advance(100);
@@ -163,7 +163,7 @@ describe("the branch of an endpoint that a Compute misses", () => {
     expect(lists()).toBeLessThanOrEqual(5);
   });
 
-  test("is not known where the service does not list branches, and the Compute is told so at once", async () => {
+  test("a missed branch is unknown where the service does not list branches, and the Compute is enqueued at once", async () => {
     const { clock, lister, news, fail } = listing();
     fail();
     expect([lister.shows("one", "br-a", 0), lister.lacks("br-a")]).toEqual([undefined, false]);
@@ -171,7 +171,7 @@ describe("the branch of an endpoint that a Compute misses", () => {
     expect([news(), lister.shows("one", "br-a", 0), lister.lacks("br-a")]).toEqual([["one"], "failed", false]);
   });
 
-  test("is no longer listed for a Compute that leaves, and still for its name where it only was found", async () => {
+  test("a missed branch is no longer listed for a Compute that leaves, and still for its name where it only was found", async () => {
     const { clock, lister, lists } = listing(branch("br-a", "main"));
     lister.shows("one", "br-a", 0);
     await clock.advance(100);

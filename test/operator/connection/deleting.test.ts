@@ -13,7 +13,7 @@ const poolReference = (name: string) => ({
 describe("a deletion that waits", () => {
   const ready = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
 
-  test("of a connection says who uses it and what to do, on the condition and once as an event", async () => {
+  test("a waiting deletion of a connection says who uses it and what to do, on the condition and once as an event", async () => {
     const world = setUp();
     world.use("db");
     world.use("cache");
@@ -34,7 +34,7 @@ describe("a deletion that waits", () => {
     expect(world.reported).toHaveLength(1);
   });
 
-  test("of the Secret is reported too, on the Secret", async () => {
+  test("a waiting deletion of the Secret is reported too, on the Secret", async () => {
     const world = setUp();
     world.use();
     await world.reconcile();

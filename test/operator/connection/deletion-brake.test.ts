@@ -72,7 +72,7 @@ test("tenants take turns, however many wait of one", async () => {
   expect(order).toHaveLength(6);
 });
 
-test("of one project one is called at a time, though the brake is not exhausted: they would wait for each other", () => {
+test("one deletion of a project is called at a time, though the brake is not exhausted: they would wait for each other", () => {
   const { brake, mayGo, news } = setUp(10);
   expect([mayGo("a", "t/p"), mayGo("b", "t/p"), brake.isExhausted, brake.held]).toEqual([true, false, false, 0]);
   brake.count("a");

@@ -6,7 +6,7 @@ import { refreshMs, watching } from "./watching.ts";
 const gone = () => refusal(404, "project not found");
 
 describe("a project that is used", () => {
-  test("is listed once per refresh, whatever its number of Computes, and enqueues none without a change", async () => {
+  test("a project is listed once per refresh, whatever its number of Computes, and enqueues none without a change", async () => {
     const { clock, lister, lists, news } = watching([endpoint()]);
     for (let n = 0; n < 100; n += 1) lister.use(`uid-${n}`, "ep-one");
     await clock.advance(0);
@@ -17,7 +17,7 @@ describe("a project that is used", () => {
     expect(news()).toEqual([]);
   });
 
-  test("is not listed after the last Compute has left, and leaves no timer", async () => {
+  test("a project is not listed after the last Compute has left, and leaves no timer", async () => {
     const { clock, lister, lists } = watching();
     lister.use("a", undefined);
     await clock.advance(0);
@@ -26,7 +26,7 @@ describe("a project that is used", () => {
     expect([lists(), clock.pending]).toEqual([1, 0]);
   });
 
-  test("is not listed after the operator has stopped", async () => {
+  test("a project is not listed after the operator has stopped", async () => {
     const { clock, lister, stop, lists } = watching();
     lister.use("a", undefined);
     await clock.advance(0);
@@ -51,7 +51,7 @@ describe("a list that must be newer than a write", () => {
     expect(lister.listedAfter(1000, "a")).toBeUndefined();
   });
 
-  test("is not the list in flight, which began before", async () => {
+  test("a list in flight, which began before a write, is not newer than that", async () => {
     const { clock, service, lister, lists, news } = watching();
     let answer = () => {};
     service.script = () =>
@@ -72,7 +72,7 @@ describe("a list that must be newer than a write", () => {
     expect(news()).toContain("a");
   });
 
-  test("is shared by all Computes that ask together, and many requests are rate limited", async () => {
+  test("a newer list is shared by all Computes that ask together, and many requests are rate limited", async () => {
     const { clock, lister, lists } = watching();
     for (let n = 0; n < 50; n += 1) lister.use(`uid-${n}`, undefined);
     await clock.advance(1000);
@@ -88,7 +88,7 @@ describe("a list that must be newer than a write", () => {
 });
 
 describe("a list that fails", () => {
-  test("after a good one changes nothing: the good one counts for three refresh intervals", async () => {
+  test("a list that fails after a good one changes nothing: the good one counts for three refresh intervals", async () => {
     const { clock, service, lister, news } = watching([endpoint()]);
     lister.use("a", "ep-one");
     await clock.advance(0);
@@ -108,7 +108,7 @@ describe("a list that fails", () => {
     expect(news()).toEqual(["a"]);
   });
 
-  test("is reported from the second failure on, and the old list is not returned any more", async () => {
+  test("a failed list is reported from the second failure on, and the old list is not returned any more", async () => {
     const { clock, service, lister } = watching([endpoint()]);
     lister.use("a", "ep-one");
     await clock.advance(0);
@@ -142,7 +142,7 @@ describe("a list that fails", () => {
   test.each([
     ["project not found", gone()],
     ["a key without the right", refusal(403, "no")],
-  ])("by a refusal (%s) counts once another says the same five seconds later", async (_, answer) => {
+  ])("a list that fails by a refusal (%s) counts once another says the same five seconds later", async (_, answer) => {
     const { clock, service, lister, news } = watching([endpoint()]);
     lister.use("a", "ep-one");
     await clock.advance(0);
@@ -154,7 +154,7 @@ describe("a list that fails", () => {
     expect([lister.unseen?.kind === undefined, news()]).toEqual([false, ["a"]]);
   });
 
-  test("is reported after three minutes, however long the refresh interval", async () => {
+  test("a failed list is reported after three minutes, however long the refresh interval", async () => {
     const { clock, service, lister, news } = watching([endpoint()], 24 * 3_600_000);
     lister.use("a", "ep-one");
     await clock.advance(0);
@@ -165,7 +165,7 @@ describe("a list that fails", () => {
     expect([lister.unseen?.kind, news().includes("a")]).toEqual(["unavailable", true]);
   });
 
-  test("is retried with growing delays, up to the refresh interval", async () => {
+  test("a failed list is retried with growing delays, up to the refresh interval", async () => {
     const { clock, service, lister, lists } = watching();
     service.script = gone;
     lister.use("a", undefined);
@@ -178,7 +178,7 @@ describe("a list that fails", () => {
     expect(at).toEqual([0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5]);
   });
 
-  test("is retried within a minute, however long the refresh interval", async () => {
+  test("a failed list is retried within a minute, however long the refresh interval", async () => {
     const hour = 3_600_000;
     const { clock, service, lister } = watching([], 24 * hour);
     service.script = () => refusal(503);
@@ -198,7 +198,7 @@ describe("a list that fails", () => {
     ],
     ["cut off", { status: 200, body: undefined, json: false }],
     ["of another kind", json(200, [])],
-  ])("also by an answer %s: it is half a list, and nothing is concluded", async (_, answer) => {
+  ])("a list also fails by an answer %s: it is half a list, and nothing is concluded", async (_, answer) => {
     const { clock, service, lister } = watching([endpoint()]);
     lister.use("a", undefined);
     await clock.advance(0);

@@ -158,7 +158,7 @@ describe("a connection that is in use", () => {
     expect([finalizers.isSettled(before), cluster.requests]).toEqual([true, []]);
   });
 
-  test("is not held by a Compute that only the cache still shows", async () => {
+  test("a connection is not held by a Compute that only the cache still shows", async () => {
     const { finalizers, shown, secret, connection, use, named, computes, patches, remove } = setUp();
     secret("service");
     connection("default", "service");
@@ -193,7 +193,7 @@ describe("a connection that is used no more", () => {
     expect([heldSecrets(), named("default").metadata.finalizers ?? []]).toEqual([[], []]);
   });
 
-  test("and is being deleted is gone with its last finalizer", async () => {
+  test("a connection that is used no more and is being deleted is gone with its last finalizer", async () => {
     const { finalizers, secret, connection, named, connections, remove } = setUp();
     secret("service", inUse);
     connection("default", "service", inUse);
@@ -214,7 +214,7 @@ describe("a connection that is used no more", () => {
 });
 
 describe("a Secret", () => {
-  test("that no connection names any more is released with the next reconcile, and its failure is reported", async () => {
+  test("a Secret that no connection names any more is released with the next reconcile, and its failure is reported", async () => {
     const { cluster, finalizers, secret, connection, use, named, heldSecrets } = setUp();
     for (const name of ["service", "former"]) secret(name, inUse);
     connection("default", "service", inUse);
@@ -227,7 +227,7 @@ describe("a Secret", () => {
     expect(heldSecrets()).toEqual(["service"]);
   });
 
-  test("is kept for a second connection that is in use, or is held, where the first is used no more", async () => {
+  test("a Secret is kept for a second connection that is in use, or is held, where the first is used no more", async () => {
     const { cluster, finalizers, secret, connection, use, named, heldSecrets } = setUp();
     for (const name of ["shared", "own", "held"]) secret(name, inUse);
     connection("default", "shared", inUse);
@@ -241,7 +241,7 @@ describe("a Secret", () => {
     expect(cluster.requests.filter(isGet).length).toBeGreaterThan(0);
   });
 
-  test("that all connections of the cache need is not looked for at the API server", async () => {
+  test("a Secret that all connections of the cache need is not looked for at the API server", async () => {
     const { cluster, finalizers, secret, connection, use } = setUp();
     secret("service", inUse);
     secret("other", inUse);
@@ -252,7 +252,7 @@ describe("a Secret", () => {
     expect(cluster.requests).toEqual([]);
   });
 
-  test("of a connection that is gone is released, though the cache still shows the connection", async () => {
+  test("a Secret of a connection that is gone is released, though the cache still shows the connection", async () => {
     const { finalizers, shown, secret, connection, use, named, connections, computes, heldSecrets, remove } = setUp();
     secret("service", inUse);
     connection("default", "service", inUse);
@@ -265,7 +265,7 @@ describe("a Secret", () => {
     expect(heldSecrets()).toEqual([]);
   });
 
-  test("is kept where the cache does not show a connection yet that names it: one Compute of several uses it", async () => {
+  test("a Secret is kept where the cache does not show a connection yet that names it: one Compute of several uses it", async () => {
     const { finalizers, shown, secret, connection, use, heldSecrets } = setUp();
     secret("service", inUse);
     connection("fresh", "service");
@@ -276,7 +276,7 @@ describe("a Secret", () => {
     expect(heldSecrets()).toEqual(["service"]);
   });
 
-  test("is kept where the cache does not show yet that its connection is held", async () => {
+  test("a Secret is kept where the cache does not show yet that its connection is held", async () => {
     const { finalizers, shown, secret, connection, named, heldSecrets } = setUp();
     secret("service", inUse);
     connection("default", "service", inUse);
@@ -286,7 +286,7 @@ describe("a Secret", () => {
     expect(heldSecrets()).toEqual(["service"]);
   });
 
-  test("of the cluster's own namespace is never touched", async () => {
+  test("a Secret of the cluster's own namespace is never touched", async () => {
     const { cluster, finalizers } = setUp();
     await finalizers.releaseSecrets("", { gone: "some-uid" });
     expect(cluster.requests).toEqual([]);

@@ -60,7 +60,7 @@ describe("an operation in progress", () => {
 });
 
 describe("what is remembered of operations", () => {
-  test("is the newest thousand that ended, and all in progress, however old", () => {
+  test("the newest thousand operations that ended are remembered, and all in progress, however old", () => {
     const followed = running(Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`running-${n}`, undefined])));
     for (let n = 0; n < 1000; n += 1) ended(followed, `over-${n}`, "ep", n);
     const known = (ids: string[]) => ids.filter((id) => followed.has(id));
@@ -70,7 +70,7 @@ describe("what is remembered of operations", () => {
     expect([followed.inProgress.size, followed.has("running-0")]).toEqual([600, true]);
   });
 
-  test("is when the last one of an endpoint ended, of the thousand endpoints whose ends are the newest", () => {
+  test("the end of an endpoint's last operation is remembered, of the thousand endpoints whose ends are the newest", () => {
     const followed = new FollowedOperations();
     for (let n = 0; n < 1000; n += 1) ended(followed, `op-${n}`, `ep-${n}`, n);
     ended(followed, "again", "ep-0", 5000);

@@ -64,14 +64,14 @@ describe("a write", () => {
     expect(pass("b")).toBeUndefined();
   });
 
-  test("that waits for its writeLimiter takes nothing from the budget", () => {
+  test("a write that waits for its writeLimiter takes nothing from the budget", () => {
     const { writeLimiter, budget, pass } = setUp({ requests: 1 });
     writeLimiter.take("another");
     expect(pass("a")).toBe("project");
     expect(budget.available).toBe(1);
   });
 
-  test("that waits for the budget keeps the writeLimiter, and is enqueued when there is room", async () => {
+  test("a write that waits for the budget keeps the writeLimiter, and is enqueued when there is room", async () => {
     const { clock, pass, news } = setUp({ requests: 1 });
     expect(pass("first")).toBeUndefined();
     expect([pass("a"), pass("b")]).toEqual(["budget", "project"]);
@@ -82,14 +82,14 @@ describe("a write", () => {
     expect(news()).toEqual(["b"]);
   });
 
-  test("that waits for the budget has no other of its project wait there too, though the project takes several", () => {
+  test("a write that waits for the budget has no other of its project wait there too, though the project takes several", () => {
     const { window, pass } = setUp({ requests: 1 });
     window.accepted();
     pass("first");
     expect([pass("a"), pass("b")]).toEqual(["budget", "project"]);
   });
 
-  test("is not sent after the service has refused another of its project", () => {
+  test("a write is not sent after the service has refused another of its project", () => {
     const { brake, window, gateOf } = setUp({ deletions: 1 });
     const gate = gateOf("a");
     gate.pass("deletion");
@@ -100,7 +100,7 @@ describe("a write", () => {
     expect(brake.isExhausted).toBe(true);
   });
 
-  test("that was accepted ends the pauses after refusals, which grow until then", async () => {
+  test("an accepted write ends the pauses after refusals, which grow until then", async () => {
     const { clock, gateOf, pass } = setUp();
     const answered = async (kind: "ok" | "busy", pauseMs: number) => {
       const gate = gateOf("a");
@@ -118,7 +118,7 @@ describe("a write", () => {
     await answered("ok", 0);
   });
 
-  test("that is not wanted any more when there is room leaves that to others", async () => {
+  test("a write that is not wanted any more when there is room leaves that to others", async () => {
     const { clock, budget, pass, gateOf, news } = setUp({ requests: 1 });
     pass("first");
     pass("a");
@@ -163,7 +163,7 @@ describe("a deletion", () => {
     expect(brake.isExhausted).toBe(false);
   });
 
-  test("that waits for the brake keeps no writeLimiter, stays there, and is enqueued when it may go", async () => {
+  test("a deletion that waits for the brake keeps no writeLimiter, stays there, and is enqueued when it may go", async () => {
     const { clock, writeLimiter, brake, pass, news } = setUp({ deletions: 1 });
     pass("first", "deletion");
     expect(pass("a", "deletion")).toBe("brake");
@@ -174,7 +174,7 @@ describe("a deletion", () => {
     expect(pass("a", "deletion")).toBeUndefined();
   });
 
-  test("that waits for another of its project waits for the writeLimiter, and is enqueued after it", () => {
+  test("a deletion that waits for another of its project waits for the writeLimiter, and is enqueued after it", () => {
     const { gateOf, pass, news } = setUp();
     const gate = gateOf("a");
     gate.pass("other");
@@ -185,7 +185,7 @@ describe("a deletion", () => {
     expect(news()).toEqual(["c"]);
   });
 
-  test("that waits for writeLimiter or budget does not count, and keeps its place at the brake", () => {
+  test("a deletion that waits for writeLimiter or budget does not count, and keeps its place at the brake", () => {
     const { writeLimiter, brake, pass } = setUp({ deletions: 1 });
     writeLimiter.take("another");
     expect(pass("a", "deletion")).toBe("project");
@@ -195,7 +195,7 @@ describe("a deletion", () => {
     expect(brake.isExhausted).toBe(true);
   });
 
-  test("that is not wanted any more leaves its place to others", () => {
+  test("a deletion that is not wanted any more leaves its place to others", () => {
     const { writeLimiter, gateOf, pass, news } = setUp({ deletions: 1 });
     writeLimiter.take("another");
     pass("a", "deletion");

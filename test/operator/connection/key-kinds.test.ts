@@ -8,13 +8,13 @@ describe("what kind of key it is", () => {
     ["personal", "api_key_user"],
     ["organization", "api_key_org"],
     ["unknown", "a way of next year"],
-  ])("is %s where the service says %s", async (type, auth_method) => {
+  ])("the kind of a key is %s where the service says %s", async (type, auth_method) => {
     const { answers, probed } = setUp();
     answers["/auth"] = () => json(200, { account_id: "acc", auth_method });
     expect((await probed()).state.keyType).toBe(type);
   });
 
-  test("is project once a refusal has named its project", async () => {
+  test("the kind of a key is project once a refusal has named its project", async () => {
     const { answers, probed } = setUp();
     const session = await probed();
     const message =
@@ -24,7 +24,7 @@ describe("what kind of key it is", () => {
     expect(session.state.keyType).toBe("project");
   });
 
-  test("is no question of health: a service without /auth is reachable", async () => {
+  test("the kind of a key is no question of health: a service without /auth is reachable", async () => {
     const { answers, probed } = setUp();
     answers["/auth"] = () => refusal(404, "this route does not exist");
     expect((await probed()).state.health).toEqual({ kind: "reachable" });

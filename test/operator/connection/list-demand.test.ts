@@ -12,7 +12,7 @@ function begunAtZero(): ListDemand {
 }
 
 describe("what a project's next list is for", () => {
-  test("is the most urgent of what is waited for, until nobody waits any more", () => {
+  test("the next list is for the most urgent of what is waited for, until nobody waits any more", () => {
     const demand = begunAtZero();
     expect([demand.priority, demand.need]).toEqual(["refresh", "refresh"]);
     expect(demand.want(10, "follow")).toBe(true);
@@ -33,7 +33,7 @@ describe("what a project's next list is for", () => {
     expect(demand.nextAt(refreshMs, never)).toBe(1000);
   });
 
-  test("is a refresh again once the wanted list has begun, unless it fails", () => {
+  test("the next list is a refresh again once the wanted list has begun, unless it fails", () => {
     const demand = begunAtZero();
     demand.want(10, "resolve");
     demand.begin(11);
@@ -46,7 +46,7 @@ describe("what a project's next list is for", () => {
 });
 
 describe("when it begins", () => {
-  test("is an interval after the last, or just after what it is to show", () => {
+  test("a list begins an interval after the last, or just after what it is to show", () => {
     const demand = begunAtZero();
     expect(demand.nextAt(refreshMs, never)).toBe(refreshMs);
     demand.want(1200, "plan");
@@ -57,13 +57,13 @@ describe("when it begins", () => {
     expect(demand.nextAt(refreshMs, never)).toBe(refreshMs);
   });
 
-  test("is after the very moment that it is to show", () => {
+  test("a list begins after the very moment that it is to show", () => {
     const demand = begunAtZero();
     demand.want(5000, "plan");
     expect(demand.nextAt(refreshMs, never)).toBe(5001);
   });
 
-  test("is a second after the last at the earliest, whatever is wanted", () => {
+  test("a list begins a second after the last at the earliest, whatever is wanted", () => {
     const demand = begunAtZero();
     for (let n = 0; n < 10; n += 1) {
       demand.want(n * 1000 + 1, "resolve");
@@ -72,7 +72,7 @@ describe("when it begins", () => {
     }
   });
 
-  test("after failures is at doubling distances, up to the interval or a minute", () => {
+  test("a list after failures begins at doubling distances, up to the interval or a minute", () => {
     const demand = begunAtZero();
     const distances = [120_000, 10_000].map((interval) => {
       demand.ended(true);
@@ -95,7 +95,7 @@ describe("when it begins", () => {
     [refreshMs, 9999, 32_000],
     [12_000, 9000, 7000],
   ])(
-    "after failures is also shortly before the project counts as not seen: interval %i, lost at %i",
+    "a list after failures also begins shortly before the project counts as not seen: interval %i, lost at %i",
     (interval, lostAt, at) => {
       const demand = begunAtZero();
       for (let n = 0; n < 6; n += 1) demand.ended(false);

@@ -83,7 +83,7 @@ describe("a list that is due", () => {
 });
 
 describe("a project that is not used any more", () => {
-  test("is not listed, and gives back its place in the budget, until it is used again", async () => {
+  test("an unused project is not listed, and gives back its place in the budget, until it is used again", async () => {
     const { clock, budget, state, lists, events, schedule, spend } = scheduling();
     spend();
     schedule.start();
@@ -99,7 +99,7 @@ describe("a project that is not used any more", () => {
     expect(lists).toEqual([2000]);
   });
 
-  test("is not listed where its timer fires all the same", async () => {
+  test("an unused project is not listed where its timer fires all the same", async () => {
     const { clock, state, lists, schedule, ended } = scheduling();
     schedule.start();
     await clock.advance(0);

@@ -52,7 +52,7 @@ function listing(limits = { perMinute: 1_000_000, burst: 1_000_000 }) {
 }
 
 describe("the priority of the requests of a project", () => {
-  test("is that of the most urgent Compute that waits, and a refresh once none does", async () => {
+  test("the priority of a project's requests is that of the most urgent Compute that waits, and a refresh once none does", async () => {
     const { clock, lister, asked } = listing();
     lister.use("a", "ep-one");
     lister.listedAfter(0, "a", "resolve");
@@ -70,7 +70,7 @@ describe("the priority of the requests of a project", () => {
     expect(asked()).toEqual(["resolve", "follow"]);
   });
 
-  test("is not kept for the next list where one fails: each Compute that waits is enqueued, and asks again", async () => {
+  test("the priority is not kept for the next list where one fails: each Compute that waits is enqueued, and asks again", async () => {
     const { clock, service, lister, news, asked } = listing();
     lister.use("a", "ep-one");
     await clock.advance(0);
@@ -86,7 +86,7 @@ describe("the priority of the requests of a project", () => {
     expect(asked()).toEqual(["refresh"]);
   });
 
-  test("of polls is that of the lists which wait for the operations", async () => {
+  test("the priority of polls is that of the lists which wait for the operations", async () => {
     const { clock, state, lister, asked } = listing();
     lister.use("a", "ep-one");
     await clock.advance(0);
@@ -102,7 +102,7 @@ describe("the priority of the requests of a project", () => {
 });
 
 describe("a poll of operations", () => {
-  test("that shows one going on enqueues its Compute, and brings no list", async () => {
+  test("a poll that shows one operation going on enqueues its Compute, and brings no list", async () => {
     const { clock, state, lister, news, lists } = listing();
     lister.use("a", "ep-one");
     lister.use("b", "ep-two");
@@ -114,7 +114,7 @@ describe("a poll of operations", () => {
     expect([news(), lists()]).toEqual([["a"], 1]);
   });
 
-  test("that shows the end of one brings a list for its Compute, and calls the next write", async () => {
+  test("a poll that shows the end of one brings a list for its Compute, and calls the next write", async () => {
     const { clock, state, lister, news, lists, ended } = listing();
     lister.use("a", "ep-one");
     lister.use("b", "ep-two");
@@ -172,7 +172,7 @@ test("a project that is stopped leaves no timer: neither of its lists nor of its
 });
 
 describe("a project that is not seen any more", () => {
-  test("is reported three intervals after its first use, though its first list is still on its way", async () => {
+  test("a project that is not seen is reported three intervals after its first use, though its first list is still on its way", async () => {
     const { clock, service, lister, news } = listing();
     service.script = () => new Promise(() => {});
     lister.use("a", "ep-one");
@@ -180,7 +180,7 @@ describe("a project that is not seen any more", () => {
     expect([lister.unseen?.kind, news()]).toEqual(["unavailable", ["a"]]);
   });
 
-  test("is reported by a shorter interval as soon as that applies", async () => {
+  test("a project that is not seen is reported by a shorter interval as soon as that applies", async () => {
     const { clock, service, state, lister, news } = listing();
     state.everyMs = 3_600_000;
     service.script = () => new Promise(() => {});
@@ -192,7 +192,7 @@ describe("a project that is not seen any more", () => {
     expect([lister.unseen?.kind, news()]).toEqual(["unavailable", ["a"]]);
   });
 
-  test("is not reported with a failure that a good list has followed", async () => {
+  test("a project that is not seen is not reported with a failure that a good list has followed", async () => {
     const { clock, service, lister } = listing();
     lister.use("a", "ep-one");
     await clock.advance(0);

@@ -25,18 +25,18 @@ const access = (selector: object, labels: ReturnType<NamespaceLabels>, fields: C
 const selector = { matchLabels: { fleet: "yes" } };
 
 describe("the access of a namespace to a connection", () => {
-  test("is granted by a ServiceConnection, and by {} whatever can be read", () => {
+  test("access is granted by a ServiceConnection, and by {} whatever can be read", () => {
     expect(namespaceAccess(connection(), compute(), () => "unread")).toBe("granted");
     for (const labels of ["unread", "unknown", {}] as const) expect(access({}, labels)).toBe("granted");
   });
 
-  test("is granted by its labels, and refused with what to do", () => {
+  test("access is granted by the labels of a namespace, and refused with what to do", () => {
     expect(access(selector, { fleet: "yes" })).toBe("granted");
     expect(access(selector, { fleet: "no" })).toMatchObject({ refused: expect.stringContaining('namespace "shop"') });
     expect(access(selector, "unread")).toMatchObject({ refused: expect.stringContaining("may not read namespaces") });
   });
 
-  test("is unknown while the namespace is, also where a selector would match no labels at all", () => {
+  test("access is unknown while the namespace is, also where a selector would match no labels at all", () => {
     expect(access({ matchExpressions: [{ key: "fleet", operator: "DoesNotExist" }] }, "unknown")).toBe("unknown");
     expect(access(selector, "unknown", { deleting: true })).toBe("unknown");
   });
@@ -60,7 +60,7 @@ describe("allowedProjects", () => {
     expect(allowsProject(fleet({}, allowed), project)).toBe(expected);
   });
 
-  test("of a ServiceConnection allows all where it is left out", () => {
+  test("a ServiceConnection allows all projects where allowedProjects is left out", () => {
     expect(allowsProject(connection(), "shop")).toBe(true);
     expect(allowsProject(connection({ spec: { allowedProjects: ["shop"] } }), "billing")).toBe(false);
   });

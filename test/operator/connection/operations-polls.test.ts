@@ -54,7 +54,7 @@ function polling(options: { perMinute?: number; burst?: number } = {}) {
 }
 
 describe("polls of operations that take an unknown time", () => {
-  test("of one that runs for hours become as rare as refreshes, and frequent again with the next write", async () => {
+  test("the polls of an operation that runs for hours become as rare as refreshes, and frequent again with the next write", async () => {
     const { clock, follow, polledAt } = polling();
     follow(operation());
     await clock.advance(600_000);
@@ -77,7 +77,7 @@ describe("polls of operations that take an unknown time", () => {
     expect(polledAt).toEqual([20_300, 21_300, 22_800]);
   });
 
-  test("are not hastened by ended operations that reconciles report again", async () => {
+  test("polls are not hastened by ended operations that reconciles report again", async () => {
     const { clock, operations, follow, polledAt } = polling();
     follow(operation());
     for (let n = 0; n < 200; n += 1) {
@@ -119,7 +119,7 @@ describe("polls of operations that take an unknown time", () => {
     [20, "100"],
     [80, "160"],
     [600, "1000"],
-  ])("of %i operations ask for %s", async (count, limit) => {
+  ])("the polls of %i operations ask for %s", async (count, limit) => {
     const { clock, service, follow } = polling();
     follow(...Array.from({ length: count }, (_, n) => operation({ id: `op-${n}`, endpoint_id: `ep-${n}` })));
     await clock.advance(300);
@@ -152,7 +152,7 @@ describe("polls of operations that are expected to end", () => {
     expect([polledAt, running(2100)]).toEqual([[720, 2020], 2]);
   });
 
-  test("of many writes that follow each other begin when no more come, or after a few seconds", async () => {
+  test("the polls of many writes that follow each other begin when no more come, or after a few seconds", async () => {
     const { clock, follow, polledAt } = polling();
     const writes = async (count: number) => {
       for (let n = 0; n < count; n += 1) {
@@ -255,7 +255,7 @@ describe("polls that are stopped", () => {
 });
 
 describe("a service that refuses the call", () => {
-  test("is asked once, and those who wait for the operations are told once", async () => {
+  test("a service that refuses the call is asked once, and the waiting Computes are enqueued once", async () => {
     const { clock, service, client, operations, follow, changes } = polling();
     service.script = () => refusal(404, "this route does not exist");
     follow(operation());

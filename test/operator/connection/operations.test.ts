@@ -27,7 +27,7 @@ function following(listed: Operation[] = []) {
 }
 
 describe("operations that a write of ours set off", () => {
-  test("are followed to their end with one call per poll for all, and then nothing is asked", async () => {
+  test("operations are followed to their end with one call per poll for all, and then nothing is asked", async () => {
     const many = Array.from({ length: 20 }, (_, n) => operation({ id: `op-${n}`, endpoint_id: `ep-${n}` }));
     const { clock, state, operations, changes, polls } = following(many);
     operations.follow(many);
@@ -44,7 +44,7 @@ describe("operations that a write of ours set off", () => {
     expect([polls(), clock.pending]).toEqual([asked, 0]);
   });
 
-  test("are asked for no more once they are stopped, though an answer was still on its way", async () => {
+  test("operations are asked for no more once they are stopped, though an answer was still on its way", async () => {
     const { clock, service, operations, polls } = following();
     let answer = () => {};
     service.script = () =>
@@ -59,7 +59,7 @@ describe("operations that a write of ours set off", () => {
     expect([polls(), clock.pending]).toEqual([1, 0]);
   });
 
-  test("are polled soon, then more and more slowly", async () => {
+  test("operations are polled soon, then more and more slowly", async () => {
     const { clock, operations, polls } = following([operation()]);
     operations.follow([operation()]);
     await clock.advance(300);
@@ -79,7 +79,7 @@ describe("operations that a write of ours set off", () => {
     expect(changes).toEqual(["ep-one", "ep-one"]);
   });
 
-  test("and that were over when we heard of them set off no poll", async () => {
+  test("operations that were over when we heard of them set off no poll", async () => {
     const { clock, operations, polls } = following();
     operations.follow([operation({ status: "finished" }), operation({ id: "op-2", status: "failed" })]);
     await clock.advance(60_000);
@@ -92,21 +92,24 @@ describe("an operation of which nothing is heard", () => {
   test.each([
     ["no list shows it", () => json(200, { operations: [] })],
     ["every list fails", () => refusal(500)],
-  ])("for a minute, for %s, is given up for good, though a status remembers it", async (_, script) => {
-    const { clock, service, operations, changes, polls } = following();
-    service.script = script;
-    operations.follow([operation()]);
-    await clock.advance(70_000);
-    expect(operations.followed.of("ep-one")).toEqual([]);
-    expect(changes).toEqual(["ep-one"]);
-    const asked = polls();
-    operations.follow([operation()]);
-    await clock.advance(600_000);
-    expect([polls(), operations.followed.writesRunningAt(clock.monotonic()), clock.pending]).toEqual([asked, 0, 0]);
-  });
+  ])(
+    "an operation without news for a minute, for %s, is given up for good, though a status remembers it",
+    async (_, script) => {
+      const { clock, service, operations, changes, polls } = following();
+      service.script = script;
+      operations.follow([operation()]);
+      await clock.advance(70_000);
+      expect(operations.followed.of("ep-one")).toEqual([]);
+      expect(changes).toEqual(["ep-one"]);
+      const asked = polls();
+      operations.follow([operation()]);
+      await clock.advance(600_000);
+      expect([polls(), operations.followed.writesRunningAt(clock.monotonic()), clock.pending]).toEqual([asked, 0, 0]);
+    },
+  );
 
   test.each([404, 400, 403])(
-    "at a service that refuses the call (%i) is left to the endpoint's state at once",
+    "an operation at a service that refuses the call (%i) is left to the endpoint's state at once",
     async (status) => {
       const { clock, service, client, operations, changes, polls } = following();
       service.script = () => refusal(status, "this route does not exist");
@@ -142,7 +145,7 @@ describe("an operation that every list shows in progress", () => {
     expect([polls(), clock.pending]).toEqual([asked, 0]);
   });
 
-  test("is followed on while its endpoint shows a change in progress", async () => {
+  test("an operation is followed on while its endpoint shows a change in progress", async () => {
     const { clock, state, operations } = following([completed]);
     operations.follow([completed]);
     await clock.advance(600_000);
@@ -156,7 +159,7 @@ describe("an operation that every list shows in progress", () => {
     ["updated_at", (n: number) => ({ updated_at: `2026-01-01T00:${10 + n}:00Z` })],
     ["the number of failures", (n: number) => ({ failures_count: n })],
     ["the status", (n: number) => ({ status: n % 2 === 0 ? "running" : "scheduling" })],
-  ])("is followed on while %s changes", async (_, changed) => {
+  ])("an operation is followed on while %s changes", async (_, changed) => {
     const { clock, state, operations } = following([completed]);
     state.isAtRest = true;
     operations.follow([completed]);
@@ -171,7 +174,7 @@ describe("an operation that every list shows in progress", () => {
 describe("a service that refuses the call", () => {
   const refused = () => refusal(404, "project not found");
 
-  test("after it had answered it has not lost it: operations are followed on, and of the latest nothing is known", async () => {
+  test("a service that refuses the call after it had answered it has not lost it: operations are followed on, and of the latest nothing is known", async () => {
     const { clock, service, client, state, operations, changes } = following([operation()]);
     operations.follow([operation()]);
     await clock.advance(300);
@@ -187,7 +190,7 @@ describe("a service that refuses the call", () => {
     expect(changes).toEqual(["ep-one"]);
   });
 
-  test("is asked again ten minutes later, for the next operation that is followed and none that a status remembers", async () => {
+  test("a service that refuses the call is asked again ten minutes later, for the next operation that is followed and none that a status remembers", async () => {
     const { clock, service, state, operations, polls } = following();
     const answers = service.script;
     service.script = refused;
@@ -205,7 +208,7 @@ describe("a service that refuses the call", () => {
   });
 });
 
-test("of operations that were given up the newest thousand are remembered, and not all there ever were", async () => {
+test("the newest thousand of the operations that were given up are remembered, and not all there ever were", async () => {
   const { clock, operations, polls } = following();
   const ids = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, n) => operation({ id: `op-${from + n}` }));

@@ -52,7 +52,7 @@ test("lists that differ only in their order change nothing", () => {
   expect(changes.count).toBe(1);
 });
 
-test("that a project has no orphans is reported once: until then the status keeps what another process reported", () => {
+test("a project without orphans is reported once: until then the status keeps what another process reported", () => {
   const { orphans, listed, changes } = watchingOrphans();
   listed("shop", 0);
   expect([orphans.isJudged("shop"), changes.count]).toEqual([false, 0]);

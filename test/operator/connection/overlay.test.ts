@@ -38,7 +38,7 @@ describe("the answer to a write", () => {
     expect(overlay.has("ep-one")).toBe(true);
   });
 
-  test("is outweighed by the second list that differs, and the first asks for another", () => {
+  test("an answer is outweighed by the second list that differs, and the first asks for another", () => {
     const overlay = laidAt(100);
     expect(overlay.listed(list(150, before), () => 120)).toBe(true);
     expect(overlay.has("ep-one")).toBe(true);
@@ -51,13 +51,13 @@ describe("the answer to a write", () => {
     ["began when its operations ended", 100, 200, 200],
     ["began before the write ended", 200, 100, 150],
     ["began when the write ended", 200, 100, 200],
-  ])("is not outweighed by a list that %s: another one is needed", (_, at, ended, startedAt) => {
+  ])("an answer is not outweighed by a list that %s: another one is needed", (_, at, ended, startedAt) => {
     const overlay = laidAt(at);
     for (let n = 0; n < 3; n += 1) expect(overlay.listed(list(startedAt, before), () => ended)).toBe(true);
     expect(overlay.has("ep-one")).toBe(true);
   });
 
-  test("is shown by a list with another provisioner: the operator never writes it", () => {
+  test("an answer is shown by a list with another provisioner: the operator never writes it", () => {
     const overlay = new Overlay();
     overlay.lay(endpoint({ provisioner: "k8s-pod" }), 100);
     overlay.listed(list(150, endpoint({ provisioner: "k8s-neonvm" })), () => 120);

@@ -11,7 +11,7 @@ const listed = (startedAt: number, seen: Partial<Endpoint> = {}) => ({
 
 describe("a change of an endpoint that lists show in progress", () => {
   test.each([{ pending_state: "active" }, { current_state: "init" }])(
-    "as %o counts from the first list in a row",
+    "a change in progress that lists show as %o counts from the first list in a row",
     (seen) => {
       const pending = new PendingEndpoints();
       for (const at of [10, 20]) pending.listed(listed(at, seen));
@@ -23,7 +23,7 @@ describe("a change of an endpoint that lists show in progress", () => {
     },
   );
 
-  test("is over by a list that began after the time in question, and by none before", () => {
+  test("a change in progress is over by a list that began after the time in question, and by none before", () => {
     const pending = new PendingEndpoints();
     expect(pending.isAtRestAfter("ep-one", 0)).toBeUndefined();
     pending.listed(listed(10));

@@ -21,7 +21,7 @@ function objects(world: World) {
 }
 
 describe("a connection that is deleted", () => {
-  test("before its first reconcile releases its Secret, wakes its Computes once, and ends its session", async () => {
+  test("a connection deleted before its first reconcile releases its Secret, wakes its Computes once, and ends its session", async () => {
     const world = setUp();
     const { connection, secret } = objects(world);
     patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
@@ -36,7 +36,7 @@ describe("a connection that is deleted", () => {
     expect([world.cluster.requests.length, world.woken.length]).toEqual([sent, 1]);
   });
 
-  test("is reconciled again where its Secret could not be released", async () => {
+  test("a deleted connection is reconciled again where its Secret could not be released", async () => {
     const world = setUp();
     const { connection } = objects(world);
     patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
@@ -75,7 +75,7 @@ describe("a connection that is deleted", () => {
 });
 
 describe("a Secret that is delivered", () => {
-  test("is reconciled only where it is being deleted and held: its connection may be gone unseen", async () => {
+  test("a delivered Secret is reconciled only where it is being deleted and held: its connection may be gone unseen", async () => {
     const world = setUp();
     const shown = () => world.reconciler().secretSeen(objects(world).secret);
     expect(shown()).toBe(false);
@@ -90,7 +90,7 @@ describe("a Secret that is delivered", () => {
     expect(world.stored()).toEqual([]);
   });
 
-  test("is not reconciled where it is being deleted and others hold it", () => {
+  test("a delivered Secret is not reconciled where it is being deleted and others hold it", () => {
     const world = setUp();
     patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: ["other.example/holds"] });
     world.remove(`${secrets}/service`);
@@ -107,7 +107,7 @@ describe("the Computes of a connection", () => {
     return world;
   }
 
-  test("are not woken where the watch delivers it unchanged, nor where its service stops answering", async () => {
+  test("Computes are not woken where the watch delivers their connection unchanged, nor where its service stops answering", async () => {
     const world = await settled();
     world.reconciler().seen(objects(world).connection);
     await world.reconcile();
@@ -131,7 +131,7 @@ describe("the Computes of a connection", () => {
         }),
     ],
     ["is being deleted", (world) => world.remove(`${ours}/serviceconnections/default`)],
-  ])("are woken once where it %s", async (_, change) => {
+  ])("Computes are woken once where their connection %s", async (_, change) => {
     const world = await settled();
     change(world);
     await world.reconcile();
@@ -148,7 +148,7 @@ test("after a restart a status that is stored as it should be is not written aga
   expect(statusPatches(world)).toBe(sent);
 });
 
-test("of several statuses whose replies were lost, one that takes effect late is overwritten", async () => {
+test("a late status, of several whose replies were lost, is overwritten", async () => {
   const world = setUp();
   const { clock } = world.cluster;
   await world.reconcile();

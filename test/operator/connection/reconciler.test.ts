@@ -43,7 +43,7 @@ describe("a ServiceConnection", () => {
     );
   });
 
-  test("that many Computes use reads only as many as show that it is used", async () => {
+  test("a connection that many Computes use reads only as many as show that it is used", async () => {
     const { reconcile, use, usersRead } = setUp();
     for (let n = 0; n < 100; n += 1) use(`db-${n}`);
     await reconcile();
@@ -53,7 +53,7 @@ describe("a ServiceConnection", () => {
     expect(usersRead.count).toBeLessThan(10);
   });
 
-  test("that is settled asks nothing and writes nothing", async () => {
+  test("a settled connection asks nothing and writes nothing", async () => {
     const { reconcile, service, cluster } = setUp();
     await reconcile();
     const before = [service.requests.length, cluster.requests.length];
@@ -64,7 +64,7 @@ describe("a ServiceConnection", () => {
   test.each([
     ["Unauthorized", 401],
     ["Unreachable", 500],
-  ])("is %s where the service answers %i", async (reason, code) => {
+  ])("a connection is %s where the service answers %i", async (reason, code) => {
     const { reconcile, service, status, cluster } = setUp();
     service.script = () => refusal(code, "bad");
     await reconcile();
@@ -96,7 +96,7 @@ test("the log has one line for each turn of a connection, a warning where it can
 });
 
 describe("a changed key", () => {
-  test("is reported in the end, also if the watch lags behind earlier reports", async () => {
+  test("a changed key is reported in the end, also if the watch lags behind earlier reports", async () => {
     const { cluster, reconcile, lag, connectionsNow, status } = setUp();
     await reconcile();
     lag({ connections: connectionsNow() });
@@ -148,7 +148,7 @@ describe("the finalizers of connection and Secret", () => {
     expect(finalizersOf()).toEqual({ connection: inUse, secret: inUse });
   });
 
-  test("that the API server refuses are reported, to the Computes too, until it accepts them", async () => {
+  test("finalizers that the API server refuses are reported, to the Computes too, until it accepts them", async () => {
     const { reconcile, use, cluster, status, view, woken, finalizersOf } = setUp();
     await reconcile();
     use();
@@ -184,7 +184,7 @@ describe("the finalizers of connection and Secret", () => {
     expect([stored().length, connectionsNow().length]).toEqual([0, 0]);
   });
 
-  test("are removed when no Compute uses the connection", async () => {
+  test("finalizers are removed when no Compute uses the connection", async () => {
     const { reconcile, use, remove, finalizersOf } = setUp();
     use();
     await reconcile();

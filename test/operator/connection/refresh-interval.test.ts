@@ -37,7 +37,7 @@ test("a list that is due and asked for again has waited since it was due first",
   expect(interval.inForceMs).toBe(40_000);
 });
 
-test("that it is stretched is said as soon as a list begins so late, or another is due while one waits so long", () => {
+test("a stretched interval is reported as soon as a list begins so late, or another is due while one waits so long", () => {
   for (const late of ["begun", "due"] as const) {
     const { budget, interval, changes, a, b } = setUp();
     interval.due(a);
@@ -55,7 +55,7 @@ test("a list that nobody waits for any more stretches nothing", () => {
   expect(interval.inForceMs).toBe(30_000);
 });
 
-test("that it is stretched is said from half an interval on, and taken back below a tenth", () => {
+test("a stretched interval is reported from half an interval on, and taken back below a tenth", () => {
   const { budget, interval, changes, a } = setUp();
   const waited = (ms: number) => {
     interval.due(a);

@@ -6,7 +6,7 @@ import { setUp } from "./joined.ts";
 const minute = 60_000;
 
 describe("a service that does not answer a probe", () => {
-  test("is unreachable when it does not answer a second one either, five seconds later", async () => {
+  test("a service is unreachable when it does not answer a second probe either, five seconds later", async () => {
     const all = setUp();
     const session = await all.probed();
     all.answers["/projects"] = () => refusal(500);
@@ -66,7 +66,7 @@ describe("a refused key", () => {
     expect(session.state.health.kind).toBe("reachable");
   });
 
-  test("of a probe that fails otherwise is not probed without end", async () => {
+  test("a refused key is not probed without end where a probe fails otherwise", async () => {
     const all = setUp();
     const session = await all.probed();
     all.answers["/projects/shop/endpoints"] = () => refusal(401, "bad key");
@@ -77,7 +77,7 @@ describe("a refused key", () => {
     expect([session.state.health.kind, session.state.probeInMs]).toEqual(["reachable", 10 * minute]);
   });
 
-  test("is reported to all connections, and nothing more is sent with it", async () => {
+  test("a refused key is reported to all connections, and nothing more is sent with it", async () => {
     const { view, session, service, woken } = await refused();
     expect(view()).toMatchObject({
       kind: "closed",
@@ -92,7 +92,7 @@ describe("a refused key", () => {
     expect(service.requests).toHaveLength(asked);
   });
 
-  test("is probed ever more slowly, from a minute up to ten", async () => {
+  test("a refused key is probed ever more slowly, from a minute up to ten", async () => {
     const { session, clock } = await refused();
     const waits = [];
     for (let n = 0; n < 6; n += 1) {

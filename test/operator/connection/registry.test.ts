@@ -24,7 +24,7 @@ describe("a connection that has not joined the session of its account yet", () =
     expect(view("twin").kind).toBe("open");
   });
 
-  test("has reached no project, and one that has joined has reached those that were listed", async () => {
+  test("a connection has reached no project before it joins, and one that has joined has reached those that were listed", async () => {
     const { clock, probed, connections } = twins();
     const session = await probed();
     expect(connections.reachedThrough(of("default"))).toBeUndefined();
@@ -125,7 +125,7 @@ describe("a Compute whose connection cannot be read", () => {
 
   const missing = /^There is no Secret "service" of type compute-operator.dev.api-key in this namespace\./;
 
-  test("of the cluster says why and what to do", () => {
+  test("a connection of the cluster that cannot be read says why and what to do", () => {
     const said = (["notWatched", "unserved", "served"] as const).map((clusterConnections) =>
       registryWith({ clusterConnections: () => clusterConnections }).view(through),
     );
@@ -150,7 +150,7 @@ describe("a Compute whose connection cannot be read", () => {
     expect(own).toMatchObject({ kind: "closed", message: expect.stringMatching(/: There is no Secret "service"/) });
   });
 
-  test("because its Secret is missing, or the operator may not read Secrets, says which", () => {
+  test("a Compute whose Secret is missing, or whose operator may not read Secrets, says which", () => {
     const said = [false, true].map((lacksSecrets) =>
       registryWith({ lacksSecrets: () => lacksSecrets }).resolved(connection()),
     );

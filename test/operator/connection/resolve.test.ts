@@ -28,7 +28,7 @@ describe("a base URL has one spelling", () => {
     "https://service.example.com/api/v2?x=1",
     "https://service.example.com/api/v2#x",
     "",
-  ])("and %j is none", (text) => {
+  ])("a base URL of %j is invalid", (text) => {
     expect(normalisedBaseURL(text)).toBeUndefined();
   });
 });
@@ -72,7 +72,7 @@ describe("a pattern of allowed base URLs", () => {
     "http://0177.0.0.1/api/v2",
     "http://localhost:8080/api/v2",
     "https://console.neon.tech\n.evil.example/api/v2",
-  ])("is not got round by %j", (text) => {
+  ])("the pattern is not got round by %j", (text) => {
     const normalised = normalisedBaseURL(text);
     const reached = normalised !== undefined && isAllowedBaseURL(normalised, ["https://console.neon.tech/api/v2"]);
     expect(reached).toBe(false);
@@ -117,7 +117,7 @@ describe("a connection and its Secret", () => {
     ["whose certificate is cut off", `${pem.slice(0, 200)}\n-----END CERTIFICATE-----`, "Certificate 1 of 1"],
     ["whose second is nonsense", `${pem}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----`, "2 of 2"],
     ["whose end is missing", `${pem}\n${pem.slice(0, 300)}`, "A certificate"],
-  ])("with an authority %s are refused, and nothing is sent", (_, caBundle, text) => {
+  ])("a connection and its Secret with an authority %s are refused, and nothing is sent", (_, caBundle, text) => {
     expect(resolve(connection({ spec: { caBundle } }), apiKeySecret(), allowed)).toMatchObject({
       kind: "refused",
       reason: "Unreachable",
@@ -140,7 +140,7 @@ describe("a connection and its Secret", () => {
     ["InvalidSecret", {}, apiKeySecret({ key: "two\nlines" }), "holds no API key"],
     ["InvalidSecret", {}, apiKeySecret({ key: "ключ" }), "holds no API key"],
     ["InvalidSecret", {}, apiKeySecret({ key: "x".repeat(2000) }), "holds no API key"],
-  ])("are refused as %s, which says what to do (%j)", (reason, spec, secret, text) => {
+  ])("a connection and its Secret are refused as %s, which says what to do (%j)", (reason, spec, secret, text) => {
     const refused = resolve(connection({ spec }), secret, allowed);
     expect(refused).toMatchObject({ kind: "refused", reason, message: expect.stringContaining(text) });
     expect(JSON.stringify(refused)).not.toMatch(/two|ключ|xxx/);

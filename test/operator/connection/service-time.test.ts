@@ -5,14 +5,14 @@ const at = Date.parse("2026-11-25T12:00:00Z");
 const clock = { now: () => at, monotonic: () => 0, after: () => () => {} };
 
 describe("the service's clock", () => {
-  it("is this machine's until an answer shows another", () => {
+  it("the service's clock is this machine's until an answer shows another", () => {
     const time = new ServiceTime(clock);
     expect(time.now()).toBe(at);
     time.shown(at - 1000);
     expect(time.now()).toBe(at);
   });
 
-  it.each([-3_600_000, 90_000])("is ahead by what the Date of an answer shows: %d ms", (ms) => {
+  it.each([-3_600_000, 90_000])("the service's clock is ahead by what the Date of an answer shows: %d ms", (ms) => {
     const time = new ServiceTime(clock);
     time.shown(at + ms);
     expect(time.now()).toBe(at + ms + 500);

@@ -75,7 +75,7 @@ describe("a session", () => {
     expect(session.signal.aborted).toBe(true);
   });
 
-  test("has the shortest interval and the lowest budget of its connections, and no longer than they use it", async () => {
+  test("a session has the shortest interval and the lowest budget of its connections, and no longer than they use it", async () => {
     session.join("other", { limits: { perMinute: 60, burst: 3 }, refreshIntervalMs: 10 * seconds });
     expect([session.refreshes.inForceMs, session.budget.available]).toEqual([10 * seconds, 3]);
     expect(session.quit("other")).toBe(true);
@@ -101,7 +101,7 @@ describe("a session", () => {
     expect([changes, session.state.shown.kind]).toEqual([2, "unknown"]);
   });
 
-  test("that is stopped leaves no timer, and its limits count for no other", async () => {
+  test("a stopped session leaves no timer, and its limits count for no other", async () => {
     session.join("connection", { limits: { perMinute: 60, burst: 3 }, refreshIntervalMs: 30 * seconds });
     session.project("shop").use("uid", undefined);
     await clock.advance(0);
@@ -149,7 +149,7 @@ describe("a project whose last Compute leaves", () => {
     expect([clock.pending, session.orphanIDs, session.listers.size]).toEqual([0, [], 0]);
   });
 
-  test("is listed anew for the next one, whatever an earlier one does late", () => {
+  test("a project that was left is listed again for the next Compute, whatever an earlier one does late", () => {
     const former = session.project("shop");
     former.use("a", undefined);
     former.leave("a");
@@ -220,7 +220,7 @@ describe("the status of a connection", () => {
     expect(Object.keys(none)).not.toContain("orphanedEndpointCount");
   });
 
-  test("is reported again where the orphans have changed", async () => {
+  test("the status is reported again where the orphans have changed", async () => {
     const before = reportOf(status({}), session);
     orphaned = { shop: ["ep-c"] };
     await judged("shop");

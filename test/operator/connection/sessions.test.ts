@@ -32,7 +32,7 @@ describe("connections with one base URL and key", () => {
     expect(join(connection()).budget.available).toBe(40);
   });
 
-  test("are distinguished by their keys: a changed Secret opens another session at once, and the former ends", () => {
+  test("connections are distinguished by their keys: a changed Secret opens another session at once, and the former ends", () => {
     const { join, secrets } = setUp();
     const before = join(connection());
     secrets[0] = apiKeySecret({ key: "another-key" });
@@ -113,7 +113,7 @@ describe("connections with one base URL and key", () => {
 });
 
 describe("a session", () => {
-  test("of a key that was replaced sends nothing more, not even what waited for the budget", async () => {
+  test("a session of a key that was replaced sends nothing more, not even what waited for the budget", async () => {
     const { join, secrets, clock, service } = setUp();
     const spec = { requestBudget: { perMinute: 60, burst: 1 } };
     const before = join(connection({ spec }));
@@ -166,7 +166,7 @@ describe("a session", () => {
 });
 
 describe("what a Compute sees of its connection", () => {
-  test("is that there is none", () => {
+  test("a Compute sees that there is no connection", () => {
     expect(setUp().view("other")).toMatchObject({ kind: "closed", reason: "ConnectionNotFound" });
   });
 
@@ -182,7 +182,7 @@ describe("what a Compute sees of its connection", () => {
       { connections: [connection({ spec: { allowedProjects: ["other"] } })] },
       "allowedProjects",
     ],
-  ])("is that it is not ready: %s", (_, options, text) => {
+  ])("a Compute sees that its connection is not ready: %s", (_, options, text) => {
     expect(setUp(options).view()).toMatchObject({
       kind: "closed",
       reason: "ConnectionNotReady",
@@ -193,20 +193,23 @@ describe("what a Compute sees of its connection", () => {
   test.each([
     ["the connection", { connections: [connection({ guarded: false })] }],
     ["the Secret", { secrets: [apiKeySecret({ guarded: false })] }],
-  ])("is nothing yet before the finalizer of %s stands: it must outlive the computes", async (_, options) => {
-    const { probed, view } = setUp(options);
-    await probed();
-    expect(view()).toEqual({ kind: "pending" });
-  });
+  ])(
+    "a Compute sees nothing yet before the finalizer of %s stands: it must outlive the computes",
+    async (_, options) => {
+      const { probed, view } = setUp(options);
+      await probed();
+      expect(view()).toEqual({ kind: "pending" });
+    },
+  );
 
-  test("is nothing yet before the service has answered", async () => {
+  test("a Compute sees nothing yet before the service has answered", async () => {
     const { view, probed } = setUp();
     expect(view()).toEqual({ kind: "pending" });
     await probed();
     expect(view()).toMatchObject({ kind: "open", terminating: false });
   });
 
-  test("is that it is being deleted, and may still be used to delete", async () => {
+  test("a Compute sees that its connection is being deleted, and may still use it to delete", async () => {
     const { view, probed } = setUp({ connections: [connection({ deleting: true, guarded: false })] });
     await probed();
     expect(view()).toMatchObject({ kind: "open", terminating: true });

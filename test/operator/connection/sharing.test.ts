@@ -8,7 +8,7 @@ describe("the status of a connection that shards share", () => {
   const other = { type: "Ready", status: "False", reason: "Unreachable", message: "as another sees it", ...at };
   const says = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
 
-  test("is written over ever more rarely where another shard sees the service differently", async () => {
+  test("a shared status is written over ever more rarely where another shard sees the service differently", async () => {
     const world = setUp();
     const { clock } = world.cluster;
     await world.reconcile();
@@ -22,7 +22,7 @@ describe("the status of a connection that shards share", () => {
     expect(rewrittenAt).toEqual([10, 20, 60, 220, 860, 3420]);
   });
 
-  test("is written over within ten seconds where a request of a process that died takes effect late", async () => {
+  test("a shared status is written over within ten seconds where a request of a process that died takes effect late", async () => {
     const world = setUp();
     await world.reconcile();
     world.restart();
@@ -36,7 +36,7 @@ describe("the status of a connection that shards share", () => {
     expect(says(world)).toBe("The service accepts the API key.");
   });
 
-  test("is written again if it was cleared, or if this shard sees a change", async () => {
+  test("a shared status is written again if it was cleared, or if this shard sees a change", async () => {
     const world = setUp();
     await world.reconcile();
     const before = says(world);

@@ -32,7 +32,7 @@ function limiterOf({ showsNames = true, clock = new VirtualClock(), window = new
 }
 
 describe("Computes that could not get a worker", () => {
-  test("are passed over, and called in the second after they could", async () => {
+  test("Computes that could not get a worker are passed over, and called in the second after they could", async () => {
     const { clock, limiter, state, news } = limiterOf();
     state.stuck = "evil";
     expect(limiter.take("first", "good")).toBe(true);
@@ -67,7 +67,7 @@ describe("writes to one project", () => {
     expect([news(), limiter.take("b")]).toEqual([["b"], true]);
   });
 
-  test("are not held up by a place that a connection which is no longer used kept for the budget", () => {
+  test("writes are not held up by a place that a connection which is no longer used kept for the budget", () => {
     const clock = new VirtualClock();
     const window = new WriteWindow(clock);
     const [old, other] = [limiterOf({ clock, window }), limiterOf({ clock, window })];
@@ -148,7 +148,7 @@ describe("writes to one project", () => {
     expect([write("again"), both()]).toEqual([true, [true, true]]);
   });
 
-  test("that took their place before a 423 do not leave after it", () => {
+  test("writes that took their place before a 423 do not leave after it", () => {
     const { limiter, write } = limiterOf();
     for (const uid of ["x", "y", "z"]) write(uid);
     for (const uid of ["a", "b", "c"]) expect(limiter.take(uid)).toBe(true);
@@ -162,7 +162,7 @@ describe("writes to one project", () => {
     expect(limiter.sends("a")).toBe(true);
   });
 
-  test("are called for the request budget one at a time, once a write had to wait there", () => {
+  test("writes are called for the request budget one at a time, once a write had to wait there", () => {
     const { limiter, write, news } = limiterOf();
     for (const uid of ["x", "y", "z"]) write(uid);
     limiter.take("a");
@@ -213,7 +213,7 @@ describe("writes to one project", () => {
     expect(news()).toEqual([]);
   });
 
-  test("are sent in order; each place is offered to one Compute, and to the next if that no longer wants it", () => {
+  test("writes are sent in order; each place is offered to one Compute, and to the next if that no longer wants it", () => {
     const { limiter, news } = limiterOf();
     limiter.take("holder");
     for (const uid of ["a", "b", "c"]) limiter.take(uid);
@@ -223,7 +223,7 @@ describe("writes to one project", () => {
     expect(news()).toEqual(["b"]);
   });
 
-  test("are offered to the next Compute if a called one never comes", async () => {
+  test("a place is offered to the next Compute if a called one never comes", async () => {
     const { clock, limiter, news } = limiterOf();
     limiter.take("holder");
     for (const uid of ["a", "b"]) limiter.take(uid);
@@ -233,7 +233,7 @@ describe("writes to one project", () => {
     expect(news()).toEqual(["b"]);
   });
 
-  test("are not offered to a Compute because of its own reconcile", () => {
+  test("a place is not offered to a Compute because of its own reconcile", () => {
     const { limiter, news } = limiterOf();
     limiter.take("holder");
     for (let n = 0; n < 100; n += 1) {
@@ -260,7 +260,7 @@ describe("writes to one project", () => {
     expect(news()).toEqual(["b"]);
   });
 
-  test("are called ahead of the expected end by most of the time that a Compute takes to send", async () => {
+  test("writes are called ahead of the expected end by most of the time that a Compute takes to send", async () => {
     const { clock, limiter, running, write, news } = limiterOf();
     limiter.take("first");
     limiter.refused("first");

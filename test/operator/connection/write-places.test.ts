@@ -22,7 +22,7 @@ function limiterOf({ clock = new VirtualClock(), window = new WriteWindow(clock)
 }
 
 describe("places for the writes of a project", () => {
-  test("are offered to as many Computes as there are places, also by a connection that has just come to the project", () => {
+  test("places are offered to as many Computes as there are places, also by a connection that has just come to the project", () => {
     const clock = new VirtualClock();
     const window = new WriteWindow(clock);
     const [old, fresh] = [limiterOf({ clock, window, size: 2 }), limiterOf({ clock, window })];
@@ -33,14 +33,14 @@ describe("places for the writes of a project", () => {
     expect(fresh.news()).toEqual(["c", "d"]);
   });
 
-  test("are kept for the Computes that were called", () => {
+  test("places are kept for the Computes that were called", () => {
     const { limiter, news } = limiterOf({ size: 2 });
     expect(["a", "b", "c"].map((uid) => limiter.take(uid))).toEqual([true, true, false]);
     limiter.give("b");
     expect([news(), limiter.take("d"), limiter.take("c")]).toEqual([["c"], false, true]);
   });
 
-  test("are kept for ten seconds for a Compute that was called, and no shorter", async () => {
+  test("a place is kept for ten seconds for a Compute that was called, and no shorter", async () => {
     const { clock, limiter, news } = limiterOf();
     await clock.advance(8000);
     for (const uid of ["a", "b", "c"]) limiter.take(uid);
@@ -99,7 +99,7 @@ describe("a write that the service refused with 423", () => {
 });
 
 describe("the timer of those who wait", () => {
-  test("is not set while only a write of this connection is under way: its end calls them", () => {
+  test("the timer is not set while only a write of this connection is under way: its end calls them", () => {
     const { clock, limiter } = limiterOf();
     limiter.take("a");
     limiter.take("b");
@@ -118,7 +118,7 @@ describe("the timer of those who wait", () => {
     expect(mine.news()).toEqual(["b"]);
   });
 
-  test("is one timer, for the first place that becomes free", async () => {
+  test("the timer is one, for the first place that becomes free", async () => {
     const { clock, limiter, ends, news } = limiterOf({ size: 2 });
     ends.push(500);
     limiter.take("a");
@@ -131,7 +131,7 @@ describe("the timer of those who wait", () => {
     expect(news()).toEqual(["c"]);
   });
 
-  test("is set for the next operation where one has just ended that counted a moment longer", async () => {
+  test("the timer is set for the next operation where one has just ended that counted a moment longer", async () => {
     const { clock, limiter, ends, news } = limiterOf();
     limiter.take("a");
     await clock.advance(100);

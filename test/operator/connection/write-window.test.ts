@@ -25,7 +25,7 @@ it("a window grows by one with each write that is accepted, up to 64", () => {
   ]);
 });
 
-it("of ten thousand windows the one that was not used for longest is dropped for the next", () => {
+it("the window that was not used for longest, of ten thousand, is dropped for the next", () => {
   const windows = new WriteWindows(new VirtualClock());
   const of = (n: number) => windows.of("https://service/api/v2", `project-${n}`);
   const first = Array.from({ length: 10_000 }, (_, n) => of(n));

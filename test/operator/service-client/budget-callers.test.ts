@@ -137,7 +137,7 @@ describe("a caller that does not wait", () => {
     expect(called.at(-1)).toEqual({ at: 10_000, who: "write-8" });
   });
 
-  test("that comes after its place went to others is let in where there is room, however many are on their way", async () => {
+  test("a caller that comes after its place went to others is let in where there is room, however many are on their way", async () => {
     const { clock, called, tryTake } = line(600, 40);
     for (let n = 0; n < 40; n += 1) tryTake(`first-${n}`);
     for (let n = 0; n < 100; n += 1) tryTake(`write-${n}`);

@@ -79,7 +79,7 @@ function state(): unknown {
 }
 
 describe("a compute with clients", () => {
-  it("is suspended when all have been silent for its inactivity time", async () => {
+  it("a compute is suspended when all its clients have been silent for its inactivity time", async () => {
     const silentSince = clock.now();
     said = () => silentSince;
     await clock.advance(5 * minute - 1000);
@@ -121,7 +121,7 @@ describe("a compute with clients", () => {
     expect([state(), asked - before]).toEqual(["idle", 1]);
   });
 
-  it("is not asked more than once a second, whatever changes", async () => {
+  it("a compute's server is not asked more than once a second, whatever changes", async () => {
     said = () => clock.now();
     const before = asked;
     for (let n = 0; n < 100; n += 1) {
@@ -132,7 +132,7 @@ describe("a compute with clients", () => {
   });
 });
 
-it("is not suspended where that is never to happen, and shows when it was last active", async () => {
+it("a compute that is never to be suspended is not, and shows when it was last active", async () => {
   shop.core.change(({ store }) => {
     const endpoint = store.endpoints.byId(primary);
     if (endpoint) store.endpoints.update({ ...endpoint, suspendTimeoutSeconds: -1 });
@@ -143,7 +143,7 @@ it("is not suspended where that is never to happen, and shows when it was last a
   expect(clock.now() - Date.parse(String(shop.get(primary).last_active))).toBeLessThanOrEqual(10_000);
 });
 
-it("places what happened before the service's clock was advanced before that", async () => {
+it("an event from before the service's clock was advanced is placed before that", async () => {
   const advanceable = new AdvanceableClock(clock);
   const begin = clock.now();
   await clock.advance(1000);

@@ -140,7 +140,7 @@ describe("a copy", () => {
     expect(disk.textOf("br-c")).toBe("new br-a");
   });
 
-  it("is made once for all that wait for it, and given up where another one is wanted meanwhile", async () => {
+  it("a copy is made once for all that wait for it, and given up where another one is wanted meanwhile", async () => {
     want("br-c", "br-a");
     const end = Promise.withResolvers<void>();
     disk.held.set("br-c", end);
@@ -152,7 +152,7 @@ describe("a copy", () => {
     expect(disk.released).toEqual(["br-a", "br-b", "br-c", "br-c"]);
   });
 
-  it("of a branch that was never made is one of that branch's source, once another is wanted for the branch", async () => {
+  it("a copy of a branch that was never made is one of that branch's source, once another is wanted for the branch", async () => {
     want("br-c", "br-a");
     want("br-d", "br-c");
     want("br-c", "br-b");
@@ -161,7 +161,7 @@ describe("a copy", () => {
     expect(disk.textOf("br-d")).toBe("new br-a");
   });
 
-  it("is not recorded for a branch that was deleted meanwhile", async () => {
+  it("a copy is not recorded for a branch that was deleted meanwhile", async () => {
     want("br-c", "br-a");
     const end = Promise.withResolvers<void>();
     disk.held.set("br-c", end);

@@ -26,7 +26,7 @@ async function present(): Promise<string[]> {
 }
 
 describe("a database", () => {
-  it("that clients create with SQL is shown by the API at once, and found by its calls", async () => {
+  it("a database that clients create with SQL is shown by the API at once, and found by its calls", async () => {
     await rig.query(uri, "CREATE DATABASE notes");
     expect(await shown()).toEqual(["neondb of neondb_owner", "notes of app", "stock of app"]);
     const made = await rig.call("POST", `${branch}/databases`, { database: { name: "notes", owner_name: "app" } });
@@ -34,12 +34,12 @@ describe("a database", () => {
     expect(await rig.query(await rig.uri({ database: "notes" }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  it("that clients give to another role belongs to that role in the API", async () => {
+  it("a database that clients give to another role belongs to that role in the API", async () => {
     await rig.query(uri, "CREATE ROLE keeper", "GRANT keeper TO app", "ALTER DATABASE notes OWNER TO keeper");
     expect(await shown()).toContain("notes of keeper");
   });
 
-  it("that a role has made with SQL keeps the API from deleting the role", async () => {
+  it("a database that a role has made with SQL keeps the API from deleting the role", async () => {
     await rig.change("POST", `${branch}/roles`, { role: { name: "reader" } });
     const reader = await rig.uri({ role: "reader" });
     await rig.query(reader, "CREATE DATABASE hers");
@@ -50,7 +50,7 @@ describe("a database", () => {
     expect(deleted).toMatchObject({ status: "finished" });
   });
 
-  it("that clients rename keeps its rows, whatever the API changes then", async () => {
+  it("a database that clients rename keeps its rows, whatever the API changes then", async () => {
     await rig.query(await rig.uri({ database: "notes" }), "SET ROLE keeper", "CREATE TABLE note AS SELECT 1 AS one");
     await rig.query(uri, "ALTER DATABASE notes RENAME TO memos");
     await rig.change("POST", `${branch}/roles`, { role: { name: "writer" } });
@@ -58,7 +58,7 @@ describe("a database", () => {
     expect(await rig.query(await rig.uri({ database: "memos" }), "TABLE note")).toEqual([{ one: 1 }]);
   });
 
-  it("that clients drop is gone in the API, and no change or start makes it again, empty", async () => {
+  it("a database that clients drop is gone in the API, and no change or start makes it again, empty", async () => {
     await rig.query(await rig.uri({ role: "neondb_owner" }), "DROP DATABASE neondb");
     await rig.query(uri, "DROP DATABASE memos");
     expect(await shown()).toEqual(["stock of app"]);
@@ -69,14 +69,14 @@ describe("a database", () => {
     expect(await shown()).toEqual(["stock of app"]);
   });
 
-  it("that clients have changed shortly before their compute is suspended is so in the API meanwhile", async () => {
+  it("a database that clients have changed shortly before their compute is suspended is so in the API meanwhile", async () => {
     await rig.query(uri, "CREATE DATABASE late");
     await rig.change("POST", `${endpoint}/suspend`);
     expect(await shown()).toEqual(["late of app", "stock of app"]);
     expect((await rig.endpoint()).current_state).toBe("idle");
   });
 
-  it("that clients drop shortly before the service is killed is gone with the next start of the compute", async () => {
+  it("a database that clients drop shortly before the service is killed is gone with the next start of the compute", async () => {
     await rig.query(uri, "DROP DATABASE late");
     await rig.kill();
     await rig.start();
@@ -85,7 +85,7 @@ describe("a database", () => {
     expect(await shown()).toEqual(["stock of app"]);
   });
 
-  it("that the API has taken away while the compute slept is dropped, and one that it has made is made", async () => {
+  it("a database that the API has taken away while the compute slept is dropped, and one that it has made is made", async () => {
     await rig.query(uri, "CREATE DATABASE short");
     await rig.change("POST", `${endpoint}/suspend`);
     await rig.change("DELETE", `${branch}/databases/short`);

@@ -35,15 +35,15 @@ function synced(status: number | null, hardLinks = false): string[] {
 }
 
 describe("copies of files", () => {
-  it("are synced together with their file system", () => {
+  it("copies are synced together with their file system", () => {
     expect(synced(0)).toEqual(["sync -f /to"]);
   });
 
-  it("are synced one by one where the system has no program for that", () => {
+  it("copies are synced one by one where the system has no program for that", () => {
     expect(synced(null)).toEqual(["sync -f /to", "a file of 3 bytes", "a file of 3 bytes"]);
   });
 
-  it("are links where that is wanted, which need no sync", () => {
+  it("copies are links where that is wanted, which need no sync", () => {
     expect(synced(0, true)).toEqual([]);
     expect(fs.statSync(path.join(home, "to", "one")).nlink).toBe(2);
   });

@@ -26,7 +26,7 @@ it("fails it over HTTP too", async () => {
   await expect(neon(uri).query(sorting)).rejects.toMatchObject(full);
 });
 
-it("has a larger disk with a larger compute", async () => {
+it("a larger compute has a larger disk", async () => {
   const limit = async () => (await rig.query(uri, "SHOW temp_file_limit"))[0]?.["temp_file_limit"];
   expect(await limit()).toBe("2097kB");
   const larger = { endpoint: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 } };

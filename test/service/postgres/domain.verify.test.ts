@@ -48,7 +48,7 @@ function ask(parameters: string, sql = "SELECT current_user", secret = password)
 }
 
 describe("the hosts of --domain", () => {
-  it("are those of the computes, as the API shows them and URIs name them", async () => {
+  it("the hosts are those of the computes, as the API shows them and URIs name them", async () => {
     expect(await rig.endpoint()).toMatchObject({ host, proxy_host: domain });
     expect(await rig.uri()).toBe(`postgresql://app:${password}@${host}/stock?sslmode=require`);
     expect(await rig.uri({ pooled: true })).toContain(`@${primary}-pooler.${domain}/`);
@@ -66,13 +66,13 @@ describe("the hosts of --domain", () => {
     await rig.settled();
   });
 
-  it("are reached by psql with verify-full and channel binding, and the pooled one too", async () => {
+  it("the hosts are reached by psql with verify-full and channel binding, and the pooled one too", async () => {
     const strict = `${verifyFull()} channel_binding=require`;
     expect(await ask(`host=${host} ${strict}`)).toBe("app");
     expect(await ask(`host=${primary}-pooler.${domain} ${strict}`)).toBe("app");
   });
 
-  it("are reached by node-postgres with the URI as it is, with channel binding and without", async () => {
+  it("the hosts are reached by node-postgres with the URI as it is, with channel binding and without", async () => {
     const script = join(import.meta.dirname, "drivers", "node-postgres.mjs");
     const directory = dirname(cachedPackages(nodePostgresPackage).resolve("pg/package.json"));
     const run = async (binding: string) =>
@@ -80,7 +80,7 @@ describe("the hosts of --domain", () => {
     expect([await run("bind"), await run("plain")]).toEqual(["app true", "app true"]);
   });
 
-  it("are reached by psycopg with verify-full and channel binding", async () => {
+  it("the hosts are reached by psycopg with verify-full and channel binding", async () => {
     // Installing blocks this process for longer than the service keeps a connection of its API.
     const uri = (await rig.uri()).replace("sslmode=require", "sslmode=verify-full&channel_binding=require");
     const python = cachedPython("psycopg[binary]==3.3.9");
@@ -88,7 +88,7 @@ describe("the hosts of --domain", () => {
     expect(await hosts.output(python, [script, uri], { PGSSLROOTCERT: authority })).toBe("app True");
   });
 
-  it("are reached by JDBC with verify-full and channel binding", async () => {
+  it("the hosts are reached by JDBC with verify-full and channel binding", async () => {
     const directory = mavenJar("org.postgresql:postgresql:42.7.11");
     const classpath = join(directory, "postgresql-42.7.11.jar");
     const url = `jdbc:postgresql://${host}/stock`;
@@ -96,7 +96,7 @@ describe("the hosts of --domain", () => {
     expect(await hosts.output("java", ["-cp", classpath, source, url, "app", password, authority])).toBe("app");
   });
 
-  it("are reached by pgx with verify-full and channel binding", async () => {
+  it("the hosts are reached by pgx with verify-full and channel binding", async () => {
     const output = join(hosts.directory.path, "with-pgx");
     expect(await goBuild({ module: join(import.meta.dirname, "drivers", "pgx"), package: ".", output })).toBe(
       undefined,
@@ -105,7 +105,7 @@ describe("the hosts of --domain", () => {
     expect(await hosts.output(output, [(await rig.uri()).replace("sslmode=require", strict)])).toBe("app");
   }, 1_200_000);
 
-  it("are what the unmodified neonctl makes a connection string of, which leads into a query", async () => {
+  it("the unmodified neonctl makes a connection string of the hosts, which leads into a query", async () => {
     const cli = join(dirname(createRequire(import.meta.url).resolve("neonctl/package.json")), "..", ".bin", "neonctl");
     const [service = ""] = rig.serviceAddress.split("\n");
     const flags = [
@@ -130,7 +130,7 @@ describe("the hosts of --domain", () => {
     }
   });
 
-  it("are what the create-branch action makes addresses of, which lead into a query on the new branch", async () => {
+  it("the create-branch action makes addresses of the hosts, which lead into a query on the new branch", async () => {
     await ask(`host=${host} ${verifyFull()}`, "CREATE TABLE parcel AS SELECT 6 * 7 AS weight");
     const inputs = {
       apiKey: "ana-key",
@@ -154,7 +154,7 @@ describe("the hosts of --domain", () => {
 });
 
 describe("a login", () => {
-  it("is refused where the certificate is another authority's, and where the name is another", async () => {
+  it("a login is refused where the certificate is another authority's, and where the name is another", async () => {
     const other = join(hosts.directory.path, "other.crt");
     writeFileSync(other, newAuthority(Date.now()).certificate);
     await expect(ask(`host=${host} sslmode=verify-full sslrootcert=${other}`)).rejects.toThrow(
@@ -165,7 +165,7 @@ describe("a login", () => {
     );
   });
 
-  it("is refused where somebody between client and proxy has another certificate, if the client binds it", async () => {
+  it("a login is refused where somebody between client and proxy has another certificate, if the client binds it", async () => {
     await using middle = await ManInTheMiddle.start({ host: address, port: 5432, serverName: host });
     const through = `host=${host} hostaddr=127.0.0.1 port=${middle.port} sslmode=require`;
     // Without a binding nobody notices: the man in the middle works.
@@ -177,11 +177,11 @@ describe("a login", () => {
   test.each([
     ["the password of the API's answer", "wrong", /password authentication failed for user "app"/],
     ["endpoint=ep-main;wrong", "endpoint=ep-main;wrong", /password authentication failed for user "app"/],
-  ])("is refused with another password than %s", async (_, secret, message) => {
+  ])("a login is refused with another password than %s", async (_, secret, message) => {
     await expect(ask(`host=${host} ${verifyFull()}`, "SELECT 1", secret)).rejects.toThrow(message);
   });
 
-  it("is refused in the same words for a role that is not there, has no password, or cannot log in", async () => {
+  it("a login is refused in the same words for a role that is not there, has no password, or cannot log in", async () => {
     await ask(`host=${host} ${verifyFull()}`, "CREATE ROLE bare LOGIN; CREATE ROLE closed NOLOGIN");
     for (const role of ["ghost", "bare", "closed"]) {
       const connection = `host=${host} dbname=stock user=${role} password=x ${verifyFull()}`;
@@ -225,7 +225,7 @@ describe("a client without a server name in its handshake", () => {
     await expect(ask(nameless())).rejects.toThrow(/names no compute: .*endpoint=<endpoint-id>;PASSWORD/);
   });
 
-  it("is not asked for its password in clear without TLS", async () => {
+  it("a client is not asked for its password in clear without TLS", async () => {
     const form = `endpoint=${primary};${password}`;
     await expect(ask(`host=${host} sslmode=disable`, "SELECT 1", form)).rejects.toThrow(/names no compute/);
   });

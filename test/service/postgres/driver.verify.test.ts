@@ -168,7 +168,7 @@ describe("the serverless driver over a WebSocket", () => {
     await expect(client.connect()).rejects.toMatchObject({ code: "28P01" });
   });
 
-  it("is cut by a suspended compute with Postgres's own error, and wakes it again", async () => {
+  it("a WebSocket is cut by a suspended compute with Postgres's own error, and wakes it again", async () => {
     const client = new Client(uri);
     const ended = new Promise<Error>((resolve) => client.on("error", resolve));
     await client.connect();
@@ -181,7 +181,7 @@ describe("the serverless driver over a WebSocket", () => {
     await next.end();
   });
 
-  it("is refused at another path", async () => {
+  it("a WebSocket is refused at another path", async () => {
     const elsewhere = new WebSocket(`ws://${rig.serviceAddress}/elsewhere`);
     const error = await new Promise<Error>((resolve) => elsewhere.on("error", resolve));
     expect(error.message).toContain("404");

@@ -17,12 +17,12 @@ const guardian = new Guardian(process.execPath);
 const run = (script: string) =>
   guardian.guard(process.execPath, ["--eval", script], { logFile, user: undefined, env: {} });
 
-it("reports how a program ends, and keeps what it writes", async () => {
+it("the guardian reports how a program ends, and keeps what it writes", async () => {
   expect(await run("console.log('said'); console.error('complained'); process.exitCode = 3").ended).toBe(3);
   expect(readFileSync(logFile, "utf8")).toBe("said\ncomplained\n");
 });
 
-it("has a program shut down, and waits for its end", async () => {
+it("the guardian has a program shut down, and waits for its end", async () => {
   const server = run(
     "process.on('SIGINT', () => { console.log('shut down'); process.exit(0); }); console.log('up'); setInterval(() => {}, 1e6)",
   );
@@ -34,7 +34,7 @@ it("has a program shut down, and waits for its end", async () => {
   expect(log()).toBe("up\nshut down\n");
 });
 
-it("reports a program that cannot be run as ended, and one beside it is not affected", async () => {
+it("the guardian reports a program that cannot be run as ended, and one beside it is not affected", async () => {
   const other = run("setInterval(() => {}, 1e6)");
   const missing = guardian.guard(join(directory.path, "none"), [], { logFile, user: undefined, env: {} });
   expect(await missing.ended).toBeNull();
@@ -42,7 +42,7 @@ it("reports a program that cannot be run as ended, and one beside it is not affe
   await other.ended;
 });
 
-it("has all programs shut down when the service is killed, and keeps no process from its end", async () => {
+it("the guardian has all programs shut down when the service is killed, and keeps no process from its end", async () => {
   const source = join(import.meta.dirname, "../../../src/service/postgres/guardian.ts");
   const script = `
     import { Guardian } from ${JSON.stringify(source)};

@@ -95,7 +95,7 @@ describe("a history", () => {
     ]);
   });
 
-  it("is inherited without room on the disk, up to where a copy leaves its source", async () => {
+  it("a history is inherited without room on the disk, up to where a copy leaves its source", async () => {
     await addBase(history, 1000, 1, 4096);
     await addBase(history, 3000, 9);
     complete(1, 2, 3);

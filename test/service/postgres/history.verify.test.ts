@@ -45,11 +45,11 @@ describe("a branch", () => {
     child = now.id;
   });
 
-  it("has its parent's past, from before it was made", async () => {
+  it("a branch has its parent's past, from before it was made", async () => {
     expect((await branchAt({ parent_id: child, parent_timestamp: then.time })).items).toEqual(["early"]);
   });
 
-  it("of an idle parent begins in its past too, and a branch of that one in both", async () => {
+  it("a branch of an idle parent begins in its past too, and a branch of that one in both", async () => {
     await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
     const past = await branchAt({ parent_timestamp: then.time });
     expect(past.items).toEqual(["early"]);
@@ -70,7 +70,7 @@ describe("a branch", () => {
     await rig.change("DELETE", `${branches}/${z.looseObject({ id: z.string() }).parse(body["branch"]).id}`);
   });
 
-  it("with the schema alone has no past that would show its parent's rows", async () => {
+  it("a branch with the schema alone has no past that would show its parent's rows", async () => {
     const { id } = await branchAt({ init_source: "schema-only" });
     const past = { branch: { parent_id: id, parent_timestamp: then.time } };
     const { status, body } = await rig.call("POST", branches, past);
@@ -79,7 +79,7 @@ describe("a branch", () => {
 });
 
 describe("a restore", () => {
-  it("of a branch from its own past gives it the rows, roles and databases of then, and keeps those of now", async () => {
+  it("a restore of a branch from its own past gives it the rows, roles and databases of then, and keeps those of now", async () => {
     await rig.change("POST", `${branches}/${main}/databases`, { database: { name: "young", owner_name: "app" } });
     await rig.change("POST", `${branches}/${main}/roles/app/reset_password`);
     const wanted = { source_branch_id: main, source_timestamp: then.time, preserve_under_name: "before" };

@@ -16,14 +16,14 @@ describe("a compute whose settings end idle sessions and make transactions read-
     await rig.change("PATCH", endpoint, { endpoint: { settings: { pg_settings } } });
   });
 
-  it("has them for its clients", async () => {
+  it("a compute has its settings for its clients", async () => {
     const client = await rig.client(uri);
     await expect(client.query("CREATE TABLE t (x int)")).rejects.toThrow(/read-only transaction/);
     const ended = new Promise<Error>((resolve) => client.on("error", resolve));
     expect((await ended).message).toMatch(/idle-session timeout/);
   });
 
-  it("is given roles and databases, and lets clients in", async () => {
+  it("a compute is given roles and databases, and lets clients in", async () => {
     const named = { database: { name: "notes", owner_name: "reader" } };
     const [role] = await rig.change("POST", `${branch}/roles`, { role: { name: "reader" } });
     const [database] = await rig.change("POST", `${branch}/databases`, named);
@@ -63,7 +63,7 @@ describe("a role that cannot be dropped, for what it owns in a database that is 
     );
   });
 
-  it("is dropped by the next start for which nothing stands in the way", async () => {
+  it("a role is dropped by the next start for which nothing stands in the way", async () => {
     await rig.query(uri, "ALTER DATABASE closed ALLOW_CONNECTIONS true");
     await rig.change("POST", `${endpoint}/restart`);
     expect(await rig.query(uri, "SELECT rolname FROM pg_roles WHERE rolname = 'leaver'")).toEqual([]);

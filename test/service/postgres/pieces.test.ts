@@ -160,7 +160,7 @@ it("makes certificates that can be read, however long they are", () => {
 });
 
 describe("a copy of a directory", () => {
-  it("has files, directories and links, without what is skipped, and of what vanishes nothing", async () => {
+  it("a copy of a directory has files, directories and links, and nothing that is skipped or vanishes", async () => {
     const [from, to] = [join(home, "from"), join(home, "to")];
     mkdirSync(join(from, "a", "b"), { recursive: true });
     for (const name of ["one", "a/two", "a/b/three", "a/skipped"]) writeFileSync(join(from, name), name);
@@ -223,12 +223,12 @@ describe("a server that is left over", () => {
     return processes.signals;
   }
 
-  it("is asked to stop where id, start and directory match", async () => {
+  it("a server that is left over is asked to stop where id, start and directory match", async () => {
     expect(await signalled({ startedAt: started + 1, place: home })).toEqual(["INT"]);
     expect(await signalled({ startedAt: started, place: `/bin/postgres -D ${home}` })).toEqual(["INT"]);
   });
 
-  it("is left alone where its id was given to another process", async () => {
+  it("a server is left alone where its id was given to another process", async () => {
     expect(await signalled({ startedAt: started + 60, place: home })).toEqual([]);
     expect(await signalled({ startedAt: started, place: "/elsewhere" })).toEqual([]);
     expect(await signalled({ startedAt: started, place: home }, "/elsewhere")).toEqual([]);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 
 describe("a role of the API", () => {
-  it("has the rights of the public service's, as a member of neon_superuser", async () => {
+  it("a role of the API has the rights of the public service's, as a member of neon_superuser", async () => {
     const attributes = "rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, rolcanlogin";
     const rows = await rig.query(
       uri,

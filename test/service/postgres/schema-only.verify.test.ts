@@ -122,7 +122,7 @@ describe("a schema-only branch", () => {
     expect(filesOf(await copy())).toEqual([]);
   });
 
-  it("has no mark of a segment that is not in its log, for which its history would wait", async () => {
+  it("a schema-only branch has no mark of a segment that is not in its log, for which its history would wait", async () => {
     const id = await copy();
     const [data = ""] = readdirSync(`${rig.data}.postgres/branches`).filter((name) => name.startsWith(`${id}.`));
     const log = join(`${rig.data}.postgres/branches`, data, "pg_wal");
@@ -130,7 +130,7 @@ describe("a schema-only branch", () => {
     expect(readdirSync(log)).toEqual(expect.arrayContaining(marked));
   });
 
-  it("has materialised views without data, and sequences that start again", async () => {
+  it("a schema-only branch has materialised views without data, and sequences that start again", async () => {
     const views = "SELECT matviewname, ispopulated FROM pg_matviews ORDER BY 1";
     expect(await rig.query(there, views)).toEqual([
       { matviewname: "seen", ispopulated: false },
@@ -140,12 +140,12 @@ describe("a schema-only branch", () => {
     expect(await rig.query(there, "INSERT INTO item (name) VALUES ('new') RETURNING id")).toEqual([{ id: 1 }]);
   });
 
-  it("has no rows in tables of other roles, in schemas that nobody may use, and in tables that keep their owner out", async () => {
+  it("a schema-only branch has no rows in tables of other roles, in schemas that nobody may use, and in tables that keep their owner out", async () => {
     const open = "GRANT USAGE ON SCHEMA closed TO app";
     expect(await rig.query(there, open, "SELECT name FROM closed.kept UNION SELECT name FROM log")).toEqual([]);
   });
 
-  it("has no rows in databases that are closed to connections, and large objects in none", async () => {
+  it("a schema-only branch has no rows in databases that are closed to connections, and large objects in none", async () => {
     await rig.query(there, "ALTER DATABASE shut ALLOW_CONNECTIONS true", "ALTER DATABASE mould CONNECTION LIMIT -1");
     for (const name of ["shut", "mould", "postgres"]) {
       const inside = there.replace("/stock?", `/${name}?`);
@@ -156,7 +156,7 @@ describe("a schema-only branch", () => {
     }
   });
 
-  it("has its parent's schema and rights", async () => {
+  it("a schema-only branch has its parent's schema and rights", async () => {
     await rig.query(there, "REVOKE ALL ON SCHEMA closed FROM app");
     expect(schemaBefore).toContain("CREATE TABLE closed.kept");
     expect(await schema(await copy())).toBe(schemaBefore);

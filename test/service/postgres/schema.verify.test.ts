@@ -33,7 +33,7 @@ describe("the schema of a database", () => {
     expect(await schema(rig, main, "again")).toBe(sql);
   });
 
-  it("is read without a compute, and starts none", async () => {
+  it("a schema is read without a compute, and starts none", async () => {
     const before = await schema(rig);
     const [operation] = await rig.change("POST", `/projects/${project}/endpoints/${primary}/suspend`);
     expect(operation).toMatchObject({ action: "suspend_compute", status: "finished" });
@@ -70,7 +70,7 @@ describe("the schema of a database", () => {
 });
 
 describe("two branches", () => {
-  it("are compared by the unmodified neonctl, and by the API", async () => {
+  it("two branches are compared by the unmodified neonctl, and by the API", async () => {
     const made = await rig.call("POST", `/projects/${project}/branches`, {
       branch: { name: "dev" },
       endpoints: [{ type: "read_write" }],
@@ -93,7 +93,7 @@ describe("two branches", () => {
 });
 
 describe("beside pg_dump", () => {
-  it("has the same statements, and those of types and tables in the same order", async () => {
+  it("a schema has the same statements as pg_dump's, and those of types and tables in the same order", async () => {
     const pgDump = await programPath({
       purpose: "The comparison of schemas needs pg_dump of Postgres 15",
       variable: "PG_DUMP",

@@ -30,7 +30,7 @@ const parameters = fc
   .map((entries) => new Map([["user", "ana"], ...entries.filter(([name]) => name !== "user")]));
 
 describe("the first packet of a client", () => {
-  it("is read as it was written, however it is cut", () => {
+  it("the first packet is read as it was written, however it is cut", () => {
     fc.assert(
       fc.property(parameters, fc.nat(), fc.uint8Array({ maxLength: 20 }), (given, cut, rest) => {
         const whole = startupPacket(version, given);
@@ -61,7 +61,7 @@ describe("the first packet of a client", () => {
     ["a value that does not end", packet(version, Buffer.from("user\0ana")), "08P01"],
     ["a name that is empty", packet(version, Buffer.from("user\0ana\0\0x\0database\0stock\0\0")), "08P01"],
     ["a cancel request without a key", packet(80877102, Buffer.alloc(4)), "08P01"],
-  ])("is refused with %s", (_what, bytes, sqlState) => {
+  ])("the first packet is refused with %s", (_what, bytes, sqlState) => {
     expect(readOpening(bytes)).toMatchObject({ kind: "invalid", rejection: { sqlState } });
   });
 
@@ -88,7 +88,7 @@ describe("the compute that a client means", () => {
     ["endpoint=ep-a", "localhost", "ep-a", false],
     ["-c geqo=off endpoint=ep-a  -c x=y", undefined, "ep-a", false, "-c geqo=off -c x=y"],
     ["endpoint=ep-a -c search_path=a\\ b\\\\", undefined, "ep-a", false, "-c search_path=a\\ b\\\\"],
-  ])("is found in %j and %j", (options, serverName, endpointId, pooled, rest) => {
+  ])("the compute that a client means is found in %j and %j", (options, serverName, endpointId, pooled, rest) => {
     const routed = route(given(options), serverName);
     expect(routed.target).toEqual({ endpointId, pooled });
     expect(routed.parameters.get("options")).toBe(rest);
@@ -101,7 +101,7 @@ describe("the compute that a client means", () => {
     ["endpoint=ep-a endpoint=ep-b", undefined, /more than one compute, ep-a and ep-b/],
     ["endpoint=ep-a", "ep-b.localhost", /more than one compute, ep-a and ep-b/],
     ["endpoint=ep-a", "ep-a-pooler.localhost", /more than one compute/],
-  ])("is refused in %j and %j", (options, serverName, message) => {
+  ])("a client without one compute is refused in %j and %j", (options, serverName, message) => {
     expect(() => route(given(options), serverName)).toThrow(message);
   });
 
@@ -113,13 +113,13 @@ describe("the compute that a client means", () => {
     ["pgbouncer", ""],
     ["pgbouncer", "stock"],
     ["ana", "pgbouncer"],
-  ])("is never PgBouncer's own console: %j in %j", (user, database) => {
+  ])("a client never means PgBouncer's own console: %j in %j", (user, database) => {
     const named = namedBy(user, database);
     expect(() => route(named, "ep-a-pooler.localhost")).toThrow(/pooled host does not .* "pgbouncer"/);
     expect(route(named, "ep-a.localhost").target).toEqual({ endpointId: "ep-a", pooled: false });
   });
 
-  it.each([[undefined], [""], ["ana"]])("is given the database of its user for %j", (database) => {
+  it.each([[undefined], [""], ["ana"]])("a client that names the database %j is given that of its user", (database) => {
     expect(route(namedBy("ana", database), "ep-a.localhost").parameters.get("database")).toBe("ana");
   });
 
@@ -127,12 +127,12 @@ describe("the compute that a client means", () => {
     ["user", "ana\0user\0cloud_admin"],
     ["database", "\0"],
     ["application_name\0user", "cloud_admin"],
-  ])("is none where %j is %j: the server would read other parameters", (name, value) => {
+  ])("a client whose %j is %j means no compute: the server would read other parameters", (name, value) => {
     const named = new Map([["user", "ana"] as const, [name, value] as const]);
     expect(() => route(named, "ep-a.localhost")).toThrow(/has a zero byte/);
   });
 
-  it("is none for the servers' own role", () => {
+  it("the servers' own role leads to no compute", () => {
     expect(() => route(new Map([["user", "cloud_admin"]]), "ep-a.localhost")).toThrow(/not permitted to log in/);
   });
 
@@ -185,7 +185,7 @@ describe("what a server says first", () => {
     );
   });
 
-  it("is not touched after the first ReadyForQuery, not even what looks like a key", () => {
+  it("a server's words are not touched after the first ReadyForQuery, not even what looks like a key", () => {
     const greeting = new Greeting(key, () => expect.unreachable());
     const sent = Buffer.concat([message("Z", Buffer.from("I")), message("K", Buffer.alloc(8))]);
     expect(greeting.push(sent)).toEqual(sent);
@@ -224,7 +224,7 @@ describe("what a server says after its login", () => {
     );
   });
 
-  it("is passed on as soon as it comes, but for the beginning of an error", () => {
+  it("a server's words are passed on as soon as they come, but for the beginning of an error", () => {
     const errors = new DiskErrors();
     const row = message("D", Buffer.alloc(100));
     expect(errors.push(row.subarray(0, 50))).toEqual(row.subarray(0, 50));

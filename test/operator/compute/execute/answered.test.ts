@@ -31,13 +31,13 @@ describe("after a write, lists from before", () => {
     ["busy", 423],
     ["called too often", 429],
     ["not available", 503],
-  ])("still count if the service was %s, because it did nothing", async (_, status) => {
+  ])("lists from before a write still count if the service was %s, because it did nothing", async (_, status) => {
     const { acting, known } = await patched(() => refusal(status));
     expect(known.lists.countAfter).toBe(0);
     expect(acting.access.lister.writtenAt("ep-one")).toBe(Number.NEGATIVE_INFINITY);
   });
 
-  test("still count if it was not sent", async () => {
+  test("lists from before a write still count if it was not sent", async () => {
     const { acting, self } = standing();
     acting.withdrawn = true;
     await acting.cluster.clock.advance(700);
@@ -51,15 +51,18 @@ describe("after a write, lists from before", () => {
     ["no answer came", () => Promise.reject(new NoResponseError("reset"))],
     ["the service refused it", () => refusal(400)],
     ["the answer shows no endpoint", () => json(200, {})],
-  ])("no longer count if %s, neither for another Compute with the same link", async (_, answer) => {
-    const { acting, known } = await patched(answer);
-    expect(known.lists.countAfter).toBe(700);
-    expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
-  });
+  ])(
+    "lists from before a write no longer count if %s, neither for another Compute with the same link",
+    async (_, answer) => {
+      const { acting, known } = await patched(answer);
+      expect(known.lists.countAfter).toBe(700);
+      expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
+    },
+  );
 });
 
 describe("an endpoint that no list has shown yet", () => {
-  test("is not missed after the create that made it", async () => {
+  test("an endpoint is not missed after the create that made it", async () => {
     const acting = new Acting();
     acting.stored();
     acting.answer = () => json(201, { endpoint: endpoint({ id: "ep-new" }), operations: [] });
@@ -72,7 +75,7 @@ describe("an endpoint that no list has shown yet", () => {
     expect(acting.access.lister.isUnlisted("ep-new")).toBe(true);
   });
 
-  test("is missed where it was only changed", async () => {
+  test("an endpoint that was only changed is missed", async () => {
     const { acting } = await patched(() => json(200, { endpoint: endpoint(), operations: [] }));
     expect(acting.access.lister.answers.has("ep-one")).toBe(true);
     expect(acting.access.lister.isUnlisted("ep-one")).toBe(false);

@@ -17,7 +17,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     return { acting, known, self: acting.compute() };
   }
 
-  test("that is answered 404 proves it lost", async () => {
+  test("a GET that is answered 404 proves the endpoint lost", async () => {
     const { acting, known, self } = missing();
     acting.answer = () => refusal(404, "endpoint not found");
     const outcome = await acting.execute({ ...action, after: "lost" }, self);
@@ -26,7 +26,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     expect(known.deletes.size).toBe(0);
   });
 
-  test("after a DELETE proves that done", async () => {
+  test("a GET after a DELETE proves that done", async () => {
     const { acting, known, self } = missing({ deleting: true });
     acting.answer = () => refusal(404, "endpoint not found");
     await acting.execute({ ...action, after: "deleted" }, self);
@@ -34,7 +34,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     expect(known.deletes.get("ep-one")).toMatchObject({ proved: true });
   });
 
-  test("that shows it takes nothing for proved: only lists begun after it count", async () => {
+  test("a GET that shows the endpoint takes nothing for proved: only lists begun after it count", async () => {
     const { acting, known, self } = missing();
     await acting.cluster.clock.advance(500);
     acting.answer = () => json(200, { endpoint: endpoint() });
@@ -46,14 +46,14 @@ describe("the own GET of an endpoint that lists lack", () => {
     expect(msOf(await acting.execute({ ...action, after: "lost" }, self))).toBe(10_000);
   });
 
-  test("that shows it while a deletion waits is reported", async () => {
+  test("a GET that shows the endpoint while a deletion waits is reported", async () => {
     const { acting, self } = missing({ deleting: true });
     acting.answer = () => json(200, { endpoint: endpoint() });
     const { condition } = await acting.execute({ ...action, after: "lost" }, self);
     expect(condition).toMatchObject({ reason: "Deleting", message: expect.stringContaining("does not list") });
   });
 
-  test("that shows it after its DELETE is repeated ever later", async () => {
+  test("a GET that shows the endpoint after its DELETE is repeated ever later", async () => {
     const { acting, known, self } = missing({ deleting: true });
     acting.answer = () => json(200, { endpoint: endpoint() });
     const waits = [];
@@ -62,7 +62,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     expect(known.deletes.get("ep-one")).toMatchObject({ proved: false, shown: 3 });
   });
 
-  test("that was not sent because key or address had changed is planned again without an event", async () => {
+  test("a GET that was not sent because key or address had changed is planned again without an event", async () => {
     const acting = new Acting({}, { retired: AbortSignal.abort() });
     const self = acting.stored({ metadata: linked, status: settled });
     expect(await acting.execute({ ...action, after: "lost" }, self)).toMatchObject({

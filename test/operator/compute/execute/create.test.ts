@@ -34,7 +34,7 @@ function patches({ cluster }: Acting) {
 }
 
 describe("a create", () => {
-  test("is record with reason Creating, finalizer, POST, link: in this order, each once", async () => {
+  test("a create is record with reason Creating, finalizer, POST, link: in this order, each once", async () => {
     const { acting, self, created } = creating();
     const before: Compute[] = [];
     acting.answer = () => {
@@ -104,7 +104,7 @@ describe("a create", () => {
   test.each([
     ["without annotations and finalizers", {}],
     ["with both", { annotations: { a: "b" }, finalizers: ["example.com/other", finalizer] }],
-  ])("is not sent from a stale view %s", async (_, fields) => {
+  ])("a create is not sent from a stale view %s", async (_, fields) => {
     const { acting, self } = creating({ metadata: fields, status: { conditions: [conditionOf("PrimaryExists")] } });
     acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
     await expect(acting.reconcile(self)).rejects.toMatchObject({ status: 422 });
@@ -112,7 +112,7 @@ describe("a create", () => {
     expect(acting.compute().status.pendingWrite).toBeUndefined();
   });
 
-  test("is not sent where somebody writes between record and finalizer", async () => {
+  test("a create is not sent where somebody writes between record and finalizer", async () => {
     const { acting, self, known } = creating();
     const { fate } = acting.cluster;
     acting.cluster.fate = (request) => {
@@ -125,7 +125,7 @@ describe("a create", () => {
     expect(known().write).toMatchObject({ phase: "unsent" });
   });
 
-  test("that was not sent, since key or address had just changed, is planned again and costs no further record", async () => {
+  test("a create that was not sent, since key or address had just changed, is planned again and costs no further record", async () => {
     const acting = new Acting({}, { retired: AbortSignal.abort() });
     const self = acting.stored();
     expect(await acting.reconcile(self)).toMatchObject({
@@ -178,7 +178,7 @@ describe("a create that is answered", () => {
     expect(outcome.effect).toMatchObject({ kind: "accepted", generation: 1 });
   });
 
-  test("for a Compute that was deleted and made again meanwhile is written into neither", async () => {
+  test("an answered create for a Compute that was deleted and made again meanwhile is written into neither", async () => {
     const { acting, self, created } = creating();
     acting.tools.stored = () => acting.compute();
     acting.answer = () => {
@@ -195,40 +195,46 @@ describe("a create that is answered", () => {
   test.each([
     ["shows no name", undefined],
     ["lags", undefined],
-  ])("and whose link could not be written is linked from the answer, though the list %s", async (what) => {
-    const { acting, self, created } = creating({}, { name: undefined });
-    acting.answer = () => {
-      acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
-      return created();
-    };
-    await expect(acting.reconcile(self)).rejects.toMatchObject({ status: 422 });
-    const endpoints = what === "lags" ? [] : [endpoint({ id: "ep-new" })];
-    await acting.reconcile(acting.compute(), { endpoints });
-    expect(acting.annotation("endpoint-id")).toBe("ep-new");
-    expect(acting.compute().status.proof).toMatchObject({ endpointID: "ep-new", by: "created" });
-    expect(acting.service.count("POST")).toBe(1);
-  });
+  ])(
+    "an answered create whose link could not be written is linked from the answer, though the list %s",
+    async (what) => {
+      const { acting, self, created } = creating({}, { name: undefined });
+      acting.answer = () => {
+        acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
+        return created();
+      };
+      await expect(acting.reconcile(self)).rejects.toMatchObject({ status: 422 });
+      const endpoints = what === "lags" ? [] : [endpoint({ id: "ep-new" })];
+      await acting.reconcile(acting.compute(), { endpoints });
+      expect(acting.annotation("endpoint-id")).toBe("ep-new");
+      expect(acting.compute().status.proof).toMatchObject({ endpointID: "ep-new", by: "created" });
+      expect(acting.service.count("POST")).toBe(1);
+    },
+  );
 
   test.each([
     ["made for another Compute", { name: markerOf("00000000-0000-4000-8000-0000000000ff") }],
     ["on another branch", { branch_id: "br-other" }],
     ["of another type", { type: "read_write" }],
     ["that stood before", { id: "ep-before", name: undefined }],
-  ])("with an endpoint %s is of unknown outcome: a link to that would one day delete it", async (_, fields) => {
-    const { acting, self } = creating({ spec: { type: "read_only" } });
-    const endpoints = [endpoint({ id: "ep-before", type: "read_only" })];
-    acting.answer = () => json(200, { endpoints });
-    acting.access.lister.use(self.metadata.uid, undefined);
-    await acting.cluster.clock.advance(10);
-    const made = endpoint({ id: "ep-new", type: "read_only", name: markerOf(self.metadata.uid), ...fields });
-    acting.answer = () => json(201, { endpoint: made, operations: [] });
-    const { condition } = await acting.reconcile(self, { endpoints });
-    expect(condition).toMatchObject({ reason: "CreateUnknown" });
-    expect([acting.annotation("endpoint-id"), acting.compute().status.proof]).toEqual([undefined, undefined]);
-    expect(acting.tools.state.known.write).toMatchObject({ phase: "open" });
-  });
+  ])(
+    "an answered create with an endpoint %s is of unknown outcome: a link to that would one day delete it",
+    async (_, fields) => {
+      const { acting, self } = creating({ spec: { type: "read_only" } });
+      const endpoints = [endpoint({ id: "ep-before", type: "read_only" })];
+      acting.answer = () => json(200, { endpoints });
+      acting.access.lister.use(self.metadata.uid, undefined);
+      await acting.cluster.clock.advance(10);
+      const made = endpoint({ id: "ep-new", type: "read_only", name: markerOf(self.metadata.uid), ...fields });
+      acting.answer = () => json(201, { endpoint: made, operations: [] });
+      const { condition } = await acting.reconcile(self, { endpoints });
+      expect(condition).toMatchObject({ reason: "CreateUnknown" });
+      expect([acting.annotation("endpoint-id"), acting.compute().status.proof]).toEqual([undefined, undefined]);
+      expect(acting.tools.state.known.write).toMatchObject({ phase: "open" });
+    },
+  );
 
-  test("in place of one that was lost is reported as such", async () => {
+  test("an answered create in place of a lost endpoint is reported as such", async () => {
     const [first, again] = [
       creating(),
       creating({ status: { gone: "ep-old", conditions: [conditionOf("EndpointLost")] } }),
@@ -241,7 +247,7 @@ describe("a create that is answered", () => {
 
 describe("a create that is refused", () => {
   test.each([400, 401, 403, 404, 409, 422, 423, 429, 503])(
-    "(%i) costs no patch for the record, nor does the next one: it uses that again",
+    "a refused create (%i) costs no patch for the record, nor does the next one: it uses that again",
     async (status) => {
       const { acting, self, known } = creating();
       acting.answer = () => refusal(status);
@@ -256,7 +262,7 @@ describe("a create that is refused", () => {
     },
   );
 
-  test("and repeated on another branch has a record of its own", async () => {
+  test("a refused create that is repeated on another branch has a record of its own", async () => {
     const { acting, self, known } = creating();
     acting.answer = () => refusal(404, "branch not found");
     await acting.reconcile(self);
@@ -266,7 +272,7 @@ describe("a create that is refused", () => {
     expect(known().write).toMatchObject({ phase: "unsent", record: { n: 2 } });
   });
 
-  test("says why, and is not sent again too soon", async () => {
+  test("a refused create says why, and is not sent again too soon", async () => {
     const { acting, self } = creating();
     acting.answer = () => refusal(400, "not on this plan");
     const outcome = await acting.reconcile(self);
@@ -275,7 +281,7 @@ describe("a create that is refused", () => {
     await expect(acting.reconcile(acting.compute())).rejects.toThrow(/"requeueAfterMs":/);
   });
 
-  test("with 423 is called by its project; refused again, it says so", async () => {
+  test("a create refused with 423 is called by its project; refused again, it says so", async () => {
     const { acting, self } = creating();
     acting.answer = () => refusal(423, "locked");
     const enqueued = { requeue: { kind: "enqueued" } };
@@ -295,7 +301,7 @@ describe("a create of unknown outcome", () => {
     ["a body cut off", () => ({ status: 201, body: undefined, json: false })],
     ["an answer without endpoint", () => json(201, {})],
     ["nothing", () => ({ status: 204, body: undefined, json: false })],
-  ])("with %s stays open from its end, and only lists settle it", async (_, answer) => {
+  ])("a create of unknown outcome with %s stays open from its end, and only lists settle it", async (_, answer) => {
     const { acting, self, known } = creating({ spec: { type: "read_only" } });
     await acting.cluster.clock.advance(700);
     acting.answer = answer;
@@ -306,7 +312,7 @@ describe("a create of unknown outcome", () => {
     expect(acting.service.count("POST")).toBe(1);
   });
 
-  test("whose link cannot be written is found again by its name, and not sent again", async () => {
+  test("a create of unknown outcome whose link cannot be written is found again by its name, and not sent again", async () => {
     const { acting, self, created } = creating();
     const pass = acting.cluster.fate;
     acting.answer = () => {
@@ -335,7 +341,7 @@ describe("an API server whose CRD is older than the operator", () => {
   }
 
   test.each(["pendingWrite", "finalizers"] as const)(
-    "and drops %s is sent nothing: one condition says what to do, and it is tried again hourly",
+    "an older CRD that drops %s has nothing sent: one condition says what to do, and it is tried again hourly",
     async (what) => {
       const { acting, self } = creating();
       acting.tools.cluster = dropping(acting, what);

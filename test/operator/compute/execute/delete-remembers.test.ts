@@ -22,7 +22,7 @@ function deleting(tools: Partial<Acting["tools"]> = {}, { leaving = true } = {})
 }
 
 describe("of a deletion is remembered", () => {
-  test("when it was answered, for every Compute with the same link, and its operations", async () => {
+  test("the time of a deletion's answer is remembered, for every Compute with the same link, and its operations", async () => {
     const { acting, known, send } = deleting();
     await acting.cluster.clock.advance(700);
     const { condition } = await send("deleted");
@@ -34,7 +34,7 @@ describe("of a deletion is remembered", () => {
     expect(condition).toMatchObject({ reason: "Deleting", message: expect.stringContaining("was deleted") });
   });
 
-  test("how often it was answered before: an endpoint that is still listed is reported as such", async () => {
+  test("the number of earlier answers to a deletion is remembered: an endpoint that is still listed is reported as such", async () => {
     const { acting, known, send } = deleting();
     await send("deleted");
     const { condition } = await send("deleted");
@@ -44,14 +44,14 @@ describe("of a deletion is remembered", () => {
     expect(condition).toMatchObject({ message: expect.stringContaining("still lists the endpoint") });
   });
 
-  test("a 404 as an answer, and as no proof: the answer may lag behind", async () => {
+  test("a 404 to a deletion is remembered as an answer, and as no proof: the answer may lag behind", async () => {
     const { acting, known, send } = deleting();
     acting.answer = () => refusal(404, "endpoint not found");
     expect(await send("deleted")).toMatchObject({ condition: { reason: "Deleting" } });
     expect(known.deletes.get("ep-one")).toMatchObject({ before: 0, accepted: false });
   });
 
-  test("that it failed, with another way to delete the Compute if waiting does not help", async () => {
+  test("a failed deletion is remembered, with another way to delete the Compute if waiting does not help", async () => {
     const [forbidden, locked] = [deleting(), deleting()];
     forbidden.acting.answer = () => refusal(403);
     locked.acting.answer = () => refusal(423);
@@ -66,7 +66,7 @@ describe("of a deletion is remembered", () => {
 });
 
 describe("an endpoint of ours that is too many", () => {
-  test("is reported when its deletion was answered, and only once", async () => {
+  test("an endpoint that is too many is reported when its deletion was answered, and only once", async () => {
     const { send } = deleting({}, { leaving: false });
     const warning = [{ type: "Warning", reason: "Deleted" }];
     expect(await send("duplicate", "ep-two")).toMatchObject({
@@ -77,13 +77,13 @@ describe("an endpoint of ours that is too many", () => {
     expect(await send("duplicate", "ep-two")).toMatchObject({ requeue: { ms: 500 }, events: [] });
   });
 
-  test("that was already gone is not reported", async () => {
+  test("an endpoint that was already gone is not reported", async () => {
     const { acting, send } = deleting({}, { leaving: false });
     acting.answer = () => refusal(404, "endpoint not found");
     expect(await send("duplicate", "ep-two")).toMatchObject({ events: [], condition: { kind: "unchanged" } });
   });
 
-  test("is deleted without asking whether the CRD goes, as long as its Compute stays", async () => {
+  test("an endpoint that is too many is deleted without asking whether the CRD goes, as long as its Compute stays", async () => {
     const asked = () => Promise.reject(new Error("asked"));
     const uninstalling = { now: asked, lately: asked };
     const { acting, send } = deleting({ uninstalling }, { leaving: false });
@@ -105,7 +105,7 @@ describe("an endpoint that another cluster of the fleet may have signed", () => 
     ["shows our signature", () => json(200, { endpoint: endpoint({ name: signature }) })],
     ["shows no name", () => json(200, { endpoint: endpoint() })],
     ["says that it is gone", () => refusal(404)],
-  ])("is deleted if its own GET %s", async (_, get) => {
+  ])("an endpoint that another cluster may have signed is deleted if its own GET %s", async (_, get) => {
     const { acting, send } = answering(get);
     expect(await send("deleted", "ep-one", signature)).toMatchObject({ condition: { reason: "Deleting" } });
     expect([acting.service.count("GET"), acting.service.count("DELETE")]).toEqual([1, 1]);

@@ -21,7 +21,7 @@ describe("a deletion", () => {
     return { acting, self, seen: { endpoints: [madeBy(self)] } };
   }
 
-  test("is one DELETE, the endpoint's own GET, and only then the finalizer", async () => {
+  test("a deletion is one DELETE, the endpoint's own GET, and only then the finalizer", async () => {
     const { acting, self, seen } = leaving();
     acting.answer = (what) =>
       what.startsWith("GET") ? refusal(404) : json(200, { endpoint: endpoint(), operations: [] });
@@ -37,7 +37,7 @@ describe("a deletion", () => {
     expect(() => acting.compute()).toThrow(/metadata/);
   });
 
-  test("while the CRD itself is being deleted lets go, and deletes nothing", async () => {
+  test("a deletion while the CRD itself is being deleted lets go, and deletes nothing", async () => {
     const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.resolve(true)) });
     expect(await acting.reconcile(self, seen)).toMatchObject({
       condition: { kind: "released" },
@@ -52,7 +52,7 @@ describe("a deletion", () => {
     expect(acting.effects).toEqual([]);
   });
 
-  test("that the brake holds back reads nothing but, once for all, whether the CRD goes, and is then let go", async () => {
+  test("a deletion that the brake holds back reads nothing but, once for all, whether the CRD goes, and is then let go", async () => {
     const asked: string[] = [];
     const going = { now: async () => asked.push("now") > 0, lately: async () => asked.push("lately") > 0 };
     const { acting, self, seen } = leaving({ uninstalling: going }, holding);
@@ -60,7 +60,7 @@ describe("a deletion", () => {
     expect(asked).toEqual(["lately"]);
   });
 
-  test("beyond what the brake lets out waits, and tells it once", async () => {
+  test("a deletion beyond what the brake lets out waits, and tells it once", async () => {
     const { acting, self, seen } = leaving({}, holding);
     await acting.cluster.clock.advance(3000);
     const first = await acting.reconcile(self, seen);
@@ -79,7 +79,7 @@ describe("a deletion", () => {
   });
 
   test.each([401, 403, 404, 422, 423, 500, 503])(
-    "that the service answers with %i releases nothing",
+    "a deletion that the service answers with %i releases nothing",
     async (status) => {
       const { acting, self, seen } = leaving();
       acting.answer = () => refusal(status);
@@ -88,7 +88,7 @@ describe("a deletion", () => {
     },
   );
 
-  test.each([401, 403, 500, 503])("is not proved by a GET that is answered with %i", async (status) => {
+  test.each([401, 403, 500, 503])("a deletion is not proved by a GET that is answered with %i", async (status) => {
     const { acting, self, seen } = leaving();
     acting.answer = (what) => (what.startsWith("GET") ? refusal(status) : json(200, { endpoint: endpoint() }));
     await acting.reconcile(self, seen);

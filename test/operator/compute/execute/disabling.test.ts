@@ -21,7 +21,7 @@ describe("the note that this operator disabled the endpoint", () => {
     ["gets no answer", () => Promise.reject(new NoResponseError("reset"))],
     ["is refused", () => refusal(400)],
     ["is to be sent again", () => refusal(423)],
-  ])("is written before the PATCH, and sticks where that %s", async (_, answer) => {
+  ])("the note is written before the PATCH, and sticks where that %s", async (_, answer) => {
     const { acting, send } = changing(true);
     let before: unknown;
     acting.answer = () => {
@@ -34,13 +34,13 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(acting.compute().status.disabledByUs).toBe(true);
   });
 
-  test("is not written again where it stands", async () => {
+  test("the note is not written again where it stands", async () => {
     const { acting, send } = changing(true, { disabledByUs: true });
     await send();
     expect(acting.effects).toEqual([patch]);
   });
 
-  test("is not written from a stale view, and then nothing is sent", async () => {
+  test("the note is not written from a stale view, and then nothing is sent", async () => {
     const { acting, send } = changing(true);
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
     await expect(send()).rejects.toMatchObject({ status: 422 });
@@ -48,7 +48,7 @@ describe("the note that this operator disabled the endpoint", () => {
   });
 
   test.each([true, false])(
-    "counts from the end of the last PATCH of disabled (%s), however it ended",
+    "the note counts from the end of the last PATCH of disabled (%s), however it ended",
     async (disabled) => {
       const { acting, send } = changing(disabled, { disabledByUs: true });
       await acting.cluster.clock.advance(700);
@@ -58,7 +58,7 @@ describe("the note that this operator disabled the endpoint", () => {
     },
   );
 
-  test("is not written by a PATCH that enables, or says nothing of it", async () => {
+  test("the note is not written by a PATCH that enables, or says nothing of it", async () => {
     const enabling = changing(false);
     await enabling.send();
     expect(enabling.acting.effects).toEqual([patch]);
@@ -69,7 +69,7 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(acting.tools.state.known.disableNotedAt).toBeUndefined();
   });
 
-  test("is written with the record of a create that disables, and not by another", async () => {
+  test("the note is written with the record of a create that disables, and not by another", async () => {
     for (const disabled of [true, false]) {
       const acting = new Acting();
       const self = acting.stored({ spec: { disabled } });
@@ -83,7 +83,7 @@ describe("the note that this operator disabled the endpoint", () => {
     }
   });
 
-  test("is written with the record of a move that disables", async () => {
+  test("the note is written with the record of a move that disables", async () => {
     const acting = new Acting();
     const spec = { disabled: true, branchID: "br-next" };
     const self = acting.stored({ metadata: linked, spec, status: settled });

@@ -5,7 +5,7 @@ import { json, refusal } from "../../../support/scripted-service.ts";
 import { standing } from "./executing.ts";
 
 describe("a change", () => {
-  test("is one PATCH and nothing else, and its operations are followed", async () => {
+  test("a change is one PATCH and nothing else, and its operations are followed", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () =>
       json(200, { endpoint: madeBy(self, { passwordless_access: true }), operations: [operation()] });
@@ -20,7 +20,7 @@ describe("a change", () => {
     expect(acting.access.lister.operations.followed.writesRunningAt(0)).toBe(1);
   });
 
-  test("of another Compute waits for its turn meanwhile, and sends nothing", async () => {
+  test("a change of another Compute waits for its turn meanwhile, and sends nothing", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.access.lister.writeLimiter.take("another");
     expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
@@ -29,7 +29,7 @@ describe("a change", () => {
     expect(acting.effects).toEqual([]);
   });
 
-  test("that is refused is not applied, says why, and is not sent again too soon", async () => {
+  test("a refused change is not applied, says why, and is not sent again too soon", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () => refusal(400, "not on this plan");
     expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
@@ -42,7 +42,7 @@ describe("a change", () => {
   test.each([
     ["as long as the service asks", 30_000, 30_000],
     ["no shorter than after any other 423", 100, 1000],
-  ])("that is refused with Retry-After waits %s", async (_, retryAfterMs, waitMs) => {
+  ])("a change that is refused with Retry-After waits %s", async (_, retryAfterMs, waitMs) => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () => ({ ...refusal(423, "locked"), retryAfterMs });
     expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
@@ -56,7 +56,7 @@ describe("a change", () => {
     expect(acting.service.count("PATCH")).toBe(2);
   });
 
-  test("of unknown outcome has only newer lists believed", async () => {
+  test("a change of unknown outcome has only newer lists believed", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     await acting.cluster.clock.advance(500);
     acting.answer = () => Promise.reject(new NoResponseError("reset"));

@@ -8,7 +8,7 @@ import { json } from "../../../support/scripted-service.ts";
 import { Acting, standing } from "./executing.ts";
 
 describe("a create", () => {
-  test("is not sent again for a Compute that is long gone, though an old view shows it with its record", async () => {
+  test("a create is not sent again for a Compute that is long gone, though an old view shows it with its record", async () => {
     const acting = new Acting();
     const self = acting.stored();
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
@@ -26,7 +26,7 @@ describe("a create", () => {
 });
 
 describe("a requested refresh", () => {
-  test("that is asked for while a pass is under way is not answered by that pass", async () => {
+  test("a refresh that is asked for while a pass is under way is not answered by that pass", async () => {
     const acting = new Acting();
     const self = acting.stored();
     acting.tools.stored = () => acting.compute();
@@ -48,7 +48,7 @@ describe("a requested refresh", () => {
 });
 
 describe("a deletion", () => {
-  test("while the CRD itself is being deleted leaves also an endpoint that was made twice", async () => {
+  test("a deletion while the CRD itself is being deleted leaves also an endpoint that was made twice", async () => {
     const acting = new Acting({
       uninstalling: { now: () => Promise.resolve(true), lately: () => Promise.resolve(true) },
     });

@@ -15,7 +15,7 @@ describe("a move", () => {
     return { acting, self, on };
   }
 
-  test("is recorded with both branches before it is sent, and is reported", async () => {
+  test("a move is recorded with both branches before it is sent, and is reported", async () => {
     const { acting, self, on } = moving();
     let before: unknown;
     acting.answer = () => {
@@ -32,7 +32,7 @@ describe("a move", () => {
     expect(acting.tools.state.known.write).toMatchObject({ phase: "open", made: "ep-one" });
   });
 
-  test("without an answer keeps every other change waiting until nothing of it can take effect any more", async () => {
+  test("a move without an answer keeps every other change waiting until nothing of it can take effect any more", async () => {
     const { acting, self, on } = moving();
     const { clock } = acting.cluster;
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
@@ -46,7 +46,7 @@ describe("a move", () => {
     expect(acting.compute().status.pendingWrite).toMatchObject({ n: 2 });
   });
 
-  test("that was refused uses its record again, and is said to be a move", async () => {
+  test("a move that was refused uses its record again, and is said to be a move", async () => {
     const { acting, self, on } = moving();
     acting.answer = () => refusal(404, "branch not found");
     const outcome = await acting.reconcile(self, on("br-main"));

@@ -63,7 +63,7 @@ describe("a link", () => {
     expect(acting.annotation("created-endpoint")).toBeUndefined();
   });
 
-  test("that is only put back leaves the status as it is, and is no news", async () => {
+  test("a link that is only put back leaves the status as it is, and raises no event", async () => {
     const acting = new Acting();
     acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
     expect((await write(acting, { ...link, news: "none" })).events).toEqual([]);
@@ -76,7 +76,7 @@ describe("a link", () => {
     ["by an answered create", { proof: "created" }, "created"],
     ["by its adoption", { proof: "adopted", news: "adopted" }, "adopted"],
     ["by nothing but a link", { proof: "none", news: "none" }, undefined],
-  ])("to an endpoint that is ours %s notes the proof where no list shows it", async (_, action, by) => {
+  ])("a link to an endpoint that is ours %s notes the proof where no list shows it", async (_, action, by) => {
     const acting = new Acting();
     const { metadata } = acting.stored({ metadata: whole });
     const { events } = await write(acting, { ...link, ...action });
@@ -90,7 +90,7 @@ describe("a link", () => {
     ["created", true],
     ["adopted", undefined],
     ["former", undefined],
-  ] as const)("with news %s keeps the note that this operator disabled the endpoint: %s", async (news, kept) => {
+  ] as const)("a link with news %s keeps the note that this operator disabled the endpoint: %s", async (news, kept) => {
     const acting = new Acting();
     acting.stored({ metadata: whole, status: { observedGeneration: 1, disabledByUs: true } });
     await write(acting, { ...link, news });
@@ -104,7 +104,7 @@ describe("a link", () => {
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
-  test.each(["none", "created"] as const)("from a stale view is refused (news: %s)", async (news) => {
+  test.each(["none", "created"] as const)("a link from a stale view is refused (news: %s)", async (news) => {
     const acting = new Acting();
     const stale = acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
     acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
@@ -115,7 +115,7 @@ describe("a link", () => {
 });
 
 describe("a finalizer that is put back", () => {
-  test("is one patch, and only where nobody wrote meanwhile", async () => {
+  test("a finalizer is put back with one patch, and only where nobody wrote meanwhile", async () => {
     const acting = new Acting();
     const stale = acting.stored({ metadata: whole });
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
@@ -146,7 +146,7 @@ describe("a Compute that is let go", () => {
     expect(outcome.events).toMatchObject([{ type: "Warning", reason: "Released", message: "kept" }]);
   });
 
-  test("from a stale view is not: it may have come to need its endpoint deleted", async () => {
+  test("a release from a stale view is not made: the Compute may have come to need its endpoint deleted", async () => {
     const acting = new Acting();
     const stale = acting.stored({ metadata: guarded });
     acting.write([{ op: "add", path: "/spec/branchID", value: "br-other" }]);
@@ -154,7 +154,7 @@ describe("a Compute that is let go", () => {
     expect(acting.compute().metadata.finalizers).toContain(finalizer);
   });
 
-  test("without our finalizer is not written to", async () => {
+  test("a Compute without our finalizer is not written to", async () => {
     const acting = new Acting();
     expect(await release(action, acting.context(acting.stored()))).toMatchObject({ condition: { kind: "released" } });
     expect(acting.effects).toEqual([]);

@@ -11,7 +11,7 @@ describe("a patch of a Compute that the API server does not accept", () => {
   test.each([
     ["a policy refuses it", answered(403, "Forbidden"), "Forbidden"],
     ["its annotations are too large", answered(422, "Invalid"), "Rejected"],
-  ])("is reported if %s, and sent again in ten seconds", (_, error, reason) => {
+  ])("a refused patch is reported if %s, and sent again in ten seconds", (_, error, reason) => {
     expect(refusedPatch(error, self)).toMatchObject({
       condition: { kind: "shown", reason, message: expect.stringContaining("too large") },
       requeue: { kind: "after", ms: 10_000 },
@@ -23,7 +23,7 @@ describe("a patch of a Compute that the API server does not accept", () => {
     ["the view was old", answered(422, "Invalid", "")],
     ["the API server fails", answered(500, "InternalError")],
     ["no answer came", new ClusterUnreachable("connection reset")],
-  ])("is only repeated if %s", (_, error) => {
+  ])("a refused patch is only repeated if %s", (_, error) => {
     expect(() => refusedPatch(error, self)).toThrow(error);
   });
 });

@@ -13,7 +13,7 @@ type Patch = Extract<Action, { kind: "patch" }>;
 
 /** What the next plan goes by: all of it is written by what was sent. */
 describe("of a create is remembered", () => {
-  test("the endpoint that it made, the generation that it has, when it ended, and its operations", async () => {
+  test("a create is remembered: the endpoint that it made, the generation that it has, when it ended, and its operations", async () => {
     const acting = new Acting();
     const self = acting.stored();
     const made = madeBy(self, { id: "ep-new" });
@@ -62,7 +62,7 @@ describe("of a change is remembered", () => {
     };
   }
 
-  test("when it ended, for every Compute with the same link, and what is to be seen in the next lists", async () => {
+  test("the end of a change is remembered, for every Compute with the same link, and what is to be seen in the next lists", async () => {
     const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;
     const { acting, known, send } = changing({}, { failedWrite });
     await acting.cluster.clock.advance(700);
@@ -81,7 +81,7 @@ describe("of a change is remembered", () => {
     });
   });
 
-  test("how often it was tried for the same generation", async () => {
+  test("the number of tries of a change for the same generation is remembered", async () => {
     const { acting, known, send } = changing();
     await send();
     await send();
@@ -93,7 +93,7 @@ describe("of a change is remembered", () => {
     expect(earlier.patched).toMatchObject({ generation: 1, tries: 0 });
   });
 
-  test("the drift that was reported, from the status or, if that was wiped, from before", async () => {
+  test("the drift that was reported is remembered, from the status or, if that was wiped, from before", async () => {
     const reported = changing({ drift: [drift] });
     await reported.send();
     expect(reported.known.accepted?.drift).toEqual([drift]);
@@ -102,14 +102,14 @@ describe("of a change is remembered", () => {
     expect(wiped.known.accepted?.drift).toEqual([drift]);
   });
 
-  test("each correction of drift, the last ten, to notice a tug-of-war", async () => {
+  test("each correction of drift is remembered, the last ten, to notice a tug-of-war", async () => {
     const { known, send } = changing();
     for (const _ of Array.from({ length: 12 })) await send({ corrects: [drift] });
     expect(known.corrections).toHaveLength(10);
     expect(known.corrections[9]).toEqual({ generation: 1, at: 0 });
   });
 
-  test("that it failed: the same again waits twice as long, another or through another key does not", async () => {
+  test("a failed change is remembered: the same again waits twice as long, another or through another key does not", async () => {
     const { acting, known, send } = changing();
     acting.answer = () => refusal(503, "later");
     const waits = [msOf(await send()), msOf(await send())];
@@ -124,7 +124,7 @@ describe("of a change is remembered", () => {
 });
 
 describe("of a restart is remembered", () => {
-  test("that it was done, when it ended, and its operations", async () => {
+  test("a restart is remembered: that it was done, when it ended, and its operations", async () => {
     const { acting, self } = standing();
     await acting.cluster.clock.advance(700);
     const known = acting.remember({
@@ -149,7 +149,7 @@ describe("of a restart is remembered", () => {
     expect(operationsIn(outcome)).toMatchObject([{ id: "op-1" }]);
   });
 
-  test("also where it only shows that it was done", async () => {
+  test("a restart is remembered also where it only shows that it was done", async () => {
     const { acting, self } = standing();
     await acting.execute({ kind: "restarted", endpointID: "ep-one", value: "now" }, self);
     expect(acting.tools.state.known.handled.restartedAt).toBe("now");

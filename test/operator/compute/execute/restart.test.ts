@@ -10,7 +10,7 @@ describe("a restart", () => {
   const [record, post] = ["PATCH computes/shop/status", "POST service/endpoints/ep-one/restart"];
   const started = { started_at: "2026-01-01T08:00:00Z" };
 
-  test("is record, then POST, and the value is done", async () => {
+  test("a restart is record, then POST, and the value is done", async () => {
     const { acting, self, seen } = standing({}, asked);
     let before: unknown;
     acting.answer = () => {
@@ -29,7 +29,7 @@ describe("a restart", () => {
     expect(acting.tools.state.known.write).toMatchObject({ phase: "closed" });
   });
 
-  test("shows no other state or condition before it is answered, and needs no finalizer", async () => {
+  test("a restart shows no other state or condition before it is answered, and needs no finalizer", async () => {
     const { acting, self, seen } = standing({}, asked);
     const before = self.status;
     acting.answer = () => {
@@ -41,7 +41,7 @@ describe("a restart", () => {
     expect(acting.service.count("POST")).toBe(1);
   });
 
-  test("whose reply was lost is done where the endpoint started since, is told once and sent once", async () => {
+  test("a restart without a reply is done where the endpoint started since, is reported once and sent once", async () => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
     expect((await acting.reconcile(self, seen(started))).effect.kind).toBe("none");
@@ -58,7 +58,7 @@ describe("a restart", () => {
     expect(acting.service.count("POST")).toBe(1);
   });
 
-  test("whose reply was lost is sent once more when nothing of it can take effect any more", async () => {
+  test("a restart without a reply is sent once more when nothing of it can take effect any more", async () => {
     const { acting, self, seen } = standing({}, asked);
     const { clock } = acting.cluster;
     acting.answer = () => Promise.reject(new NoResponseError("reset"));
@@ -73,7 +73,7 @@ describe("a restart", () => {
     expect(acting.compute().status.pendingWrite).toMatchObject({ n: 2, value: "now" });
   });
 
-  test("that was refused uses its record again", async () => {
+  test("a refused restart uses its record again", async () => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = () => refusal(423);
     await acting.reconcile(self, seen(started));
@@ -82,7 +82,7 @@ describe("a restart", () => {
     expect(acting.effects).toEqual([record, post, post]);
   });
 
-  test("that was refused while the compute's state could not be read is reconciled again soon", async () => {
+  test("a restart that was refused while the compute's state could not be read is reconciled again soon", async () => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = (what) => (what.startsWith("POST") ? refusal(409) : refusal(503));
     expect(await acting.reconcile(self, seen())).toMatchObject({
@@ -100,7 +100,7 @@ describe("a restart", () => {
     ["idle in the list, if single endpoints cannot be read", 404, idle, true],
     ["running in the list, if single endpoints cannot be read", 404, {}, false],
     ["shown nowhere", 404, undefined, false],
-  ])("that is refused counts as done where the compute rests: %s", async (_, shown, listed, done) => {
+  ])("a refused restart counts as done where the compute rests: %s", async (_, shown, listed, done) => {
     const { acting, self } = standing({}, asked);
     const { lister } = acting.access;
     const { state } = acting.tools;
@@ -121,14 +121,14 @@ describe("a restart", () => {
     expect(outcome).toMatchObject(done ? { condition: { kind: "unchanged" } } : { condition: { reason: "Rejected" } });
   });
 
-  test.each([403, 423])("that is answered %i does not ask whether the compute rests", async (status) => {
+  test.each([403, 423])("a restart that is answered %i does not ask whether the compute rests", async (status) => {
     const { acting, self, seen } = standing({}, asked);
     acting.answer = () => refusal(status);
     await acting.reconcile(self, seen());
     expect(acting.effects.filter((effect) => effect.startsWith("GET"))).toEqual([]);
   });
 
-  test("is not sent from a stale view: the record is guarded by the version seen", async () => {
+  test("a restart is not sent from a stale view: the record is guarded by the version seen", async () => {
     const { acting, self, seen } = standing({}, asked);
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
     await expect(acting.reconcile(self, seen())).rejects.toMatchObject({ status: 422 });

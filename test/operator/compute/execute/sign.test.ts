@@ -20,7 +20,7 @@ describe("a signature over a former Compute's", () => {
     return { acting, self };
   }
 
-  test("is record and finalizer, then one PATCH of the name, and open until lists show it", async () => {
+  test("a takeover is record and finalizer, then one PATCH of the name, and open until lists show it", async () => {
     const { acting, self } = unlinked();
     const outcome = await acting.execute(taking, self);
     expect(acting.effects).toEqual([
@@ -35,7 +35,7 @@ describe("a signature over a former Compute's", () => {
     expect(acting.tools.state.known.write).toMatchObject({ phase: "open", made: "ep-one" });
   });
 
-  test("is recorded before it is sent, with the base URL that it goes to", async () => {
+  test("a takeover is recorded before it is sent, with the base URL that it goes to", async () => {
     const { acting, self } = unlinked();
     const record = { operation: "takeover", endpointID: "ep-one", through: acting.access.client.account.baseURL };
     acting.answer = () => {
@@ -47,7 +47,7 @@ describe("a signature over a former Compute's", () => {
     expect(acting.compute().status.pendingWrite).toMatchObject(record);
   });
 
-  test("is not laid over the lists, which alone prove that nobody signed it since", async () => {
+  test("a takeover is not laid over the lists, which alone prove that nobody signed it since", async () => {
     const { acting, self } = unlinked();
     await acting.cluster.clock.advance(1000);
     await acting.execute(taking, self);
@@ -66,7 +66,7 @@ describe("a signature over a former Compute's", () => {
     expect(acting.service.requests).toEqual([]);
   });
 
-  test("without an answer is open all the same", async () => {
+  test("a takeover without an answer is open too", async () => {
     const { acting, self } = unlinked();
     acting.answer = () => refusal(500);
     await acting.execute(taking, self);
@@ -74,7 +74,7 @@ describe("a signature over a former Compute's", () => {
     expect(acting.tools.state.known.write).not.toHaveProperty("made");
   });
 
-  test("that is refused is a failed write, and nothing of it is open", async () => {
+  test("a refused takeover is a failed write, and nothing of it is open", async () => {
     const { acting, self } = unlinked();
     acting.answer = () => refusal(403);
     const outcome = await acting.execute(taking, self);
@@ -85,7 +85,7 @@ describe("a signature over a former Compute's", () => {
     expect(acting.tools.state.known.write).toMatchObject({ phase: "unsent" });
   });
 
-  test("that is accepted ends the failures before it", async () => {
+  test("an accepted takeover ends the failures before it", async () => {
     const { acting, self } = unlinked();
     acting.answer = () => refusal(403);
     await acting.execute(taking, self);
@@ -103,7 +103,7 @@ describe("a signature that is renewed", () => {
     return { acting, self };
   }
 
-  test("is one PATCH of the name, laid over the lists, and leaves the conditions", async () => {
+  test("a renewed signature is one PATCH of the name, laid over the lists, and leaves the conditions", async () => {
     const { acting, self } = standing();
     const now = acting.tools.clock.monotonic();
     const outcome = await acting.execute(renewing, self);
@@ -117,7 +117,7 @@ describe("a signature that is renewed", () => {
     expect(signed?.renewAt).toBeCloseTo(now + (requeueDelay("slow", 0) ?? 0), -3);
   });
 
-  test("that gets no usable answer needs lists from after it, also for another Compute with the same link", async () => {
+  test("a renewal without a usable answer needs lists from after it, also for another Compute with the same link", async () => {
     const { acting, self } = standing();
     acting.answer = () => refusal(500);
     await acting.cluster.clock.advance(700);
@@ -126,7 +126,7 @@ describe("a signature that is renewed", () => {
     expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
   });
 
-  test("that is refused leaves the conditions too, and is tried again after a patient wait, each longer", async () => {
+  test("a refused renewal leaves the conditions too, and is tried again after a patient wait, each longer", async () => {
     const { acting, self } = standing();
     acting.answer = () => refusal(403);
     const first = await acting.execute(renewing, self);

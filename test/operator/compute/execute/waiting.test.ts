@@ -42,14 +42,14 @@ describe("a write that waits", () => {
     ["patch", patch, "Updating"],
     ["restart", restart, "Restarting"],
     ["delete", remove, "Deleting"],
-  ])("says what it is to become, and is woken: a %s", async (_, action, reason) => {
+  ])("a waiting write says what it is to become, and is woken: a %s", async (_, action, reason) => {
     const { acting, send } = waiting("project", { closedForMs: 60_000 });
     const outcome = await send(action);
     expect(outcome).toMatchObject({ condition: { kind: "shown", reason }, requeue: { kind: "enqueued" }, events: [] });
     expect(acting.effects).toEqual([]);
   });
 
-  test("is not said to wait where its project is reported busy: that lasts until a write is accepted", async () => {
+  test("a write is not said to wait where its project is reported busy: that lasts until a write is accepted", async () => {
     const busy = compute({ linked: "ep-one", shows: "ProjectBusy" });
     const waits = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } };
     expect(await waiting("project").send(patch, busy)).toMatchObject(waits);
@@ -60,7 +60,7 @@ describe("a write that waits", () => {
   });
 
   test.each(["project", "budget", "brake"] as const)(
-    "for its %s keeps the reason that it failed for, until another is shown or another write waits",
+    "a write that waits for its %s keeps the reason that it failed for, until another is shown or another write waits",
     async (wait) => {
       const { acting, send } = waiting(wait);
       const [action, other] = wait === "brake" ? [remove, { ...remove, endpointID: "ep-two" }] : [patch, restart];
@@ -84,11 +84,11 @@ describe("a write that waits", () => {
       remove,
       "Waiting: another operation or deletion runs in project shiny-wind-028834. The deletion follows: ep-one.",
     ],
-  ])("says for its project what follows: a %s", async (_, action, message) => {
+  ])("a waiting write says for its project what follows: a %s", async (_, action, message) => {
     expect((await waiting("project").send(action)).condition).toMatchObject({ message });
   });
 
-  test("is not said to wait if it only renews a signature, on which nothing depends", async () => {
+  test("a write is not said to wait if it only renews a signature, on which nothing depends", async () => {
     const sign = { kind: "sign", endpointID: "ep-one", name: "k8s-a" } as const;
     const renewal = await waiting("project").send({ ...sign, takesOver: false });
     expect(renewal).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } });
@@ -96,7 +96,7 @@ describe("a write that waits", () => {
     expect(takeover).toMatchObject({ condition: { kind: "shown", reason: "Updating" }, requeue: { kind: "enqueued" } });
   });
 
-  test("for the brake is an event too", async () => {
+  test("a write that waits for the brake is an event too", async () => {
     const { send } = waiting("brake");
     expect(await send(remove)).toMatchObject({
       condition: { reason: "Deleting", message: expect.stringMatching(/^Waiting: --max-deletes-per-minute/) },
@@ -105,7 +105,7 @@ describe("a write that waits", () => {
     });
   });
 
-  test("for the brake says so after it waited for its project, once, and for its project nothing after the brake", async () => {
+  test("a write that waits for the brake says so after it waited for its project, once, and for its project nothing after the brake", async () => {
     const reported = ({ condition }: Outcome) => {
       if (condition.kind !== "shown") throw new Error("nothing is reported");
       const { reason, message } = condition;
@@ -118,24 +118,27 @@ describe("a write that waits", () => {
     expect((await waiting("project").send(remove, behindBrake)).condition).toEqual({ kind: "unchanged" });
   });
 
-  test.each(["brake", "project"] as const)("for its %s says nothing in the first two seconds", async (wait) => {
-    const { acting, send } = waiting(wait);
-    const deletionTimestamp = new Date(acting.cluster.clock.now()).toISOString();
-    const self = compute({ linked: "ep-one" });
-    const going = { ...self, metadata: { ...self.metadata, deletionTimestamp } };
-    expect(await send(remove, going)).toMatchObject({
-      condition: { kind: "unchanged" },
-      requeue: { ms: 2000 },
-      events: [],
-    });
-    await acting.cluster.clock.advance(3000);
-    expect(await send(remove, going)).toMatchObject({
-      condition: { reason: "Deleting" },
-      requeue: { kind: "enqueued" },
-    });
-  });
+  test.each(["brake", "project"] as const)(
+    "a write that waits for its %s says nothing in the first two seconds",
+    async (wait) => {
+      const { acting, send } = waiting(wait);
+      const deletionTimestamp = new Date(acting.cluster.clock.now()).toISOString();
+      const self = compute({ linked: "ep-one" });
+      const going = { ...self, metadata: { ...self.metadata, deletionTimestamp } };
+      expect(await send(remove, going)).toMatchObject({
+        condition: { kind: "unchanged" },
+        requeue: { ms: 2000 },
+        events: [],
+      });
+      await acting.cluster.clock.advance(3000);
+      expect(await send(remove, going)).toMatchObject({
+        condition: { reason: "Deleting" },
+        requeue: { kind: "enqueued" },
+      });
+    },
+  );
 
-  test("changes nothing where the status speaks of it already", async () => {
+  test("a waiting write changes nothing where the status speaks of it already", async () => {
     const { send } = waiting("project");
     const reported = compute({ linked: "ep-one", shows: "Updating" });
     expect(await send(patch, reported)).toMatchObject({
@@ -153,12 +156,12 @@ describe("a write that waits", () => {
       { kind: "shown", reason: "RateLimited" },
     ],
     ["says nothing of a pause that is brief", { waitMs: 5000, closedForMs: 5000 }, { kind: "unchanged" }],
-  ])("for the budget %s", async (_, reservation, condition) => {
+  ])("a write that waits for the budget %s", async (_, reservation, condition) => {
     const { send } = waiting("budget", reservation);
     expect(await send(patch)).toMatchObject({ condition, requeue: { kind: "enqueued" }, events: [] });
   });
 
-  test("is no deletion for the brake, unless it is one", async () => {
+  test("a write is no deletion for the brake, unless it is one", async () => {
     const { acting, send } = waiting("brake");
     acting.answer = () => json(200, { endpoint: endpoint(), operations: [] });
     await send(patch);
@@ -179,7 +182,7 @@ describe("the own GET of an endpoint", () => {
   test.each([
     [403, "Forbidden"],
     [429, "RateLimited"],
-  ])("that is answered %i says so", async (status, reason) => {
+  ])("a GET that is answered %i says so", async (status, reason) => {
     const { acting, send } = waiting();
     acting.answer = () => refusal(status);
     const outcome = await send(confirm);
@@ -214,7 +217,7 @@ describe("an action that sends nothing", () => {
   test.each([
     ["forgets what failed", {}, {}],
     ["says when to reconcile again", { requeueAfterMs: 700 }, { requeue: after(700) }],
-  ])("and is settled %s", async (_, more, expected) => {
+  ])("an action that sends nothing and is settled %s", async (_, more, expected) => {
     const failedWrite = { write: "", reason: "Rejected", message: "", until: 0, failures: 3 } as const;
     const known = acting.remember({ failedWrite });
     const drift = [{ field: "pooler", ours: "true", theirs: "false" }];
@@ -224,7 +227,7 @@ describe("an action that sends nothing", () => {
     expect(known.failedWrite).toBeUndefined();
   });
 
-  test("without a connection that is open sends nothing", async () => {
+  test("an action without a connection that is open sends nothing", async () => {
     const outcome = await execute(patch, { ...acting.context(self), access: undefined });
     expect(outcome).toMatchObject({ compute: self, condition: { kind: "unchanged" } });
     expect(acting.effects).toEqual([]);

@@ -6,19 +6,19 @@ import { conflict, older, other, younger } from "../claimants.ts";
 describe("of those that want to be the primary of one free branch", () => {
   const self = compute();
 
-  test("the older makes it, in whatever namespace the other is", () => {
+  test("the older of two that want a free branch makes its primary, in whatever namespace the other is", () => {
     expect(plan(...input({ compute: self, others: [other({ created: younger })] }))).toMatchObject({ kind: "create" });
     expect(plan(...input({ compute: self, others: [other({ created: older })] }))).toMatchObject(conflict());
   });
 
-  test("of the same age the lesser uid makes it", () => {
+  test("the lesser uid of two of the same age makes the primary", () => {
     expect(plan(...input({ compute: self, others: [other()] }))).toMatchObject({ kind: "create" });
     expect(plan(...input({ compute: self, others: [other({ uid: uidOf("A") })] }))).toMatchObject(conflict());
   });
 
   const untrusted = ["ProjectNotFound", "Forbidden", "Unauthorized", "ConnectionNotReady", "Paused"];
   test.each(untrusted)(
-    "one that reports %s through a key of its own does not count: it has no access there",
+    "a claimant that reports %s through a key of its own does not count: it has no access there",
     (shows) => {
       const squatter = other({ created: older, shows, status: { observedThrough: undefined } });
       expect(plan(...input({ compute: self, others: [squatter] }))).toMatchObject({ kind: "create" });
@@ -35,13 +35,13 @@ describe("of those that want to be the primary of one free branch", () => {
     },
   );
 
-  test("one that reports this and has a recorded create counts: that may have made something", () => {
+  test("a claimant that reports this and has a recorded create counts: that may have made something", () => {
     const status = { observedThrough: undefined, pendingWrite: recordOf({ uid: uidOf("b") }) };
     const pending = other({ created: older, shows: "Unauthorized", status });
     expect(plan(...input({ compute: self, others: [pending] }))).toMatchObject(conflict());
   });
 
-  test("one that is being deleted does not count", () => {
+  test("a claimant that is being deleted does not count", () => {
     const gone = other({ created: older, deleting: true });
     expect(plan(...input({ compute: self, others: [gone] }))).toMatchObject({ kind: "create" });
   });
@@ -51,7 +51,7 @@ describe("of those that want to be the primary of one free branch", () => {
     ["another branch", other({ created: older, spec: { branchID: "br-next" } }), {}],
     ["another service", other({ created: older }), { "others/default": "https://another/api/v2" }],
     ["read replicas", other({ created: older, spec: { type: "read_only" } }), {}],
-  ])("one of %s does not count", (_, claimant, elsewhere) => {
+  ])("a claimant of %s does not count", (_, claimant, elsewhere) => {
     expect(plan(...input({ compute: self, others: [claimant], elsewhere }))).toMatchObject({ kind: "create" });
   });
 
@@ -75,7 +75,7 @@ describe("a branch that has a primary", () => {
       status: { observedGeneration: 1, drift: [{ field: "branchID", ours: "br-next", theirs: "br-main" }] },
     });
 
-  test("which no Compute owns is reported, with how to adopt it", () => {
+  test("a primary which no Compute owns is reported, with how to adopt it", () => {
     expect(plan(...input({ endpoints: [endpoint()] }))).toMatchObject({
       kind: "blocked",
       reason: "PrimaryExists",
@@ -83,11 +83,11 @@ describe("a branch that has a primary", () => {
     });
   });
 
-  test("is its holder's, though that is younger: a proved link beats a claim", () => {
+  test("a branch is its holder's, though that is younger: a proved link beats a claim", () => {
     expect(plan(...input({ endpoints: [failedWrite], others: [holder] }))).toMatchObject(conflict());
   });
 
-  test("is its holder's also where only an annotation links it", () => {
+  test("a branch is its holder's also where only an annotation links it", () => {
     expect(plan(...input({ endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
   });
 
@@ -95,7 +95,7 @@ describe("a branch that has a primary", () => {
     ["is being deleted", other({ linked: "ep-one", deleting: true })],
     ["is to move away", other({ linked: "ep-one", spec: { branchID: "br-next" } })],
     ["is to move away since an edit that is newer than the drift it reports", reportingDrift({ generation: 2 })],
-  ])("is waited for while its holder %s", (_, leaving) => {
+  ])("a branch is waited for while its holder %s", (_, leaving) => {
     const seen = madeBy(leaving, { branch_id: "br-main" });
     expect(plan(...input({ endpoints: [seen], others: [leaving] }))).toMatchObject({
       kind: "wait",
@@ -103,13 +103,13 @@ describe("a branch that has a primary", () => {
     });
   });
 
-  test("is not waited for while its holder is elsewhere and only reports that as drift", () => {
+  test("a branch is not waited for while its holder is elsewhere and only reports that as drift", () => {
     const stays = reportingDrift({ generation: 1 });
     const seen = madeBy(stays, { branch_id: "br-main" });
     expect(plan(...input({ endpoints: [seen], others: [stays] }))).toMatchObject(conflict());
   });
 
-  test("is waited for by one that moves there, until its holder is gone", () => {
+  test("a branch is waited for by one that moves there, until its holder is gone", () => {
     const mover = compute({ linked: "ep-two", spec: { branchID: "br-next" } });
     const mine = madeBy(mover, { id: "ep-two", branch_id: "br-main" });
     const leaving = other({ linked: "ep-one", deleting: true, spec: { branchID: "br-next" } });
@@ -121,7 +121,7 @@ describe("a branch that has a primary", () => {
     expect(plan(...input({ compute: mover, endpoints: [mine], others: [leaving] }))).toMatchObject({ kind: "patch" });
   });
 
-  test("is not moved onto while nobody's primary stands there, nor a holder's that stays", () => {
+  test("a branch is not moved onto while nobody's primary stands there, nor a holder's that stays", () => {
     const mover = compute({ linked: "ep-two", spec: { branchID: "br-next" } });
     const mine = madeBy(mover, { id: "ep-two", branch_id: "br-main" });
     const stays = other({ linked: "ep-one", spec: { branchID: "br-next" } });
@@ -141,14 +141,14 @@ describe("a move in a ring", () => {
     return { one, seen: madeBy(one, { id: `ep-${letter}`, branch_id: from }) };
   };
 
-  test("of two is a Conflict on both sides, which names the other: no order of moves is legal", () => {
+  test("a ring of two is a Conflict on both sides, which names the other: no order of moves is legal", () => {
     const [a, b] = [ring("a", "br-1", "br-2"), ring("b", "br-2", "br-1")];
     const endpoints = [a.seen, b.seen];
     expect(plan(...input({ compute: a.one, endpoints, others: [b.one] }))).toMatchObject(conflict("team/b"));
     expect(plan(...input({ compute: b.one, endpoints, others: [a.one] }))).toMatchObject(conflict("team/a"));
   });
 
-  test("of three is a Conflict for each", () => {
+  test("a ring of three is a Conflict for each", () => {
     const all = [ring("a", "br-1", "br-2"), ring("b", "br-2", "br-3"), ring("c", "br-3", "br-1")];
     const endpoints = all.map(({ seen }) => seen);
     for (const { one } of all) {
@@ -157,7 +157,7 @@ describe("a move in a ring", () => {
     }
   });
 
-  test("that one leaves by being deleted is no ring: the other waits", () => {
+  test("a ring with a Compute that is being deleted is no Conflict: the other waits", () => {
     const a = ring("a", "br-1", "br-2");
     const b = compute({ uid: uidOf("b"), linked: "ep-b", deleting: true, spec: { branchID: "br-1" } });
     const endpoints = [a.seen, madeBy(b, { id: "ep-b", branch_id: "br-2" })];
@@ -167,7 +167,7 @@ describe("a move in a ring", () => {
     });
   });
 
-  test("with another loop further on is waited for, not followed without end", () => {
+  test("a move to another loop further on is waited for, not followed without end", () => {
     const self = ring("a", "br-1", "br-2");
     const [b, c] = [ring("b", "br-2", "br-3"), ring("c", "br-3", "br-2")];
     const endpoints = [self.seen, b.seen, c.seen];
@@ -213,7 +213,7 @@ describe("an endpoint that two Computes hold", () => {
     expect(plan(...input({ compute: restored, endpoints: [madeBy(compute())] }))).toMatchObject({ kind: "settled" });
   });
 
-  test("is written to by no loser, neither its finalizer nor its link, and the loser deletes nothing", () => {
+  test("an endpoint of two is written to by no loser, neither its finalizer nor its link, and the loser deletes nothing", () => {
     const maker = other({ linked: "ep-one" });
     const loser = compute({ status: { endpointID: "ep-one" }, guarded: false });
     expect(plan(...input({ compute: loser, endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(conflict());

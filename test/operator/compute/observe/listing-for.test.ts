@@ -70,7 +70,7 @@ describe("the first create", () => {
   }
   const replica = { spec: { type: "read_only", branchID: "br-new" } } as const;
 
-  test("is planned on the latest list, though that began before the Compute was seen", async () => {
+  test("the first create is planned on the latest list, though that began before the Compute was seen", async () => {
     const { observeNow } = await late(replica);
     expect(await observeNow()).toMatchObject({ kind: "observed", links: { link: undefined } });
   });
@@ -79,7 +79,7 @@ describe("the first create", () => {
     ["from before a watch was lost", [replica, 4000]],
     ["where the branch has a primary", [{ spec: { branchID: endpoint().branch_id } }]],
     ["where it is to adopt", [{ spec: { ...replica.spec, adopt: { endpointID: "ep-two" } } }]],
-  ])("is not planned on a list %s", async (_, [fields, firstAfter]) => {
+  ])("the first create is not planned on a list %s", async (_, [fields, firstAfter]) => {
     const { observeNow } = await late(fields, firstAfter);
     expect(await observeNow()).toMatchObject({ kind: "pending" });
   });

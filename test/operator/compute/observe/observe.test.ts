@@ -32,7 +32,7 @@ describe("without a list", () => {
 });
 
 describe("lists that fail", () => {
-  test("are reported at once if the conditions are not of the present spec yet", async () => {
+  test("failing lists are reported at once if the conditions are not of the present spec yet", async () => {
     const { reach, seen, through } = await observing();
     reach.answer = () => refusal(500);
     expect(await seen(500)).toMatchObject({
@@ -47,7 +47,7 @@ describe("lists that fail", () => {
   test.each([
     ["the conditions speak of it", reported()],
     ["it is paused", reported("Paused", 0)],
-  ])("are reported only when nothing is seen any more if %s", async (_, status) => {
+  ])("failing lists are reported only when nothing is seen any more if %s", async (_, status) => {
     const { reach, seen, observeNow, clock } = await observing({ status });
     reach.answer = () => refusal(500);
     expect(await seen(500)).toMatchObject({ kind: "pending" });
@@ -55,7 +55,7 @@ describe("lists that fail", () => {
     expect(await observeNow()).toMatchObject({ kind: "unavailable", reason: "ServiceUnavailable" });
   });
 
-  test("are reported in the same words during and between the pauses that the service asks for", async () => {
+  test("failing lists are reported in the same words during and between the pauses that the service asks for", async () => {
     const { reach, seen, clock, observeNow, session, through } = await observing();
     reach.answer = () => ({ ...refusal(429, "slow down"), retryAfterMs: 1 });
     const asked = { ...pause, projectGone: false, fingerprint: through };
@@ -70,7 +70,7 @@ describe("lists that fail", () => {
   test.each([
     [404, "ProjectNotFound"],
     [403, "Forbidden"],
-  ])("that are refused with %i are reported as that, also during a pause", async (code, reason) => {
+  ])("lists that are refused with %i are reported as that, also during a pause", async (code, reason) => {
     const { reach, seen, clock, observeNow, session } = await observing({ status: reported() });
     reach.answer = () => refusal(code);
     await seen(500);
@@ -79,7 +79,7 @@ describe("lists that fail", () => {
     expect(await observeNow()).toMatchObject({ kind: "unavailable", reason });
   });
 
-  test("are no reason to wait in silence during a long pause, but for one whose conditions say it", async () => {
+  test("failing lists are no reason to wait in silence during a long pause, but for one whose conditions say it", async () => {
     const [news, quiet] = [await observing(), await observing({ status: reported() })];
     for (const { session } of [news, quiet]) session.budget.closeFor(60_000);
     expect(await news.observeNow()).toMatchObject({ ...pause, projectGone: false, fingerprint: news.through });
@@ -113,7 +113,7 @@ describe("a project that is not found", () => {
   });
 
   test.each(["create", "takeover"])(
-    "with a recorded %s counts where that was sent to the same base URL",
+    "a missing project with a recorded %s counts where that was sent to the same base URL",
     async (recorded) => {
       const { session } = await observing();
       const pending = (through: string) => ({
@@ -154,7 +154,7 @@ describe("operations", () => {
     updatedAt: "2026-01-01T00:00:01Z",
   };
 
-  test("that ran when an earlier process stopped are followed", async () => {
+  test("operations that ran when an earlier process stopped are followed", async () => {
     const { id, action, status } = running;
     const bare = { id: "op-2", action, status };
     const unread = { id: "op-3", action, status: "unknown" };
@@ -172,7 +172,7 @@ describe("operations", () => {
     expect(lister.operations.followed.of("ep-one")).toHaveLength(2);
   });
 
-  test("of a Compute that has no endpoint any more are not", async () => {
+  test("operations of a Compute that has no endpoint any more are not followed", async () => {
     const { seen, lister } = await observing({ unlinked: true, status: { operations: [running] } });
     await seen();
     expect(lister.operations.followed.writesRunningAt(0)).toBe(0);
@@ -189,7 +189,7 @@ describe("operations", () => {
     ["an operation that failed", failed, true],
     ["nothing else", {}, false],
     ["an endpoint that lists lack", { ...failed, linked: "ep-gone" }, false],
-  ])("are looked up for %s", async (_, fields, expected) => {
+  ])("operations are looked up for %s", async (_, fields, expected) => {
     const { reach, seen } = await observing(fields);
     reach.answer = answers;
     const observation = await seen();
@@ -199,7 +199,7 @@ describe("operations", () => {
     expect(reach.sent().includes("GET operations")).toBe(expected);
   });
 
-  test("are not known where the service does not show them", async () => {
+  test("operations are not known where the service does not show them", async () => {
     const { reach, seen } = await observing(failed);
     reach.answer = ({ path }) => (path.endsWith("/operations") ? refusal(404) : undefined);
     const observation = await seen();

@@ -8,7 +8,7 @@ const adopt = { branchPrimary: true };
 const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);
 
 describe("the owner of an endpoint is", () => {
-  test("the Compute whose marker it carries, even if that Compute is linked to another endpoint", () => {
+  test("the owner of an endpoint is the Compute whose marker it carries, even if that Compute is linked to another endpoint", () => {
     const maker = other({ linked: "ep-two", spec: { branchID: "br-next" } });
     const self = compute({ linked: "ep-one" });
     const made = madeBy(maker, { branch_id: "br-main" });
@@ -21,7 +21,7 @@ describe("the owner of an endpoint is", () => {
     });
   });
 
-  test("not one that is to adopt the branch's primary and is linked to another", () => {
+  test("the owner of an endpoint is not one that is to adopt the branch's primary and is linked to another", () => {
     const adopter = other({ created: older, linked: "ep-two", spec: { adopt } });
     const index = listed(endpoint(), endpoint({ id: "ep-two" }));
     const self = compute({ created: younger });
@@ -41,7 +41,7 @@ describe("the owner of an endpoint is", () => {
 });
 
 describe("a branch", () => {
-  test("is free for one whose own primary stands there, though it is not linked", () => {
+  test("a branch is free for one whose own primary stands there, though it is not linked", () => {
     const self = compute();
     const made = madeBy(self, { id: "ep-new" });
     expect(claimOnBranch(self, claimantsAmong(self, []), listed(made))).toEqual({ kind: "free" });
@@ -50,7 +50,7 @@ describe("a branch", () => {
   test.each([
     ["by the marker of its primary", madeBy(other()), true],
     ["by a link to its primary", endpoint(), false],
-  ])("is taken %s", (_, primary, marked) => {
+  ])("a branch is taken %s", (_, primary, marked) => {
     const holder = other({ linked: "ep-one" });
     const self = compute();
     expect(claimOnBranch(self, claimantsAmong(self, [holder]), listed(primary))).toEqual({
@@ -60,7 +60,7 @@ describe("a branch", () => {
     });
   });
 
-  test("without a primary is taken by one that wants it and is older, by no marker", () => {
+  test("a branch without a primary is taken by one that wants it and is older, by no marker", () => {
     const [self, claimant] = [compute(), other({ created: older })];
     expect(claimOnBranch(self, claimantsAmong(self, [claimant]), listed())).toEqual({
       kind: "taken",

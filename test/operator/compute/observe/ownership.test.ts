@@ -27,7 +27,7 @@ describe("an endpoint is ours by", () => {
       "adopted",
     ],
     ["spec.adopt, as the branch's primary", { spec: { adopt: { branchPrimary: true } } }, endpoint(), "adopted"],
-  ])("%s", (_, fields, seen, proof) => {
+  ])("an endpoint is ours by %s", (_, fields, seen, proof) => {
     expect(proofOf(compute(fields), seen)).toBe(proof);
   });
 
@@ -71,13 +71,13 @@ describe("an endpoint is ours by", () => {
     ["an annotation alone", { linked: "ep-one" }, endpoint()],
     ["a name that only looks like a marker", {}, endpoint({ name: `k8s-${uidOf("a")} ` })],
     ["a marker in capitals", {}, endpoint({ name: `K8S-${uidOf("a")}`.toUpperCase() })],
-  ])("but not by %s", (_, fields, seen) => {
+  ])("an endpoint is not ours by %s", (_, fields, seen) => {
     expect(proofOf(compute(fields), seen)).toBe("none");
   });
 });
 
 describe("which endpoint a Compute is linked to", () => {
-  test("is the annotation's; where that was dropped, the status's (kubectl replace drops annotations)", () => {
+  test("the link is the annotation's; where that was dropped, the status's (kubectl replace drops annotations)", () => {
     expect(recordedID(compute({ linked: "ep-one", status: { endpointID: "ep-old" } }))).toBe("ep-one");
     expect(recordedID(compute({ status: { endpointID: "ep-old" } }))).toBe("ep-old");
     for (const endpointID of ["", "..", "quiet-river", "ep-/../..", `ep-${"x".repeat(5000)}`]) {
@@ -85,7 +85,7 @@ describe("which endpoint a Compute is linked to", () => {
     }
   });
 
-  test("is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {
+  test("the link is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {
     const mine = madeBy(compute(), { id: "ep-mine" });
     expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "signature" });
     expect(links(compute({ linked: "ep-one" }), endpoint(), mine)).toMatchObject({ id: "ep-mine", duplicates: [] });
@@ -109,7 +109,7 @@ describe("which endpoint a Compute is linked to", () => {
     expect(links(typed, madeBy(typed, { id: "ep-a" }), mine)).toMatchObject({ id: "ep-mine", duplicates: ["ep-a"] });
   });
 
-  test("is missing where a list lacks it", () => {
+  test("the link is missing where a list lacks it", () => {
     expect(links(compute({ linked: "ep-gone" }), endpoint())).toEqual({
       id: undefined,
       proof: undefined,
@@ -118,7 +118,7 @@ describe("which endpoint a Compute is linked to", () => {
     });
   });
 
-  test("is, of two with one marker, the linked one, else the older, else the lesser id; the other is a duplicate", () => {
+  test("the link is, of two with one marker, the linked one, else the older, else the lesser id; the other is a duplicate", () => {
     const at = (id: string, second: number) => madeBy(compute(), { id, created_at: `2026-01-01T00:00:0${second}Z` });
     expect(links(compute({ linked: "ep-b" }), at("ep-a", 1), at("ep-b", 2))).toMatchObject({
       id: "ep-b",
@@ -137,17 +137,17 @@ describe("finalizer and link", () => {
     ["the finalizer is missing", { linked: "ep-one", guarded: false }],
     ["the annotation is missing", { status: { endpointID: "ep-one" } }],
     ["the annotation names another", { annotations: { endpointID: "ep-other" }, status: { endpointID: "ep-one" } }],
-  ])("are put back where %s", (_, fields) => {
+  ])("finalizer and link are put back where %s", (_, fields) => {
     const self = compute(fields);
     expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
   });
 
-  test("are put back while paused too, or the deletion that pausing is to hold up would be instant", () => {
+  test("finalizer and link are put back while paused too, or the deletion that pausing is to hold up would be instant", () => {
     const self = compute({ status: { endpointID: "ep-one" }, guarded: false, annotations: { paused: "true" } });
     expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual(put);
   });
 
-  test("are put back also while the service cannot be seen, and the finalizer also for a create that is open", () => {
+  test("finalizer and link are put back also while the service cannot be seen, and the finalizer also for a create that is open", () => {
     const observation = { kind: "unavailable", reason: "Unauthorized", message: "", projectGone: false } as const;
     const dropped = compute({ status: { endpointID: "ep-one" }, guarded: false });
     expect(plan(...input({ compute: dropped, observation }))).toEqual({ ...put, proof: "none" });

@@ -7,7 +7,7 @@ const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointInde
 const two = madeBy(compute(), { id: "ep-two", created_at: "2025-01-01T00:00:00Z" });
 
 describe("what a Compute owns", () => {
-  test("is the endpoint that it adopted; what it made besides is too many", () => {
+  test("a Compute owns the endpoint that it adopted; what it made besides is too many", () => {
     const self = compute({ linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
     expect(ownershipOf(self, listed(endpoint(), two))).toEqual({
       link: { endpoint: endpoint(), proof: "adopted" },
@@ -17,7 +17,7 @@ describe("what a Compute owns", () => {
     });
   });
 
-  test("is what its status proves, and what carries its name", () => {
+  test("a Compute owns what its status proves, and what carries its name", () => {
     const self = compute({ status: { proof: proofFor("ep-one") } });
     expect(ownershipOf(self, listed(endpoint(), two))).toMatchObject({
       link: { endpoint: two, proof: "signature" },
@@ -25,12 +25,12 @@ describe("what a Compute owns", () => {
     });
   });
 
-  test("is not what a status says that was copied from another Compute", () => {
+  test("a Compute does not own what a status says that was copied from another Compute", () => {
     const copy = compute({ status: { proof: proofFor("ep-one", "created", uidOf("b")) } });
     expect(ownershipOf(copy, listed(endpoint()))).toMatchObject({ link: undefined, duplicates: [], replacements: [] });
   });
 
-  test("is the signed endpoint before one that only a typed link names, and that is no duplicate", () => {
+  test("a Compute owns the signed endpoint before one that only a typed link names, and that is no duplicate", () => {
     const typed = compute({ annotations: { endpointID: "ep-one" } });
     expect(ownershipOf(typed, listed(endpoint({ name: "by hand" }), two))).toMatchObject({
       link: { endpoint: two },

@@ -25,7 +25,7 @@ describe("adoption", () => {
     expect(plan(...input({ compute: primary, endpoints: [endpoint()] }))).toEqual(adopted);
   });
 
-  test("of a branch's primary creates one where there is none", () => {
+  test("the adoption of a branch's primary creates a missing primary", () => {
     const self = compute({ spec: { adopt: { branchPrimary: true } } });
     expect(plan(...input({ compute: self }))).toMatchObject({ kind: "create" });
   });
@@ -40,11 +40,11 @@ describe("adoption", () => {
       {},
       "is on branch br-next, and spec.branchID is br-main",
     ],
-  ])("is refused where the target %s", (_, endpoints, spec, text) => {
+  ])("an adoption is refused where the target %s", (_, endpoints, spec, text) => {
     expect(plan(...input({ compute: byID({ spec }), endpoints }))).toMatchObject(refused(text));
   });
 
-  test("by a copied link to an endpoint of another type is refused, is none of ours, and keeps nobody from it", () => {
+  test("an adoption by a copied link to an endpoint of another type is refused, owns nothing, and blocks no other Compute", () => {
     const replica = compute({ spec: { type: "read_only", adopt: { endpointID: "ep-one" } }, linked: "ep-one" });
     const ownedByOther = { ...refused("of type read_write, and spec.type is read_only"), ownedByOther: true };
     expect(plan(...input({ compute: replica, endpoints: [endpoint()] }))).toMatchObject(ownedByOther);
@@ -55,21 +55,21 @@ describe("adoption", () => {
     expect(plan(...input(seen))).toMatchObject({ kind: "link", proof: "adopted" });
   });
 
-  test("is refused where the target is another Compute's by its marker", () => {
+  test("an adoption is refused where the target is another Compute's by its marker", () => {
     const maker = other({ linked: "ep-one" });
     expect(plan(...input({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
       refused("Compute others/other created the endpoint that spec.adopt names"),
     );
   });
 
-  test("by two is won by the older one, or by the one that holds it already", () => {
+  test("an adoption by two is won by the older one, or by the one that holds it already", () => {
     const claimant = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
     expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [claimant] }))).toMatchObject(conflict());
     const holder = other({ created: younger, linked: "ep-one", spec: { adopt: { endpointID: "ep-one" } } });
     expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [holder] }))).toMatchObject(conflict());
   });
 
-  test("by two of the same branch's primary is won by the older, before either has linked it", () => {
+  test("an adoption by two of the same branch's primary is won by the older, before either has linked it", () => {
     const spec = { adopt: { branchPrimary: true } };
     const [self, claimant] = [compute({ spec }), other({ created: younger, spec })];
     expect(plan(...input({ compute: self, endpoints: [endpoint()], others: [claimant] }))).toMatchObject({
@@ -132,7 +132,7 @@ describe("adoption", () => {
     });
   });
 
-  test("is read only while nothing is linked", () => {
+  test("adopt is read only while nothing is linked", () => {
     const self = compute({ linked: "ep-mine", spec: { adopt: { endpointID: "ep-one" } } });
     const mine = madeBy(self, { id: "ep-mine" });
     expect(plan(...input({ compute: self, endpoints: [mine, endpoint({ branch_id: "br-2" })] }))).toMatchObject({
@@ -140,7 +140,7 @@ describe("adoption", () => {
     });
   });
 
-  test("of one that is named by a claimant on another service is no matter", () => {
+  test("the adoption of an endpoint is independent of a claimant on another service", () => {
     const claimant = other({ created: older, spec: { adopt: { endpointID: "ep-one" } } });
     const elsewhere = { "others/default": "https://another/api/v2" };
     expect(plan(...input({ compute: byID(), endpoints: [endpoint()], others: [claimant], elsewhere }))).toMatchObject({

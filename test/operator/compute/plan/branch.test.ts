@@ -94,13 +94,13 @@ describe("a create whose outcome is not known", () => {
     });
   });
 
-  test("of a replica settles before its name is resolved again", () => {
+  test("the create of a replica settles before its name is resolved again", () => {
     const self = unlinked({ spec: { type: "read_only" } });
     expect(planned(self, listed([next]), { state: seen(1000) })).toMatchObject({ reason: "CreateUnknown" });
     expect(planned(self, listed([next]), { state: over })).toMatchObject({ kind: "resolve" });
   });
 
-  test("is linked on the branch that it was sent to, and moved afterwards", () => {
+  test("a late create is linked on the branch that it was sent to, and moved afterwards", () => {
     const self = unlinked({ status: { resolvedBranch: { name: "main", id: next } } });
     const observed = observedBy(self, [madeBy(self, { id: "ep-late", branch_id: old })]);
     const action = plan({ ...observed, named: listed([next]) }, new ReconcileState(0, "this-term", seen(1000)).known);
@@ -109,7 +109,7 @@ describe("a create whose outcome is not known", () => {
 });
 
 describe("a name that has gone to another branch", () => {
-  test("is followed with Correct once lists ten seconds apart agree, and says so", () => {
+  test("a moved name is followed with Correct once lists ten seconds apart agree, and says so", () => {
     expect(planned(named(), listed([next], 9999))).toEqual({ kind: "noop" });
     expect(planned(named(), listed([next], 10_000))).toEqual({
       kind: "resolve",
@@ -127,14 +127,14 @@ describe("a name that has gone to another branch", () => {
     });
   });
 
-  test("is drift with Report, and nothing is sent", () => {
+  test("a moved name is drift with Report, and nothing is sent", () => {
     const self = named({ spec: { driftPolicy: "Report" } });
     const drift = [{ field: "branchName", ours: `main (${next})`, theirs: old }];
     expect(planned(self, listed([next], 9999))).toEqual({ kind: "noop" });
     expect(planned(self, listed([next]))).toMatchObject({ kind: "settled", reason: "Drifted", drift });
   });
 
-  test("is resolved at once where the endpoint is there already, also with Report", () => {
+  test("a moved name is resolved at once where the endpoint is there already, also with Report", () => {
     const self = named({ spec: { driftPolicy: "Report" } });
     expect(planned(self, listed([next], 0), { branch: next })).toEqual({
       kind: "resolve",
@@ -173,14 +173,17 @@ describe("a name that no branch has, or more than one,", () => {
   test.each([
     ["none", [], "has no branch named"],
     ["two", [old, next], "has more than one branch named"],
-  ])("is said where all else is as declared, once lists agree: %s", (_, ids, words) => {
-    expect(planned(named(), listed(ids, 9999))).toEqual({ kind: "noop" });
-    expect(planned(named(), listed(ids))).toMatchObject({
-      kind: "blocked",
-      reason: "BranchNotFound",
-      message: expect.stringMatching(new RegExp(`${words}.*stays on branch ${old}`)),
-    });
-  });
+  ])(
+    "a name without exactly one branch is reported where all else is as declared, once lists agree: %s",
+    (_, ids, words) => {
+      expect(planned(named(), listed(ids, 9999))).toEqual({ kind: "noop" });
+      expect(planned(named(), listed(ids))).toMatchObject({
+        kind: "blocked",
+        reason: "BranchNotFound",
+        message: expect.stringMatching(new RegExp(`${words}.*stays on branch ${old}`)),
+      });
+    },
+  );
 
   test("ends a move that was not carried out", () => {
     expect(planned(named(), listed([]), { branch: "br-third" })).toEqual({ kind: "resolve", branch: undefined });
@@ -224,9 +227,12 @@ describe("lists of branches that fail", () => {
 });
 
 describe("a deletion", () => {
-  test.each([undefined, listed([]), listed([next])])("does not depend on what the name comes to: %#", (comesTo) => {
-    expect(planned(named({ deleting: true }), comesTo)).toMatchObject({ kind: "delete", endpointID: "ep-one" });
-  });
+  test.each([undefined, listed([]), listed([next])])(
+    "a deletion does not depend on what the name comes to: %#",
+    (comesTo) => {
+      expect(planned(named({ deleting: true }), comesTo)).toMatchObject({ kind: "delete", endpointID: "ep-one" });
+    },
+  );
 
   test("deletes nothing on a branch that its name never came to", () => {
     const self = unlinked({

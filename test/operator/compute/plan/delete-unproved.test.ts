@@ -15,7 +15,7 @@ const going = (fields: ComputeFields = {}) => compute({ linked: "ep-one", deleti
 const unreadable = endpoint({ unreadable: ["name"] });
 
 describe("an endpoint whose name cannot be read", () => {
-  test("is deleted all the same where something else proves it the Compute's own", () => {
+  test("an endpoint with an unreadable name is deleted where something else proves it the Compute's own", () => {
     const noted = going({ status: { endpointID: "ep-one", proof: proofFor("ep-one") } });
     const deleted = { kind: "delete", endpointID: "ep-one", why: "deleted" };
     expect(plan(...input({ compute: noted, endpoints: [unreadable] }))).toEqual(deleted);
@@ -28,7 +28,7 @@ describe("an endpoint whose name cannot be read", () => {
     expect(action).toMatchObject({ kind: "wait", reason: "ServiceUnavailable" });
   });
 
-  test("is let go where another Compute has it", () => {
+  test("an endpoint with an unreadable name is let go where another Compute has it", () => {
     const status = { endpointID: "ep-one", proof: proofFor("ep-one", "created", uidOf("b")) };
     const owner = compute({ uid: uidOf("b"), name: "owner", linked: "ep-one", status });
     const action = plan(...input({ compute: going(), endpoints: [unreadable], others: [owner] }));

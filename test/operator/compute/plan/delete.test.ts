@@ -17,7 +17,7 @@ const mine = going({ linked: "ep-one" });
 const released = (text: string) => ({ kind: "release", event: "Released", message: expect.stringContaining(text) });
 
 describe("a Compute that is being deleted", () => {
-  test("without our finalizer is none of our business: it owned nothing", () => {
+  test("a Compute without our finalizer is left alone: it owned nothing", () => {
     const self = going({ linked: "ep-one", guarded: false });
     expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toEqual({ kind: "noop" });
   });
@@ -29,7 +29,7 @@ describe("a Compute that is being deleted", () => {
       going({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-one") } }),
       endpoint(),
     ],
-  ])("has the endpoint deleted that is its own by %s", (_, self, seen) => {
+  ])("a deleted Compute has the endpoint deleted that is its own by %s", (_, self, seen) => {
     expect(plan(...input({ compute: self, endpoints: [seen] }))).toEqual({
       kind: "delete",
       endpointID: "ep-one",
@@ -62,7 +62,7 @@ describe("a Compute that is being deleted", () => {
     });
   });
 
-  test("with deletionPolicy Retain is let go at once, whatever can be seen", () => {
+  test("a Compute with deletionPolicy Retain is let go at once, whatever can be seen", () => {
     const self = going({
       linked: "ep-one",
       spec: { deletionPolicy: "Retain" },
@@ -88,7 +88,7 @@ describe("a Compute that is being deleted", () => {
   });
 
   test.each(["Unauthorized", "Forbidden", "ConnectionNotFound", "ProjectNotFound", "ServiceUnavailable"] as const)(
-    "waits while it is blocked by %s: names the endpoint and the way out, and takes nothing for gone",
+    "a deletion waits while it is blocked by %s: names the endpoint and the way out, and takes nothing for gone",
     (reason) => {
       const observation = { kind: "unavailable", reason, message: "Why.", projectGone: false } as const;
       expect(
@@ -107,7 +107,7 @@ describe("a Compute that is being deleted", () => {
     },
   );
 
-  test("is let go where its whole project is proved to be gone", () => {
+  test("a Compute is let go where its whole project is proved to be gone", () => {
     const observation = {
       kind: "unavailable",
       reason: "ProjectNotFound",
@@ -124,7 +124,7 @@ describe("a Compute that is being deleted", () => {
     ["endpoint was last seen", mine, {}],
     ["create was sent", going(), { write: openSince(now, { through: "https://other/api/v2" }) }],
   ])(
-    "waits where its project is gone for another base URL or key than its %s through, until that is confirmed",
+    "a deletion waits where its project is gone for another base URL or key than its %s through, until that is confirmed",
     (_, self, state) => {
       const observation = {
         kind: "unavailable",
@@ -147,12 +147,12 @@ describe("a Compute that is being deleted", () => {
     },
   );
 
-  test("that never had an endpoint is let go", () => {
+  test("a Compute that never had an endpoint is let go", () => {
     expect(plan(...input({ compute: going() }))).toMatchObject(released("No endpoint was ever created"));
     expect(plan(...input({ compute: going(), endpoints: [endpoint()] }))).toMatchObject(released("No endpoint"));
   });
 
-  test("has both endpoints of a doubled create deleted, one by one", () => {
+  test("a deleted Compute has both endpoints of a doubled create deleted, one by one", () => {
     const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
     expect(plan(...input({ compute: mine, endpoints }))).toMatchObject({ kind: "delete", endpointID: "ep-two" });
     expect(plan(...input({ compute: mine, endpoints: endpoints.slice(0, 1) }))).toMatchObject({ endpointID: "ep-one" });
@@ -164,13 +164,13 @@ describe("after the DELETE", () => {
     deletes: new Map([["ep-one", { at: now - agoMs, before, accepted: true, proved, shown: 0 }]]),
   });
 
-  test("it is not sent again while lists lag behind, but once more where it was not carried out", () => {
+  test("a DELETE is not sent again while lists lag behind, but once more where it was not carried out", () => {
     const endpoints = [madeBy(mine)];
     expect(plan(...input({ compute: mine, endpoints, state: answered(1000) }))).toMatchObject({ reason: "Deleting" });
     expect(plan(...input({ compute: mine, endpoints, state: answered(30_000) }))).toMatchObject({ kind: "delete" });
   });
 
-  test("it is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
+  test("a DELETE is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
     const endpoints = [madeBy(mine)];
     const reported = { reason: "Deleting", message: expect.stringMatching(/still lists the endpoint.*Retain/) };
     expect(plan(...input({ compute: mine, endpoints, state: answered(59_000, 1) }))).toMatchObject(reported);
@@ -181,7 +181,7 @@ describe("after the DELETE", () => {
     });
   });
 
-  test("of a duplicate that is still listed: the linked endpoint is deleted first, and neither is forgotten", () => {
+  test("the DELETE of a duplicate that is still listed is followed by the linked endpoint's, and neither is forgotten", () => {
     const endpoints = [madeBy(mine), madeBy(mine, { id: "ep-two" })];
     const extra = { at: now - 1000, before: 0, accepted: false, proved: false, shown: 0 };
     const state = { deletes: new Map([["ep-two", extra]]) };
@@ -193,7 +193,7 @@ describe("after the DELETE", () => {
     });
   });
 
-  test("its own GET proves it, and then the Compute goes", () => {
+  test("a DELETE is proved by the endpoint's own GET, and then the Compute goes", () => {
     expect(plan(...input({ compute: mine, state: answered(1000) }))).toEqual({
       kind: "confirmDeletion",
       endpointID: "ep-one",
@@ -215,11 +215,11 @@ describe("an endpoint that was gone before it was deleted", () => {
     ["the first list", {}, { kind: "noop" }],
     ["lists of ten seconds", missing(10_000), { kind: "confirmDeletion", after: "lost" }],
     ["its own GET too", missing(10_000, true), { kind: "release", event: "Deleted" }],
-  ])("is let go only when proved gone: %s", (_, state, action) => {
+  ])("an endpoint is let go only when proved gone: %s", (_, state, action) => {
     expect(plan(...input({ compute: mine, state }))).toMatchObject(action);
   });
 
-  test("is released also when all endpoints of the project are gone, because that creates nothing", () => {
+  test("an endpoint is released also when all endpoints of the project are gone, because that creates nothing", () => {
     const list = { notListed: { missing: 9, known: 9 } };
     expect(plan(...input({ compute: mine, list, state: missing(10_000, true) }))).toMatchObject({ kind: "release" });
   });
@@ -227,7 +227,7 @@ describe("an endpoint that was gone before it was deleted", () => {
   test.each([
     ["for ten seconds", false],
     ["by its own GET either", true],
-  ])("is not believed gone through another base URL or key that does not show it %s", (_, proved) => {
+  ])("an endpoint is not believed gone through another base URL or key that does not show it %s", (_, proved) => {
     const elsewhere = going({ linked: "ep-one", status: { endpointID: "ep-one", observedThrough: "there" } });
     expect(plan(...input({ compute: elsewhere, state: missing(10_000, proved) }))).toMatchObject({
       kind: "wait",

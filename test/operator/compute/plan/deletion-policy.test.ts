@@ -14,13 +14,13 @@ describe("a Compute that is being deleted", () => {
     ["it adopted by id, with the policy Delete", byID, endpoint()],
     ["it adopted as the primary, with the policy Delete", adopting({ branchPrimary: true }, "Delete"), endpoint()],
     ["it made, though spec.adopt is set", adopting({ branchPrimary: true }), madeBy(byID)],
-  ])("has the endpoint deleted that %s", (_, self, seen) => {
+  ])("a deleted Compute has the endpoint deleted that %s", (_, self, seen) => {
     const deleted = { kind: "delete", endpointID: "ep-one", why: "deleted" };
     expect(plan(...input({ compute: self, endpoints: [seen] }))).toEqual(deleted);
   });
 
   test.each([{ endpointID: "ep-one" }, { branchPrimary: true }])(
-    "keeps the endpoint that it adopted as %o, where no policy is set",
+    "a deleted Compute keeps the endpoint that it adopted as %o, where no policy is set",
     (adopt) => {
       const kept = released("Endpoint ep-one is kept: the Compute adopted it");
       expect(plan(...input({ compute: adopting(adopt), endpoints: [endpoint()] }))).toMatchObject(kept);
@@ -37,7 +37,7 @@ describe("a Compute that is being deleted", () => {
   });
 
   test.each(["unavailable", "pending"] as const)(
-    "is let go by the policy that the status shows while the service is %s, unless the spec sets another",
+    "a Compute is let go by the policy that the status shows while the service is %s, unless the spec sets another",
     (kind) => {
       const observation =
         kind === "pending"

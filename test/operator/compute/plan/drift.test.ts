@@ -14,7 +14,7 @@ function planned(fields: ComputeFields, seen = {}, state: Partial<ReadonlyState>
 }
 
 describe("drift", () => {
-  test("is corrected with driftPolicy Correct, and reported with the values before and after", () => {
+  test("drift is corrected with driftPolicy Correct, and reported with the values before and after", () => {
     expect(planned({})).toMatchObject({
       kind: "patch",
       attributes: { autoscaling_limit_max_cu: 2 },
@@ -22,14 +22,14 @@ describe("drift", () => {
     });
   });
 
-  test("is no drift where the manifest was edited: then it is our change", () => {
+  test("an edit of the manifest is no drift: then it is our change", () => {
     expect(planned({ generation: 2, status: { appliedGeneration: 1 } })).toMatchObject({ kind: "patch", corrects: [] });
   });
 
   const updateStatus = { driftPolicy: "Report" };
   const drift = [{ field: "computeUnits.max", ours: "2", theirs: "8" }];
 
-  test("is reported and left with driftPolicy Report", () => {
+  test("drift is reported and left with driftPolicy Report", () => {
     expect(planned({ spec: updateStatus })).toEqual({
       kind: "settled",
       reason: "Drifted",
@@ -38,7 +38,7 @@ describe("drift", () => {
     });
   });
 
-  test("is left with Report also by an edit of something else, which alone is sent", () => {
+  test("drift is left with Report also by an edit of something else, which alone is sent", () => {
     const edited = { generation: 2, status: { appliedGeneration: 1, drift } };
     expect(planned({ ...edited, spec: { ...updateStatus, disabled: true } })).toMatchObject({
       kind: "patch",
@@ -47,7 +47,7 @@ describe("drift", () => {
     });
   });
 
-  test("ends with Report when the user edits the very field: that is sent", () => {
+  test("drift with Report ends when the user edits the very field: that is sent", () => {
     const edited = { generation: 2, status: { appliedGeneration: 1, drift } };
     expect(planned({ ...edited, spec: { ...updateStatus, computeUnits: { min: 1, max: 4 } } })).toMatchObject({
       kind: "patch",
@@ -55,7 +55,7 @@ describe("drift", () => {
     });
   });
 
-  test("in one end of the size ends with Report when the user edits the other, since the service checks them together", () => {
+  test("drift in one end of the size ends with Report when the user edits the other, since the service checks them together", () => {
     const both = [{ field: "computeUnits.min", ours: "1", theirs: "4" }, ...drift];
     const edited = { generation: 2, status: { appliedGeneration: 1, drift: both } };
     const seen = { autoscaling_limit_min_cu: 4 };
@@ -65,7 +65,7 @@ describe("drift", () => {
     });
   });
 
-  test("with Report is not confused with a person's edit, for the generation last applied is remembered", () => {
+  test("drift with Report is not confused with a person's edit, for the generation last applied is remembered", () => {
     expect(planned({ generation: 2, status: { appliedGeneration: 1 }, spec: updateStatus })).toMatchObject({
       kind: "patch",
     });
@@ -78,7 +78,7 @@ describe("drift", () => {
 describe("a field that the service does not show", () => {
   const spec = { passwordlessAccess: false, computeUnits: undefined };
 
-  test("is sent once per generation", () => {
+  test("a field that is not shown is sent once per generation", () => {
     expect(planned({ generation: 2, status: { appliedGeneration: 1 }, spec })).toMatchObject({
       kind: "patch",
       attributes: { passwordless_access: false },
@@ -112,18 +112,18 @@ describe("a change that was accepted and does not take", () => {
     },
   });
 
-  test("is waited for until two lists ten seconds apart lack it", () => {
+  test("an accepted change is waited for until two lists ten seconds apart lack it", () => {
     expect(planned({}, {}, patched({ listsWithout: [1] }))).toMatchObject({ kind: "wait", reason: "Updating" });
     expect(planned({}, {}, patched({ listsWithout: [1, 10_000] }))).toMatchObject({ kind: "wait", reason: "Updating" });
   });
 
-  test("is not called drift by that list, with driftPolicy Report", () => {
+  test("an accepted change is not called drift by that list, with driftPolicy Report", () => {
     const reporting = { spec: { ...want, driftPolicy: "Report" } };
     expect(planned(reporting, {}, patched({ listsWithout: [1] }))).toMatchObject({ kind: "wait", reason: "Updating" });
     expect(planned(reporting, {}, patched())).toMatchObject({ kind: "settled", reason: "Drifted" });
   });
 
-  test("is Rejected when two lists ten seconds apart do not show it, and says what is kept instead", () => {
+  test("an accepted change is Rejected when two lists ten seconds apart do not show it, and says what is kept instead", () => {
     expect(planned({}, {}, patched())).toMatchObject({
       kind: "blocked",
       reason: "Rejected",
@@ -137,13 +137,13 @@ describe("a change that was accepted and does not take", () => {
     [3, 8],
     [6, 60],
     [100, 60],
-  ])("is, after %i times in vain, tried again in %i minutes, and no sooner", (tries, minutes) => {
+  ])("an accepted change is, after %i times in vain, tried again in %i minutes, and no sooner", (tries, minutes) => {
     const state = patched({ tries, at: now - minutes * minute });
     expect(planned({}, {}, state)).toMatchObject({ kind: "patch" });
     expect(planned({}, {}, state, now - 1)).toMatchObject({ reason: "Rejected" });
   });
 
-  test("is tried at once where the spec was edited since", () => {
+  test("an accepted change is tried at once where the spec was edited since", () => {
     expect(planned({ generation: 2 }, {}, patched())).toMatchObject({ kind: "patch" });
   });
 
@@ -169,11 +169,11 @@ describe("whether a change has taken", () => {
     return state.known.patched;
   }
 
-  test("is forgotten as soon as a list shows it", () => {
+  test("an accepted change is forgotten as soon as a list shows it", () => {
     expect(noted(sent, { autoscaling_limit_max_cu: 2 })).toBeUndefined();
   });
 
-  test("is held against the service only by lists, each of which counts once", () => {
+  test("an accepted change is held against the service only by lists, each of which counts once", () => {
     const once = noted(sent, {}, { startedAt: 5 });
     expect(once?.listsWithout).toEqual([5]);
     expect(noted({ ...sent, listsWithout: [5] }, {}, { startedAt: 5 })?.listsWithout).toEqual([5]);
@@ -181,7 +181,7 @@ describe("whether a change has taken", () => {
     expect(noted({ ...sent, listsWithout: [5, 6] }, {}, { startedAt: 7 })?.listsWithout).toEqual([5, 7]);
   });
 
-  test("is not held against the service by a list from before its operations ended, nor by its own answer", () => {
+  test("an accepted change is not held against the service by a list from before its operations ended, nor by its own answer", () => {
     expect(noted(sent, {}, { startedAt: 5, operationsEndedAt: 5 })?.listsWithout).toEqual([]);
     expect(noted(sent, {}, { startedAt: 6, operationsEndedAt: 5 })?.listsWithout).toEqual([6]);
     expect(noted(sent, {}, { startedAt: 6, laidOver: true })?.listsWithout).toEqual([]);
@@ -192,7 +192,7 @@ describe("whether a change has taken", () => {
     ["its state is pending", { pending_state: "active" }, {}],
     ["an operation runs", {}, { operations: [operation({ status: "running" })] }],
     ["an operation is yet to run", {}, { operations: [operation({ status: "scheduling" })] }],
-  ])("is not held against the service while %s", (_, seen, list) => {
+  ])("an accepted change is not held against the service while %s", (_, seen, list) => {
     expect(noted(sent, seen, list)?.listsWithout).toEqual([]);
   });
 });
@@ -200,7 +200,7 @@ describe("whether a change has taken", () => {
 describe("another tool that sets a field back", () => {
   const corrected = (agoMs: number, generation = 1) => ({ generation, at: now - agoMs });
 
-  test("is corrected four times in ten minutes, then left and reported, and tried again later", () => {
+  test("a field that another tool sets back is corrected four times in ten minutes, then left and reported, and tried again later", () => {
     const three = [1, 2, 3].map((n) => corrected(n * minute));
     expect(planned({}, {}, { corrections: three })).toMatchObject({ kind: "patch" });
     const four = [...three, corrected(4 * minute)];

@@ -27,15 +27,18 @@ describe("scale to zero is the same", () => {
     ["1m60s180s", 0],
     ["168h", 604_800],
     ["1h30m", 5400],
-  ])("after %s where the service shows %i seconds", (after, seconds) => {
+  ])("scale to zero is the same after %s where the service shows %i seconds", (after, seconds) => {
     expect(compared({ scaleToZero: { enabled: true, after } }, { suspend_timeout_seconds: seconds })).toEqual(nothing);
   });
 
-  test.each([0, 60, 300, 604_800])("enabled without a time, whatever time there is (%i)", (seconds) => {
-    expect(compared({ scaleToZero: { enabled: true } }, { suspend_timeout_seconds: seconds })).toEqual(nothing);
-  });
+  test.each([0, 60, 300, 604_800])(
+    "scale to zero is the same enabled without a time, whatever time there is (%i)",
+    (seconds) => {
+      expect(compared({ scaleToZero: { enabled: true } }, { suspend_timeout_seconds: seconds })).toEqual(nothing);
+    },
+  );
 
-  test("switched off, where the service shows -1", () => {
+  test("scale to zero is the same switched off, where the service shows -1", () => {
     expect(compared({ scaleToZero: { enabled: false } }, { suspend_timeout_seconds: -1 })).toEqual(nothing);
   });
 });
@@ -47,7 +50,7 @@ describe("scale to zero differs", () => {
     [{ enabled: true }, -1, "scaleToZero.enabled: enabled, theirs never", 0],
     [{ enabled: false }, 0, "scaleToZero.enabled: never, theirs 300s", -1],
     [{ enabled: false }, 600, "scaleToZero.enabled: never, theirs 600s", -1],
-  ])("%j from %i", (scaleToZero, seconds, said, sent) => {
+  ])("scale to zero of %j differs from %i", (scaleToZero, seconds, said, sent) => {
     expect(compared({ scaleToZero }, { suspend_timeout_seconds: seconds })).toEqual({
       differing: [said],
       notReturned: [],
@@ -67,7 +70,7 @@ describe("plain fields", () => {
     [{ computeUnits: { min: 0.25, max: 2 } }, { autoscaling_limit_min_cu: 0.2500001, autoscaling_limit_max_cu: 1.999 }],
     [{ scaleToZero: { enabled: true, after: "90s" } }, { suspend_timeout_seconds: 89.9999 }],
     [{ pooler: { enabled: false, mode: "transaction" } }, { pooler_enabled: false, pooler_mode: "transaction" }],
-  ])("%j are the same as %j", (spec, seen) => {
+  ])("the plain fields %j are the same as %j", (spec, seen) => {
     expect(compared(spec, seen)).toEqual(nothing);
   });
 
@@ -85,7 +88,7 @@ describe("plain fields", () => {
     });
   });
 
-  test("that the service does not show are no difference, because nothing is known about them", () => {
+  test("plain fields that the service does not show are no difference, because nothing is known about them", () => {
     const spec = { passwordlessAccess: false, scaleToZero: { enabled: false }, postgresSettings: { a: "1" } };
     expect(compared(spec, {})).toEqual({
       differing: [],
@@ -110,7 +113,7 @@ describe("fields that the service shows in a form that cannot be read", () => {
       { pooler_enabled: false, unreadable: ["suspend_timeout_seconds"] },
       [["pooler.enabled"], [["scaleToZero.enabled", { suspend_timeout_seconds: -1 }]]],
     ],
-  ])("are no difference where the spec is %j and the endpoint %j", (spec, seen, expected) => {
+  ])("unreadable fields are no difference where the spec is %j and the endpoint %j", (spec, seen, expected) => {
     expect(unreadable(spec, seen)).toEqual(expected);
   });
 
@@ -149,7 +152,7 @@ describe("fields that the service shows in a form that cannot be read", () => {
       { settings, unreadable: ["settings.pg_settings.b"] },
       [["postgresSettings"], [["postgresSettings", { settings: { pg_settings: { a: "2", b: "2" } } }]]],
     ],
-  ])("are sent only where that wipes nothing: %s", (_, postgresSettings, seen, expected) => {
+  ])("unreadable fields are sent only where that wipes nothing: %s", (_, postgresSettings, seen, expected) => {
     expect(unreadable({ postgresSettings }, seen)).toEqual(expected);
   });
 });
@@ -157,12 +160,12 @@ describe("fields that the service shows in a form that cannot be read", () => {
 describe("Postgres settings", () => {
   const theirs = { pg_settings: { work_mem: "4MB", theirs: "1" }, preload_libraries: { use_defaults: true } };
 
-  test("are compared by the names that the user set alone", () => {
+  test("Postgres settings are compared by the names that the user set alone", () => {
     expect(compared({ postgresSettings: { work_mem: "4MB" } }, { settings: theirs })).toEqual(nothing);
     expect(compared({ postgresSettings: {} }, { settings: theirs })).toEqual(nothing);
   });
 
-  test("that differ are sent with all the others, with libraries, and with what we do not know", () => {
+  test("Postgres settings that differ are sent with all the others, with libraries, and with what we do not know", () => {
     const settings = { ...theirs, of_next_year: { a: 1 } };
     expect(compared({ postgresSettings: { work_mem: "8MB", added: "2" } }, { settings })).toEqual({
       differing: ["postgresSettings: added=2, work_mem=8MB, theirs added=(unset), work_mem=4MB"],
@@ -181,7 +184,7 @@ describe("Postgres settings", () => {
     expect(compared({ postgresSettings: {} }, { settings: {} }).send).toEqual({ settings: { pg_settings: {} } });
   });
 
-  test("named like members of every object are settings like others", () => {
+  test("Postgres settings named like members of every object are settings like others", () => {
     const spec = { postgresSettings: { constructor: "1", toString: "2" } };
     expect(compared(spec, { settings: { pg_settings: {} } }).differing).toEqual([
       "postgresSettings: constructor=1, toString=2, theirs constructor=(unset), toString=(unset)",

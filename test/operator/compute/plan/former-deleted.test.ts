@@ -33,7 +33,7 @@ describe("a Compute that is deleted before a list has shown our signature", () =
     expect(planned(openSince(now - 5000, takeover, "ep-one"), { endpoints: [former] })).toMatchObject(waits(""));
   });
 
-  test("has the endpoint deleted once a list shows our signature", () => {
+  test("a deleted Compute has the endpoint deleted once a list shows our signature", () => {
     const endpoints = [madeBy(self)];
     expect(planned(openSince(now - 5000, takeover), { endpoints })).toMatchObject({
       kind: "delete",

@@ -23,7 +23,7 @@ const formers = (fields: Partial<Parameters<typeof endpoint>[0]> = {}, uid = uid
 const ours = signatureOf(compute(), fleet);
 
 describe("a signature", () => {
-  test("is read as it was written, and nothing else is one", () => {
+  test("a signature is read as it was written, and nothing else is one", () => {
     expect(uidOfMarker(ours)).toBe(uidOf("a"));
     expect(signatureIn(ours)).toMatchObject({ fleet });
     expect(signatureIn(`k8s-${uidOf("a")}`)).toEqual({ uid: uidOf("a") });
@@ -53,7 +53,7 @@ describe("spec.adopt.former", () => {
     expect(planned({ endpoints: [formers()], state })).toMatchObject({ kind: "wait", reason: "Updating" });
   });
 
-  test("is sent again once an earlier PATCH, without an answer, can take effect no more", () => {
+  test("a takeover is sent again once an earlier PATCH, without an answer, can take effect no more", () => {
     const unanswered = { write: openSince(now - 5000, takeover) };
     expect(planned({ endpoints: [formers()], state: unanswered })).toMatchObject({ reason: "CreateUnknown" });
     const closed = { write: { ...openSince(0, takeover), phase: "closed" } } as const;
@@ -80,7 +80,7 @@ describe("spec.adopt.former", () => {
     expect(planned({ endpoints: [formers()], state: { failedWrite } })).toMatchObject(waits);
   });
 
-  test("is in conflict with who signed it since, and does not sign it back", () => {
+  test("a takeover is in conflict with the fleet that signed the endpoint since, and does not sign it back", () => {
     const state = { write: { ...openSince(0, takeover, "ep-one"), phase: "closed" } } as const;
     const action = planned({ endpoints: [formers({}, uidOf("g"))], state });
     expect(action).toMatchObject({ kind: "blocked", reason: "Conflict" });
@@ -91,7 +91,7 @@ describe("spec.adopt.former", () => {
     expect(planned({ endpoints: [formers()], state })).toMatchObject({ kind: "wait", reason: "CreateUnknown" });
   });
 
-  test("is read only by a Compute that was never linked", () => {
+  test("former is read only by a Compute that was never linked", () => {
     const before = self({ status: { gone: "ep-before" } });
     const action = planned({ compute: before, endpoints: [formers()] });
     expect(action).toMatchObject({ kind: "blocked", reason: "PrimaryExists" });
@@ -116,7 +116,7 @@ describe("spec.adopt.former", () => {
     expect(action).toMatchObject({ reason: "PrimaryExists", message: expect.stringContaining("in another fleet") });
   });
 
-  test("that had an endpoint before is no matter without a fleet", () => {
+  test("former is ignored without a fleet for a Compute that had an endpoint before", () => {
     const before = self({ status: { gone: "ep-before" } });
     expect(planned({ compute: before, fleet: undefined })).toMatchObject({ kind: "create" });
   });
@@ -157,7 +157,7 @@ describe("spec.adopt.former", () => {
 describe("a linked endpoint", () => {
   const linked = (fields: ComputeFields = {}) => compute({ linked: "ep-one", shows: "Active", ...fields });
 
-  test("with the signature of another fleet, or of none, is signed again once the Compute is at rest", () => {
+  test("a linked endpoint with the signature of another fleet, or of none, is signed again once the Compute is at rest", () => {
     const sign = { kind: "sign", endpointID: "ep-one", name: ours, takesOver: false };
     for (const name of [`k8s-${uidOf("a")}`, signatureOf(compute(), "00000000")]) {
       const endpoints = [endpoint({ name })];
@@ -171,7 +171,7 @@ describe("a linked endpoint", () => {
     }
   });
 
-  test("that comes to bear a foreign signature is a Conflict, and let go on deletion", () => {
+  test("a linked endpoint that comes to bear a foreign signature is a Conflict, and let go on deletion", () => {
     const taken = { status: { endpointID: "ep-one", proof: proofFor("ep-one", "signature") } };
     const endpoints = [formers()];
     const action = plan(...input({ fleet, compute: linked(taken), endpoints }));
@@ -180,7 +180,7 @@ describe("a linked endpoint", () => {
     expect(deleted).toMatchObject({ kind: "release", event: "Released" });
   });
 
-  test("is read again before it is deleted, for another cluster may have signed it since the list", () => {
+  test("a linked endpoint is read again before it is deleted, for another cluster may have signed it since the list", () => {
     const of = (name: string, fields: ComputeFields = {}) =>
       plan(...input({ compute: linked({ deleting: true, ...fields }), endpoints: [endpoint({ name })] }));
     const remove = { kind: "delete", endpointID: "ep-one", why: "deleted" };
@@ -191,7 +191,7 @@ describe("a linked endpoint", () => {
     expect(of(foreign, { spec: { adopt: { endpointID: "ep-one" }, deletionPolicy: "Delete" } })).toEqual(remove);
   });
 
-  test("that bears one in the first list since its create is a Conflict too: the answer proved it ours", () => {
+  test("a linked endpoint with a foreign signature in the first list since its create is a Conflict too: the answer proved it ours", () => {
     const of = (fields: Parameters<typeof input>[0]) => plan(...input({ fleet, compute: linked(), ...fields }));
     const conflict = { kind: "blocked", reason: "Conflict", ownedByOther: true };
     const state = { write: { ...openSince(0, {}, "ep-one"), phase: "closed" } } as const;
@@ -204,7 +204,7 @@ describe("a linked endpoint", () => {
     expect(of({ endpoints: [endpoint({ name: "by hand" })], state })).not.toMatchObject(conflict);
   });
 
-  test("of a restored Compute bears the former one's signature, and is observed and patched", () => {
+  test("a restored Compute's endpoint bears the former one's signature, and is observed and patched", () => {
     const restored = linked({ spec: { computeUnits: { min: 2, max: 2 } } });
     const endpoints = [formers({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 })];
     expect(plan(...input({ fleet, compute: restored, endpoints }))).toMatchObject({ kind: "patch" });

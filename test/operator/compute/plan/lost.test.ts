@@ -29,7 +29,7 @@ describe("an endpoint that ended with its branch", () => {
     return plan(o.kind === "observed" ? { ...o, missingFrom: from(branch) } : o, s);
   };
 
-  test("is no loss: nothing is made, whatever else is missing and whatever was reported before", () => {
+  test("an endpoint that ended with its branch is no loss: nothing is made, whatever else is missing and whatever was reported before", () => {
     const gone = {
       kind: "blocked",
       reason: "BranchNotFound",
@@ -42,18 +42,18 @@ describe("an endpoint that ended with its branch", () => {
     expect(planned("gone", {}, { state: missing(0) })).toMatchObject(gone);
   });
 
-  test.each(["shown", "unknown"] as const)("is lost where its branch is %s", (branch) => {
+  test.each(["shown", "unknown"] as const)("an endpoint is lost where its branch is %s", (branch) => {
     expect(planned(branch)).toMatchObject({ kind: "wait", reason: "EndpointLost" });
     expect(planned(branch, {}, { list: { notListed: { missing: 4, known: 7 } } })).toMatchObject({
       reason: "MassLoss",
     });
   });
 
-  test("is lost where the spec names another branch by now: there another is made", () => {
+  test("an endpoint is lost where the spec names another branch by now: there another is made", () => {
     expect(planned("gone", { spec: { branchID: "br-next" } })).toMatchObject({ reason: "EndpointLost" });
   });
 
-  test("is waited for until branches are listed, unless a person has confirmed the loss", () => {
+  test("a loss is waited for until branches are listed, unless a person has confirmed the loss", () => {
     expect(planned("awaited", {}, { state: missing(4000) })).toEqual({ kind: "noop", requeueAfterMs: 6000 - 100 });
     expect(planned("awaited", {}, { list: { notListed: { missing: 4, known: 7 } } })).toEqual({ kind: "noop" });
     const confirmed = { shows: "MassLoss", annotations: { confirmLoss: "now" }, status: { lossDoubted: true } };
@@ -70,7 +70,7 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(...input({ compute: linked(), state }))).toEqual(action);
   });
 
-  test("and that its own GET does not show either is reported as lost, before another is created", () => {
+  test("an endpoint that its own GET does not show either is reported as lost, before another is created", () => {
     expect(plan(...input({ compute: linked(), state: proved }))).toMatchObject({
       kind: "wait",
       reason: "EndpointLost",
@@ -87,19 +87,22 @@ describe("an endpoint that a list lacks", () => {
     ["seen elsewhere", { observedThrough: "another connection" }, {}],
     ["paused", {}, { paused: "true" }],
     ["lost, and not made again", {}, {}],
-  ])("gets back the link and finalizer that kubectl replace dropped, also while it is %s", (_, status, annotations) => {
-    const self = linked({ guarded: false, annotations, status: { endpointID: "ep-one", ...status } });
-    const restored = { kind: "link", endpointID: "ep-one", news: "none" };
-    const spec = { ...self.spec, driftPolicy: "Report" } as const;
-    expect(plan(...input({ compute: { ...self, spec }, state: proved }))).toMatchObject(restored);
-  });
+  ])(
+    "an endpoint that a list lacks gets back the link and finalizer that kubectl replace dropped, also while it is %s",
+    (_, status, annotations) => {
+      const self = linked({ guarded: false, annotations, status: { endpointID: "ep-one", ...status } });
+      const restored = { kind: "link", endpointID: "ep-one", news: "none" };
+      const spec = { ...self.spec, driftPolicy: "Report" } as const;
+      expect(plan(...input({ compute: { ...self, spec }, state: proved }))).toMatchObject(restored);
+    },
+  );
 
-  test("is reported as lost only once while the create of its replacement is refused", () => {
+  test("an endpoint is reported as lost only once while the create of its replacement is refused", () => {
     const refused = linked({ ...recordedGone, shows: "ProjectBusy" });
     expect(plan(...input({ compute: refused, state: proved }))).toMatchObject({ kind: "create" });
   });
 
-  test("is no longer looked for once the status says that it is gone, and one that comes back is another's", () => {
+  test("an endpoint is no longer looked for once the status says that it is gone, and one that comes back is another's", () => {
     const back = [madeBy(compute(), { name: "by hand" })];
     expect(plan(...input({ compute: linked(recordedGone), endpoints: back }))).toMatchObject({
       reason: "PrimaryExists",
@@ -108,7 +111,7 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(...input({ compute: typed }))).toMatchObject({ kind: "noop" });
   });
 
-  test("is proved gone before the open create that may have made it is concluded from, and settles after it", () => {
+  test("an endpoint is proved gone before the open create that may have made it is concluded from, and settles after it", () => {
     const write = openSince(now - 5000);
     expect(plan(...input({ compute: linked(), state: { write } }))).toMatchObject({ reason: "CreateUnknown" });
     const closed = { write: { ...write, phase: "closed" } } as const;
@@ -142,7 +145,7 @@ describe("an endpoint that a list lacks", () => {
     expect(action).toMatchObject({ kind: "delete", endpointID: "ep-other", why: "duplicate" });
   });
 
-  test("that was adopted by id is not created again", () => {
+  test("an endpoint that was adopted by id is not created again", () => {
     const adopted = linked({ spec: { adopt: { endpointID: "ep-one" } } });
     expect(plan(...input({ compute: adopted, state: proved }))).toMatchObject({
       kind: "blocked",
@@ -151,12 +154,12 @@ describe("an endpoint that a list lacks", () => {
     });
   });
 
-  test("that was adopted as the branch's primary is created again", () => {
+  test("an endpoint that was adopted as the branch's primary is created again", () => {
     const adopted = linked({ ...recordedGone, spec: { adopt: { branchPrimary: true } } });
     expect(plan(...input({ compute: adopted, state: proved }))).toMatchObject({ kind: "create" });
   });
 
-  test("has another taken over in its place that a person names, also with driftPolicy Report", () => {
+  test("a lost endpoint has another taken over in its place that a person names, also with driftPolicy Report", () => {
     const spec = { driftPolicy: "Report", adopt: { endpointID: "ep-two" } } as const;
     const self = linked({ ...recordedGone, shows: "AdoptionRefused", spec });
     const endpoints = [endpoint({ id: "ep-two" })];
@@ -167,7 +170,7 @@ describe("an endpoint that a list lacks", () => {
     });
   });
 
-  test("is not created again with driftPolicy Report, however long it is gone", () => {
+  test("an endpoint is not created again with driftPolicy Report, however long it is gone", () => {
     const reporting = linked({ shows: "EndpointLost", spec: { driftPolicy: "Report" }, status: { state: "Lost" } });
     expect(plan(...input({ compute: reporting, state: proved }))).toMatchObject({
       kind: "wait",
@@ -177,7 +180,7 @@ describe("an endpoint that a list lacks", () => {
     });
   });
 
-  test("whose place another primary took is not fought over", () => {
+  test("a lost endpoint's place that another primary took is not fought over", () => {
     const reported = linked(recordedGone);
     const ownedByOther = endpoint({ id: "ep-by-hand" });
     expect(plan(...input({ compute: reported, endpoints: [ownedByOther], state: proved }))).toMatchObject({
@@ -197,19 +200,22 @@ describe("too much gone at once", () => {
     [4, 7, true],
     [10, 10, true],
     [400, 1000, false],
-  ])("%i of %i known endpoints of a project: believed only up to three, or up to half", (gone, known, refused) => {
-    const list = { notListed: { missing: gone, known } };
-    const action = plan(...input({ compute: linked(), list, state: proved }));
-    expect(action.kind === "blocked" && action.reason === "MassLoss").toBe(refused);
-  });
+  ])(
+    "a loss of %i of %i known endpoints of a project is believed only up to three, or up to half",
+    (gone, known, refused) => {
+      const list = { notListed: { missing: gone, known } };
+      const action = plan(...input({ compute: linked(), list, state: proved }));
+      expect(action.kind === "blocked" && action.reason === "MassLoss").toBe(refused);
+    },
+  );
 
-  test("is not confirmed by a refresh that a person requests", () => {
+  test("a mass loss is not confirmed by a refresh that a person requests", () => {
     const annotations = { endpointID: "ep-one", reconcileRequestedAt: "now" };
     const asked = linked({ annotations, shows: "MassLoss" });
     expect(plan(...input({ compute: asked, list: massive, state: proved }))).toMatchObject(massLoss);
   });
 
-  test("is not examined further until a person confirms it", () => {
+  test("a mass loss is not examined further until a person confirms it", () => {
     expect(plan(...input({ compute: linked(), list: massive, state: proved }))).toMatchObject(massLoss);
     const annotations = { endpointID: "ep-one", confirmLoss: "now" };
     expect(plan(...input({ compute: linked({ annotations }), list: massive, state: proved }))).toMatchObject(massLoss);
@@ -218,21 +224,21 @@ describe("too much gone at once", () => {
     expect(plan(...input({ compute: asked, list: massive, state: proved }))).toMatchObject({ reason: "EndpointLost" });
   });
 
-  test("is not approved by a value that confirmed another before", () => {
+  test("a mass loss is not approved by a value that confirmed another before", () => {
     const fields = { endpointID: "ep-one", confirmLoss: "before" };
     const status = { lastHandledConfirmLoss: "before" };
     const answered = linked({ annotations: fields, shows: "MassLoss", status });
     expect(plan(...input({ compute: answered, list: massive, state: proved }))).toMatchObject(massLoss);
   });
 
-  test("stays unconfirmed for each Compute until a person confirms it there, even after others were created again", () => {
+  test("a mass loss stays unconfirmed for each Compute until a person confirms it there, even after others were created again", () => {
     const reported = linked({ shows: "MassLoss", status: { state: "Lost" } });
     const list = { notListed: { missing: 2, known: 7 } };
     expect(plan(...input({ compute: reported, list, state: proved }))).toMatchObject(massLoss);
   });
 
   test.each(["ServiceUnavailable", "Paused"])(
-    "stays unbelieved though %s was shown since, and fewer are missing by now",
+    "a mass loss stays unbelieved though %s was shown since, and fewer are missing by now",
     (shows) => {
       const reported = linked({ shows, status: { lossDoubted: true } });
       const list = { notListed: { missing: 2, known: 7 } };
@@ -240,7 +246,7 @@ describe("too much gone at once", () => {
     },
   );
 
-  test("is over as soon as the endpoint is back", () => {
+  test("a mass loss is over as soon as the endpoint is back", () => {
     const reported = linked({ shows: "MassLoss", status: { state: "Lost" } });
     expect(plan(...input({ compute: reported, endpoints: [madeBy(reported)] }))).toMatchObject({ kind: "settled" });
   });
@@ -252,7 +258,7 @@ describe("too much gone at once", () => {
       undefined,
       "(annotation compute-operator.dev/endpoint-id) is not listed with the current base URL and key, and it is not known with which it was created",
     ],
-  ])("or gone since it was last seen through %s is not believed, not even of one", (_, observedThrough, message) => {
+  ])("a single endpoint that was last seen through %s is not believed gone", (_, observedThrough, message) => {
     const self = linked({ status: { endpointID: "ep-one", ...(observedThrough && { observedThrough }) } });
     const before = { ...self, status: { ...self.status, observedThrough } };
     expect(plan(...input({ compute: before, state: proved }))).toMatchObject({

@@ -28,7 +28,7 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(left).toMatchObject({ kind: "settled", reason: "Drifted", drift });
   });
 
-  test("is moved back with branchDrift Correct, unless driftPolicy is Report", () => {
+  test("a moved endpoint is moved back with branchDrift Correct, unless driftPolicy is Report", () => {
     const spec = { branchDrift: "Correct" };
     expect(planned({ ...onMain, spec }, settled)).toMatchObject({ ...moveTo("br-main"), corrects: drift });
     expect(planned({ ...reported, spec }, settled)).toMatchObject(moveTo("br-main"));
@@ -59,7 +59,7 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(accepted).toMatchObject({ kind: "settled", reason: "Active" });
   });
 
-  test("is not taken for a move of ours that lists do not show yet", () => {
+  test("a move of ours that lists do not show yet is not taken for one by somebody", () => {
     const patched = {
       generation: 1,
       branchID: "br-main",
@@ -71,7 +71,7 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(planned(onMain, settled, { patched })).toMatchObject({ kind: "wait", reason: "Updating" });
   });
 
-  test("is put back where a move of ours without an answer led, late as it was", () => {
+  test("an endpoint is put back where a move of ours without an answer led, late as it was", () => {
     const led = (to: string) => ({
       write: openSince(now - minute, { operation: "move", endpointID: "ep-one", branchID: "br-main", to }),
     });
@@ -86,7 +86,7 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(planned(onMain, settled, over("br-away", "ep-one"))).toMatchObject(movedOutside);
   });
 
-  test("is moved where its create was sent to the branch that the spec named then", () => {
+  test("an endpoint is moved where its create was sent to the branch that the spec named then", () => {
     const record = { operation: "create", branchID: "br-away" };
     const write = { ...openSince(now - minute, record, "ep-one"), phase: "closed" as const };
     const never = { status: { branchID: undefined, appliedGeneration: undefined } };
@@ -94,7 +94,7 @@ describe("an endpoint that somebody moved to another branch", () => {
     expect(planned(never, { branch_id: "br-other" }, { write })).toMatchObject({ reason: "MovedOutside" });
   });
 
-  test("is moved where a status never showed its branch and the record of an earlier term names it", () => {
+  test("an endpoint is moved where a status never showed its branch and the record of an earlier term names it", () => {
     const never = { status: { branchID: undefined, appliedGeneration: undefined } };
     const recorded = (branchID: string, to: string) => ({
       write: {

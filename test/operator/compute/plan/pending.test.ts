@@ -33,7 +33,7 @@ const waits = (text = "", reason = "CreateUnknown") => ({
 });
 
 describe("while a create is open", () => {
-  test.each(["read_write", "read_only"])("no other endpoint of type %s is created", (type) => {
+  test.each(["read_write", "read_only"])("an open create lets no other endpoint of type %s be created", (type) => {
     expect(planned(openSince(recently), { spec: { type } })).toEqual({
       ...waits(
         `The lists are searched for 70 s (--create-settle and 10 s) before another create is sent: k8s-${uidOf("a")}`,
@@ -45,11 +45,11 @@ describe("while a create is open", () => {
   test.each<[string, ComputeFields]>([
     ["adopted by its id", { spec: { adopt: { endpointID: "ep-one" } } }],
     ["adopted as the branch's primary", { spec: { adopt: { branchPrimary: true } } }],
-  ])("no endpoint is %s", (_, fields) => {
+  ])("an open create lets no endpoint be %s", (_, fields) => {
     expect(planned(openSince(recently), fields, { endpoints: [endpoint({ name: "by hand" })] })).toMatchObject(waits());
   });
 
-  test("no other one is created in place of an endpoint that is proved gone", () => {
+  test("an open create lets no other one be created in place of an endpoint that is proved gone", () => {
     const missing = { endpointID: "ep-one", firstListWithout: 0, proved: true };
     expect(planned(openSince(recently), { linked: "ep-one" }, { state: { missing } })).toMatchObject(waits());
   });
@@ -81,7 +81,7 @@ describe("while a create is open", () => {
 describe("what an open create made", () => {
   const self = compute({ shows: "CreateUnknown" });
 
-  test("is linked as soon as it is listed", () => {
+  test("an endpoint that an open create made is linked as soon as it is listed", () => {
     expect(planned(openSince(now - 1), {}, { endpoints: [madeBy(self)] })).toEqual({
       kind: "link",
       endpointID: "ep-one",
@@ -90,7 +90,7 @@ describe("what an open create made", () => {
     });
   });
 
-  test("is the oldest of several, and the others stay until the record is closed", () => {
+  test("the oldest of several that an open create made is linked, and the others stay until the record is closed", () => {
     const endpoints = [
       madeBy(self, { id: "ep-late", created_at: "2026-01-02T00:00:00Z" }),
       madeBy(self, { id: "ep-early", created_at: "2026-01-01T00:00:00Z" }),
@@ -102,7 +102,7 @@ describe("what an open create made", () => {
     expect(planned(closed, linked, { endpoints })).toMatchObject({ kind: "delete", endpointID: "ep-late" });
   });
 
-  test("is linked in place of a typed link", () => {
+  test("an endpoint that an open create made is linked in place of a typed link", () => {
     const annotations = { endpointID: "ep-typed" };
     const endpoints = [endpoint({ id: "ep-typed", name: "by hand" }), madeBy(self)];
     expect(planned(openSince(recently), { annotations }, { endpoints })).toMatchObject({
@@ -114,15 +114,18 @@ describe("what an open create made", () => {
   test.each<[string, ComputeFields]>([
     ["another size", { spec: { disabled: true } }],
     ["another branch", { spec: { branchID: "br-next" } }],
-  ])("is not changed to %s before the record is closed: the list may lag", (_, fields) => {
-    const endpoints = [madeBy(self, { branch_id: "br-main", disabled: false })];
-    const linked = { linked: "ep-one", ...fields };
-    expect(planned(openSince(recently), linked, { endpoints })).toEqual({ kind: "noop", requeueAfterMs: 5000 });
-    const closed = { ...openSince(recently), phase: "closed" } as const;
-    expect(planned(closed, linked, { endpoints })).toMatchObject({ kind: "patch" });
-  });
+  ])(
+    "an endpoint that an open create made is not changed to %s before the record is closed: the list may lag",
+    (_, fields) => {
+      const endpoints = [madeBy(self, { branch_id: "br-main", disabled: false })];
+      const linked = { linked: "ep-one", ...fields };
+      expect(planned(openSince(recently), linked, { endpoints })).toEqual({ kind: "noop", requeueAfterMs: 5000 });
+      const closed = { ...openSince(recently), phase: "closed" } as const;
+      expect(planned(closed, linked, { endpoints })).toMatchObject({ kind: "patch" });
+    },
+  );
 
-  test("is linked from the answer alone where a list lags, and its proof noted where no name is shown", () => {
+  test("an endpoint is linked from the answer alone where a list lags, and its proof noted where no name is shown", () => {
     const write = openSince(recently, {}, "ep-one");
     const seen = (fields: ComputeFields, endpoints: InputFields["endpoints"] = []) =>
       planned(write, fields, { endpoints });
@@ -166,20 +169,23 @@ describe("a create that only a name or a person can settle", () => {
   test.each<[string, ComputeFields]>([
     ["its id", { spec: { adopt: { endpointID: "ep-b" } } }],
     ["its branch's primary", { spec: { adopt: { branchPrimary: true } } }],
-  ])("is resolved by a person who adopts a candidate by %s, not before nothing else can arrive", (_, fields) => {
-    const link = { kind: "link", endpointID: "ep-b", proof: "adopted", news: "adopted" };
-    expect(planned(openSince(settledAt), fields, { endpoints })).toEqual(link);
-    expect(planned(openSince(settledAt), { ...fields, deleting: true }, { endpoints })).toEqual(link);
-    expect(planned(openSince(recently), fields, { endpoints })).toMatchObject(waits());
-  });
+  ])(
+    "a create is resolved by a person who adopts a candidate by %s, not before nothing else can arrive",
+    (_, fields) => {
+      const link = { kind: "link", endpointID: "ep-b", proof: "adopted", news: "adopted" };
+      expect(planned(openSince(settledAt), fields, { endpoints })).toEqual(link);
+      expect(planned(openSince(settledAt), { ...fields, deleting: true }, { endpoints })).toEqual(link);
+      expect(planned(openSince(recently), fields, { endpoints })).toMatchObject(waits());
+    },
+  );
 
-  test("is not resolved by a person who adopts another endpoint: the create may have made one besides", () => {
+  test("a create is not resolved by a person who adopts another endpoint: the create may have made one besides", () => {
     const fields = { spec: { adopt: { endpointID: "ep-c" } } };
     const other = endpoint({ id: "ep-c", name: "by hand" });
     expect(planned(openSince(settledAt), fields, { endpoints: [...endpoints, other] })).toMatchObject(waits());
   });
 
-  test("is not resolved by guessing, though only one endpoint is there", () => {
+  test("a create is not resolved by guessing, though only one endpoint is there", () => {
     expect(planned(openSince(settledAt), {}, { endpoints: [endpoint()] })).toMatchObject(waits("candidates: ep-one."));
   });
 });
@@ -193,7 +199,7 @@ describe("while a takeover is open", () => {
     );
   });
 
-  test("one without an answer is searched for", () => {
+  test("a takeover without an answer is searched for", () => {
     expect(planned(openSince(recently, takeover))).toMatchObject(waits());
   });
 
@@ -243,7 +249,7 @@ test.each<[string, RememberedWrite]>([
 describe("a deletion while a create is open", () => {
   const going = (fields: ComputeFields = {}) => ({ deleting: true, ...fields });
 
-  test.each(["read_write", "read_only"])("waits for the outcome, of a %s alike", (type) => {
+  test.each(["read_write", "read_only"])("a deletion waits for the outcome, of a %s alike", (type) => {
     expect(planned(openSince(recently), going({ spec: { type } }))).toEqual({
       ...waits("before the Compute is removed"),
       requeueAfterMs: 70_000 - 5000,
@@ -272,7 +278,7 @@ describe("a deletion while a create is open", () => {
     expect(planned(closed, going({ linked: "ep-one" }), seen)).toMatchObject({ kind: "release" });
   });
 
-  test("with deletionPolicy Retain ends at once, with a Warning that names branch and signature", () => {
+  test("a deletion with deletionPolicy Retain ends at once, with a Warning that names branch and signature", () => {
     const retained = going({ spec: { deletionPolicy: "Retain" } });
     expect(planned(openSince(recently, { branchID: "br-old" }), retained)).toEqual({
       kind: "release",
@@ -286,13 +292,13 @@ describe("a deletion while a create is open", () => {
     ["nothing is open", undefined],
     ["a move is", openSince(recently, { operation: "move", to: "br-next" })],
     ["what was made is known", openSince(recently, {}, "ep-one")],
-  ])("with deletionPolicy Retain warns of nothing where %s", (_, write) => {
+  ])("a deletion with deletionPolicy Retain warns of nothing where %s", (_, write) => {
     const self = compute(going({ linked: "ep-one", spec: { deletionPolicy: "Retain" } }));
     const action = plan(...input({ compute: self, state: { write } }));
     expect(action).toEqual({ kind: "release", event: "Released", message: expect.stringContaining("ep-one is kept") });
   });
 
-  test("is not the last word on a record of a project that is gone for another service", () => {
+  test("a project that is gone for another service is not the last word on a record", () => {
     const gone = { kind: "unavailable", reason: "ProjectNotFound", message: "", projectGone: true } as const;
     const at = (baseURL: string) => ({ observation: { ...gone, fingerprint: "here", baseURL } });
     expect(planned(openSince(recently), going(), at("https://service/api/v2"))).toMatchObject({ kind: "release" });

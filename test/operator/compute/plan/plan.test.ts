@@ -29,7 +29,7 @@ describe("the plan of a Compute that is to be", () => {
     expect(plan(...input({ observation }))).toEqual({ kind: "wait", reason: "Unauthorized", message: "why" });
   });
 
-  test("is to send nothing while paused, whatever differs", () => {
+  test("the plan of a paused Compute is to send nothing, whatever differs", () => {
     const paused = compute({ linked: "ep-one", annotations: { paused: "true" }, spec: { disabled: true } });
     const seen = madeBy(paused, { disabled: false });
     expect(plan(...input({ compute: paused, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Paused" });
@@ -110,14 +110,14 @@ describe("the plan of a Compute that is to be", () => {
     ["Active", { current_state: "a state of next year" }],
     ["Idle", { current_state: "idle" }],
     ["Disabled", { current_state: "idle", disabled: true }],
-  ])("is settled as %s where the service shows %j", (reason, shown) => {
+  ])("the plan is settled as %s where the service shows %j", (reason, shown) => {
     expect(plan(...input({ compute: ours, endpoints: [madeBy(ours, shown)] }))).toMatchObject({
       kind: "settled",
       reason,
     });
   });
 
-  test("is not settled while a compute is still coming into being", () => {
+  test("the plan is not settled while a compute is still coming into being", () => {
     const seen = madeBy(ours, { current_state: "init" });
     expect(plan(...input({ compute: ours, endpoints: [seen] }))).toMatchObject({ kind: "wait", reason: "Creating" });
   });
@@ -130,12 +130,12 @@ describe("what we began", () => {
     ["Updating", "Updating", { pending_state: "active" }],
     ["Restarting", "Restarting", { pending_state: "active" }],
     ["Active", "Creating", { current_state: "init", pending_state: "active" }],
-  ])("is waited for: after %s comes %s", (shows, reason, seen) => {
+  ])("a change of ours is waited for: after %s comes %s", (shows, reason, seen) => {
     const self = compute({ linked: "ep-one", shows });
     expect(plan(...input({ compute: self, endpoints: [madeBy(self, seen)] }))).toMatchObject({ kind: "wait", reason });
   });
 
-  test("is waited for as long as its operations run, though the state says nothing", () => {
+  test("a change of ours is waited for as long as its operations run, though the state says nothing", () => {
     const self = compute({ linked: "ep-one", shows: "Updating", spec: { disabled: true } });
     const list = { operations: [operation({ status: "scheduling" })] };
     expect(plan(...input({ compute: self, endpoints: [madeBy(self, { disabled: false })], list }))).toMatchObject({
@@ -155,7 +155,7 @@ describe("what we began", () => {
   });
 
   test.each(["failed", "error", "cancelled"])(
-    "and that ended as %s is reported, with action, id and failures",
+    "an operation that ended as %s is reported, with action, id and failures",
     (status) => {
       const failed = operation({ status, failures_count: 3, error: "no room" });
       expect(
@@ -168,7 +168,7 @@ describe("what we began", () => {
     },
   );
 
-  test("and that failed is history once a later one was done", () => {
+  test("a failed operation is history once a later one was done", () => {
     const later = operation({ id: "op-2", status: "finished", created_at: "2026-01-01T01:00:00Z" });
     const operations = [later, operation({ status: "failed" })];
     expect(plan(...input({ compute: ours, endpoints: [madeBy(ours)], list: { operations } }))).toMatchObject({
@@ -176,7 +176,7 @@ describe("what we began", () => {
     });
   });
 
-  test("and that failed is history once the compute has started since", () => {
+  test("a failed operation is history once the compute has started since", () => {
     const seen = madeBy(ours, { started_at: "2026-01-01T02:00:00Z" });
     const operations = [operation({ status: "failed" })];
     expect(plan(...input({ compute: ours, endpoints: [seen], list: { operations } }))).toMatchObject({
@@ -252,7 +252,7 @@ describe("a write that failed", () => {
   const seen = madeBy(sized, small);
   const same = JSON.stringify(["patch", 1, { autoscaling_limit_min_cu: 1 }]);
 
-  test("waits its time", () => {
+  test("a write that failed waits its time", () => {
     expect(plan(...input({ compute: sized, endpoints: [seen], state: failedWrite(same) }))).toEqual({
       kind: "wait",
       reason: "Rejected",
@@ -261,12 +261,12 @@ describe("a write that failed", () => {
     });
   });
 
-  test("is tried again when that is over", () => {
+  test("a failed write is tried again when its time is over", () => {
     const state = failedWrite(same, now);
     expect(plan(...input({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
   });
 
-  test("is tried again at once with another key", () => {
+  test("a failed write is tried again at once with another key", () => {
     const state = { failedWrite: { ...failedWrite(same).failedWrite, through: "another key" } };
     expect(plan(...input({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
     const sameKey = { failedWrite: { ...failedWrite(same).failedWrite, through: "here" } };
@@ -280,14 +280,14 @@ describe("a write that failed", () => {
     });
   });
 
-  test("is tried again at once when the spec was edited, even where the edit changes nothing of what is sent", () => {
+  test("a failed write is tried again at once when the spec was edited, even where the edit changes nothing of what is sent", () => {
     const create = { branch_id: "br-main", type: "read_write", name: `k8s-${uidOf("a")}` };
     const state = failedWrite(JSON.stringify(["create", 1, create]));
     expect(plan(...input({ state }))).toMatchObject({ kind: "wait", reason: "Rejected" });
     expect(plan(...input({ state, compute: compute({ generation: 2 }) }))).toMatchObject({ kind: "create" });
   });
 
-  test("is not sent again and again because of a requested refresh that no endpoint answers yet", () => {
+  test("a failed write is not sent again and again because of a requested refresh that no endpoint answers yet", () => {
     const asked = compute({ annotations: { reconcileRequestedAt: "now" } });
     const create = { branch_id: "br-main", type: "read_write", name: `k8s-${uidOf("a")}` };
     const state = failedWrite(JSON.stringify(["create", 1, create]));

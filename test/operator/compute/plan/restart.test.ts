@@ -28,17 +28,17 @@ const send = { kind: "restart", endpointID: "ep-one", value: "second", startedAt
 const done = { kind: "restarted", endpointID: "ep-one", value: "second" };
 
 describe("the annotation restartedAt", () => {
-  test("with a new value asks for one restart, also of an idle compute", () => {
+  test("a new value of restartedAt asks for one restart, also of an idle compute", () => {
     expect(planned(restarting())).toEqual(send);
     expect(planned(restarting(), { current_state: "idle" })).toEqual(send);
     expect(planned(restarting({ status: { restartedAt: undefined } }))).toEqual(send);
   });
 
-  test("with the value that was carried out asks for nothing", () => {
+  test("the value of restartedAt that was carried out asks for nothing", () => {
     expect(planned(restarting({ status: { restartedAt: "second" } }))).toMatchObject({ kind: "settled" });
   });
 
-  test("is not carried out again where the status that said so is lost, and the service shows nothing of restarts", () => {
+  test("a restart is not carried out again where the status that said so is lost, and the service shows nothing of restarts", () => {
     const self = restarting();
     const endpoints = [madeBy(self, { started_at: before })];
     const handled = (restartedAt: string) => ({ compute: self, endpoints, state: { handled: { restartedAt } } });

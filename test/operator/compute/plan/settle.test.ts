@@ -32,7 +32,7 @@ describe("what an operation in progress does", () => {
   test.each([
     ["finished", "Creating"],
     ["failed", "OperationFailed"],
-  ])("of an endpoint that never ran, after one %s: %s", (status, reason) => {
+  ])("the first operation of an endpoint that never ran, after one %s, reads %s", (status, reason) => {
     const list = { operations: [operation({ status })] };
     expect(planned({}, { current_state: "init" }, { list })).toMatchObject({ kind: "wait", reason });
   });
@@ -45,7 +45,7 @@ describe("an edit while a change of the endpoint is in progress", () => {
   test.each<[string, Partial<Endpoint>, InputFields["list"]]>([
     ["an operation", {}, { operations: [operation()] }],
     ["a first start", { current_state: "init" }, {}],
-  ])("waits for %s, for ten minutes at the longest: then it is sent, and 423 decides", (_what, seen, list) => {
+  ])("an edit waits for %s, for ten minutes at the longest: then it is sent, and 423 decides", (_what, seen, list) => {
     const since = (ms: number) =>
       planned(edited, { disabled: false, ...seen }, { list: { ...list, busySince: now - ms } });
     expect(since(minutes(10) - 1)).toMatchObject({ kind: "wait" });
@@ -76,19 +76,19 @@ describe("an operation that failed", () => {
     ["a start in the moment in which it ended", failed, undefined, { started_at: at(12) }],
     ["an earlier start", failed, undefined, { started_at: at(5) }],
     ["a later start of a compute that is idle", failed, undefined, { started_at: at(20), current_state: "idle" }],
-  ])("is not made good by %s", (_what, one, another, seen) => {
+  ])("a failed operation is not made good by %s", (_what, one, another, seen) => {
     const operations = another === undefined ? [one] : [one, another];
     expect(planned({}, seen, { list: { operations } })).toMatchObject({ reason: "OperationFailed" });
   });
 
-  test("is made good by a later one of another writer", () => {
+  test("a failed operation is made good by a later one of another writer", () => {
     const list = { operations: [failed], lookedUp: [other("finished", at(20))] };
     expect(planned({}, {}, { list })).toMatchObject({ kind: "settled" });
     const running = { operations: [failed], lookedUp: [other("running", at(20))] };
     expect(planned({}, {}, { list: running })).toMatchObject({ reason: "OperationFailed" });
   });
 
-  test("is reported with what the service says of it, as far as it says anything", () => {
+  test("a failed operation is reported with what the service says of it, as far as it says anything", () => {
     const list = { operations: [failed] };
     expect(planned({}, {}, { list })).toMatchObject({
       message: expect.stringContaining("ended as failed (failed attempts: 0). Restart the compute"),
@@ -97,7 +97,7 @@ describe("an operation that failed", () => {
 });
 
 describe("a Compute at rest is reconciled again", () => {
-  test("at the earlier of the times that something falls due", () => {
+  test("a Compute at rest is reconciled again at the earlier of the times that something falls due", () => {
     const self = compute({ linked: "ep-one", shows: "Active", status: { endpointID: "ep-one", disabledByUs: true } });
     const endpoints = [madeBy(self, { disabled: false }), madeBy(self, { id: "ep-two" })];
     const due = (deleteMs: number, noteMs: number) =>
@@ -127,14 +127,14 @@ describe("an endpoint that this operator disabled, while the spec no longer asks
   const noted = { status: { endpointID: "ep-one", disabledByUs: true } };
   const enabled = { disabled: false };
 
-  test("is enabled, though the spec says nothing", () => {
+  test("a disabled endpoint is enabled, though the spec says nothing", () => {
     expect(planned(noted, { disabled: true })).toMatchObject({ kind: "patch", attributes: { disabled: false } });
   });
 
   test.each([
     ["the settle time and 10 s are over", now - 5000, 65_000],
     ["a list is begun that late", now - 70_000, 1],
-  ])("may still be disabled until %s after the note was seen", (_, disableNotedAt, requeueAfterMs) => {
+  ])("an endpoint may still be disabled until %s after the note was seen", (_, disableNotedAt, requeueAfterMs) => {
     const action = planned(noted, enabled, { state: { disableNotedAt } });
     expect(action).toMatchObject({ kind: "settled", reason: "Active", requeueAfterMs });
   });
@@ -144,7 +144,7 @@ describe("an endpoint that this operator disabled, while the spec no longer asks
     ["somebody else disabled it", {}, { disabled: true }, now],
     ["it is still disabled, as the spec says", { ...noted, spec: { disabled: true } }, { disabled: true }, now],
     ["the service never shows it", noted, {}, now],
-  ])("has no time of its own where %s", (_, fields, seen, disableNotedAt) => {
+  ])("a late disabling has no time of its own where %s", (_, fields, seen, disableNotedAt) => {
     const action = planned(fields, seen, { state: { disableNotedAt } });
     expect(action).not.toHaveProperty("requeueAfterMs");
   });

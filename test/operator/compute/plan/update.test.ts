@@ -50,13 +50,13 @@ describe("a change that is not sent again at once is reconciled again", () => {
   const spec = { computeUnits: { min: 1, max: 2 } };
   const seen = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 8 };
 
-  test("in a minute, where the service accepted it and did not keep it", () => {
+  test("a change that the service accepted and did not keep is reconciled again in a minute", () => {
     const fields = ["computeUnits.max"];
     const patched = { generation: 1, branchID: "br-main", fields, listsWithout: [1, 10_001], at: now - 1000, tries: 0 };
     expect(planned({ spec }, seen, { state: { patched } })).toMatchObject({ kind: "blocked", requeueAfterMs: 59_000 });
   });
 
-  test("in ten minutes, where something else keeps changing it back", () => {
+  test("a change that something else keeps undoing is reconciled again in ten minutes", () => {
     const corrections = [1, 2, 3, 4].map((n) => ({ generation: 1, at: now - n * 60_000 }));
     expect(planned({ spec }, seen, { state: { corrections } })).toMatchObject({
       kind: "blocked",
@@ -64,7 +64,7 @@ describe("a change that is not sent again at once is reconciled again", () => {
     });
   });
 
-  test("with the next list, where the service accepted it and does not show it yet", () => {
+  test("a change that the service accepted and does not show yet is reconciled again with the next list", () => {
     const patched = {
       generation: 1,
       branchID: "br-main",
@@ -85,13 +85,13 @@ describe("a move", () => {
   const here = { branch_id: "br-main" };
   const there = endpoint({ id: "ep-there", branch_id: "br-next" });
 
-  test("to a branch with a primary is not sent, nor is what differs besides", () => {
+  test("a move to a branch with a primary is not sent, nor is what differs besides", () => {
     const spec = { branchID: "br-next", disabled: true };
     const seen = { ...here, disabled: false };
     expect(planned({ spec }, seen, { endpoints: [there] })).toMatchObject({ kind: "blocked", reason: "PrimaryExists" });
   });
 
-  test("of a replica to a branch with a primary is sent", () => {
+  test("the move of a replica to a branch with a primary is sent", () => {
     const spec = { type: "read_only", branchID: "br-next" };
     expect(planned({ spec }, here, { endpoints: [there] })).toMatchObject({ kind: "patch", progress: "Moving" });
   });

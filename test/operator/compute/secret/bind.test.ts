@@ -43,7 +43,7 @@ const activeOf = (self: Compute, events: Outcome["events"] = []) =>
   shown(self, "Active", "", { effect: { kind: "settled", drift: [] }, events });
 
 describe("a Compute that has an endpoint", () => {
-  test("is bound to its Secret, and says so where that was written again", async () => {
+  test("a Compute is bound to its Secret, and says so where that was written again", async () => {
     const { self, run, stored, reach } = await binding();
     const active = activeOf(self, [event]);
     expect(await run(active)).toEqual({ outcome: active, binding: "shop-db", unchecked: false });
@@ -56,7 +56,7 @@ describe("a Compute that has an endpoint", () => {
     expect(outcome.condition).toEqual(active.condition);
   });
 
-  test("and asks for no Secret is bound to none", async () => {
+  test("a Compute that asks for no Secret is bound to none", async () => {
     const { self, run } = await binding({ spec: {} });
     const active = activeOf(self);
     expect(await run(active)).toEqual({ outcome: active, binding: undefined, unchecked: false });
@@ -68,14 +68,14 @@ describe("a Compute that has an endpoint", () => {
     ["waits for its pool", {}, { awaitsPool: true }, {}],
     ["was let go", {}, {}, { condition: { kind: "released" } }],
     ["is linked to another Compute's", {}, {}, { effect: { kind: "ownedByOther" } }],
-  ])("and %s is left as it is", async (_, fields, options, more) => {
+  ])("a Compute that %s is left as it is", async (_, fields, options, more) => {
     const { self, run, stored } = await binding(fields, options);
     const outcome = { ...unchanged(self), ...more };
     expect(await run(outcome)).toEqual({ outcome, binding: "before", unchecked: false });
     expect(stored()).toEqual([]);
   });
 
-  test("is left as it is without a connection that is open", async () => {
+  test("a Compute is left as it is without a connection that is open", async () => {
     const { self, observation, state, tools, stored } = await binding();
     const outcome = activeOf(self);
     expect(await bind(outcome, observation, undefined, state, tools)).toEqual({
@@ -88,7 +88,7 @@ describe("a Compute that has an endpoint", () => {
 });
 
 describe("connection details that cannot be read", () => {
-  test("now, since a write of the Compute waits, are read later", async () => {
+  test("details that cannot be read now, since a write of the Compute waits, are read later", async () => {
     const { self, run, access, lister, session, stored } = await binding({ spec: withDatabase });
     lister.writeLimiter.take("another");
     access.gate.pass("other");
@@ -103,7 +103,7 @@ describe("connection details that cannot be read", () => {
     expect([session.budget.closedForMs, stored().length]).toEqual([0, 0]);
   });
 
-  test("are reported unless something else is, and answer no request for a refresh while a Secret exists", async () => {
+  test("unreadable details are reported unless something else is, and answer no request for a refresh while a Secret exists", async () => {
     const { self, run, reach, stored } = await binding({ spec: withDatabase, shows: "Rejected" });
     const [active, busy] = [activeOf(self), shown(self, "Updating", "")];
     const works = reach.answer;
@@ -130,7 +130,7 @@ describe("connection details that cannot be read", () => {
     });
   });
 
-  test("are not asked for again while a Secret stands that was not refused", async () => {
+  test("unreadable details are not asked for again while a Secret stands that was not refused", async () => {
     const { self, run, reach } = await binding({ spec: withDatabase });
     await run(activeOf(self));
     reach.sent();

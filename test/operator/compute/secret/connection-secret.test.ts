@@ -48,14 +48,14 @@ describe("a connection Secret", () => {
     });
   });
 
-  test("without database and role asks the service for nothing", async () => {
+  test("a Secret without database and role asks the service for nothing", async () => {
     const { keep, read, service } = setUp();
     await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "shop-db" } } }));
     expect(Object.keys(read() ?? {})).toEqual(["type", "host", "pooled-host", "port", "endpoint-id"]);
     expect(service.requests).toEqual([]);
   });
 
-  test("without database and role asks the service for nothing either where a person requests a reconcile", async () => {
+  test("a Secret without database and role asks the service for nothing either where a person requests a reconcile", async () => {
     const { keep, service, writes } = setUp();
     const spec = { connectionSecret: { name: "shop-db" } };
     await keep(compute({ namespace: "default", spec }));
@@ -64,14 +64,14 @@ describe("a connection Secret", () => {
     expect([service.requests, writes()]).toEqual([[], ["POST"]]);
   });
 
-  test("has no pooled host where the host does not begin with the endpoint's id", async () => {
+  test("a connection Secret has no pooled host where the host does not begin with the endpoint's id", async () => {
     const { keep, read } = setUp();
     const spec = { connectionSecret: { name: "shop-db" } };
     await keep(compute({ namespace: "default", spec }), endpoint({ host: "db.example.com" }));
     expect(read()).toEqual({ type: "postgresql", host: "db.example.com", port: "5432", "endpoint-id": "ep-one" });
   });
 
-  test("that is as it should be costs nothing", async () => {
+  test("a connection Secret that is as it should be costs nothing", async () => {
     const { keep, service, writes } = setUp();
     await keep(self);
     const asked = service.requests.length;
@@ -83,7 +83,7 @@ describe("a connection Secret", () => {
     ["changed by hand", [{ op: "add", path: "/data/host", value: "eA==" }]],
     ["added to", [{ op: "add", path: "/data/more", value: "eA==" }]],
     ["taken from", [{ op: "remove", path: "/data/password" }]],
-  ])("is repaired where it was %s", async (_, ops) => {
+  ])("a connection Secret is repaired where it was %s", async (_, ops) => {
     const { keep, read, change } = setUp();
     await keep(self);
     const before = read();
@@ -96,7 +96,7 @@ describe("a connection Secret", () => {
     expect(await keep(self)).toEqual(bound);
   });
 
-  test("is created again and reported if it was deleted", async () => {
+  test("a connection Secret is created again and reported if it was deleted", async () => {
     const { keep, read, cluster } = setUp();
     await keep(self);
     const before = read();
@@ -134,7 +134,7 @@ describe("a connection Secret", () => {
     expect(read()?.["password"]).toBe("100%25%");
   });
 
-  test("that is named otherwise stays until the other is there", async () => {
+  test("a connection Secret that is named otherwise stays until the other is there", async () => {
     const { keep, stored, ownedByOther } = setUp();
     const renamed = (name: string) => compute({ namespace: "default", spec: { connectionSecret: { name } } });
     await keep(renamed("first"));
@@ -143,7 +143,7 @@ describe("a connection Secret", () => {
     expect(stored().map(({ metadata }) => metadata.name)).toContain("first");
   });
 
-  test("that is named otherwise stays while the budget keeps the other waiting", async () => {
+  test("a connection Secret that is named otherwise stays while the budget keeps the other waiting", async () => {
     const { keep, stored, state } = setUp();
     await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "first" } } }));
     state.affordable = false;
@@ -154,7 +154,7 @@ describe("a connection Secret", () => {
     expect(stored().map(({ metadata }) => metadata.name)).toEqual(["shop-db"]);
   });
 
-  test("is removed when it is named otherwise, or no longer named", async () => {
+  test("a connection Secret is removed when it is named otherwise, or no longer named", async () => {
     const { keep, stored } = setUp();
     const names = () => stored().map(({ metadata }) => metadata.name);
     await keep(self);
@@ -174,7 +174,7 @@ describe("a connection Secret", () => {
         ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "x", uid: "other" }],
       },
     ],
-  ])("is never written over a Secret with %s", async (_, metadata) => {
+  ])("a connection Secret is never written over a Secret with %s", async (_, metadata) => {
     const { keep, read, ownedByOther } = setUp();
     ownedByOther(metadata);
     expect(await keep(self)).toMatchObject({
@@ -185,14 +185,14 @@ describe("a connection Secret", () => {
     expect(read()).toEqual({ own: "x" });
   });
 
-  test("that the watch has not delivered yet is known for ours all the same", async () => {
+  test("a connection Secret that the watch has not delivered yet is known as ours", async () => {
     const { keep, state } = setUp();
     await keep(self);
     state.lagging = true;
     expect(await keep(self)).toEqual(bound);
   });
 
-  test("that cannot be made says why, and holds no half of it", async () => {
+  test("a connection Secret that cannot be made says why, and holds no half of it", async () => {
     const { keep, service, stored } = setUp();
     service.script = () => refusal(404, "role not found");
     expect(await keep(self)).toMatchObject({

@@ -45,13 +45,13 @@ function bytesOf(kept: unknown): number {
 
 describe("a Secret in the cache", () => {
   test.each(["Opaque", "servicebinding.io/postgresql"])(
-    "of type %s with our label takes next to nothing, whatever somebody put into it",
+    "a Secret of type %s with our label takes next to nothing, whatever somebody put into it",
     (type) => {
       expect(bytesOf(keptConnectionSecret(hostile(1, type)))).toBeLessThan(1500);
     },
   );
 
-  test("of ours holds what the operator wrote, and nothing of others", async () => {
+  test("a Secret of ours holds what the operator wrote, and nothing of others", async () => {
     const { keep, stored, change } = setUp();
     await keep(self);
     change([
@@ -78,7 +78,7 @@ describe("a Secret in the cache", () => {
     });
   });
 
-  test("that is repaired keeps the labels and annotations of others, which the cache does not have", async () => {
+  test("a repaired Secret keeps the labels and annotations of others, which the cache does not have", async () => {
     const { keep, stored, change } = setUp();
     await keep(self);
     change([
@@ -93,7 +93,7 @@ describe("a Secret in the cache", () => {
     expect(repaired?.metadata.annotations).toHaveProperty("theirs", "y");
   });
 
-  test("with an API key holds its values as far as one can be a key, and no labels or annotations", () => {
+  test("a Secret with an API key holds its values as far as one can be a key, and no labels or annotations", () => {
     const { metadata, ...rest } = hostile(1, "compute-operator.dev/api-key");
     const finalizers = ["compute-operator.dev/in-use", ...Array.from({ length: 200 }, (_, n) => `example.com/${n}`)];
     const data = { "api-key": "a2V5", long: large, [large]: "x", after: "eA==" };

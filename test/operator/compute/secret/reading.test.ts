@@ -13,7 +13,7 @@ const requested = compute({
 });
 
 describe("a connection Secret's password is asked for", () => {
-  test("first within the second half of an hour, at a time of the Compute's own", () => {
+  test("a password is asked for first within the second half of an hour, at a time of the Compute's own", () => {
     const due = Array.from({ length: 8 }, (_, one) => {
       const state = new ReconcileState(0, "this-term");
       expect(hourlyReading(compute({ uid: uidOf(one) }), state, 1000).isDue).toBe(false);
@@ -24,7 +24,7 @@ describe("a connection Secret's password is asked for", () => {
     expect(Math.max(...due)).toBeLessThan(1000 + hour);
   });
 
-  test("then hourly, and no more often", async () => {
+  test("a password is asked for hourly then, and no more often", async () => {
     const { keep, service, cluster, remembered } = setUp();
     await keep(self);
     const asked = service.requests.length;
@@ -37,7 +37,7 @@ describe("a connection Secret's password is asked for", () => {
     expect(service.requests).toHaveLength(asked + 1);
   });
 
-  test("and written with the new one, with an event that names the role", async () => {
+  test("a new password is written with an event that names the role", async () => {
     const { keep, service, cluster, read } = setUp();
     await keep(self);
     await cluster.clock.advance(hour);
@@ -54,7 +54,7 @@ describe("a connection Secret's password is asked for", () => {
     expect(read()).toMatchObject({ password: "new" });
   });
 
-  test("never without a database: nothing of it can change", async () => {
+  test("a password is never asked for without a database: nothing of it can change", async () => {
     const { keep, remembered } = setUp();
     await keep(self);
     expect(remembered.known.secretDueAt).toBeDefined();
@@ -71,21 +71,21 @@ describe("a reading that cannot be made now", () => {
     return one;
   };
 
-  test("for the budget keeps the Secret as it stands, and is made five minutes later", async () => {
+  test("a reading that waits for the budget keeps the Secret as it stands, and is made five minutes later", async () => {
     const { keep, state, remembered } = await due();
     state.affordable = false;
     expect(await keep(self)).toEqual(bound);
     expect(remembered.known.secretDueAt).toBe(hour + 300_000);
   });
 
-  test("because the service fails keeps the Secret as it stands, and is made five minutes later", async () => {
+  test("a reading that the service fails keeps the Secret as it stands, and is made five minutes later", async () => {
     const { keep, service, remembered } = await due();
     service.script = () => refusal(503);
     expect(await keep(self)).toEqual(bound);
     expect(remembered.known.secretDueAt).toBe(hour + 300_000);
   });
 
-  test("that a person requested, or that ends a refusal, waits for the budget and leaves the hour as it is", async () => {
+  test("a reading that a person requested, or that ends a refusal, waits for the budget and leaves the hour as it is", async () => {
     const { keep, state, remembered } = setUp();
     await keep(self);
     const { secretDueAt } = remembered.known;
@@ -96,7 +96,7 @@ describe("a reading that cannot be made now", () => {
     expect(remembered.known.secretDueAt).toBe(secretDueAt);
   });
 
-  test("that a person requested, or for a Secret that is not intact, is reported", async () => {
+  test("a reading that a person requested, or for a Secret that is not intact, is reported", async () => {
     const { keep, service, change } = setUp();
     await keep(self);
     service.script = () => refusal(503);
@@ -107,7 +107,7 @@ describe("a reading that cannot be made now", () => {
     expect(await keep(self)).toMatchObject(failed);
   });
 
-  test("whole, since the service fails to give the pooled URI, writes nothing", async () => {
+  test("a reading that cannot be made whole, since the service fails to give the pooled URI, writes nothing", async () => {
     const { keep, service, stored } = setUp();
     const uri = "postgresql://app:x@ep-one.aws.example.com/shop";
     service.script = ({ query }) => (query?.pooled === "true" ? refusal(503) : json(200, { uri }));
@@ -115,7 +115,7 @@ describe("a reading that cannot be made now", () => {
     expect(stored()).toEqual([]);
   });
 
-  test("because its answer is no URI says so, and writes nothing", async () => {
+  test("a reading that gives no URI says so, and writes nothing", async () => {
     const { keep, service, stored } = setUp();
     service.script = () => json(200, { uri: "no URI" });
     expect(await keep(self)).toEqual({
@@ -141,7 +141,7 @@ describe("a URI whose options name the endpoint", () => {
     ["its own", "postgresql://app:x@127.0.0.1:6543/shop?options=endpoint%3Dpooled", "endpoint=pooled"],
     ["those of the direct one where it has none", "postgresql://app:x@127.0.0.1:6543/shop", "endpoint=ep-one"],
     ["those of the direct one where it cannot be read", "no URI", "endpoint=ep-one"],
-  ])("is held beside the pooled one with %s", async (_, pooled, options) => {
+  ])("a URI whose options name the endpoint is held beside the pooled one with %s", async (_, pooled, options) => {
     const { keep, read, service } = setUp();
     service.script = ({ query }) => json(200, { uri: query?.pooled === "true" ? pooled : direct });
     expect(await keep(self)).toEqual(bound);
@@ -161,7 +161,7 @@ describe("a URI whose options name the endpoint", () => {
     });
   });
 
-  test("is read of the endpoint that is linked", async () => {
+  test("a URI is read of the endpoint that is linked", async () => {
     const { keep, service } = setUp();
     await keep(self, endpoint({ host }));
     expect(service.requests[0]?.query).toEqual({

@@ -34,18 +34,18 @@ describe("a Secret is ours", () => {
     ["not with another owner", secret({ ownerReferences: [{ ...owner, uid: uidOf("b") }] }), false],
     ["not of another type", secret({}, "Opaque"), false],
     ["not where another name is asked for", secret({ name: "other" }), false],
-  ])("%s", (_, one, expected) => {
+  ])("a Secret is ours %s", (_, one, expected) => {
     expect(stands(self, () => [one])).toBe(expected);
     expect(stands(self, (namespace) => (namespace === "default" ? [secret({ name: "x" }), one] : []))).toBe(expected);
   });
 
-  test("only as far as there is a right to read it", () => {
+  test("a Secret is ours only as far as there is a right to read it", () => {
     expect(stands(self, () => undefined)).toBe(false);
   });
 });
 
 describe("a Secret is made", () => {
-  test("as a whole object, which its Compute owns and does not keep from being deleted", async () => {
+  test("a Secret is made as a whole object, which its Compute owns and does not keep from being deleted", async () => {
     const { keep, cluster } = setUp();
     await keep(self);
     const made = cluster.requests.find(({ method }) => method === "POST");
@@ -68,7 +68,7 @@ describe("a Secret is made", () => {
     });
   });
 
-  test("and is looked for among those with this Compute's label where one of its name stands", async () => {
+  test("a Secret is looked for among those with this Compute's label where one of its name stands", async () => {
     const { keep, state, cluster } = setUp();
     await keep(self);
     state.lagging = true;
@@ -78,7 +78,7 @@ describe("a Secret is made", () => {
     expect(asked).toMatchObject({ path: secrets, query: { labelSelector: `${label}=${uid}` } });
   });
 
-  test("again after it was deleted, with an event that says what to do instead", async () => {
+  test("a Secret is made again after it was deleted, with an event that says what to do instead", async () => {
     const { keep } = setUp();
     expect(await keep({ ...self, status: { binding: { name: "shop-db" } } })).toEqual({
       ...bound,
@@ -95,7 +95,7 @@ describe("a Secret is made", () => {
 describe("a write of a Secret that the API server does not accept", () => {
   const withoutRight = 'Bind the operator\'s Role for Secrets in namespace "default".';
 
-  test("for lack of a right is reported, of a new Secret as of one that stands", async () => {
+  test("a refusal for lack of a right is reported, of a new Secret as of one that stands", async () => {
     const { keep, cluster, change } = setUp();
     const failed = { kind: "failed", reason: "Forbidden", message: expect.stringContaining(withoutRight) };
     cluster.fate = ({ method }) => (method === "POST" ? status(403) : undefined);
@@ -107,7 +107,7 @@ describe("a write of a Secret that the API server does not accept", () => {
     expect(await keep(self)).toMatchObject(failed);
   });
 
-  test("because it is not valid is reported with what it says, and what to do", async () => {
+  test("a refusal of a Secret that is not valid is reported with what it says, and what to do", async () => {
     const { keep, change, client } = setUp();
     await keep(self);
     change([{ op: "remove", path: "/data/password" }]);
@@ -122,13 +122,13 @@ describe("a write of a Secret that the API server does not accept", () => {
     });
   });
 
-  test("for any other reason is tried again", async () => {
+  test("a refusal for any other reason is tried again", async () => {
     const { keep, cluster } = setUp();
     cluster.fate = ({ method }) => (method === "POST" ? status(500) : undefined);
     await expect(keep(self)).rejects.toMatchObject({ status: 500 });
   });
 
-  test("is no removal of the Secret that stood before", async () => {
+  test("a refusal is no removal of the Secret that stood before", async () => {
     const { keep, cluster, stored } = setUp();
     await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "first" } } }));
     cluster.fate = ({ method }) => (method === "DELETE" ? status(403) : undefined);
@@ -136,7 +136,7 @@ describe("a write of a Secret that the API server does not accept", () => {
     expect(stored().map(({ metadata }) => metadata.name)).toContain("first");
   });
 
-  test("because there is no right to Secrets at all is asked for nothing", async () => {
+  test("a Secret without any right to Secrets is asked for nothing", async () => {
     const { keep, state, cluster } = setUp();
     state.ours = () => undefined;
     expect(await keep(self)).toEqual({
@@ -154,7 +154,7 @@ describe("a write of a Secret that the API server does not accept", () => {
 });
 
 describe("an old view of a Secret", () => {
-  test("is no reason to write over what somebody wrote since", async () => {
+  test("an old view is no reason to write over what somebody wrote since", async () => {
     const { keep, state, stored, change } = setUp();
     await keep(self);
     change([{ op: "add", path: "/data/more", value: "eA==" }]);
@@ -166,7 +166,7 @@ describe("an old view of a Secret", () => {
     expect(stored()[0]?.data).toHaveProperty("more");
   });
 
-  test("is no reason to remove another of the same name that was made since", async () => {
+  test("an old view is no reason to remove another Secret of the same name that was made since", async () => {
     const { keep, state, stored, cluster, ownedByOther } = setUp();
     await keep(self);
     const old = stored();
@@ -179,7 +179,7 @@ describe("an old view of a Secret", () => {
 });
 
 describe("the content of a Secret", () => {
-  test("is the same in whatever order the API server shows it", async () => {
+  test("the content of a Secret is the same in whatever order the API server shows it", async () => {
     const { keep, state, stored, writes, service } = setUp();
     await keep(self);
     const asked = service.requests.length;
@@ -194,7 +194,7 @@ describe("the content of a Secret", () => {
     expect([service.requests.length, writes()]).toEqual([asked, ["POST"]]);
   });
 
-  test("that asks for no database costs nothing while it stands", async () => {
+  test("a Secret that asks for no database costs nothing while it stands", async () => {
     const { keep, writes } = setUp();
     const plain = compute({ namespace: "default", spec: { connectionSecret: { name: "shop-db" } } });
     await keep(plain);
@@ -217,7 +217,7 @@ describe("the content of a Secret", () => {
     ["removed", { op: "remove", path: annotation }],
     ["replaced by no JSON", { op: "replace", path: annotation, value: "{" }],
     ["replaced by other JSON", { op: "replace", path: annotation, value: "null" }],
-  ])("is written again where what it was made from was %s", async (_, op) => {
+  ])("a Secret is written again where what it was made from was %s", async (_, op) => {
     const { keep, read, stored, change } = setUp();
     await keep(self);
     const [before, made] = [read(), stored()[0]?.metadata.annotations];
@@ -227,7 +227,7 @@ describe("the content of a Secret", () => {
     expect(stored()[0]?.metadata.labels).toHaveProperty("theirs", "x");
   });
 
-  test("is written again where all of it was removed", async () => {
+  test("a Secret is written again where all of it was removed", async () => {
     const { keep, read, change } = setUp();
     await keep(self);
     const before = read();

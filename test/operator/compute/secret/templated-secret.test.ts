@@ -15,7 +15,7 @@ describe("a connection Secret with a template", () => {
     annotations: { "example.com/reload": "yes" },
   };
 
-  test("has its keys, labels and annotations besides the operator's", async () => {
+  test("a templated Secret has its keys, labels and annotations besides the operator's", async () => {
     const { keep, read, stored, writes } = setUp();
     await keep(self);
     const plain = read();
@@ -29,7 +29,7 @@ describe("a connection Secret with a template", () => {
     expect(writes()).toEqual(["POST", "PATCH"]);
   });
 
-  test("is made with them", async () => {
+  test("a templated Secret is made with them", async () => {
     const { keep, read, stored } = setUp();
     await keep(withTemplate(template));
     expect(read()).toMatchObject({ DATABASE_URL: expect.stringContaining("p%40ss"), SHARD: "eu" });
@@ -76,7 +76,7 @@ describe("a connection Secret with a template", () => {
     expect(read()?.["DATABASE_URL"]).toBe("postgresql://app:new@ep-one.aws.example.com/shop");
   });
 
-  test("is not written where the service shows no value for a placeholder", async () => {
+  test("a templated Secret is not written where the service shows no value for a placeholder", async () => {
     const { keep, stored } = setUp();
     const other = endpoint({ host: "db.example.com" });
     expect(await keep(withTemplate({ data: { HOST: "{pooled-host}" } }), other)).toEqual({

@@ -13,7 +13,7 @@ function isReason(text: string): text is Reason {
 
 describe("conditions", () => {
   test.each(Object.keys(reasons).filter(isReason))(
-    "of %s are those of the table, all with one reason, and with the message in Ready and Synced alone",
+    "the conditions of %s are those of the table, all with one reason, and with the message in Ready and Synced alone",
     (reason) => {
       const row = reasons[reason];
       const { conditions = [] } = statusAfter(shown(self, reason, "why"));
@@ -48,12 +48,15 @@ describe("conditions", () => {
     ["Paused", true, "True"],
     ["Active", undefined, "True"],
     ["Conflict", undefined, "False"],
-  ])("have Synced as it was seen: %s where the endpoint is as declared: %s", (reason, compared, synced) => {
-    const settled = after(active());
-    expect(conditionOf(statusAfter(shown(settled, reason, ""), { compared }), "Synced")?.status).toBe(synced);
-  });
+  ])(
+    "the conditions have Synced as it was seen: %s where the endpoint is as declared: %s",
+    (reason, compared, synced) => {
+      const settled = after(active());
+      expect(conditionOf(statusAfter(shown(settled, reason, ""), { compared }), "Synced")?.status).toBe(synced);
+    },
+  );
 
-  test("are dated when their status changes, not when their reason does", () => {
+  test("conditions are dated when their status changes, not when their reason does", () => {
     const settled = after(active());
     const idle = after(shown(settled, "Idle", "asleep"), { now: noon + minute });
     expect(conditionOf(idle.status, "Ready")).toMatchObject({
@@ -68,7 +71,7 @@ describe("conditions", () => {
   });
 
   test.each(["Unauthorized", "Forbidden", "ConnectionNotFound", "ProjectNotFound", "BranchNotFound"] as const)(
-    "of %s have Stalled in place of Reconciling once it has held for five minutes, and keep it in another process",
+    "the conditions of %s have Stalled in place of Reconciling once it has held for five minutes, and keep it in another process",
     (reason) => {
       const state = new ReconcileState(0, "this-term");
       const outcome = shown(self, reason, "why");
@@ -82,7 +85,7 @@ describe("conditions", () => {
     },
   );
 
-  test("have Ready as it was while paused, and observedGeneration stands still", () => {
+  test("the conditions have Ready as it was while paused, and observedGeneration stands still", () => {
     const settled = after(active());
     const edited = { ...settled, metadata: { ...settled.metadata, generation: 2 } };
     const status = statusAfter(shown(edited, "Paused", "paused"));
@@ -95,7 +98,7 @@ describe("conditions", () => {
     );
   });
 
-  test("have messages of at most 1 KiB, cut between two characters", () => {
+  test("the conditions have messages of at most 1 KiB, cut between two characters", () => {
     const { message = "" } = conditionOf(statusAfter(shown(self, "Rejected", "ü".repeat(2000))), "Ready") ?? {};
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
     expect(message).toMatch(/^ü+…$/);
@@ -113,7 +116,7 @@ describe("the generation that the service was brought to", () => {
     ["Creating", 1, 1],
     ["Rejected", undefined, 1],
     ["Paused", undefined, 1],
-  ])("after %s (sent: %s) is %i", (reason, applied, generation) => {
+  ])("the generation after %s (sent: %s) is %i", (reason, applied, generation) => {
     const accepted = { kind: "accepted", generation: applied ?? 0, endpoint: undefined, operations: [] } as const;
     const settled = { kind: "settled", drift: [] } as const;
     const unsent = reasons[reason].ready === "True" ? settled : ({ kind: "none" } as const);
@@ -125,12 +128,12 @@ describe("the generation that the service was brought to", () => {
 describe("a refresh that was requested", () => {
   const asked = compute({ linked: "ep-one", annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" } });
 
-  test("is answered with the refresh, also if there is nothing to see yet", () => {
+  test("a requested refresh is answered with the refresh, also if there is nothing to see yet", () => {
     expect(statusAfter(active(asked)).lastHandledReconcileAt).toBe("now");
     expect(statusAfter(shown(asked, "Conflict", ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
   });
 
-  test("is answered by the loss of the endpoint too", () => {
+  test("a requested refresh is answered by the loss of the endpoint too", () => {
     for (const reason of ["EndpointLost", "MassLoss"] as const) {
       expect(statusAfter(shown(asked, reason, ""), { endpoint: undefined }).lastHandledReconcileAt).toBe("now");
     }
@@ -141,7 +144,7 @@ describe("a loss that is confirmed", () => {
   const annotations = { endpointID: "ep-one", confirmLoss: "now" };
   const gone = { endpoint: undefined, lossOver: false };
 
-  test("before it was shown is not: the value is noted as handled when the loss is shown", () => {
+  test("a loss is not confirmed before it was shown: the value is noted as handled when the loss is shown", () => {
     const early = compute({ linked: "ep-one", annotations });
     expect(statusAfter(shown(early, "MassLoss", ""), gone)).toMatchObject({
       lastHandledConfirmLoss: "now",
@@ -149,7 +152,7 @@ describe("a loss that is confirmed", () => {
     });
   });
 
-  test("stays so until another endpoint is there, and that value then confirms no other loss", () => {
+  test("a confirmed loss stays so until another endpoint is there, and that value then confirms no other loss", () => {
     const reported = compute({ linked: "ep-one", annotations, shows: "MassLoss", status: { lossDoubted: true } });
     const underway = statusAfter(shown(reported, "EndpointLost", ""), gone);
     expect(underway).toMatchObject({ lossDoubted: true });

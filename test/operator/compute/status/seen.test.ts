@@ -22,12 +22,12 @@ describe("what was last seen of an endpoint", () => {
     expect(hidden).toMatchObject({ currentState: "idle", pendingState: "active" });
   });
 
-  test("is kept by a reconcile that sees nothing and says nothing", () => {
+  test("the last sight of an endpoint is kept by a reconcile that sees nothing and says nothing", () => {
     const wiped = compute({ linked: "ep-one" });
     expect(nextStatus(unchanged(wiped), seen(blind, wiped))).toBeUndefined();
   });
 
-  test("is corrected by a reconcile that says nothing, and sees that lists lack the endpoint", () => {
+  test("the last sight of an endpoint is corrected by a reconcile that says nothing, and sees that lists lack the endpoint", () => {
     const settled = after(active(), { endpoint: pending });
     expect(statusAfter(unchanged(settled), gone)).not.toHaveProperty("currentState");
   });
@@ -38,7 +38,7 @@ describe("what was last seen of an endpoint", () => {
     expect(statusAfter(shown(linked, "Unauthorized", ""), blind).size).toBe("1–4 CU");
   });
 
-  test("is dropped wholly where the endpoint turns out to be another's", () => {
+  test("the last sight of an endpoint is dropped wholly where the endpoint turns out to be another's", () => {
     const status = { disabledByUs: true };
     const disabled = compute({ linked: "ep-one", status: { endpointID: "ep-one", ...status } });
     const whole = after(active(disabled), { endpoint: full({ disabled: true }), operations: [operation()] });
@@ -59,7 +59,7 @@ describe("the state", () => {
   const sent = (what: string) => ({ sent: what });
 
   test.each([blind, gone])(
-    "is Creating and Updating while what was sent may have made or signed an endpoint",
+    "the state is Creating and Updating while what was sent may have made or signed an endpoint",
     (view) => {
       const of = compute();
       expect(stateOf(of, "CreateUnknown", { kind: "none" }, { ...view, ...sent("create") })).toBe("Creating");
@@ -76,7 +76,7 @@ describe("the state", () => {
     expect(stateOf(proved, "Unauthorized", { kind: "none" }, blind)).toBe("Lost");
   });
 
-  test("is not Lost where the endpoint is another's, or none was ever linked", () => {
+  test("the state is not Lost where the endpoint is another's, or none was ever linked", () => {
     expect(stateOf(lost({ linked: "ep-one" }), "Conflict", { kind: "ownedByOther" })).toBe("NotCreated");
     expect(stateOf(compute(), "MassLoss")).toBe("NotCreated");
   });
@@ -89,42 +89,42 @@ describe("the record and the proof", () => {
   test.each<[string, object]>([
     ["what is seen", {}],
     ["what is not seen", blind],
-  ])("are in every status, with %s", (_, view) => {
+  ])("record and proof are in every status, with %s", (_, view) => {
     expect(statusAfter(shown(linked, "Updating", ""), { ...view, record }).pendingWrite).toEqual(record);
   });
 
-  test("that closed leaves the status with the next one that says something, and is no reason for one while something is in progress", () => {
+  test("a record that closed leaves the status with the next one that says something, and is no reason for one while something is in progress", () => {
     const recorded = after(shown(linked, "Creating", ""), { record });
     expect(nextStatus(shown(recorded, "Creating", ""), seen({}, recorded))).toBeUndefined();
     expect(statusAfter(active(recorded))).not.toHaveProperty("pendingWrite");
   });
 
-  test("of what was never sent is no reason for a write", () => {
+  test("the record of what was never sent is no reason for a write", () => {
     const creating = after(shown(linked, "Creating", ""));
     expect(nextStatus(shown(creating, "Creating", ""), seen({ record }, creating))).toBeUndefined();
     const sent = { record, sent: record.operation };
     expect(statusAfter(shown(creating, "Creating", ""), sent).pendingWrite).toEqual(record);
   });
 
-  test("that closed leaves the status of a Compute at rest", () => {
+  test("a record that closed leaves the status of a Compute at rest", () => {
     const resting = after(active(linked), { record });
     expect(statusAfter(active(resting))).not.toHaveProperty("pendingWrite");
   });
 
   test.each(["signature", "created", "adopted"] as const)(
-    "of kind %s is noted of the endpoint that is shown",
+    "a proof of kind %s is noted of the endpoint that is shown",
     (proof) => {
       expect(statusAfter(active(linked), { proof }).proof).toEqual(proofFor("ep-one", proof));
     },
   );
 
-  test("is not noted of a link alone, and an earlier one stays", () => {
+  test("a proof is not noted of a link alone, and an earlier one stays", () => {
     expect(statusAfter(active(linked), { proof: "none" })).not.toHaveProperty("proof");
     const noted = compute({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-two") } });
     expect(statusAfter(active(noted), { proof: "none" }).proof).toEqual(proofFor("ep-two"));
   });
 
-  test("that an endpoint is gone is recorded once that is proved", () => {
+  test("a proof that an endpoint is gone is recorded once that is proved", () => {
     const effect = { kind: "gone", endpointID: "ep-one" } as const;
     expect(statusAfter(shown(linked, "EndpointLost", "", { effect }), gone)).toMatchObject({ gone: "ep-one" });
   });
@@ -141,7 +141,7 @@ describe("a loss in doubt", () => {
     expect(isDoubted("Paused", gone)).toBe(true);
   });
 
-  test("is over once the endpoint is seen, or lists lack it and something else is said", () => {
+  test("a doubt is over once the endpoint is seen, or lists lack it and something else is said", () => {
     expect(isDoubted("Active", {})).toBe(false);
     expect(isDoubted("Paused", {})).toBe(false);
     expect(isDoubted("Creating", gone)).toBe(false);
@@ -193,7 +193,7 @@ describe("an operation", () => {
     ]);
   });
 
-  test("is not worth a write where only that time changed, and is written with it where more did", () => {
+  test("an operation is not worth a write where only that time changed, and is written with it where more did", () => {
     const later = { ...one, updated_at: "2026-01-01T00:10:00Z" };
     expect(nextStatus(active(settled), seen({ operations: [later, other] }))).toBeUndefined();
     const failed = { ...later, failures_count: 3 };
@@ -219,7 +219,7 @@ describe("the note that this operator disabled the endpoint", () => {
     ["a list from late enough shows it enabled", true, false, undefined],
     ["an earlier list shows it enabled: it may lag", false, false, true],
     ["a list from late enough shows it disabled", true, true, true],
-  ])("where %s", (_, clearsDisabling, disabled, expected) => {
+  ])("the note follows the list where %s", (_, clearsDisabling, disabled, expected) => {
     expect(noted(byUs, disabled, { clearsDisabling })).toBe(expected);
     expect(noted(byUs, disabled, { clearsDisabling, spec: { disabled: true } })).toBe(expected);
   });
@@ -229,7 +229,7 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(statusAfter(active(of), { endpoint: full({ disabled: undefined }) }).disabledByUs).toBe(true);
   });
 
-  test("is restored for an endpoint of ours that no status shows yet, and for no other", () => {
+  test("the note is restored for an endpoint of ours that no status shows yet, and for no other", () => {
     const asked = { spec: { disabled: true } };
     expect(noted({ endpointID: undefined }, true, asked)).toBe(true);
     expect(noted({ endpointID: undefined }, true, { ...asked, proof: "adopted" })).toBeUndefined();
@@ -239,7 +239,7 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(noted({ proof }, true, asked)).toBeUndefined();
   });
 
-  test("is made where 0.1.0, whose status has neither note nor proof, left an endpoint of ours disabled as asked", () => {
+  test("the note is made where 0.1.0, whose status has neither note nor proof, left an endpoint of ours disabled as asked", () => {
     expect(noted({}, true, { spec: { disabled: true } })).toBe(true);
     expect(noted({}, true)).toBeUndefined();
     expect(noted({}, true, { spec: { disabled: true }, proof: "adopted" })).toBeUndefined();

@@ -68,7 +68,7 @@ describe("a second reconcile without a change", () => {
     ["less than 15 minutes later", "2026-01-01T11:14:59Z", false],
     ["15 minutes later", "2026-01-01T11:15:00Z", true],
     ["more than 15 minutes earlier", "2026-01-01T10:00:00Z", true],
-  ])("at which lastActive alone is %s", (_, last_active, written) => {
+  ])("a second reconcile at which lastActive alone is %s", (_, last_active, written) => {
     expect(nextStatus(active(settled), seen({ endpoint: full({ last_active }) })) !== undefined).toBe(written);
   });
 
@@ -81,7 +81,7 @@ describe("a second reconcile without a change", () => {
     expect(statusAfter(active(settled), { endpoint: moved }).lastActive).toBe("2026-01-01T11:00:30Z");
   });
 
-  test("of which nothing new is known keeps the conditions, and what was seen before", () => {
+  test("a reconcile without news keeps the conditions, and what was seen before", () => {
     expect(
       nextStatus(unchanged(settled), seen({ endpoint: undefined, absent: false, fingerprint: undefined })),
     ).toBeUndefined();
@@ -97,7 +97,7 @@ describe("sizes", () => {
     expect(sizeInWords({ min, max })).toBe(words);
   });
 
-  test("that are fixed have one figure each; that are not known have none", () => {
+  test("fixed sizes have one figure each, and unknown ones none", () => {
     const fixed = full({ autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 });
     expect(statusAfter(active(), { endpoint: fixed }).capacity).toMatchObject({
       vCPU: 4,
@@ -109,7 +109,7 @@ describe("sizes", () => {
     expect(unknown).not.toHaveProperty("size");
   });
 
-  test("are those of the spec until an endpoint was seen, and then what was last seen", () => {
+  test("sizes are those of the spec until an endpoint was seen, and then what was last seen", () => {
     const spec = { computeUnits: { min: 1, max: 4 } };
     const blind = { endpoint: undefined, absent: false };
     expect(statusAfter(shown(compute({ spec }), "PrimaryExists", ""), { endpoint: undefined }).size).toBe("1–4 CU");
@@ -143,7 +143,7 @@ describe("the state in one word", () => {
     ["Restarting", {}, "Restarting"],
     ["Unknown", { current_state: "a state of next year" }, "Active"],
     ["Active", {}, "ServiceUnavailable"],
-  ])("is %s for %j (%s)", (state, fields, reason) => {
+  ])("the state is %s for %j (%s)", (state, fields, reason) => {
     const outcome = (of: Compute) => (reason === undefined ? unchanged(of) : shown(of, reason, ""));
     expect(stateSeen(endpoint(fields), outcome(self))).toBe(state);
     expect(stateSeen(endpoint(fields), outcome(compute({ linked: "ep-one", deleting: true })))).toBe("Deleting");
@@ -154,7 +154,7 @@ describe("the state in one word", () => {
     ["Lost", "MassLoss"],
     ["Lost", "AdoptionRefused"],
     ["Unknown", "Paused"],
-  ])("is %s where lists lack the endpoint (%s)", (state, reason) => {
+  ])("the state is %s where lists lack the endpoint (%s)", (state, reason) => {
     expect(statusAfter(shown(self, reason, ""), { endpoint: undefined }).state).toBe(state);
   });
 
@@ -165,7 +165,7 @@ describe("the state in one word", () => {
     ["NotCreated", "ProjectBusy", {}],
     ["NotCreated", "Paused", {}],
     ["Deleting", "Deleting", { deleting: true }],
-  ])("is %s where there is no endpoint (%s), whether or not the service is seen", (state, reason, fields) => {
+  ])("the state is %s where there is no endpoint (%s), whether or not the service is seen", (state, reason, fields) => {
     for (const absent of [true, false]) {
       const status = statusAfter(shown(compute(fields), reason, ""), { endpoint: undefined, absent });
       expect(status.state).toBe(state);
@@ -180,7 +180,7 @@ describe("the state in one word", () => {
     expect(status).toEqual(before);
   });
 
-  test("is Unknown if an endpoint is linked, no status describes it and no list shows it", () => {
+  test("the state is Unknown if an endpoint is linked, no status describes it and no list shows it", () => {
     const restored = compute({ annotations: { endpointID: "ep-one" } });
     expect(statusAfter(shown(restored, "Unauthorized", "no"), { endpoint: undefined, absent: false }).state).toBe(
       "Unknown",
@@ -205,7 +205,7 @@ describe("operations", () => {
   const at = (n: number, fields = {}) =>
     operation({ id: `op-${n}`, created_at: `2026-01-01T00:00:${String(n).padStart(2, "0")}Z`, ...fields });
 
-  test("are shown newest first, ten at most, earlier ones included", () => {
+  test("operations are shown newest first, ten at most, earlier ones included", () => {
     const first = after(active(), { operations: [1, 2, 3, 4, 5, 6].map((n) => at(n)) });
     const later = statusAfter(active(first), { operations: [7, 8, 9, 10, 11, 12].map((n) => at(n)) });
     expect(later.operations?.map(({ id }) => id)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `op-${n}`));
@@ -220,7 +220,7 @@ describe("operations", () => {
     ]);
   });
 
-  test("whose end the service never showed have an unknown outcome once nothing is in progress, and no sooner", () => {
+  test("operations whose end the service never showed have an unknown outcome once nothing is in progress, and no sooner", () => {
     const begun = after(written([at(1), at(2, { status: "finished" })]));
     expect(begun.status.operations?.map(({ status }) => status)).toEqual(["finished", "running"]);
     const settled = after(active(begun));
@@ -233,7 +233,7 @@ describe("operations", () => {
     ).toEqual(["finished", "failed"]);
   });
 
-  test("of a former endpoint are not shown with the new one", () => {
+  test("operations of a former endpoint are not shown with the new one", () => {
     const first = after(active(), { operations: [at(1)] });
     expect(statusAfter(active(first), { endpoint: full({ id: "ep-two" }) })).not.toHaveProperty("operations");
   });
@@ -249,7 +249,7 @@ describe("the deletion policy in force", () => {
     ["Delete for what was made", "Delete", {}, "created"],
     ["Delete where only an annotation links it: of that nothing is deleted", "Delete", {}, "none"],
     ["Retain for what was adopted", "Retain", {}, "adopted"],
-  ] as const)("is %s", (_, policy, spec, proof) => {
+  ] as const)("the deletion policy is %s", (_, policy, spec, proof) => {
     expect(policyOf(spec, { proof })).toBe(policy);
   });
 

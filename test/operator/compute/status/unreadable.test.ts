@@ -13,7 +13,7 @@ const outcome = (reason: Reason = "Active", of = self) => shown(of, reason, "Fin
 const said = ({ condition }: Outcome) => (condition.kind === "shown" ? condition.message : undefined);
 
 describe("what the service shows of an endpoint in a form that cannot be read", () => {
-  test("is said in the condition, and in one event besides those that there are", () => {
+  test("an unreadable field is reported in the condition, and in one event besides the others", () => {
     const state = new ReconcileState(0, "this-term");
     const first = withUnreadable(outcome(), odd("host"), state);
     expect(said(first)).toBe(`Fine. ${sentence}`);
@@ -22,7 +22,7 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
     expect([said(again), again.events]).toEqual([`Fine. ${sentence}`, [note]]);
   });
 
-  test("is no event for a process that finds it in the conditions, and one again after it was readable", () => {
+  test("an unreadable field is no event for a process that finds it in the conditions, and one again after it was readable", () => {
     const ready = { type: "Ready", status: "True", reason: "Active", lastTransitionTime: "2026-01-01T00:00:00Z" };
     const conditions = [{ ...ready, message: `Fine. ${sentence}` }];
     const reported = compute({ linked: "ep-one", status: { endpointID: "ep-one", conditions } });
@@ -36,7 +36,7 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
     expect(withUnreadable(outcome(), odd("host"), state).events).toHaveLength(2);
   });
 
-  test("is one event more if it is something else", () => {
+  test("another unreadable field is one event more", () => {
     const state = new ReconcileState(0, "this-term");
     withUnreadable(outcome(), odd("host"), state);
     expect(withUnreadable(outcome(), odd("size"), state).events).toHaveLength(2);
@@ -45,11 +45,11 @@ describe("what the service shows of an endpoint in a form that cannot be read", 
   test.each<[string, Outcome]>([
     ["that is not ready", outcome("Updating")],
     ["of which nothing is said", unchanged(self)],
-  ])("is not said of a Compute %s", (_, one) => {
+  ])("an unreadable field is not reported for a Compute %s", (_, one) => {
     expect(withUnreadable(one, odd("host"), new ReconcileState(0, "this-term"))).toBe(one);
   });
 
-  test("is named up to five fields, and cut short: the names are the service's own", () => {
+  test("up to five unreadable fields are named, and cut short: the names are the service's own", () => {
     const named = (...fields: string[]) =>
       said(withUnreadable(outcome(), odd(...fields), new ReconcileState(0, "this-term")));
     expect(named("a", "b", "c", "d", "e")).toContain("shows a, b, c, d, e in");
