@@ -6,7 +6,7 @@ import type { TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOutBranch, dryRunBranch } from "../plan/carry-out-branch.ts";
 import type { Inventory } from "../plan/inventory.ts";
 
-/** What became of a Branch in one round: a write was sent, it waits, or it has come to its end. */
+/** Result of one round for a Branch: a write was sent, it waits, or it has come to its end. */
 export interface BranchRound {
   wrote: boolean;
   end?: { ok: boolean; said: string };

@@ -115,7 +115,7 @@ const manifestValues = {
   baseUrl: z.string().optional(),
 };
 
-/** What a command does about what no manifest declares. */
+/** Flags for objects that no manifest declares. */
 export interface PruneFlags {
   prune: boolean;
   pruneBranches: boolean;

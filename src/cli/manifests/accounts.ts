@@ -102,7 +102,7 @@ export function accountFor(
 function secretFor(connection: Connection, { secrets, running }: Manifests): Declared<Secret> | undefined {
   const { metadata, spec } = connection;
   const { name } = spec.apiKeySecretRef;
-  // Which namespace the operator reads the Secrets of ClusterServiceConnections in, no manifest says.
+  // No manifest says in which namespace the operator reads the Secrets of ClusterServiceConnections.
   const declared = isOfCluster(connection)
     ? secrets.find((one) => one.object.metadata.name === name)
     : find(secrets, metadata.namespace ?? "", name);
@@ -110,7 +110,7 @@ function secretFor(connection: Connection, { secrets, running }: Manifests): Dec
   return declared ?? (stored && { object: stored, where: inCluster });
 }
 
-/** Whether the connection selects a namespace, as far as the manifests tell its labels; its name is one of them. */
+/** True if the connection selects a namespace, as far as the manifests tell its labels; its name is one of them. */
 function mayBeSelected(
   { spec: { namespaceSelector } }: ClusterServiceConnection,
   namespace: string,

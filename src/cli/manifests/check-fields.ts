@@ -38,8 +38,8 @@ export function unknownFields(kind: OurKind, raw: Record<string, unknown>): Vali
 }
 
 /**
- * What `adopt` and similar fields allow, if zod only says that the value does not match: the message of the CEL rule at
- * this path. `undefined` if no rule stands there.
+ * Allowed values of `adopt` and similar fields, if zod only says that the value does not match: the message of the CEL
+ * rule at this path. `undefined` if no rule stands there.
  */
 export function allowedAt(kind: OurKind, path: readonly (string | number)[]): string | undefined {
   const rules = schemaAt(kind, path)?.["x-kubernetes-validations"];

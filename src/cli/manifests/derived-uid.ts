@@ -3,7 +3,7 @@ import { dashed, digest } from "../../operator/resources/signature.ts";
 // The uid of an object without a cluster: a UUID of version 8 (RFC 9562), derived from namespace and name alone. So the
 // next apply, by anybody and from anywhere, recognises the endpoint by its name. An API server creates version 4.
 
-/** Its first 12 digits are those of the namespace, so that a signature alone proves which namespace it was made for. */
+/** A uid that begins with 12 digits of the namespace, so that a signature alone proves its namespace. */
 export function derivedUID(namespace: string, name: string): string {
   return asUID(digest(`compute-operator.dev/Namespace/${namespace}`, 12) + ofObject(namespace, name).slice(12));
 }
@@ -18,12 +18,12 @@ export function derivedBranchUID(fleet: string | undefined, namespace: string, n
   return asUID(digest(`compute-operator.dev/Branch/${fleet ?? ""}/${namespace}/${name}`, 32));
 }
 
-/** Whether a uid is derived from a name, in whatever namespace. */
+/** True if a uid is derived from a name, in whatever namespace. */
 export function isDerivedUID(uid: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uid);
 }
 
-/** Whether a uid is derived from a name in this namespace. One of version 0.1.0 does not say. */
+/** True if a uid is derived from a name in this namespace. One of version 0.1.0 does not say. */
 export function isDerivedIn(namespace: string, uid: string): boolean {
   return isDerivedUID(uid) && uid.slice(0, 13) === derivedUID(namespace, "").slice(0, 13);
 }

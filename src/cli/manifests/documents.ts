@@ -11,7 +11,7 @@ import { built, kustomizationsBelow } from "./kustomization.ts";
 export interface ManifestObject {
   /** The file as it was named; `standard input` for `-`. */
   file: string;
-  /** Whether the file was found in a directory instead of named. */
+  /** True if the file was found in a directory instead of named. */
   found: boolean;
   raw: unknown;
   /** `file:line` of a field, or of the closest field around it that exists. */
@@ -74,7 +74,7 @@ function locator(file: string, document: Document, lines: LineCounter): (path: P
   };
 }
 
-/** What the YAML library says, without the place: its lines count from the start of the text around it. */
+/** Message of the YAML library, without the place: its lines count from the start of the text around it. */
 function firstLine(text: string): string {
   return (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }

@@ -4,7 +4,7 @@ import { parseCompute } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { API_VERSION } from "../../operator/resources/names.ts";
 
-/** What `export` names in each manifest. */
+/** Names that `export` writes into each manifest. */
 export interface ExportNames {
   /** `undefined`: the manifest names no namespace. */
   namespace: string | undefined;
@@ -18,7 +18,7 @@ export interface Exported {
   leftOut: readonly string[];
 }
 
-/** Why an endpoint cannot be declared at all. */
+/** Reason why an endpoint cannot be declared at all. */
 export interface Undeclarable {
   problem: string;
 }

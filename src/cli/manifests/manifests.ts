@@ -34,7 +34,7 @@ export interface Manifests {
   secrets: Declared<Secret>[];
   /** Computes of the cluster that the manifests do not declare: they claim what they own. */
   others: readonly Compute[];
-  /** Its Branches likewise. */
+  /** Branches of the cluster that the manifests do not declare. */
   otherBranches: readonly Branch[];
   /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
   storedPolicies: ReadonlySet<string>;

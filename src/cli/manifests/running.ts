@@ -21,7 +21,7 @@ import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 /** `where` of an object that the cluster holds and no manifest declares. */
 export const inCluster = "the cluster";
 
-/** What a cluster holds of the kinds that concern the service. */
+/** Objects in a cluster of the kinds that concern the service. */
 export interface Running {
   computes: readonly Compute[];
   pools: readonly ComputePool[];
@@ -144,7 +144,7 @@ export class RunningCluster {
     }
   }
 
-  /** What to say of an error; that of an interrupted command stays as it is. */
+  /** Message for an error; that of an interrupted command stays as it is. */
   #problemOf(error: unknown): unknown {
     if (this.#signal.aborted) return error;
     if (!(error instanceof ClusterError || error instanceof ClusterUnreachable)) return error;

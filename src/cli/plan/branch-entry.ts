@@ -111,7 +111,7 @@ function whatOfWrite(write: BranchWrite, { object, pruned }: TrackedBranch, list
   }
 }
 
-/** What stays as it is needs nobody: an end that was asked for is none of the problems. */
+/** Reasons of Branches that stay as they are and need nobody: an end that was asked for is no problem. */
 const unproblematic: readonly BranchReason[] = ["Available", "Drifted", "Expired"];
 
 function stepOf(reason: BranchReason, { object }: TrackedBranch): PlanStep {

@@ -28,7 +28,7 @@ export interface TrackedBranch {
   readonly project: Project;
   /** No status says which end was applied last: it is concluded from what the service shows. */
   endIsAssumed?: true;
-  /** Why `apply --prune-branches` deletes it. */
+  /** Reason why `apply --prune-branches` deletes it. */
   pruned?: string;
 }
 
@@ -52,7 +52,7 @@ export class BranchInventory {
     return this.#tracked;
   }
 
-  /** Whether a Branch of this place is declared, or in the cluster. */
+  /** True if a Branch of this place is declared, or in the cluster. */
   has(place: string): boolean {
     const objects = [...this.#tracked, ...this.#others].map(({ object }) => object);
     return objects.some(({ metadata }) => placeOf(metadata) === place);
@@ -61,7 +61,7 @@ export class BranchInventory {
   track(declared: Branch, project: Project): TrackedBranch {
     const { clock, beside } = this.#options;
     const { metadata } = declared;
-    // What apply made is not the operator's, so plan with a cluster must not take it for that of the new Branch.
+    // A branch that apply made is not the operator's, so plan with a cluster must not take it for the new Branch's.
     const isNew = beside.cluster && !beside.writes && isDerivedUID(metadata.uid);
     const object = isNew ? { ...declared, metadata: { ...metadata, uid: uidToBe(metadata.uid) } } : declared;
     const tracked = { object, memory: newMemory(clock.monotonic(), 0, false), project };
@@ -74,7 +74,7 @@ export class BranchInventory {
     this.#others.push({ object, baseURL });
   }
 
-  /** Whether the branches of a project have to be listed. */
+  /** True if the branches of a project have to be listed. */
   needs(project: Project): boolean {
     return this.#tracked.some((tracked) => tracked.project === project);
   }
@@ -197,14 +197,14 @@ export function notedPlace(note: Readonly<Record<string, unknown>> | undefined):
   return typeof place === "string" ? place : undefined;
 }
 
-/** Whether the Compute is the one that the Branch declares: outside of a cluster its owner has a derived uid. */
+/** True if the Compute is the one that the Branch declares: outside of a cluster its owner has a derived uid. */
 export function isOwnedBy(compute: Compute, { metadata }: Branch): boolean {
   const owner = owningBranch(compute);
   if (owner === undefined || compute.metadata.namespace !== metadata.namespace) return false;
   return owner.uid === metadata.uid || (owner.name === metadata.name && isDerivedUID(owner.uid));
 }
 
-/** Whether deleting the branch would take away what a Compute is on, without being the Branch's own. */
+/** True if deleting the branch would take away a Compute's branch, and the Compute is not the Branch's own. */
 function uses(compute: Compute, branch: Branch): boolean {
   const { metadata, spec } = compute;
   if (metadata.deletionTimestamp !== undefined || isOwnedBy(compute, branch)) return false;

@@ -32,7 +32,7 @@ export function branchLeftToOperator(
 const inCluster =
   "This Branch is in a cluster, whose operator keeps it, so apply sends nothing for it. Apply its manifest with kubectl.";
 
-/** Who made a branch, by its note; `undefined`: nobody who left one, or `apply`. */
+/** The maker of a branch, by its note; `undefined`: nobody who left one, or `apply`. */
 export function keeperOfBranch(listed: Parameters<typeof notedUID>[0] | undefined): string | undefined {
   const uid = listed && notedUID(listed);
   if (uid === undefined || isDerivedUID(uid)) return undefined;

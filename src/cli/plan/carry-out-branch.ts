@@ -55,7 +55,7 @@ export async function dryRunBranch(inventory: Inventory, tracked: TrackedBranch,
     if (observed.kind === "observed") noted(tracked.memory, observed);
     const planned = planBranch(observed, tracked.memory);
     const action = branchLeftToOperator(planned, observed, tracked.project, inventory.beside);
-    // What is shown decides whether the Computes that name the Branch may go on.
+    // The reason shown decides whether the Computes that name the Branch may go on.
     if (action.kind === "note" || action.kind === "show") {
       await carryOutBranch(action, observed, { inventory, tracked, clock });
     }

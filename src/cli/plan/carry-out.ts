@@ -95,7 +95,9 @@ export async function dryRun(inventory: Inventory, tracked: Tracked, clock: Cloc
   }
 }
 
-/** What apply made before it was given the fleet is signed for it once it is at rest, which the status has to show. */
+/**
+ * True for an endpoint from before apply was given the fleet: it is signed once at rest, which the status has to show.
+ */
 function isToBeSigned(action: Action, { compute }: Observed, { state }: Tracked, { fleet }: Beside): boolean {
   if (action.kind !== "settled" || fleet === undefined || !isDerivedUID(compute.metadata.uid)) return false;
   return shownReason(compute) !== action.reason && state.known.signed === undefined;

@@ -12,7 +12,7 @@ import { derivedUIDBefore, isDerivedUID } from "../manifests/derived-uid.ts";
 export function knownUID(compute: Compute, endpoints: EndpointIndex, fleet: Fleet | undefined): string {
   const { name, namespace = "", uid } = compute.metadata;
   const linked = recordedID(compute);
-  // What this command, or the manifest, noted already is for this uid.
+  // A link or a record of this command, or of the manifest, is for this uid already.
   if (!isDerivedUID(uid) || linked !== undefined || compute.status.pendingWrite !== undefined) return uid;
   const before = derivedUIDBefore(namespace, name);
   const own = endpoints.signedBy(uid).length === 0 && endpoints.signedBy(before).length > 0 ? before : uid;

@@ -32,7 +32,7 @@ export interface Tracked {
   compute: Compute;
   state: ReconcileState;
   project: Project;
-  /** Why `apply --prune` deletes it. */
+  /** Reason why `apply --prune` deletes it. */
   pruned?: string;
 }
 
@@ -44,7 +44,7 @@ export interface Project {
   listing: Listing | undefined;
   /** Listed once where only a Compute needs them, and with the endpoints where there are Branches. */
   branches: Answer<ListedBranch[]> | undefined;
-  /** When the request of that list began, on the monotonic clock. */
+  /** Begin of that list's request, on the monotonic clock. */
   branchesListedAt?: number;
   /** The operations of our own writes, by id, newest first. */
   operations: Map<string, Operation>;
@@ -61,18 +61,18 @@ export interface InventoryOptions {
   beside: Beside;
 }
 
-/** What is known of the operators that may keep some of the computes. */
+/** Knowledge of the operators that may keep some of the computes. */
 export interface Beside {
-  /** Their `--fleet`, as far as it is given. */
+  /** The operators' `--fleet`, as far as it is given. */
   fleet: Fleet | undefined;
   fleetName: string | undefined;
-  /** Their cluster was read. */
+  /** True if the operators' cluster was read. */
   cluster: boolean;
   /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
   storedPolicies: ReadonlySet<string>;
   /** The command sends writes: not for what an operator keeps. */
   writes: boolean;
-  /** What apply made and no manifest declares is looked for, so branches are listed too. */
+  /** True if objects that apply made and no manifest declares are looked for, so branches are listed too. */
   prunes: boolean;
 }
 
@@ -103,7 +103,7 @@ export class Inventory {
     return this.#options.beside;
   }
 
-  /** Whether a Compute with this uid is declared, or in the cluster. */
+  /** True if a Compute with this uid is declared, or in the cluster. */
   has(uid: string): boolean {
     return this.#claims.has(uid);
   }
@@ -124,7 +124,7 @@ export class Inventory {
   track(declared: Compute, account: Account, connection: Connection | undefined): Tracked {
     const { clock, beside } = this.#options;
     const { metadata, status } = declared;
-    // What apply made is not the operator's, so plan with a cluster must not take it for that of the new Compute.
+    // An endpoint that apply made is not the operator's, so plan with a cluster must not take it for the new Compute's.
     const isNew = beside.cluster && !beside.writes && isDerivedUID(metadata.uid);
     const compute = {
       ...declared,

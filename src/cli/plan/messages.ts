@@ -30,12 +30,12 @@ export function saidOnce({ reason, message }: Said, baseURL: string, named: "man
   return `${said}${stop} Check that the service is at ${baseURL} (${place}).`;
 }
 
-/** Where `apply --prune` deletes, there is no Compute whose deletionPolicy could be set. */
+/** A message for `apply --prune`, which deletes where there is no Compute whose deletionPolicy could be set. */
 export function withoutRetain(message: string): string {
   return message.replace(` ${orRetain}`, "");
 }
 
-/** What is said of Branches that only a command says. */
+/** Messages about Branches that only a command shows. */
 export const saidOfBranch = {
   laterEnd: (theirs: string | undefined) =>
     `The branch ${theirs === undefined ? "has no end" : `ends at ${theirs}`} at the service, later than declared, and that is kept: no end is brought forward by a command. Change it at the service, or declare it.`,

@@ -46,14 +46,14 @@ export interface PlanEntry {
   /** The Compute adopted its endpoint, and deleting it deletes that, as nobody declared. */
   deletesAdopted?: string;
   fields: readonly FieldChange[];
-  /** What clients of the compute notice. */
+  /** The interruption that clients of the compute notice. */
   interrupts?: "restarts the compute, which cuts its connections" | "cuts its connections";
   /** A condition reason of the Compute. */
   reason?: string;
   message?: string;
 }
 
-/** What a plan shows. The other members are absent where they cannot be known: without a cluster. */
+/** Contents of a plan. The other members are absent where they cannot be known: without a cluster. */
 export interface Plan {
   entries: readonly PlanEntry[];
   /** Absent where neither manifests nor `--prune` come to any. */
@@ -240,7 +240,7 @@ export function summaryOf({ entries, branches = [], pruned = [] }: Plan): Summar
   return summary;
 }
 
-/** Whether `run` would change something at the service, now or after its wait, or an object leaves the cluster. */
+/** True if `run` would change something at the service, now or after its wait, or an object leaves the cluster. */
 export function hasChanges({ entries, branches = [], pruned = [] }: Plan): boolean {
   const isChanged = [...entries, ...branches].some(
     ({ step, reason, fields }) =>
@@ -250,7 +250,7 @@ export function hasChanges({ entries, branches = [], pruned = [] }: Plan): boole
   return isChanged || pruned.some(({ step }) => step === "delete");
 }
 
-/** Whether a person has to act before everything can be as declared. */
+/** True if a person has to act before everything can be as declared. */
 export function hasProblems({ entries, branches = [], pruned = [] }: Plan): boolean {
   return [...entries, ...branches, ...pruned].some(({ step }) => step === "refuse" || step === "error");
 }

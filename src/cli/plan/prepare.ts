@@ -24,7 +24,7 @@ export interface Prepared {
   tracked: Tracked[];
   /** The cluster that was read, if any. */
   running: Running | undefined;
-  /** What the cluster holds and these manifests no longer declare. */
+  /** Objects in the cluster that these manifests no longer declare. */
   undeclared: readonly Undeclared[];
 }
 
@@ -93,7 +93,7 @@ async function declaredBy(
 ): Promise<DeclaredBy> {
   const read = texts.map(objectsIn);
   const objects = read.flatMap((file) => file.objects);
-  // What is recognised by namespace and name needs the one that the Compute has in its cluster.
+  // Recognition by namespace and name needs the namespace that the Compute has in its cluster.
   const isRecognised =
     flags.fleet !== undefined || (flags.prune && cluster === undefined) || (flags.prune && flags.writes);
   const assumed = isRecognised ? undefined : (cluster?.namespace ?? "default");

@@ -52,7 +52,7 @@ export function trackPruned(
   return added;
 }
 
-/** What the manifests have in a project: a Compute that is removed was like this. */
+/** The manifests' place in a project, as a Compute that is removed had it. */
 interface Beside {
   namespace: string | undefined;
   projectID: string;
@@ -78,14 +78,14 @@ function unownedIn(project: Project, beside: Beside, inventory: Inventory): Endp
 /** Deletions that need no `--max-deletes`. */
 const mostDeletes = 5;
 
-/** What apply made for the namespace, and how much of it is deleted. */
+/** Objects that apply made for the namespace, and the number of them that is deleted. */
 interface Count {
   what: "branches" | "computes";
   own: number;
   deleted: number;
 }
 
-/** Why a plan deletes more than `--prune` may; `undefined`: it does not. */
+/** Reason why a plan deletes more than `--prune` may; `undefined`: it does not. */
 export function tooManyDeletes(
   inventory: Inventory,
   tracked: readonly Tracked[],

@@ -105,7 +105,7 @@ function primaryOfOther({ compute, claimants, endpoints }: Observation, beside: 
   return said(`is kept by ${keeper} for another Compute. Delete that Compute, or name another branch`);
 }
 
-/** What may be the endpoint of a declared Compute, so that a create could make a second one. */
+/** Block for a create beside an endpoint that may be a declared Compute's own: it could make a second one. */
 function createBesideUnplaced(o: Observation, beside: Beside): Blocked | undefined {
   const { compute, claimants, endpoints } = o;
   const without = [compute, ...claimants.inProject().filter((each) => isToBeCreated(each, o))];
@@ -132,7 +132,7 @@ function isToBeCreated(compute: Compute, { endpoints }: Observation): boolean {
 }
 
 /**
- * Whether an operator may have made an endpoint for this Compute. The key tells, where it is certain in which namespace
+ * True if an operator may have made an endpoint for this Compute. The key tells, where it is certain in which namespace
  * the Compute is; else branch and type have to.
  */
 function mayBeOf(compute: Compute, { name, branch_id, type }: Endpoint, { fleet, cluster }: Beside): boolean {
@@ -141,7 +141,7 @@ function mayBeOf(compute: Compute, { name, branch_id, type }: Endpoint, { fleet,
   return branch_id === branchIDOf(compute) && type === compute.spec.type;
 }
 
-/** What tells whose an endpoint is, or what to do where nothing does. */
+/** Advice on finding an endpoint's owner, or on the way out where nothing shows it. */
 function cureFor(endpoint: Endpoint, { fleet, cluster }: Beside): string {
   const signed = signatureIn(endpoint.name)?.fleet;
   const adopting = "adopt the endpoint by id (export writes the manifests)";
@@ -154,7 +154,7 @@ function refused(reason: "AdoptionRefused" | "Conflict" | "PrimaryExists", messa
   return { kind: "blocked", reason, message };
 }
 
-/** Whether an endpoint bears the signature of a Compute that is neither declared nor in the cluster. */
+/** True if an endpoint bears the signature of a Compute that is neither declared nor in the cluster. */
 function isOfUnknown({ name }: Endpoint, claimants: Claimants): boolean {
   const signature = signatureIn(name);
   return signature !== undefined && claimants.byUID(signature.uid) === undefined;

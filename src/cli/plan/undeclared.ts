@@ -47,7 +47,7 @@ export function inWordsOf(
   return `${names.length} ${many ? pluralOf(kind) : kind} ${place} ${many ? "are" : "is"} not in these manifests: ${listed(names.map(quote))}`;
 }
 
-/** What becomes of the objects other than Computes, which are planned, and of Computes that stay. */
+/** The fate of the objects other than Computes, which are planned, and of Computes that stay. */
 export function prunedObjects(
   undeclared: readonly Undeclared[],
   inventory: Inventory,
