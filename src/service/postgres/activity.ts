@@ -9,7 +9,7 @@ import type { DrivenService } from "./runner.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TextRow } from "./sql-client.ts";
 
-/** How old `last_active` may be while clients use a compute, in milliseconds. */
+/** Greatest age of `last_active` while clients use a compute, in milliseconds. */
 const noteMs = 10_000;
 
 /** The shortest time between two checks, in milliseconds. */
@@ -22,8 +22,8 @@ export interface ActivityPorts {
 }
 
 /**
- * When a client last did something, in milliseconds since the epoch: now while a session is active or in a transaction.
- * Sessions of the service and of replicas are those of its own role; what subscribes to a database counts.
+ * Time of the last activity of a client, in milliseconds since the epoch: now while a session is active or in a
+ * transaction. Sessions of the service and of replicas are those of its own role; subscribers to a database count.
  */
 const lastActivity = `SELECT floor(extract(epoch FROM max(CASE
     WHEN state = 'idle' THEN state_change WHEN state IS NULL THEN backend_start ELSE clock_timestamp() END)) * 1000)
@@ -79,7 +79,7 @@ export class ActivityWatch {
       .filter((endpoint) => endpoint !== undefined);
   }
 
-  /** When a compute is to be suspended if nothing happens; `Infinity` for never. */
+  /** Time at which a compute is to be suspended if nothing happens; `Infinity` for never. */
   #due({ suspendTimeoutSeconds, lastActive, createdAt }: StoredEndpoint): number {
     const seconds = suspendAfterSeconds(suspendTimeoutSeconds);
     if (seconds === undefined) return Number.POSITIVE_INFINITY;
@@ -110,7 +110,7 @@ export class ActivityWatch {
     }
   }
 
-  /** When a client of a compute was last active, by the service's clock; `undefined` where its server does not say. */
+  /** Last activity of a compute's clients, by the service's clock; `undefined` where its server does not say. */
   async #activityOf(endpointId: string): Promise<number | undefined> {
     const { sessions, ask } = this.#ports;
     const { clock } = this.#service.context;

@@ -63,11 +63,11 @@ function isEmptied(path: string): boolean {
   return emptied.test(path) && !/^pg_wal\/(archive_status|summaries)$/.test(path);
 }
 
-/** What Postgres notes in its control file when it has shut down and all data is on the disk. */
+/** Postgres's notes in its control file after it has shut down with all data on the disk. */
 const shutDown = 1;
 const shutDownInRecovery = 2;
 
-/** Whether a directory is that of a server that was shut down in order. */
+/** True if a directory is that of a server that was shut down in order. */
 export async function isCleanlyStopped(data: string): Promise<boolean> {
   const file = await open(join(data, "global", "pg_control"), "r");
   try {
@@ -79,7 +79,7 @@ export async function isCleanlyStopped(data: string): Promise<boolean> {
   }
 }
 
-/** Where the log stood at the last checkpoint that a directory knows of. */
+/** Place in the log of the last checkpoint that a directory knows of. */
 export async function checkpointOf(data: string): Promise<bigint> {
   const file = await open(join(data, "global", "pg_control"), "r");
   try {

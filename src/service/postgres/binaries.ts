@@ -13,7 +13,7 @@ export type BinaryDirectory = string;
 export interface BinarySettings {
   /** `--postgres-bin`, used for every major version that it is of. `*` stands for the version. */
   directory: string | undefined;
-  /** What is fetched is kept here. */
+  /** Directory of the fetched programs. */
   cache: string;
   /** The environment of the programs that are run. */
   env: Readonly<Record<string, string>>;

@@ -28,7 +28,7 @@ export class BranchCatalogs {
     this.#ports = ports;
   }
 
-  /** Whether the data of a branch has them as the store has them. */
+  /** True if the data of a branch has the roles and databases that the store has. */
   isCurrent(branchId: string): boolean {
     return JSON.stringify(this.#wanted(branchId)) === this.#ports.storage.of(branchId).catalog;
   }

@@ -36,7 +36,7 @@ export interface StoragePorts {
   /** By branch: who starts, stops, copies or replaces its data. */
   turns: Turns;
   newGeneration: () => string;
-  /** How much the disk of a directory has left for this user. */
+  /** Space that the disk of a directory has left for this user. */
   freeBytes(directory: string): Promise<number>;
   /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
   connectTo(data: string): Promise<SqlClient> | undefined;
@@ -55,7 +55,7 @@ export interface MadeData extends BranchData {
   present: Present | undefined;
 }
 
-/** What is left free on the disk whatever is copied, in bytes. */
+/** Space that is left free on the disk whatever is copied, in bytes. */
 const reserve = 64 * 1024 ** 2;
 
 const smallest: Limits = limitsOf({ min: 0.25, max: 0.25 });
@@ -111,7 +111,7 @@ export class BranchStorage {
     return {
       branchId: branch.id,
       generation,
-      // What was recovered is brought up to date as a whole: its roles may have other passwords.
+      // A recovered catalog is brought up to date as a whole: its roles may have other passwords.
       catalog: JSON.stringify(from && !from.present ? inherited(from.data) : emptyCatalog),
       maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
       maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
@@ -268,7 +268,7 @@ export class BranchStorage {
   }
 }
 
-/** What a copy brings along. Its databases have other ids in the store. */
+/** Catalog that a copy brings along. Its databases have other ids in the store. */
 function inherited(data: BranchData): BranchCatalog {
   const brought = broughtInto(data);
   return { ...brought, databases: brought.databases.map((database) => ({ ...database, id: 0 })) };

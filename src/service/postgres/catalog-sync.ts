@@ -144,8 +144,9 @@ async function disconnectAll(client: Session, database: string): Promise<void> {
 }
 
 /**
- * What a role owns goes to the owner of the database that it is in, but never to our own role, as which its functions
- * would run: what there is in a database of ours is temporary, and is dropped. A role with a database stays for that.
+ * Drops a role. Its objects go to the owner of the database that they are in, but never to our own role, as which its
+ * functions would run: objects in a database of ours are temporary, and are dropped. A role with a database stays for
+ * that.
  */
 async function dropRole(client: Session, name: string, { connect }: SyncPlan): Promise<void> {
   const role = identifier(name);

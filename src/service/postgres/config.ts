@@ -5,7 +5,7 @@ import { recoverySettings } from "./history/point.ts";
 /** Our role in every server: its only superuser. No client can have the name. */
 export const superuser = "cloud_admin";
 
-/** What the size of a compute decides. A standby must have at least its primary's. */
+/** Limits that follow from the size of a compute. A standby must have at least its primary's. */
 export interface Limits {
   maxConnections: number;
   maxWorkerProcesses: number;
@@ -35,11 +35,11 @@ export interface ServerConfig {
   /** Names the socket: nothing listens on a port. */
   port: number;
   sockets: string;
-  /** How much each session may write into temporary files; `undefined` for any amount. */
+  /** Space for each session's temporary files; `undefined` for any amount. */
   temporaryDiskKiB: number | undefined;
   /** From the compute; of the allowed ones. */
   settings: Readonly<Record<string, string>>;
-  /** Whether clients may replicate logically. */
+  /** True if clients may replicate logically. */
   logical: boolean;
   /** The point to which the server recovers first. */
   recovery?: HistoryPoint | undefined;
@@ -91,7 +91,7 @@ function conninfo(sockets: string, { port, passwordFile }: { port: number; passw
   return `host=${sockets} port=${port} user=${superuser} passfile='${file}' application_name=standby connect_timeout=5`;
 }
 
-/** Who may connect: only through the socket, and only with a password. */
+/** Access rules: only through the socket, and only with a password. */
 export const accessText = `local all all scram-sha-256
 local replication ${superuser} scram-sha-256
 `;

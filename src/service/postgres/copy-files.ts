@@ -12,7 +12,7 @@ export interface FilesToCopy {
   hardLinks: boolean;
 }
 
-/** What a thread has of Node. */
+/** Node's modules for a thread. */
 export interface Modules {
   childProcess: { spawnSync(program: string, args: readonly string[]): { status: number | null } };
   fs: typeof fs;
@@ -55,7 +55,7 @@ export function copyFiles(
   for (const file of files) {
     const [source, copy] = [paths.join(from, file), paths.join(to, file)];
     if (hardLinks && unless("", () => system.linkSync(source, copy))) continue;
-    // What has vanished is left out.
+    // Files that have vanished are left out.
     if (!unless("ENOENT", () => system.copyFileSync(source, copy, system.constants.COPYFILE_FICLONE))) continue;
     if (owner) system.chownSync(copy, owner.uid, owner.gid);
     if (!hardLinks) written.push(copy);

@@ -18,7 +18,7 @@ export interface CopySettings {
   slots?: Slots;
 }
 
-/** How many copies have a thread at once. */
+/** Number of copies that have a thread at once. */
 export const copySlots = 16;
 
 /**

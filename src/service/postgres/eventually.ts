@@ -1,7 +1,7 @@
 import { StoreFull } from "../refusal.ts";
 import type { DrivenService } from "./runner.ts";
 
-/** How long to wait before a change is tried again, in milliseconds. */
+/** Wait before a change is tried again, in milliseconds. */
 const retryMs = 1000;
 
 /** Stores what has happened: at once, or where the disk is full as soon as there is room, until `closed`. */

@@ -21,7 +21,7 @@ export interface FleetPorts {
   password: string;
   passwordOf: (passwordSource: string) => string;
   newGeneration: () => string;
-  /** How large the computes' disks for temporary files are, as a part of their normal size. */
+  /** Size of the computes' disks for temporary files, as a part of their normal size. */
   temporaryDiskScale: number;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;

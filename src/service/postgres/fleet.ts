@@ -17,7 +17,7 @@ import { Turns } from "./turns.ts";
 /** Uses the data of a branch through sessions of the service. */
 type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
 
-/** How long a server may take to name its roles and databases, in milliseconds. */
+/** Longest time for a server to name its roles and databases, in milliseconds. */
 const refreshLimitMs = 1000;
 
 /** The servers that run behind computes. */
@@ -49,7 +49,7 @@ export class Fleet {
     this.#catalogs = new BranchCatalogs({ ...ports, storage: this.storage });
   }
 
-  /** Whether a compute's server runs. */
+  /** True if a compute's server runs. */
   runs(endpointId: string): boolean {
     return this.#running.get(endpointId)?.server.running === true;
   }
@@ -207,7 +207,7 @@ export class Fleet {
   }
 
   /**
-   * Whether a standby can go on from where it is: it has this data, and the log that it lacks can come from the primary
+   * True if a standby can go on from where it is: it has this data, and the log that it lacks can come from the primary
    * or is none.
    */
   async #follows(
@@ -256,7 +256,7 @@ export class Fleet {
   async #stop(endpointId: string): Promise<void> {
     const running = this.#running.get(endpointId);
     this.#running.delete(endpointId);
-    // What clients have changed is shown also while the compute is idle.
+    // Changes by clients are shown also while the compute is idle.
     if (running?.server.running && isPrimary(running.endpoint)) await this.#refresh(running);
     await running?.server.stop();
   }

@@ -16,10 +16,10 @@ import type { Session, Sessions } from "./sessions.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Verifiers } from "./verifiers.ts";
 
-/** How exact `last_active` is while clients come and go, in milliseconds: each writing of it goes to the disk. */
+/** Precision of `last_active` while clients come and go, in milliseconds: each writing of it goes to the disk. */
 const activityMs = 1000;
 
-/** How often a client whose compute falls asleep again just then has it woken. */
+/** Number of times that a client whose compute falls asleep again just then has it woken. */
 const mostTries = 3;
 
 export interface GatePorts {

@@ -1,7 +1,7 @@
 import type { ServiceClock } from "../clock.ts";
 import type { GuardedServer } from "./processes.ts";
 
-/** How often a program that starts is asked whether it is ready, in milliseconds. */
+/** Interval of the checks whether a program that starts is ready, in milliseconds. */
 const pollMs = 10;
 
 /** A program under its guardian, from its start to its end. */

@@ -28,7 +28,7 @@ const stop = (program) => {
   setTimeout(() => program?.kill("SIGQUIT"), 10_000).unref();
 };
 const signal = ({ pid, name }) => {
-  // It may have ended meanwhile.
+  // The process may have ended meanwhile.
   try { process.kill(pid, "SIG" + name); } catch {}
 };
 const start = (id, { command, args, logFile, options }) => {

@@ -124,7 +124,7 @@ export class Home {
   }
 }
 
-/** Whether a user may enter a directory: it, and each one above it, by its mode. */
+/** True if a user may enter a directory: it, and each one above it, by its mode. */
 async function mayEnter(directory: string, { uid, gid }: ProcessUser): Promise<boolean> {
   const { uid: owner, gid: group, mode } = await stat(await realpath(directory));
   const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;

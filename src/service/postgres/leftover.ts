@@ -4,10 +4,10 @@ import type { ServiceClock } from "../clock.ts";
 import { ServerFailed } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 
-/** How far apart two accounts of one start may be, in seconds. */
+/** Largest difference between two accounts of one start, in seconds. */
 const tolerance = 3;
 
-/** How long a server has for a fast shutdown, and then for an immediate one, in milliseconds. */
+/** Time that a server has for a fast shutdown, and then for an immediate one, in milliseconds. */
 const patienceMs = 10_000;
 
 /**

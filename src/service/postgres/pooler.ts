@@ -18,13 +18,13 @@ export interface PoolerPorts {
 /** PgBouncer as it is found. */
 export interface PoolerProgram {
   path: string;
-  /** Whether clients may use prepared statements of the protocol, although each transaction has another server. */
+  /** True if clients may use prepared statements of the protocol, although each transaction has another server. */
   preparesStatements: boolean;
 }
 
 export interface PoolerSettings {
   program: PoolerProgram;
-  /** Where its files lie: the path of each begins with this. */
+  /** Prefix of the paths of its files. */
   files: string;
   logFile: string;
   /** The directory of all sockets. */
@@ -36,9 +36,9 @@ export interface PoolerSettings {
   port: number;
   /** Of our own role, which looks up the passwords of others. */
   password: string;
-  /** What the server takes. */
+  /** Number of connections that the server takes. */
   maxConnections: number;
-  /** How many clients may connect. */
+  /** Number of clients that may connect. */
   maxClients: number;
 }
 
@@ -126,7 +126,7 @@ async function isProgram(file: string): Promise<boolean> {
   }
 }
 
-/** Whether somebody listens: a socket is there a moment before that. */
+/** True if somebody listens: a socket is there a moment before that. */
 function accepts(path: string): Promise<boolean> {
   return new Promise((answer) => {
     const socket = createConnection(path, () => {

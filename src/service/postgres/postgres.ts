@@ -33,12 +33,12 @@ import { serverUser, Templates } from "./templates.ts";
 import { Verifiers } from "./verifiers.ts";
 
 export interface PostgresSettings {
-  /** Where clients connect. */
+  /** The address to which clients connect. */
   host: string;
   port: number;
-  /** What URIs name instead, as `HOST:PORT`. */
+  /** The address that URIs name instead, as `HOST:PORT`. */
   advertise: string | undefined;
-  /** Below which each compute has a host name of its own. */
+  /** The domain in which each compute has a host name of its own. */
   domain: string | undefined;
   /** The directory of `postgres` and `initdb`. */
   binaries: string | undefined;
@@ -46,7 +46,7 @@ export interface PostgresSettings {
   user: string | undefined;
   /** The store's file, or `:memory:`. */
   data: string;
-  /** How large the computes' disks for temporary files are, as a part of their normal size. */
+  /** Size of the computes' disks for temporary files, as a part of their normal size. */
   temporaryDiskScale: number;
 }
 
@@ -112,7 +112,7 @@ export class Postgres {
     parts: Omit<Parts, "authorityFile" | "begun" | "admit">,
   ): Promise<Postgres> {
     const begun = Promise.withResolvers<Gate>();
-    // Where the service ends before, perhaps nobody waits.
+    // A rejection that nobody awaits, because the service ends before, must not end the process.
     begun.promise.catch(() => {});
     const admit = async (target: Target) => (await begun.promise).admit(target);
     const place = authorityPath(settings.data, parts.home.root);
@@ -260,7 +260,7 @@ interface Parts {
   admit: (target: Target) => Promise<Admission>;
 }
 
-/** What URIs name: an address that every client on this machine reaches, unless another one is given. */
+/** The address in URIs: one that every client on this machine reaches, unless another one is given. */
 function addressOf({ host, advertise }: PostgresSettings, port: number): { host: string; port: number } {
   if (advertise !== undefined) {
     const { hostname, port: named } = new URL(`http://${advertise}`);

@@ -4,7 +4,7 @@ export interface ProcessUser {
   gid: number;
 }
 
-/** How a program ended: its exit status, and what it wrote. */
+/** End of a program: its exit status, and its output. */
 export interface Ended {
   status: number | null;
   output: string;
@@ -17,15 +17,15 @@ export interface RunSettings {
   user?: ProcessUser | undefined;
   cwd?: string;
   env?: Readonly<Record<string, string>>;
-  /** What the program reads. */
+  /** Input of the program. */
   input?: string;
 }
 
-/** What identifies a running process beyond its id, which may have been given to another one. */
+/** Facts that identify a running process beyond its id, which may have been given to another one. */
 export interface ProcessFacts {
   /** In seconds since the epoch, to within two. */
   startedAt: number;
-  /** Its working directory, or where the system does not tell, its command line. */
+  /** The process's working directory, or where the system does not tell, its command line. */
   place: string;
 }
 
@@ -49,6 +49,6 @@ export interface Processes {
   /** `undefined` where no process has this id. */
   facts(pid: number): Promise<ProcessFacts | undefined>;
   signal(pid: number, name: "INT" | "QUIT"): void;
-  /** This process; `node` is the path of the program that it runs. */
+  /** The service's own process; `node` is the path of the program that it runs. */
   readonly self: { pid: number; uid: number; node: string };
 }

@@ -16,7 +16,7 @@ export interface DrivenService {
   onChange(follower: () => void): () => void;
 }
 
-/** How often a server may end on its own within a minute before it is left stopped. */
+/** Number of times that a server may end on its own within a minute before it is left stopped. */
 const mostCrashes = 3;
 const crashWindowMs = 60_000;
 
@@ -30,7 +30,7 @@ export class OperationRunner {
   readonly #copies: BranchCopies;
   readonly #onError: (error: unknown) => void;
   readonly #running = new Set<number>();
-  /** What is under way: nobody may take the directories away before its end. */
+  /** Work in progress: nobody may take the directories away before its end. */
   readonly #work = new Set<Promise<void>>();
   readonly #preparing = new Set<string>();
   readonly #crashes = new Map<string, number[]>();
@@ -149,7 +149,7 @@ export class OperationRunner {
       this.#preparing.delete(branchId);
       await this.#change((context, at) => becomeReady(context, branchId, at));
     } catch (error) {
-      // It stays in hand: the start of a compute on it tries again, and says why it fails.
+      // The branch stays in hand: the start of a compute on it tries again, and says why it fails.
       if (!this.#closed && !foreseen(error)) this.#onError(error);
     }
   }
@@ -167,7 +167,7 @@ export class OperationRunner {
     return this.#fleet.reconfigure(endpoint);
   }
 
-  /** Whether an idle compute comes up for a change: roles and databases can only be changed on a running server. */
+  /** True if an idle compute comes up for a change: roles and databases can only be changed on a running server. */
   #needsServer(endpoint: StoredEndpoint): boolean {
     const movedAway = this.#fleet.running().some((one) => one.endpoint.id === endpoint.id);
     return endpoint.currentState === "idle" && endpoint.type === "read_write" && !endpoint.disabled && !movedAway;

@@ -130,7 +130,7 @@ async function runAll(client: SqlClient, all: readonly string[]): Promise<void> 
   for (const statement of all) await client.query(statement);
 }
 
-/** Their locks would hold everything up, and they hold rows. */
+/** Prepared transactions, whose locks would hold everything up, and which hold rows. */
 const preparedTransactions =
   "SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts WHERE database = current_database()";
 
@@ -168,7 +168,7 @@ function triggers(change: string): string {
 const disable = "'DISABLE'";
 const enableAgain = "CASE tgenabled WHEN 'A' THEN 'ENABLE ALWAYS' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE' END";
 
-/** What is made of rows: materialised views, and the positions of sequences. */
+/** Objects made of rows: materialised views, and the positions of sequences. */
 const derivedData = `SELECT format(CASE relkind WHEN 'm' THEN 'REFRESH MATERIALIZED VIEW %I.%I WITH NO DATA'
   ELSE 'ALTER SEQUENCE %I.%I RESTART' END, nspname, relname) FROM ${relations} WHERE relkind IN ('m', 'S')`;
 

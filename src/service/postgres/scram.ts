@@ -6,7 +6,7 @@ const iterations = 4096;
 /** A role may give its verifier any number of iterations, which this process would carry out for its logins. */
 const mostIterations = 20_000;
 
-/** What a server keeps of a password: it can check a login with it, and nobody can log in with it. */
+/** A server's record of a password: it can check a login with it, and nobody can log in with it. */
 export interface ScramVerifier {
   iterations: number;
   salt: Buffer;

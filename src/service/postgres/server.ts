@@ -55,7 +55,7 @@ export async function writeConfig(data: string, config: ServerConfig, user: Proc
   await writePrivate(join(data, "pg_hba.conf"), accessText, user);
 }
 
-/** What a server says of itself in its directory: `starting`, `ready`, `standby` (no connections yet), `stopping`. */
+/** The state that a server notes in its directory: `starting`, `ready`, `standby` (no connections yet), `stopping`. */
 async function stateOf(data: string): Promise<string | undefined> {
   const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
   return text.split("\n")[7]?.trim();

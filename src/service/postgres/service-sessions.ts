@@ -13,7 +13,7 @@ interface NeutralSetting {
   value: string;
   /** The first major version that has it. */
   since?: number;
-  /** Whether only a superuser may give it. */
+  /** True if only a superuser may give it. */
   ofSuperuser?: boolean;
 }
 

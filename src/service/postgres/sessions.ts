@@ -2,7 +2,7 @@
 export interface Session {
   endpointId: string;
   pooled: boolean;
-  /** Whether it takes one of the compute's connections: it has logged in. */
+  /** True if it takes one of the compute's connections: it has logged in. */
   counts: boolean;
 }
 
@@ -27,7 +27,7 @@ export class Sessions {
     return true;
   }
 
-  /** When a client last left a compute that has others, in milliseconds since the epoch; 0 if none did. */
+  /** Time at which a client last left a compute that has others, in milliseconds since the epoch; 0 if none did. */
   lastLeft(endpointId: string): number {
     return this.#lastLeft.get(endpointId) ?? 0;
   }
@@ -37,7 +37,7 @@ export class Sessions {
     return [...this.#open.keys()];
   }
 
-  /** How many have logged in. */
+  /** Number of clients that have logged in. */
   count(endpointId: string, pooled: boolean): number {
     const here = [...(this.#open.get(endpointId) ?? [])];
     return here.filter((session) => session.counts && session.pooled === pooled).length;

@@ -51,7 +51,9 @@ export class Templates {
     return made;
   }
 
-  /** Why a server would not take these settings, in its own words; `undefined` where it would, or cannot be asked. */
+  /**
+   * Reason why a server would not take these settings, in its words; `undefined` where it would, or cannot be asked.
+   */
   refusedSettings(major: number, settings: Readonly<Record<string, string>>): string | undefined {
     const edition = this.#ready.get(major);
     const given = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
@@ -110,7 +112,7 @@ export class Templates {
   async #takePrepared(prepared: string, programs: string, made: string): Promise<void> {
     const { user } = this.#home;
     await copyTree(prepared, made, { owner: user });
-    // Its settings are of the place where it was made; each start writes others.
+    // The template's settings are of the place where it was made; each start writes others.
     await writePrivate(join(made, "postgresql.conf"), "", user);
     const verifier = scramVerifier(this.#password, randomBytes(16));
     const { status, output } = await this.#processes.run(

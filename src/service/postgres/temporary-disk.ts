@@ -13,7 +13,7 @@ export interface DiskError {
   message: string;
 }
 
-/** What the service answers where a session's temporary files outgrow the disk of its compute. */
+/** Answer of the service where a session's temporary files outgrow the disk of its compute. */
 const full = {
   code: "53100",
   message: 'could not write to file "base/pgsql_tmp/pgsql_tmp": No space left on device',

@@ -7,8 +7,8 @@ import type { SqlClient, TextRow } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
 
 /**
- * What the servers know: of their roles' passwords, also of those set with SQL, so it is asked for each login. One
- * session of each server serves all questions; it takes one of the places that Postgres reserves for superusers.
+ * Passwords' verifiers as the servers have them, also of those set with SQL, so each login asks for them. One session
+ * of each server serves all questions; it takes one of the places that Postgres reserves for superusers.
  */
 export class Verifiers {
   readonly #ports: { sessions: ServiceSessions; password: string };

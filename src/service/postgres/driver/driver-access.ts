@@ -7,7 +7,7 @@ import type { Admission, Proxy } from "../proxy/proxy.ts";
 import type { Target } from "../proxy/route.ts";
 import { longestBody, sqlOverHttp } from "./sql-over-http.ts";
 
-/** What the vendor's serverless driver reaches on the service's port: SQL over HTTP and over WebSockets. */
+/** The part of the service's port that the vendor's serverless driver reaches: SQL over HTTP and over WebSockets. */
 export class DriverAccess implements SqlAccess {
   readonly longestBody = longestBody;
   readonly #proxy: Proxy;

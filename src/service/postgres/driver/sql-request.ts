@@ -8,7 +8,7 @@ export interface SqlStatement {
   values: readonly (string | null)[];
 }
 
-/** What `POST /sql` asks for: the vendor's serverless driver sends it. */
+/** A request of `POST /sql`: the vendor's serverless driver sends it. */
 export interface SqlRequest {
   routed: Routed;
   user: string;
@@ -17,7 +17,7 @@ export interface SqlRequest {
   statements: readonly SqlStatement[];
   /** The statement that begins the transaction of a batch; `undefined` for a single statement. */
   begin: string | undefined;
-  /** Whether a row is an array instead of an object. */
+  /** True if a row is an array instead of an object. */
   arrayMode: boolean;
 }
 

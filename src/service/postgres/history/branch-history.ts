@@ -17,7 +17,7 @@ export interface Base {
   position: bigint;
   /** The place of the first segment that recovery from it reads. */
   place: string;
-  /** What it takes on the disk: nothing where it shares its files with another branch or with the template. */
+  /** Bytes on the disk: none where it shares its files with another branch or with the template. */
   bytes: number;
 }
 
@@ -118,7 +118,7 @@ export class BranchHistory {
     await sync(this.#wal);
   }
 
-  /** How many segments came after the newest base. */
+  /** Number of segments that came after the newest base. */
   async segmentsSinceBase(): Promise<number> {
     const newest = (await this.bases()).at(-1);
     const names = (await readdir(this.#wal).catch(() => [])).filter(isSegment);

@@ -25,7 +25,7 @@ export class Histories {
     return known;
   }
 
-  /** How far the history of this data reaches; `undefined` where nothing can be recovered. */
+  /** Reach of this data's history; `undefined` where nothing can be recovered. */
   state(data: string): HistoryState | undefined {
     const [bases, log] = ["bases", "wal"].map((part) => join(this.#root, basename(data), part));
     const found = namesIn(bases).flatMap((name) => baseOf(bases ?? "", name));

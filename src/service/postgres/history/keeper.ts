@@ -16,15 +16,15 @@ export interface KeeperPorts {
   histories: Histories;
   /** Adds a base to the history of a branch whose server runs. */
   addBase(branchId: string): Promise<void>;
-  /** What the data of a directory takes on the disk. */
+  /** Bytes that the data of a directory takes on the disk. */
   sizeOf(directory: string): Promise<number>;
-  /** Since when a project keeps the history of its branches, in milliseconds since the epoch. */
+  /** Start of the history that a project keeps of its branches, in milliseconds since the epoch. */
   keptSince(projectId: string): number;
   /** Called once for each reason that keeping a branch's history fails, until it succeeds again. */
   onProblem(message: string): void;
 }
 
-/** How often the segments that servers have completed are taken, in milliseconds. */
+/** Interval at which the segments that servers have completed are taken, in milliseconds. */
 const everyMs = 5000;
 
 /** The least log that is kept between two bases, in bytes. */

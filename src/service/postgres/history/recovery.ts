@@ -27,7 +27,7 @@ export interface Present {
 }
 
 export interface Recovered {
-  /** Where in its source's history the recovery began. */
+  /** The point in its source's history at which the recovery began. */
   baseAt: number;
   /** The place in the log where it left that history. */
   place: string;

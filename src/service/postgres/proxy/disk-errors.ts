@@ -4,12 +4,12 @@ const errorType = 0x45;
 
 /** Follows the messages of a server after its login, and has a full temporary disk look as one. */
 export class DiskErrors {
-  /** How much of a message is still to pass that is no error. */
+  /** Bytes still to pass of a message that is no error. */
   #passing = 0;
   /** The beginning of a message: of any one its head, of an error what there is. */
   #held: Buffer = Buffer.alloc(0);
 
-  /** What the client is to be sent. */
+  /** The bytes to send to the client. */
   push(chunk: Buffer): Buffer {
     const received = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const out: Buffer[] = [];

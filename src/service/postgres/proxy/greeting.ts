@@ -14,7 +14,7 @@ export class Greeting {
     this.#onKey = onKey;
   }
 
-  /** What the client is to be sent of it. */
+  /** The bytes of a chunk to send to the client. */
   push(chunk: Buffer): Buffer {
     if (this.#over) return chunk;
     const received = Buffer.concat([this.#rest, chunk]);

@@ -26,7 +26,7 @@ export async function askPassword(client: Duplex, received: Buffer): Promise<{ p
   return { password: body.toString("utf8").replace(/\0$/, ""), rest: reader.rest };
 }
 
-/** What a client has to prove, and over which channel. */
+/** A client's claim to prove, and the channel of the proof. */
 export interface Claim {
   role: string;
   verifier: ScramVerifier;
@@ -67,7 +67,7 @@ export async function logIn(server: Duplex, secret: ScramSecret): Promise<Buffer
   for (;;) {
     const { type, body, whole } = await reader.next(longestMessage);
     const step = type === "R" && body.length >= 4 ? body.readUInt32BE(0) : 0;
-    // Which version of the protocol the server speaks: it says so before the login.
+    // The version of the protocol that the server speaks: it says so before the login.
     if (type === "v") before.push(whole);
     else if (step === steps.start) {
       server.write(serialize.sendSASLInitialResponseMessage("SCRAM-SHA-256", login.first));

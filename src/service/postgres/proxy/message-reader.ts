@@ -19,7 +19,7 @@ export class MessageReader {
     this.#received = received;
   }
 
-  /** What was received beyond the messages that were read. */
+  /** Bytes received beyond the messages that were read. */
   get rest(): Buffer {
     return this.#received;
   }

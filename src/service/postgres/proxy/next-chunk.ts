@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { Rejection } from "./rejection.ts";
 
-/** What a stream brings next. Rejects with `Rejection` when it closes before. */
+/** The next chunk of a stream. Rejects with `Rejection` when it closes before. */
 export function nextChunk(stream: Duplex): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -4,14 +4,14 @@ import { nextChunk } from "./next-chunk.ts";
 import { Rejection } from "./rejection.ts";
 import { type Opening, readOpening } from "./startup.ts";
 
-/** What a client wants, and over which channel. */
+/** A client's opening request, and its channel. */
 export interface Opened {
   /** Over TLS where the client began it. */
   client: Duplex;
   secure: boolean;
   opening: Extract<Opening, { kind: "cancel" | "startup" }>;
   serverName: string | undefined;
-  /** What the client has sent beyond. */
+  /** Bytes that the client has sent beyond. */
   rest: Buffer;
 }
 
@@ -33,7 +33,7 @@ export async function open(raw: Duplex, secureContext: SecureContext): Promise<O
         received = Buffer.alloc(0);
         break;
       case "ssl-request":
-        // What came before the handshake was not protected: it must not count as if it were.
+        // Bytes from before the handshake were not protected: they must not count as if they were.
         if (client !== raw || received.length > opening.length) throw new Rejection("08P01", "bytes before TLS");
         raw.write("S");
         client = secured(raw, secureContext, names);

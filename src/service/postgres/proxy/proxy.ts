@@ -18,7 +18,7 @@ export type { Target } from "./route.ts";
 export interface Admission {
   /** The path of the socket of the compute's server. */
   socket: string;
-  /** What the server knows of a role's password. Rejects with `Rejection`. */
+  /** The server's verifier of a role's password. Rejects with `Rejection`. */
   verifierOf(role: string): Promise<ScramVerifier>;
   /** To be called when it has logged in. Throws `Rejection` where the compute has no connection left. */
   enter: () => void;
@@ -34,7 +34,7 @@ export interface ProxyPorts {
   onError(error: unknown): void;
 }
 
-/** How long a client may take to say what it wants, and then to log in, in milliseconds. */
+/** Time for which a client may take to say what it wants, and then to log in, in milliseconds. */
 const patienceMs = 30_000;
 
 /** After how long without a word the system asks whether the other end is still there, in milliseconds. */
@@ -67,7 +67,7 @@ export class Proxy {
     void this.#serve(stream, { serverName: host });
   }
 
-  /** How many clients are connected, let in or not. */
+  /** Number of connected clients, let in or not. */
   get clients(): number {
     return this.#clients.size;
   }
@@ -180,9 +180,9 @@ export class Proxy {
 
 interface Arrived {
   client: Duplex;
-  /** What the client has sent beyond its startup packet. */
+  /** Bytes that the client has sent beyond its startup packet. */
   rest: Buffer;
-  /** Whether the client began TLS. */
+  /** True if the client began TLS. */
   secure: boolean;
   serverName: string | undefined;
   webSocket: boolean;

@@ -8,7 +8,7 @@ export interface Target {
   pooled: boolean;
 }
 
-/** Where a connection goes, and the parameters that its server receives. */
+/** Target of a connection, and the parameters that its server receives. */
 export interface Routed {
   target: Target;
   parameters: Parameters;
@@ -23,7 +23,7 @@ const parameter = /^(?:endpoint|project)=/;
 /** The database and the user of PgBouncer's console. */
 const poolerConsole = "pgbouncer";
 
-/** Whether the parameter `options` or TLS's server name tells which compute a client means. */
+/** True if the parameter `options` or TLS's server name tells which compute a client means. */
 export function namesCompute(parameters: Parameters, serverName: string | undefined): boolean {
   return namesIn(parameters, serverName).size > 0;
 }

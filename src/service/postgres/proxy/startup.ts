@@ -3,7 +3,7 @@ import { Rejection } from "./rejection.ts";
 /** The parameters of a connection, such as `user`, `database` and `options`. */
 export type Parameters = ReadonlyMap<string, string>;
 
-/** What a client sends first. */
+/** The first message of a client. */
 export type Opening =
   | { kind: "incomplete" }
   /** A TLS handshake without a question before it (`sslnegotiation=direct`). */

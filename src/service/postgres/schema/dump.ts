@@ -70,7 +70,7 @@ function inOrder(objects: readonly SchemaObject[], needs: readonly TextRow[]): S
   const sorted: SchemaObject[] = [];
   const take = (object: SchemaObject) => {
     if (!waiting.delete(object.id)) return;
-    // What it needs is taken from those that wait: a circle ends where it began.
+    // Objects that it needs come first, from those that wait: a circle ends where it began.
     const first = (needed.get(object.id) ?? []).flatMap(([, other]) => waiting.get(other ?? "") ?? []);
     for (const one of byKey(first)) take(one);
     sorted.push(object);
@@ -110,7 +110,7 @@ const tableDefaults = "SET default_tablespace = '';\n\nSET default_table_access_
 
 const publicSchema = "public schema";
 
-/** What needs what: views by their rules, tables by their defaults and row types. */
+/** Dependencies between objects: views by their rules, tables by their defaults and row types. */
 const dependencies = `WITH named AS (
     SELECT CASE WHEN w.oid IS NOT NULL AND w.rulename = '_RETURN' THEN 'pg_class/' || w.ev_class
         WHEN f.oid IS NOT NULL THEN 'pg_class/' || f.adrelid ELSE d.classid::regclass || '/' || d.objid END AS id,
