@@ -31,10 +31,10 @@ export interface End {
   at: string | undefined;
 }
 
-/** What the next status says besides what is observed. */
+/** Members of the next status that are not observed. */
 export type StatusNews = Partial<Branch["status"]>;
 
-/** What a Branch needs next. */
+/** The next step for a Branch. */
 export type BranchAction =
   | { kind: "write"; write: BranchWrite }
   /** Brings the owned Compute to what is declared. */
@@ -54,7 +54,7 @@ export interface PlannedEvent {
   message: string;
 }
 
-/** What makes two writes the same: one that failed is not repeated too soon. */
+/** Identity of a write: one that failed is not repeated too soon. */
 export function identityOf(write: BranchWrite, generation: number): string {
   const target = write.op === "create" ? write.name : write.id;
   const value = write.op === "reset" ? write.value : write.op === "patch" ? write.why : "";

@@ -15,7 +15,7 @@ import { refused } from "./refused.ts";
 import type { BranchMemory } from "./state.ts";
 import * as words from "./words.ts";
 
-/** Where the operator's patches of a Branch go: the API server, or an object in memory if there is no cluster. */
+/** Target of the operator's patches of a Branch: the API server, or an object in memory if there is no cluster. */
 export interface BranchPatcher {
   /** Answers with the whole Branch after the patch. */
   patch(
@@ -36,13 +36,13 @@ export interface ExecuteContext {
   fleet: string | undefined;
   /** `undefined` while the connection is not open. */
   access: ServiceAccess | undefined;
-  /** Whether the definition of Branches is being deleted: then nothing is deleted at the service. */
+  /** Check of the definition of Branches: while it is being deleted, nothing is deleted at the service. */
   uninstalling: () => Promise<boolean>;
   /** Brings the owned Compute to what is declared, or deletes it. */
   compute: (step: ComputeStep) => Promise<void>;
 }
 
-/** How soon a deletion that waits for others asks the brake again, in milliseconds. */
+/** Interval at which a deletion that waits for others asks the brake again, in milliseconds. */
 const askAgainMs = 3000;
 
 const progressOf = { create: "Creating", patch: "Updating", reset: "Resetting", delete: "Deleting" } as const;
@@ -144,7 +144,7 @@ function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: b
   const again = planned.op === "delete" && wait === "project";
   const enqueued = outcome(object, again ? { requeue: askAgainMs, keepsList: true } : { requeue: "enqueued" });
   if (wait !== "brake" || planned.op !== "delete") {
-    // What it waits for lasts moments: an object that shows nothing yet says what it is about to do.
+    // The wait lasts moments: an object that shows nothing yet says what it is about to do.
     const reason = progressOf[planned.op];
     const isTold = isRepeated || shownReason(object) !== undefined;
     return isTold ? enqueued : { ...enqueued, shown: { reason, message: words.waiting } };

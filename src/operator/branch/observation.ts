@@ -6,7 +6,7 @@ import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { annotations, noteKeys } from "../resources/names.ts";
 import type { BranchReason } from "./reasons.ts";
 
-/** What the operator knows of one Branch before it looks at the service. */
+/** The operator's knowledge of one Branch before it reads anything from the service. */
 export interface Subject {
   object: Branch;
   /** Monotonic milliseconds. */
@@ -16,14 +16,14 @@ export interface Subject {
   fleet: string | undefined;
   /** All Branches that reach the same project of the same service, without this one. */
   others: readonly Branch[];
-  /** Whether a live Branch has this uid. */
+  /** True if a live Branch has this uid. */
   lives: (uid: string) => boolean;
   /** The names of Computes in its namespace that use it and that it does not own, unless they are being deleted. */
   usedBy: readonly string[];
   compute: OwnedCompute;
 }
 
-/** What is to be done with the Compute of the object's name; `isTaken`: somebody else has the name that it needs. */
+/** The step for the Compute of the object's name; `isTaken`: somebody else has the name that it needs. */
 export interface OwnedCompute {
   step: ComputeStep | undefined;
   isTaken: boolean;
@@ -88,7 +88,7 @@ export function noteFor(object: Branch, fleet: string | undefined): Record<strin
   };
 }
 
-/** Whether a former Branch of this fleet, namespace and name made the branch. */
+/** True if a former Branch of this fleet, namespace and name made the branch. */
 export function isFormers({ note }: ListedBranch, object: Branch, fleet: string | undefined): boolean {
   return fleet !== undefined && note?.[noteKeys.fleet] === fleet && note[noteKeys.object] === placeOf(object.metadata);
 }
@@ -105,7 +105,7 @@ export function ownershipOf(object: Branch, listed: ListedBranch): Ownership {
   return proof.by === "created" || proof.by === "adopted" ? proof.by : "none";
 }
 
-/** Whether renewal, reset and deletion of the branch are this object's. */
+/** True if renewal, reset and deletion of the branch are this object's. */
 export function isOurs(by: Ownership): boolean {
   return by === "note" || by === "created" || by === "former";
 }

@@ -53,7 +53,7 @@ export function observe(
   };
 }
 
-/** What of the project's branches concerns the object. */
+/** The object's interests among the project's branches. */
 export function interestOf(object: Branch): BranchInterest {
   const { parent, adopt } = object.spec;
   const adopted = adopt !== undefined && "branchID" in adopt ? adopt.branchID : undefined;

@@ -6,7 +6,7 @@ import { type Compute, computeKind, parseCompute } from "../resources/compute.ts
 import { API_VERSION } from "../resources/names.ts";
 import type { ComputeStep, OwnedCompute } from "./observation.ts";
 
-/** What a mutating admission policy stores in place of a spec that was sent is kept: see `StoredSpecs` of pools. */
+/** Specs that a mutating admission policy stores in place of those sent, which are kept: see `StoredSpecs` of pools. */
 export interface StoredSpecs {
   isKept(wanted: Compute["spec"], compute: Compute): boolean;
   answered(sent: Compute["spec"], compute: Compute): void;
@@ -46,7 +46,7 @@ export async function carryOut(
 function created(object: Branch, spec: Compute["spec"], cluster: ClusterClient): Promise<Compute | undefined> {
   const { name, namespace, labels } = object.metadata;
   const draft = { apiVersion: API_VERSION, kind: computeKind.kind, metadata: { name, namespace, labels }, spec };
-  // It does not block the deletion of its owner, which it outlives until the branch is deleted at the service.
+  // The Compute does not block the deletion of its owner, which it outlives until the branch is deleted at the service.
   return createOwned(cluster, computeKind, draft, { kind: branchKind, object, isBlocked: false });
 }
 

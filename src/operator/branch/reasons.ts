@@ -45,9 +45,9 @@ export const branchReasons = {
 
 export type BranchReason = keyof typeof branchReasons;
 
-/** Whether an event about the reason is a warning, and the end of it is news. */
+/** True if an event about the reason is a warning, and the end of it is news. */
 export function isTroublesome(reason: string | undefined): boolean {
-  // That a branch comes to its end is what was asked for.
+  // The end of a branch was asked for.
   if (reason === "Expired") return false;
   const row = rowIn<ConditionRow>(branchReasons, reason);
   return (

@@ -50,11 +50,11 @@ export interface BranchReconcilerOptions {
     compute(object: Branch): Compute | undefined;
   };
   storedSpecs: StoredSpecs;
-  /** Whether this process reconciles the Branch, by its selector. */
+  /** True if this process reconciles the Branch, by its selector. */
   selects: (object: Branch) => boolean;
 }
 
-/** What enqueues a waiting Branch may be missed: it is reconciled after this long even so, in milliseconds. */
+/** Delay of the next reconcile of a waiting Branch, in milliseconds: the event that enqueues it may be missed. */
 const enqueuedFallbackMs = 600_000;
 
 /** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */
@@ -189,7 +189,7 @@ export class BranchReconciler {
     const byReason =
       shown === undefined ? undefined : requeueDelay(branchReasons[shown.reason].look, (memory.shown?.count ?? 1) - 1);
     const afterMs = requeue === "byReason" ? byReason : requeue;
-    // What follows at once, or renews a lease, needs no list of its own.
+    // Requeues that follow at once, or renew a lease, need no list of their own.
     memory.dueAt = afterMs === undefined || afterMs <= 1 || keepsList ? undefined : now + afterMs;
     const next = Math.min(afterMs ?? Number.POSITIVE_INFINITY, Math.max(1000, renewal ?? Number.POSITIVE_INFINITY));
     return Number.isFinite(next) ? Math.max(1, next) : undefined;
@@ -246,7 +246,7 @@ export class BranchReconciler {
     return lister;
   }
 
-  /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
+  /** True if a write that was planned for this version is no longer wanted: it may have waited since. */
   #isOutdated(object: Branch): boolean {
     const { cache, selects, connections, clock } = this.#options;
     const newest = cache.branchByUID(object.metadata.uid);
@@ -278,7 +278,7 @@ function hasFinalizer({ metadata }: Branch): boolean {
   return metadata.finalizers?.includes(finalizers.branch) === true;
 }
 
-/** It goes, and waits for others only. */
+/** True for an object that goes, and waits for others only. */
 function isReleased(object: Branch): boolean {
   return isBeingDeleted(object) && !hasFinalizer(object);
 }

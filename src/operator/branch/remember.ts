@@ -12,13 +12,13 @@ export function begin(memory: BranchMemory, object: Branch, now: number): void {
   const requested = annotationOf(object, "reconcileRequestedAt");
   const asked = JSON.stringify([requested, annotationOf(object, "resetAt"), isBeingDeleted(object)]);
   if (memory.asked === asked) return;
-  // What is taken away for good is judged by a list that is newer than the wish.
+  // Resets and deletions are judged by a list that is newer than the wish.
   if (memory.asked !== undefined) memory.listsAfter = now;
   if (requested !== object.status.lastHandledReconcileAt) memory.failed = undefined;
   memory.asked = asked;
 }
 
-/** What a list newly shows: since when a branch is missing, and since when an end is not shown. */
+/** Takes in a list: since when a branch is missing, and since when an end is not shown. */
 export function noted(memory: BranchMemory, { listing, missing, linked }: Observation): void {
   // A branch that went makes room, where a limit was in the way.
   if (memory.failed?.reason === "Rejected" && listing.size < memory.failed.branches) memory.failed = undefined;

@@ -9,14 +9,14 @@ export interface FailedWrite {
   reason: BranchReason;
   message: string;
   failures: number;
-  /** How many branches the list had that it was planned from. */
+  /** Number of branches in the list from which it was planned. */
   branches: number;
 }
 
 export interface UnseenEnd {
   expiry: string;
   at: string | undefined;
-  /** When it was last sent, and how often before. */
+  /** Time of the last request with it, and the number of requests before. */
   sentAt: number;
   resent: number;
   /** The first list since that does not show it either. */
@@ -24,17 +24,17 @@ export interface UnseenEnd {
 }
 
 /**
- * What this term of leadership remembers of one Branch, by uid. All of it may be lost at any time without harm. Times
- * are monotonic milliseconds.
+ * Memory of this term of leadership about one Branch, by uid. All of it may be lost at any time without harm. Times are
+ * monotonic milliseconds.
  */
 export interface BranchMemory {
-  /** When this term first saw the object. */
+  /** Time at which this term first saw the object. */
   readonly seenSince: number;
   /** The object carried our finalizer then: an earlier term may have sent a create. */
   readonly earlierTerm: boolean;
   /** A list counts for a plan if it began after this. */
   listsAfter: number;
-  /** When the last POST of this term without a usable answer ended. */
+  /** End of the last POST of this term without a usable answer. */
   unansweredPost: number | undefined;
   /** The service says that the name is taken: since when, in its words, and when the create is tried again. */
   nameTaken: { since: number; said: string; triedAt: number; tries: number } | undefined;
@@ -49,17 +49,17 @@ export interface BranchMemory {
   /** The value of `resetAt` whose request the service has refused: nothing of it is on its way. */
   refusedReset: string | undefined;
   failed: FailedWrite | undefined;
-  /** How often in a row the reason was shown, and since when. */
+  /** The reason shown: how often in a row, and since when. */
   shown: { reason: BranchReason; count: number; since: number; lastAt: number } | undefined;
-  /** When a reconcile with a newer list is due. */
+  /** Time of the next reconcile with a newer list. */
   dueAt: number | undefined;
   /** A warning says that the lease ends and cannot be renewed. */
   warnedLate: boolean;
   /** A warning says that the branch which has the name ends within a day. */
   warnedTaken: boolean;
-  /** What a person has asked for, as far as lists since are for it: a reconcile, a reset, the deletion. */
+  /** Requests of a person, as far as lists since are for them: a reconcile, a reset, the deletion. */
   asked: string | undefined;
-  /** How many branches the latest list had. */
+  /** Number of branches in the latest list. */
   branches: number;
 }
 

@@ -95,7 +95,7 @@ function stateOf(
   return currentState === "init" ? "Creating" : "Ready";
 }
 
-/** Whether a reason that stalls later has held for so long. What the status says outlives this process. */
+/** True if a reason that stalls later has held for so long. The status outlives this process. */
 function isLong(reason: BranchReason, status: BranchStatus, { shown, seenSince }: ReadonlyMemory): boolean {
   if (branchReasons[reason].stalled !== "later") return false;
   if (conditionOf(status, "Stalled")?.reason === reason) return true;

@@ -2,7 +2,7 @@ import { clippedNames } from "../objects/conditions-of.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { BranchReason } from "./reasons.ts";
 
-// What conditions and events say of Branches. `said` is the service's own text.
+// Messages of conditions and events of Branches. `said` is the service's own text.
 
 const retried = "Retried automatically.";
 
@@ -127,7 +127,7 @@ export const waiting = "Waiting for other requests to the project. This one foll
 export const paused =
   "The annotation paused is set: nothing is sent but the renewal of a lease. Remove it to continue.";
 
-/** What a request was to do: completes "The service could not …". */
+/** Purposes of requests: each completes "The service could not …". */
 export const doing = {
   list: (projectID: string) => `list the branches of project ${projectID}`,
   create: (name: string) => `create branch "${name}"`,
@@ -137,7 +137,7 @@ export const doing = {
   show: (id: string) => `show branch ${id}`,
 };
 
-/** What a failed call means for the Branch that it was made for. */
+/** Meaning of a failed call for the Branch that it was made for. */
 export function meaningOf(failure: Failure, what: string): { reason: BranchReason; message: string } {
   const said = failure.message;
   switch (failure.kind) {

@@ -10,7 +10,7 @@ import { wantedEnd } from "./expiry.ts";
 /** A name that is taken and not listed is looked for this long before a person is told, in milliseconds. */
 const lookedForMs = 10_000;
 
-/** How soon the branches are listed again meanwhile, in milliseconds. */
+/** Interval of the lists of branches meanwhile, in milliseconds. */
 const lookAgainMs = 2000;
 
 /** Nothing is linked: adopts what the spec names, or creates. The name is the identity until then. */
@@ -35,7 +35,7 @@ function adopted(o: Observation, listed: ListedBranch | undefined, what: string)
   return take(o, listed, "adopted");
 }
 
-/** What a former Branch of this fleet, namespace and name made is taken over, unless that one lives. */
+/** Takeover of the branch that a former Branch of this fleet, namespace and name made, unless that one lives. */
 function former(o: Observation, listed: ListedBranch): BranchAction | undefined {
   const { object, fleet, lives } = o;
   const { adopt } = object.spec;

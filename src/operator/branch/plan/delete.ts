@@ -50,7 +50,7 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
     : { kind: "release", event: "Deleted", message: released.deleted(id) };
 }
 
-/** What keeps the branch from being deleted. */
+/** The obstacle to the branch's deletion, if any. */
 function obstacle({ listing, usedBy }: Observation, listed: ListedBranch): BranchAction | undefined {
   const { id } = listed;
   if (listed.default === true) return { kind: "show", reason: "Protected", message: deleting.default(id) };
@@ -64,8 +64,8 @@ function obstacle({ listing, usedBy }: Observation, listed: ListedBranch): Branc
 }
 
 /**
- * When a create without a usable answer may last have been sent. An earlier term may have sent one if no branch is
- * linked, or one that is so young that another create may still be on its way.
+ * The latest time at which a create without a usable answer may have been sent. An earlier term may have sent one if no
+ * branch is linked, or one that is so young that another create may still be on its way.
  */
 function lastPost({ object, now, serviceNow, createSettleMs }: Observation, memory: ReadonlyMemory): number {
   const { createdAt } = object.status;

@@ -64,7 +64,7 @@ export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | u
   return send(listed.id, wanted.end, "renewal");
 }
 
-/** What a person has decided at the service; `undefined`: nothing. */
+/** A person's decision at the service; `undefined`: none. */
 export function drift(o: Observation): string | undefined {
   const { object, linked } = o;
   if (linked === undefined || !isOurs(linked.by)) return undefined;
@@ -75,8 +75,8 @@ export function drift(o: Observation): string | undefined {
 }
 
 /**
- * Whether the end can be that of a renewal whose answer was lost, or is an earlier one: a lease is renewed from there.
- * What was seen as a person's decision stays one.
+ * True if the end can be that of a renewal whose answer was lost, or is an earlier one: a lease is renewed from there.
+ * An end that was seen as a person's decision stays one.
  */
 function isRenewalOfOurs({ object, serviceNow }: Observation, theirs: string | undefined): boolean {
   const { expiry } = object.spec;
@@ -93,7 +93,7 @@ export function renewalInMs(o: Observation): number | undefined {
   return Math.max(0, renewalAt(o, lengthMs) - o.serviceNow);
 }
 
-/** Whether a lease is so near its end that a renewal which fails concerns a person. */
+/** True if a lease is so near its end that a renewal which fails concerns a person. */
 export function isLate({ spec: { expiry }, status }: Branch, wallNow: number): boolean {
   if (!("lease" in expiry) || status.expiresAt === undefined || status.gone !== undefined) return false;
   return Date.parse(status.expiresAt) - wallNow <= lengthOf(expiry.lease) / 4;
@@ -102,7 +102,7 @@ export function isLate({ spec: { expiry }, status }: Branch, wallNow: number): b
 /** Ends that lie so near, in milliseconds, concern a person. */
 export const soonMs = 24 * 3_600_000;
 
-/** Whether the branch of somebody else that has the name ends within a day: then this object creates its own. */
+/** True if the branch of somebody else that has the name ends within a day: then this object creates its own. */
 export function fallsFreeSoon({ status: { takenUntil } }: Branch, wallNow: number): boolean {
   return takenUntil !== undefined && Date.parse(takenUntil) - wallNow <= soonMs;
 }
@@ -138,7 +138,7 @@ function lengthOf(duration: string): number {
 }
 
 /**
- * Whether the service has given the branch its end already: with the create whose answer was lost, or with a reset,
+ * True if the service has given the branch its end already: with the create whose answer was lost, or with a reset,
  * which begins the branch's interval again.
  */
 function isMadeSo({ object, linked }: Observation): boolean {

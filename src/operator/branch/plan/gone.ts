@@ -47,7 +47,7 @@ function concluded(o: Observation, { missing }: ReadonlyMemory, id: string): Bra
   return { kind: "show", reason: how, message, news };
 }
 
-/** What is shown of a branch that is gone; `undefined`: a person has asked for another one. */
+/** The step for a branch that is gone; `undefined`: a person has asked for another one. */
 export function planGone({ object }: Observation): BranchAction | undefined {
   const { gone, expiresAt = "" } = object.status;
   if (gone === undefined) return undefined;

@@ -11,7 +11,7 @@ import { drift, dueEnd } from "./expiry.ts";
 import { planGone, planMissing } from "./gone.ts";
 import { planReset } from "./reset.ts";
 
-/** What one Branch needs next. Pure: the first rule that has an action wins. */
+/** The next step for one Branch. Pure: the first rule that has an action wins. */
 export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory): BranchAction {
   if (o.kind === "unobserved") return planUnobserved(o);
   const { object, missing } = o;

@@ -47,7 +47,7 @@ function planUnanswered(
   if (o.listing.startedAt < since + o.createSettleMs + mostLagMs) {
     return { kind: "show", reason: "Resetting", message: resets.waiting };
   }
-  // It has shown the time before, so an unchanged one proves that nothing was done.
+  // The record has shown the time before, so an unchanged one proves that nothing was done.
   if (record.lastResetAt !== undefined) return undefined;
   const asks = annotationOf(o.object, "resetAt");
   if (asks !== undefined && asks !== record.value) return undefined;
