@@ -57,7 +57,7 @@ export function namelessIn(write: Search, o: Observation): ReadonlyMap<string, n
   return new Map(candidates.map(({ id }) => [id, write.firstShown.get(id) ?? o.startedAt]));
 }
 
-/** Whether a list shows the name of an endpoint that was made since the create was planned. */
+/** True if a list shows the name of an endpoint that was made since the create was planned. */
 function showsNewerSignature({ endpoints }: Observation, { newest }: WriteRecord): boolean {
   return endpoints.all.some(({ name, created_at }) => {
     if (uidOfMarker(name) === undefined) return false;

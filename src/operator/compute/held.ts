@@ -14,7 +14,7 @@ export const heldForMs = 2000;
 /** The same where the status shows the record of a create: its end is most often the next that it says. */
 const recordedForMs = 10_000;
 
-/** What later processes rely on, or a person waits for: never held back. */
+/** Members that later processes rely on, or a person waits for: never held back. */
 const lasting = [
   "restartedAt",
   "lastHandledReconcileAt",
@@ -28,7 +28,7 @@ const lasting = [
 ] as const satisfies readonly (keyof ComputeStatus)[];
 
 /**
- * Whether the status says nothing but what is on the way, and replaces nothing but rest, progress or no status.
+ * True if the status says nothing but what is on the way, and replaces nothing but rest, progress or no status.
  * `isHidden`: lists do not show all that was sent.
  */
 export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, isHidden: boolean): boolean {
@@ -44,8 +44,8 @@ export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, i
 }
 
 /**
- * When a status that is held back is due: where nothing of it is shown yet, not before the result of the write under
- * way is expected. A status that says what was on the way before is not left standing for so long.
+ * Time at which a status that is held back is due: where nothing of it is shown yet, not before the result of the write
+ * under way is expected. A status that says what was on the way before is not left standing for so long.
  */
 export function heldUntil(
   { held, requeue: { resultAt = Number.NEGATIVE_INFINITY } }: ReadonlyState,

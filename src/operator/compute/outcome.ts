@@ -5,7 +5,7 @@ import type { Compute, ResolvedBranch } from "../resources/compute.ts";
 import type { Difference } from "./words/conditions.ts";
 import type { Reason } from "./words/reasons.ts";
 
-/** What the conditions show after a reconcile. */
+/** Conditions after a reconcile. */
 export type ShownCondition =
   | { kind: "shown"; reason: Reason; message: string }
   /** Nothing new is known. */
@@ -13,15 +13,15 @@ export type ShownCondition =
   /** The finalizer is removed: the object is gone, or will be at once. */
   | { kind: "released" };
 
-/** When to reconcile again, with a list from then. */
+/** The time of the next reconcile, with a list from then. */
 export type Requeue =
   /** As the reason shown says. */
   | { kind: "byReason" }
   | { kind: "after"; ms: number }
-  /** What the Compute waits for enqueues it; the list that it was planned from still counts then. */
+  /** The Compute waits for something that enqueues it; the list that it was planned from still counts then. */
   | { kind: "enqueued" };
 
-/** What this reconcile did or found at the service. */
+/** Effect of this reconcile at the service, or its finding there. */
 export type Effect =
   | { kind: "none" }
   /** The linked endpoint is another Compute's. */
@@ -32,7 +32,7 @@ export type Effect =
   | { kind: "settled"; drift: readonly Difference[] }
   /** A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list. */
   | { kind: "accepted"; generation: number; endpoint: Endpoint | undefined; operations: readonly Operation[] }
-  /** What the name of the spec's branch comes to. */
+  /** The branch that the name in the spec resolves to. */
   | { kind: "resolved"; branch: ResolvedBranch | undefined }
   /** The restart that this value of `restartedAt` asks for is carried out. */
   | { kind: "restarted"; value: string; operations: readonly Operation[] };

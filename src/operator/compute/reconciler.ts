@@ -42,7 +42,7 @@ export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> 
   claims: ClaimIndex;
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
-  /** Whether a Compute that is being deleted goes only because its definition does. */
+  /** Check for a Compute that is being deleted only because its definition is. */
   uninstalling: CrdDeletion;
   createSettleMs: number;
   signal: AbortSignal;
@@ -52,9 +52,9 @@ export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> 
     connectionSecrets(namespace: string): readonly Secret[] | undefined;
     branch(namespace: string, name: string): Branch | undefined;
   };
-  /** Whether this process reconciles the Compute, by its selector. */
+  /** True if this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
-  /** Whether this process takes nothing more on. */
+  /** True if this process takes nothing more on. */
   isStopping: () => boolean;
   fleet: Fleet | undefined;
   /** An endpoint, by its id or the name that it may bear, was left at the service. */
@@ -163,7 +163,7 @@ export class ComputeReconciler {
     this.#outdated.set(uid, { version, until: this.#options.clock.monotonic() + outdatedMs.longest });
   }
 
-  /** Whether the API server has this very version, so that a patch of it was refused for another reason. */
+  /** True if the API server has this very version, so that a patch of it was refused for another reason. */
   async #stands(compute: Compute): Promise<boolean> {
     this.#foundOutdated(compute);
     const { metadata } = compute;
@@ -224,7 +224,7 @@ export class ComputeReconciler {
     return lister;
   }
 
-  /** Whether a write that was planned for this version is no longer wanted: it may have waited since. */
+  /** True if a write that was planned for this version is no longer wanted: it may have waited since. */
   #isOutdated({ metadata }: Compute): boolean {
     const newest = this.#options.cache.computeByUID(metadata.uid);
     if (newest === undefined) return true;
@@ -258,13 +258,13 @@ export class ComputeReconciler {
   }
 }
 
-/** Whether the endpoint stays by the policy in force. */
+/** True if the endpoint stays by the policy in force. */
 function isRetained({ spec, status }: Compute): boolean {
   return (spec.deletionPolicy ?? status.deletionPolicy) === "Retain";
 }
 
 /**
- * Whether a requeue that is due needs no list of its own: one is expected, or shows already what was waited for. An
+ * True if a requeue that is due needs no list of its own: one is expected, or shows already what was waited for. An
  * endpoint that is missing is looked for at once: the end of its operations may never be seen.
  */
 function isListed({ compute, annotations }: Subject, { known }: ReconcileState, lister?: EndpointLister): boolean {

@@ -53,10 +53,10 @@ export function isSameRecord(a: WriteRecord | undefined, b: WriteRecord | undefi
 }
 
 /**
- * What is remembered once a version of the object is seen, also without a list. A record that is not remembered opens
- * now; one that vanished stays, and is written again. At first sight our finalizer on an empty status shows that a
- * record may have been wiped; from then on this term knows what it has sent. `unproved`: the endpoint of a proof that
- * the version before had, and this one lost; a list that lags may not show it.
+ * The memory after a version of the object is seen, also without a list. A record that is not remembered opens now; one
+ * that vanished stays, and is written again. At first sight our finalizer on an empty status shows that a record may
+ * have been wiped; from then on this term knows what it has sent. `unproved`: the endpoint of a proof that the version
+ * before had, and this one lost; a list that lags may not show it.
  */
 export function afterSight(
   write: RememberedWrite | undefined,
@@ -71,7 +71,7 @@ export function afterSight(
   if (write?.phase === "open") return { ...write, record: { ...write.record, by: "unknown" } };
   const isWiped = isFirst && hasFinalizer(compute) && (compute.status.conditions ?? []).length === 0;
   if (!isWiped && unproved === undefined) return write;
-  // Where it was sent is not known: any list counts.
+  // The place of the request is not known: any list counts.
   const place = { branchID: branchIDOf(compute), through: "" };
   const record: WriteRecord = {
     uid: compute.metadata.uid,
@@ -119,7 +119,7 @@ export function carriedBy(
   return write.record;
 }
 
-/** Whether the object says what the request made, and where: until then the record alone does. */
+/** True if the object says what the request made, and where: until then the record alone does. */
 function isShown({ made, record }: RememberedWrite, compute: Compute, showsBranch: boolean): boolean {
   if (made === undefined || record.operation === "move" || record.operation === "restart") return true;
   // The branch of the spec, unless that was edited since: then the record alone says where the endpoint was sent.
@@ -127,7 +127,7 @@ function isShown({ made, record }: RememberedWrite, compute: Compute, showsBranc
   return (recordedID(compute) === made && isPlaced) || compute.status.gone === made;
 }
 
-/** Why a record is still open. */
+/** Reason why a record is still open. */
 export type Opening =
   /** A request may still take effect: lists that begin in `forMs` milliseconds decide. */
   | { kind: "waiting"; forMs: number }
@@ -136,7 +136,7 @@ export type Opening =
   /** Nothing can arrive any more, and endpoints without a name may be what was made. */
   | { kind: "nameless"; candidates: readonly Endpoint[] };
 
-/** Why a create or a takeover is open; `undefined`: none is, and the next one may be sent. */
+/** Reason why a create or a takeover is open; `undefined`: none is, and the next one may be sent. */
 export function openingOf(o: Observation, write: RememberedWrite | undefined): Opening | undefined {
   const open = openWrite(write);
   if (open === undefined || open.record.operation === "move") return undefined;
@@ -152,7 +152,7 @@ export function settlesInMs({ createSettleMs, startedAt, now }: Observation, { o
   return startedAt >= settlesAt ? 0 : Math.max(1000, settlesAt - now);
 }
 
-/** Whether lists come from the service that the request went to, or a person says that it made nothing there. */
+/** True if lists come from the service that the request went to, or a person says that it made nothing there. */
 function isSameService(o: Observation, { through }: WriteRecord): boolean {
   const { baseURL, fingerprint } = o;
   return through === "" || through === baseURL || through === fingerprint || isGivenUp(o);
@@ -163,7 +163,7 @@ function isGivenUp({ compute, annotations: { lossConsent, lossConfirmed } }: Obs
   return lossConfirmed || (lossConsent !== undefined && shownReason(compute) === "CreateUnknown");
 }
 
-/** What a list of the service concludes for the record. */
+/** Conclusion of a list for the record. */
 export function afterList(write: RememberedWrite, o: Observation): RememberedWrite {
   if (write.phase === "closed" || o.laidOver === true) return write;
   const closed = { ...write, phase: "closed", firstShown: none } as const;
@@ -185,8 +185,8 @@ export function afterList(write: RememberedWrite, o: Observation): RememberedWri
 }
 
 /**
- * What is taken over was listed before under another name, and a list that lags shows that again: only one that begins
- * 10 s after the first with our name closes the record.
+ * Conclusion of a list for a takeover: the endpoint was listed before under another name, and a list that lags shows
+ * that again, so only one that begins 10 s after the first with our name closes the record.
  */
 function afterListOfTakeover(write: RememberedWrite, o: Observation): RememberedWrite {
   const own = ownIn(o);
@@ -196,7 +196,7 @@ function afterListOfTakeover(write: RememberedWrite, o: Observation): Remembered
   return { ...write, firstShown: new Map([[own, firstAt]]) };
 }
 
-/** Whether a record of what was never sent, or refused, is for something that is still to be done. */
+/** True if a record of a request that was never sent, or refused, is for something that is still to be done. */
 function isNeeded({ operation, to, ...record }: WriteRecord, o: Observation): boolean {
   const { link } = o.links;
   if (operation === "restart") return isRestartAsked(record, o);
@@ -234,7 +234,7 @@ function isSettled(write: RememberedWrite, o: Observation): boolean {
   return isGivenUp(o) || candidatesOf(o, { ...write, firstShown: namelessIn(write, o) }).length === 0;
 }
 
-/** What the answer to a create, takeover, move or restart means for the record. */
+/** Conclusion of the answer to a create, takeover, move or restart for the record. */
 export function afterAnswer(
   write: RememberedWrite,
   { kind, endpointID }: { kind: string; endpointID?: string | undefined },

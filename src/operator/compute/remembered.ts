@@ -3,13 +3,13 @@ import type { Effect, Outcome } from "./outcome.ts";
 import type { Difference } from "./words/conditions.ts";
 import type { Reason } from "./words/reasons.ts";
 
-/** What a `ReconcileState` holds. Times on the monotonic clock, in milliseconds. */
+/** Contents of a `ReconcileState`. Times on the monotonic clock, in milliseconds. */
 export interface Remembered {
-  /** When this process first saw the Compute. */
+  /** Time at which this process first saw the Compute. */
   seenSince: number;
-  /** When the Compute came under this process's selector from outside. */
+  /** Time at which the Compute came under this process's selector from outside. */
   enteredAt?: number;
-  /** Which lists count. */
+  /** Limits from which lists count. */
   lists: {
     /** A list counts only if its request began later: a write ended then, or the watch may have missed events. */
     countAfter: number;
@@ -26,24 +26,25 @@ export interface Remembered {
   deletes: ReadonlyMap<string, AnsweredDelete>;
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
   patched?: Patched | undefined;
-  /** When this term first saw the note `disabledByUs`, or its own last PATCH of `disabled` ended. */
+  /** Time at which this term first saw the note `disabledByUs`, or its own last PATCH of `disabled` ended. */
   disableNotedAt?: number | undefined;
   /** The generation that the service was last brought to, for which endpoint, and the drift reported since. */
   accepted?: { endpointID: string | undefined; generation: number; drift: readonly Difference[] } | undefined;
-  /** When drift was corrected, to detect a tug-of-war. */
+  /** Times of corrected drift, to detect a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   /** A write that failed, not to be repeated before `until` with the same base URL and key. */
   failedWrite?: FailedWrite | undefined;
   signed?: Signed;
-  /** How often in a row the Compute was reconciled for one reason, since when, and when it is due again. */
+  /** The reason of the last reconciles: how often in a row, since when, and when the Compute is due again. */
   requeue: {
     reason: string;
     count: number;
     since?: number;
     dueAt: number | undefined;
     /**
-     * When the result of the write under way is expected to be seen. Where operations take ten seconds, eight resizes
-     * cost 9 status patches instead of 16, and eight creates 35 instead of 39; where they take one, nothing is saved.
+     * Time at which the result of the write under way is expected to be seen. Where operations take ten seconds, eight
+     * resizes cost 9 status patches instead of 16, and eight creates 35 instead of 39; where they take one, nothing is
+     * saved.
      */
     resultAt?: number | undefined;
     /** Operations of the endpoint were in progress at the last reconcile. */
@@ -51,22 +52,22 @@ export interface Remembered {
   };
   /** The values of annotations that are carried out, though a status that says so may be lost. */
   handled: { restartedAt?: string; reconcileRequestedAt?: string };
-  /** What the status does not say yet. */
+  /** A status that is not written yet. */
   held?: HeldStatus | undefined;
-  /** What events have reported: when last a write, unreadable fields, what a former Compute left. */
+  /** Contents of events so far: when last a write, unreadable fields, what a former Compute left. */
   told: { writeAt?: number; unreadable?: string | undefined; formers?: readonly string[] };
   /** The operator removed its finalizer, or may have. */
   released?: boolean;
-  /** When the service is asked again whether the connection Secret's password is still valid. */
+  /** Time of the next question whether the connection Secret's password is still valid. */
   secretDueAt?: number | undefined;
 }
 
-/** What this term remembers of the record. Times on the monotonic clock, in milliseconds. */
+/** Memory of this term about the record. Times on the monotonic clock, in milliseconds. */
 export interface RememberedWrite {
   record: WriteRecord;
   /** `unsent`: nothing of it can take effect, since it never left or was refused: the next attempt uses it again. */
   phase: "unsent" | "open" | "closed";
-  /** When it opened; without meaning unless it is open. */
+  /** Time at which it opened; without meaning unless it is open. */
   openedAt: number;
   /** The endpoint that the request made or changed: as its answer says, or as a list showed since. */
   made?: string;
@@ -79,22 +80,22 @@ export interface RememberedWrite {
 
 /** An answered DELETE. */
 export interface AnsweredDelete {
-  /** When the service last answered with success or 404. */
+  /** Time of the service's last answer with success or 404. */
   at: number;
-  /** How often it did before. */
+  /** Number of such answers before. */
   before: number;
-  /** It accepted the DELETE of the Compute's own endpoint. */
+  /** True if the service accepted the DELETE of the Compute's own endpoint. */
   accepted: boolean;
   /** The endpoint's own GET was 404 since. */
   proved: boolean;
-  /** How often the endpoint's own GET has still shown it. */
+  /** Number of the endpoint's own GETs that have still shown it. */
   shown: number;
 }
 
 /** An accepted PATCH. */
 export interface Patched {
   generation: number;
-  /** That the Compute was to be on: the name of its branch may come to another without an edit. */
+  /** The branch that the Compute was to be on: its name may resolve to another without an edit. */
   branchID: string;
   fields: readonly string[];
   listsWithout: readonly number[];
@@ -113,19 +114,19 @@ export interface FailedWrite {
 }
 
 /**
- * What of a status is not written yet. A status that only says what is on the way waits a moment: where that ends soon,
- * the final status is the only one.
+ * The part of a status that is not written yet. A status that only says what is on the way waits a moment: where that
+ * ends soon, the final status is the only one.
  */
 export interface HeldStatus {
   /** Of the Compute that it is about. */
   generation: number;
   condition: Outcome["condition"];
   effect: Effect;
-  /** When it is written at the latest, on the monotonic clock. */
+  /** Latest time of its writing, on the monotonic clock. */
   dueAt: number;
 }
 
-/** What most Computes have none of: one copy for all. */
+/** Values that most Computes have none of: one copy for all. */
 const noDeletes: Remembered["deletes"] = new Map();
 const none: readonly never[] = [];
 const nothing = {};
@@ -148,7 +149,7 @@ export function withDelete(
   return new Map(deletes).set(endpointID, { ...known, ...change });
 }
 
-/** What is remembered of a Compute that was first seen now. */
+/** Memory of a Compute that was first seen now. */
 export function rememberedSince(now: number): Remembered {
   return {
     seenSince: now,
@@ -164,13 +165,13 @@ export function rememberedSince(now: number): Remembered {
 /** The endpoint whose signature this process last renewed. */
 export interface Signed {
   endpointID: string;
-  /** It is not signed again before. */
+  /** Time before which it is not signed again. */
   renewAt: number;
-  /** How often it was signed before. */
+  /** Number of signatures before. */
   before: number;
 }
 
-/** How often this process has signed the endpoint. */
+/** Number of times that this process has signed the endpoint. */
 export function signedBefore({ signed }: ReadonlyState, endpointID: string): number {
   return signed?.endpointID === endpointID ? signed.before + 1 : 0;
 }
@@ -180,7 +181,7 @@ export type ReadonlyState = Readonly<Remembered>;
 /** A Compute that comes under this process's selector is left to the previous one for this long, in milliseconds. */
 const handOverMs = 60_000;
 
-/** How long it is still left to that, in milliseconds; 0: this process may write. */
+/** Time for which it is still left to that process, in milliseconds; 0: this process may write. */
 export function handOverForMs({ enteredAt = Number.NEGATIVE_INFINITY }: ReadonlyState, now: number): number {
   return Math.max(0, enteredAt + handOverMs - now);
 }
@@ -195,7 +196,7 @@ export function openWrite(write: RememberedWrite | undefined): RememberedWrite |
   return write?.phase === "open" && write.record.operation !== "restart" ? write : undefined;
 }
 
-/** Whether a create, a takeover or a move may still take effect, or has not been seen to. */
+/** True while a create, a takeover or a move may still take effect, or has not been seen to. */
 export function isOpen(write: RememberedWrite | undefined): boolean {
   return openWrite(write) !== undefined;
 }

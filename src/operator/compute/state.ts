@@ -17,7 +17,7 @@ import { nextRequeue } from "./requeue.ts";
 const enqueuedFallbackMs = 600_000;
 
 /**
- * What this term of leadership remembers of one Compute, by uid. All of it may be lost at any time without harm. Others
+ * Memory of this term of leadership about one Compute, by uid. All of it may be lost at any time without harm. Others
  * read it as `known`; only these methods change it. They set what is over to `undefined`: V8 keeps an object from which
  * properties were deleted as a hash table, which takes several times the memory.
  */
@@ -53,7 +53,7 @@ export class ReconcileState {
   /** A write has ended whose answer is laid over lists; steps that need a list need one from after that. */
   answerLaidOver(at: number): void {
     const { lists, seenSince } = this.#known;
-    // What was new enough for the first create is new enough for what follows it.
+    // A list that was new enough for the first create is new enough for the steps that follow it.
     const before = lists.countAfter <= seenSince ? lists.firstAfter : answersCountAfter(this.#known);
     this.#known.lists = { ...lists, countAfter: Math.max(lists.countAfter, at), laidOver: { at, before } };
   }
@@ -86,7 +86,7 @@ export class ReconcileState {
     }
   }
 
-  /** What a list newly shows: how long something has been missing, and whether a change has taken effect. */
+  /** Takes in a list: how long something has been missing, and whether a change has taken effect. */
   listed(o: Observation): void {
     const known = this.#known;
     const { missing } = o.links;
@@ -117,7 +117,7 @@ export class ReconcileState {
     this.#known.failedWrite = { ...failure, until: now + waitMs };
   }
 
-  /** This record is about to be written. */
+  /** Notes the record that is about to be written. */
   recording(record: WriteRecord): void {
     const { write } = this.#known;
     const isSame = write?.record.n === record.n && write.record.by === record.by;
@@ -136,7 +136,7 @@ export class ReconcileState {
     if (write !== undefined) this.#known.write = afterAnswer(write, answer, now);
   }
 
-  /** This endpoint of ours is linked in place of what the record made. */
+  /** Notes the endpoint of ours that is linked in place of the one that the record made. */
   linked(endpointID: string): void {
     const { write } = this.#known;
     if (write?.made !== undefined && write.phase === "closed") this.#known.write = { ...write, made: endpointID };
@@ -211,7 +211,7 @@ export class ReconcileState {
     const known = this.#known;
     if (after === "deleted") {
       this.#delete(endpointID, { proved: true });
-      // It existed, so the request that made it can make nothing more.
+      // The endpoint existed, so the request that made it can make nothing more.
       if (known.write?.made === endpointID) this.closed();
     } else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
   }
@@ -231,7 +231,7 @@ export class ReconcileState {
     this.#known.deletes = withDelete(this.#known.deletes, endpointID, change);
   }
 
-  /** When the service is asked again whether the connection Secret is still valid; `undefined`: nothing can change. */
+  /** Time of the next question whether the connection Secret is still valid; `undefined`: nothing can change. */
   readSecretAt(at: number | undefined): void {
     this.#known.secretDueAt = at;
   }
@@ -251,7 +251,7 @@ export class ReconcileState {
     this.#known.told = { ...this.#known.told, writeAt: now };
   }
 
-  /** When the result of the write under way is expected to be seen; `undefined`: nobody knows, or none `isBusy`. */
+  /** Time at which the result of the write under way is expected; `undefined`: nobody knows, or none `isBusy`. */
   expectResult(resultAt: number | undefined, wasBusy: boolean): void {
     this.#known.requeue = { ...this.#known.requeue, resultAt, wasBusy };
   }

@@ -25,9 +25,9 @@ export interface StatusTools {
   cluster: ComputePatcher;
   clock: Clock;
   event: (compute: Compute, record: EventInput) => void;
-  /** Whether this process takes nothing more on: then no status waits. */
+  /** True if this process takes nothing more on: then no status waits. */
   isStopping?: () => boolean;
-  /** What this term remembers of the Compute. */
+  /** Memory of this term about the Compute. */
   known: ReadonlyState;
   /** Without it every status is written at once, and every transition is an event. */
   state?: Pick<ReconcileState, "announced" | "hold" | "overtaken" | "wrote">;
@@ -152,7 +152,7 @@ export function endpointAfter({ effect }: Outcome, o: Observed): Endpoint | unde
   return answered ?? (o.kind === "observed" ? o.links.link?.endpoint : undefined);
 }
 
-/** Whether the service shows what the spec says; `undefined`: that was not seen. */
+/** True if the service shows what the spec says; `undefined`: that was not seen. */
 function isAsDeclared(
   { compute, effect }: Outcome,
   o: Observed,

@@ -5,7 +5,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import type { ReconcileState } from "../state.ts";
 
-/** Where the operator's patches of a Compute go: the API server, or an object in memory if there is no cluster. */
+/** Target of the operator's patches of a Compute: the API server, or an object in memory if there is no cluster. */
 export interface ComputePatcher {
   /** Answers with the whole Compute after the patch. */
   patch(
@@ -16,7 +16,7 @@ export interface ComputePatcher {
   ): Promise<unknown>;
 }
 
-/** Whether a Compute is deleted only because the CRD itself is: then nothing is deleted at the service. */
+/** Check for a Compute that is deleted only because the CRD itself is: then nothing is deleted at the service. */
 export interface CrdDeletion {
   /** Asks the API server now. */
   now(compute: Compute): Promise<boolean>;

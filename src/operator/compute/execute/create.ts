@@ -52,7 +52,7 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
 
 const noEndpoint: Failure = { kind: "ambiguous", message: "an answer to something else" };
 
-/** What the answer to a POST means: the endpoint that it made, or why none is known. */
+/** Meaning of the answer to a POST: the endpoint that it made, or the reason why none is known. */
 export function meaningOfCreate(
   answer: Answer<Written>,
   action: Create,

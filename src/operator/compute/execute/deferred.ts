@@ -101,9 +101,9 @@ export function recordFailedWrite(
   { client, gate }: ServiceAccess,
   wayOut?: string,
 ): Outcome {
-  // It was not sent, and is planned again for the current key and address.
+  // The write was not sent, and is planned again for the current key and address.
   if (failure.kind === "superseded") return unchanged(compute, { requeue: after(1) });
-  // What became of a create can only be seen in lists.
+  // Lists alone show the outcome of a create.
   const isUnknown = write.kind === "create" && failure.kind === "ambiguous";
   const { reason, message: meaning } = isUnknown ? createUnknown : meaningOf(failure, doing);
   // A failure that is retried with backoff needs no way out.

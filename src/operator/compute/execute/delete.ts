@@ -47,7 +47,7 @@ export async function deleteEndpoint(
 }
 
 /**
- * Whether an endpoint still bears our signature; if not, the next plan needs a newer list. Asked right before a DELETE,
+ * True if an endpoint still bears our signature; if not, the next plan needs a newer list. Asked right before a DELETE,
  * which the service knows no condition for: another cluster of the fleet may have signed the endpoint since the list.
  */
 export async function stillBears(

@@ -4,7 +4,7 @@ import type { Compute } from "../../resources/compute.ts";
 import { annotations } from "../../resources/names.ts";
 import { pausedForMs, pausedUntil } from "../../resources/pause.ts";
 
-/** What the operator and people have written into a Compute's annotations, and what of it the status has handled. */
+/** Annotations of a Compute, by the operator and by people, and the part of them that the status has handled. */
 export type Annotations = ReturnType<typeof annotationsOf>;
 
 /** Parses the annotations of a Compute: a reconcile does so once, and again for what its own patches have changed. */
@@ -24,16 +24,16 @@ export function annotationsOf(compute: Compute, wallNow: number) {
     /** The time that the annotation `paused` holds, as written; `undefined` if it holds none. */
     pausedUntil: pausedUntil(compute),
     restartedAt,
-    /** Whether a person requested a restart that the status does not show as carried out. */
+    /** True if a person requested a restart that the status does not show as carried out. */
     restartRequested: restartedAt !== undefined && restartedAt !== status.restartedAt,
     reconcileRequestedAt,
-    /** Whether a person requested a reconcile that has not been handled. */
+    /** True if a person requested a reconcile that has not been handled. */
     reconcileRequested: reconcileRequestedAt !== undefined && reconcileRequestedAt !== status.lastHandledReconcileAt,
     confirmLoss,
     /** The value of `confirmLoss`, until the status says that it was handled. */
     lossConsent,
     /**
-     * Whether a person has confirmed the loss that the status shows. A value that was there before the loss was shown,
+     * True if a person has confirmed the loss that the status shows. A value that was there before the loss was shown,
      * or that confirmed an earlier one, confirms nothing.
      */
     lossConfirmed: showsLoss && lossConsent !== undefined,

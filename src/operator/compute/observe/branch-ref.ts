@@ -5,7 +5,7 @@ import { type Compute, givenName } from "../../resources/compute.ts";
 import { branchRef as messages } from "../words/branch.ts";
 import type { ReferredBranch } from "./observation.ts";
 
-/** What `spec.branchRef` comes to; `undefined` where the spec has none. `branch`: of that name in the namespace. */
+/** Result of `spec.branchRef`; `undefined` where the spec has none. `branch`: of that name in the namespace. */
 export function referredBranch({ spec }: Compute, branch: Branch | undefined): ReferredBranch | undefined {
   if (spec.branchRef === undefined) return undefined;
   const { name } = spec.branchRef;

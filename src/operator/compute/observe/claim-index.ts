@@ -8,10 +8,10 @@ import { adoptsPrimary, type Claimants, hadNothing, isOutsider, type ReachedThro
 import { Contenders, haveSameRank } from "./contenders.ts";
 import { type EndpointIndex, endpointNamedBy } from "./ownership.ts";
 
-/** Which service a Compute's connection leads to; undefined: none. */
+/** The service that a Compute's connection leads to; undefined: none. */
 export type ServiceOf = (compute: Compute) => string | undefined;
 
-/** Whether no service answers through a Compute's connection. */
+/** True if no service answers through a Compute's connection. */
 export type Unreached = (compute: Compute) => boolean;
 
 /**
@@ -23,7 +23,7 @@ export class ClaimIndex {
   readonly #unreached: Unreached;
   readonly #reachedThrough: ReachedThrough;
   readonly #computes = new Map<string, Compute>();
-  /** Where each stands in the indexes. */
+  /** Places of each Compute in the indexes. */
   readonly #places = new IndexEntries();
   readonly #byBranch = new Index();
   readonly #byEndpoint = new Index();
@@ -63,7 +63,7 @@ export class ClaimIndex {
     };
   }
 
-  /** Whether a Compute with this uid exists, of whatever process. */
+  /** True if a Compute with this uid exists, of whatever process. */
   has(uid: string): boolean {
     return this.#computes.has(uid);
   }

@@ -24,7 +24,7 @@ export interface Claimants {
 export type ReachedThrough = (compute: Compute) => string | undefined;
 
 /**
- * Whether nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything
+ * True if nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything
  * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
  */
 export function isOutsider(compute: Compute, reached: string | undefined): boolean {
@@ -34,7 +34,7 @@ export function isOutsider(compute: Compute, reached: string | undefined): boole
   return reaches === "no" || (reached === undefined && reaches === "first");
 }
 
-/** Whether a Compute never saw an endpoint of its own at the service, nor sent for one. */
+/** True if a Compute never saw an endpoint of its own at the service, nor sent for one. */
 export function hadNothing({ status }: Compute): boolean {
   return status.observedThrough === undefined && sentRecord(status) === undefined;
 }
@@ -44,7 +44,7 @@ function sentRecord({ pendingWrite }: Compute["status"]): Compute["status"]["pen
   return pendingWrite === undefined || ["0.1.0", "unknown"].includes(pendingWrite.by) ? undefined : pendingWrite;
 }
 
-/** Who holds the branch or endpoint that a Compute wants. */
+/** The holder of the branch or endpoint that a Compute wants. */
 export type Claim =
   | { kind: "free" }
   /** Another Compute holds it, or comes first, and stays. */
@@ -57,8 +57,8 @@ export type Claim =
   | { kind: "unowned"; endpoint: Endpoint };
 
 /**
- * Whether `self` may have this endpoint. First comes the Compute that created it, then one that adopted it, is linked
- * to it or wants it; among equals the older, then the lesser uid.
+ * Claim of `self` on this endpoint. First comes the Compute that created it, then one that adopted it, is linked to it
+ * or wants it; among equals the older, then the lesser uid.
  */
 export function claimOnEndpoint(
   self: Compute,
@@ -71,7 +71,7 @@ export function claimOnEndpoint(
   return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
 }
 
-/** Whether `self`, of type read_write, may become the primary of the branch that its spec names. */
+/** Claim of `self`, of type read_write, to become the primary of the branch that its spec names. */
 export function claimOnBranch(self: Compute, claimants: Claimants, endpoints: EndpointIndex): Claim {
   const branchID = branchIDOf(self);
   for (const endpoint of endpoints.primariesOf(branchID)) {
@@ -147,12 +147,12 @@ export function otherMakerOf(
   });
 }
 
-/** Whether a Compute is to take over whatever primary its branch has, and this is one. */
+/** True if a Compute is to take over whatever primary its branch has, and this is one. */
 export function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint): boolean {
   return endpoint.type === "read_write" && adopt !== undefined && "branchPrimary" in adopt;
 }
 
-/** Whether the endpoint is where the Compute is to be: any other cannot be adopted. */
+/** True if the endpoint is where the Compute is to be: any other cannot be adopted. */
 function mayAdopt(compute: Compute, { branch_id, type }: Endpoint): boolean {
   return branchIDOf(compute) === branch_id && compute.spec.type === type;
 }
@@ -164,7 +164,7 @@ function isLinkedTo(compute: Compute, endpoint: Endpoint, endpoints: EndpointInd
 /** The Compute that created it comes first, also if only an annotation proves it; then one that adopts it. */
 function proofRank(compute: Compute, endpoint: Endpoint): number {
   const proof = proofOf(compute, endpoint);
-  // It may carry our name: to adopt it takes it from nobody who is linked to it.
+  // An endpoint without a readable name may carry our name: to adopt it takes it from nobody who is linked to it.
   if (proof === "none") return hasUnreadableName(endpoint) ? 1 : 2;
   return proof === "adopted" ? 1 : 0;
 }
@@ -173,7 +173,7 @@ function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {
   return uidOfMarker(endpoint.name) === owner.metadata.uid;
 }
 
-/** Whether the holder of a branch is to give it up: what is reported as drift stays where it is. */
+/** True if the holder of a branch is to give it up: an endpoint whose move is reported as drift stays. */
 function isLeaving(compute: Compute, branchID: string): boolean {
   const { metadata, status } = compute;
   if (metadata.deletionTimestamp !== undefined) return true;
@@ -184,7 +184,7 @@ function isLeaving(compute: Compute, branchID: string): boolean {
   );
 }
 
-/** Whether the chain of "waits for the branch of" that begins at `holder` leads back to `self`. */
+/** True if the chain of "waits for the branch of" that begins at `holder` leads back to `self`. */
 function endsAt(self: Compute, holder: Compute, claimants: Claimants, endpoints: EndpointIndex): boolean {
   const seen = new Set<string>();
   let next: Compute | undefined = holder;

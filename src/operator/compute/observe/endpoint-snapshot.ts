@@ -14,7 +14,7 @@ import { EndpointIndex, type Ownership, ownershipOf } from "./ownership.ts";
 /** One index per list, however many Computes look into it. */
 export const indexOf = memoize(({ endpoints }: Listing) => new EndpointIndex(endpoints));
 
-/** What a list says of one Compute. */
+/** The part of a list that concerns one Compute. */
 export function snapshotFor(
   { compute, claimants }: Subject,
   listing: Listing,
@@ -39,7 +39,7 @@ export function snapshotFor(
   };
 }
 
-/** What is known of the linked endpoint besides what lists show. */
+/** Knowledge of the linked endpoint besides lists. */
 function besidesLists(
   { link }: Ownership,
   lister: EndpointLister,
@@ -57,7 +57,7 @@ function besidesLists(
 }
 
 /**
- * How many of the endpoints that the project's Computes are linked to a list lacks. One that no list has shown is not
+ * Number of the endpoints that the project's Computes are linked to and a list lacks. One that no list has shown is not
  * missed: an annotation may be typed, and only the status, which no tenant writes, says what was seen.
  */
 export function notListedIn(

@@ -7,7 +7,7 @@ import { endpointNamedBy } from "./ownership.ts";
 /** Reasons besides the stalled ones that any endpoint which comes, goes or moves may end. */
 const endedByAny: ReadonlySet<string | undefined> = new Set(["CreateUnknown", "EndpointLost"]);
 
-/** Which changes of its project affect a Compute, besides those of its own endpoint. */
+/** Changes of its project that affect a Compute, besides those of its own endpoint. */
 export function interestsOf(compute: Compute): Interests {
   const { type } = compute.spec;
   const branchName = branchNameNeeded(compute);

@@ -9,7 +9,7 @@ import type { Annotations } from "./annotations.ts";
 import type { Claimants } from "./claims.ts";
 import type { EndpointIndex, Ownership } from "./ownership.ts";
 
-/** What one reconcile is about. */
+/** The subject of one reconcile. */
 export interface Subject {
   compute: Compute;
   annotations: Annotations;
@@ -20,7 +20,7 @@ export interface Subject {
   createSettleMs: number;
   /** `--fleet`; `undefined`: none. */
   fleet: Fleet | undefined;
-  /** What `spec.branchRef` comes to; absent where the spec has none. */
+  /** Result of `spec.branchRef`; absent where the spec has none. */
   referred?: ReferredBranch | undefined;
 }
 
@@ -45,25 +45,25 @@ export interface Unavailable extends Subject {
   baseURL?: string;
 }
 
-/** What a list shows of one Compute. */
+/** The part of a list that concerns one Compute. */
 export interface EndpointSnapshot {
   endpoints: EndpointIndex;
-  /** When the request of the list began, in monotonic milliseconds. */
+  /** Begin of the list's request, in monotonic milliseconds. */
   startedAt: number;
   links: Ownership;
   /** Of the linked endpoint, newest first. */
   operations: readonly Operation[];
-  /** When those were over, in monotonic milliseconds. */
+  /** End of those operations, in monotonic milliseconds. */
   operationsEndedAt?: number;
-  /** Since when a change of the linked endpoint is in progress, in monotonic milliseconds. */
+  /** Begin of a change of the linked endpoint that is in progress, in monotonic milliseconds. */
   busySince?: number;
   /** The linked endpoint is as the answer to a write shows it: no list has confirmed that yet. */
   laidOver?: true;
   /** All recent operations of the linked endpoint, including those of other writers, if the plan needs them. */
   lookedUp?: readonly Operation[];
-  /** How many of the project's linked endpoints this list lacks. */
+  /** Number of the project's linked endpoints, and of those among them that this list lacks. */
   notListed: { missing: number; known: number };
-  /** Where the list comes from, normalised. */
+  /** The list's base URL, normalised. */
   baseURL: string;
   /** Of the base URL and key. */
   fingerprint: string;
@@ -74,9 +74,9 @@ export interface EndpointSnapshot {
 /** A Compute joined with a list that is new enough to plan from. */
 export interface Observation extends Subject, EndpointSnapshot {
   kind: "observed";
-  /** What `spec.branchName` or `spec.branchRef` comes to; absent where the spec gives an id, and for a deletion. */
+  /** Result of `spec.branchName` or `spec.branchRef`; absent where the spec gives an id, and for a deletion. */
   named?: NamedBranch | ReferredBranch;
-  /** Whether the branch of an endpoint that is missing is still listed; absent where none is missing. */
+  /** The branch of an endpoint that is missing: still listed or not; absent where none is missing. */
   missingFrom?: MissingFrom;
 }
 
@@ -107,7 +107,7 @@ export function nameOf({ metadata }: Compute): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-/** Whether our finalizer holds the Compute. */
+/** True if our finalizer holds the Compute. */
 export function hasFinalizer({ metadata }: Compute): boolean {
   return metadata.finalizers?.includes(finalizers.endpoint) === true;
 }

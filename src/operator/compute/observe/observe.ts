@@ -77,7 +77,7 @@ export async function observe(
 }
 
 /**
- * What the name of the branch comes to. A restore moves name and endpoint together: an endpoint that has left its
+ * Branch that the spec's name resolves to. A restore moves name and endpoint together: an endpoint that has left its
  * branch is judged by no list of branches that is older than the list which shows that.
  */
 function namedBranch(
@@ -97,9 +97,9 @@ function namedBranch(
 }
 
 /**
- * What became of the branch of an endpoint that is missing: with its branch an endpoint ends too, and that is no loss.
- * Lists lag, so only one of branches counts that began that much later than the first of endpoints without it. Other
- * endpoints whose branches have gone are not missed either.
+ * The branch of an endpoint that is missing: with its branch an endpoint ends too, and that is no loss. Lists lag, so
+ * only one of branches counts that began that much later than the first of endpoints without it. Other endpoints whose
+ * branches have gone are not missed either.
  */
 function branchOfMissing(
   { compute, claimants }: Subject,
@@ -128,7 +128,7 @@ function branchOfMissing(
 }
 
 /**
- * What a failed list means: the same words during a pause that the service asks for as between two of them. A refusal
+ * Meaning of a failed list: the same words during a pause that the service asks for as between two of them. A refusal
  * says more than the pause.
  */
 function meaningOfList(failure: Failure, { compute }: Subject, { reservation }: ListerAccess) {
@@ -141,18 +141,18 @@ function meaningOfList(failure: Failure, { compute }: Subject, { reservation }: 
 const pauseAskedFor: Failure = { kind: "rateLimited", message: pauseMessage };
 
 /**
- * Whether the conditions are not about the present spec yet: then the first failed list is reported at once.
- * Otherwise the conditions stay, or a blip would change every Compute of a key.
+ * True if the conditions are not about the present spec yet: then the first failed list is reported at once. Otherwise
+ * the conditions stay, or a blip would change every Compute of a key.
  */
 function isNews({ compute }: Subject): boolean {
   const ready = conditionOf(compute.status, "Ready");
   return ready?.reason !== "Paused" && ready?.observedGeneration !== generationOf(compute);
 }
 
-/** What a list is for: a create or a deletion to resolve, a change still to be sent, or what is under way. */
+/** Purpose of a list: a create or a deletion to resolve, a change still to be sent, or one under way. */
 function priorityOf({ compute, annotations }: Subject, { accepted, write }: ReadonlyState): Priority {
   if (compute.metadata.deletionTimestamp !== undefined || isUnanswered(write)) return "resolve";
-  // The status may not say yet what was accepted.
+  // The status may not show the accepted generation yet.
   const isAccepted = [compute.status.appliedGeneration, accepted?.generation].includes(generationOf(compute));
   const isAwaited = write?.phase === "open" && write.made === undefined;
   return !isAccepted || annotations.reconcileRequested || isAwaited ? "plan" : "follow";
@@ -177,7 +177,7 @@ function resumeOperations({ compute: { status, spec } }: Subject, { operations }
 }
 
 /**
- * Whether this base URL and key have shown the Compute's project before: another key, which never did, does not prove
+ * True if this base URL and key have shown the Compute's project before: another key, which never did, does not prove
  * the project gone. If there is nothing to lose, any key does.
  */
 function isKnownThrough(

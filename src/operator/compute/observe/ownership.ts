@@ -16,7 +16,7 @@ export interface Link {
   proof: Proof;
 }
 
-/** What a list says of the endpoint of one Compute. */
+/** Ownership of one Compute's endpoint, by a list. */
 export interface Ownership {
   link: Link | undefined;
   /** The endpoint that we are linked to and that the list lacks. */
@@ -50,12 +50,12 @@ export class EndpointIndex {
     return this.#byID.get(id);
   }
 
-  /** Those whose names bear the uid of this Compute, in whatever fleet. */
+  /** Endpoints whose names bear the uid of this Compute, in whatever fleet. */
   signedBy(uid: string): readonly Endpoint[] {
     return this.#byUID.get(uid) ?? [];
   }
 
-  /** Those whose names bear this key, in this fleet or in any other one. */
+  /** Endpoints whose names bear this key, in this fleet or in any other one. */
   bearing(key: string, fleet: Fleet, which: "same" | "other"): readonly Endpoint[] {
     this.#byKey ??= Map.groupBy(this.all, ({ name }) => signatureIn(name)?.key ?? "");
     return (this.#byKey.get(key) ?? []).filter(
@@ -102,7 +102,7 @@ function ownAmong(endpoints: EndpointIndex, compute: Compute): readonly Endpoint
   return (isNoted ? [...signed, noted] : signed).toSorted(oldestFirst);
 }
 
-/** Whether the status knows the endpoint: an annotation alone proves nothing. */
+/** True if the status knows the endpoint: an annotation alone proves nothing. */
 function wasOurs(endpointID: string | undefined, { status }: Compute): boolean {
   return endpointID !== undefined && [status.proof?.endpointID, status.endpointID].includes(endpointID);
 }
@@ -119,7 +119,7 @@ export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
   return isAdoptedBy(compute, endpoint) ? "adopted" : "none";
 }
 
-/** Whether the status proves an endpoint ours that shows no name: a name that is there and is not ours outranks it. */
+/** True if the status proves an endpoint ours that shows no name: a name that is there and is not ours outranks it. */
 function isProved({ metadata, status: { proof } }: Compute, endpoint: Endpoint): boolean {
   if (proof?.uid !== metadata.uid || proof.endpointID !== endpoint.id || proof.by === "adopted") return false;
   return endpoint.name === undefined;

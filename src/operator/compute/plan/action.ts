@@ -10,7 +10,7 @@ import type { Difference } from "../words/conditions.ts";
 import type { Progress, Reason } from "../words/reasons.ts";
 import type { Attributes } from "./fields.ts";
 
-/** Why an endpoint is linked. `former`: it was taken over from a former Compute, and a list shows our signature. */
+/** Occasion of a link. `former`: the endpoint was taken over from a former Compute, and a list shows our signature. */
 export type LinkNews = "none" | "adopted" | "former" | "created";
 
 /** The one thing to do next for a Compute. */
@@ -30,7 +30,7 @@ export type Action =
       progress: Progress;
       /** The branch that a move leaves. */
       from?: string;
-      /** What the service had changed on its own, where that is why. */
+      /** Differences that the service had made on its own, where they are the reason. */
       corrects: readonly Difference[];
     }
   /**
@@ -60,12 +60,12 @@ export type Action =
       message: string;
       requeueAfterMs?: number;
       ownedByOther?: true;
-      /** This endpoint is proved gone: the status records it. */
+      /** An endpoint that is proved gone: the status records it. */
       gone?: string;
       /** A warning event says it too, once for these endpoints. */
       warnsOf?: readonly string[];
     }
-  /** What is known is too old to say anything: the status stays as it is. */
+  /** No knowledge that is new enough: the status stays as it is. */
   | { kind: "noop"; requeueAfterMs?: number }
   /** Only a person can help. `ownedByOther`: the linked endpoint is another Compute's, so the status leaves it out. */
   | { kind: "blocked"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true; gone?: string }
@@ -91,7 +91,7 @@ export function isWrite(action: Action): action is WriteAction {
   return ["create", "patch", "sign", "restart", "delete"].includes(action.kind);
 }
 
-/** Whether an action would bring the service to what the spec says. */
+/** True if an action would bring the service to what the spec says. */
 export function sendsSpec(action: Action): boolean {
   return action.kind === "create" || action.kind === "patch";
 }
@@ -132,7 +132,7 @@ export function pauseOf({ pausedForMs }: Pick<Annotations, "pausedForMs">, messa
   return requeueAfterMs === undefined ? wait : { ...wait, requeueAfterMs };
 }
 
-/** How long it is until then, in milliseconds; at least a second, because the list that is waited for may be late. */
+/** Time left until then, in milliseconds; at least a second, because the list that is waited for may be late. */
 export function leftUntil(at: number, now: number): number {
   return Math.max(1000, at - now);
 }

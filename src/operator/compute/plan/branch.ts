@@ -29,7 +29,7 @@ export const resolveBranch: PlanRule = (o) => {
   // An endpoint that is on its branch stays there, and other changes are sent: `unfollowed` says what is wrong.
   if (id === undefined || others.length > 0) {
     if (isKept) return undefined;
-    // What was resolved and not yet carried out no longer counts, and claims no branch.
+    // A resolution that was not carried out yet no longer counts, and claims no branch.
     const isOver = before !== undefined && named.kind === "listed";
     return isOver ? { kind: "resolve", branch: undefined } : unresolved(name, o);
   }
@@ -39,7 +39,7 @@ export const resolveBranch: PlanRule = (o) => {
   return { kind: "resolve", branch: { name, id }, ...moves };
 };
 
-/** What is left to say of the name where everything else is as declared. */
+/** The difference or message that the name leaves where everything else is as declared. */
 export function unfollowed(o: Observation): Action | Difference | undefined {
   const { compute, named } = o;
   const name = givenName(compute.spec);
@@ -52,7 +52,7 @@ export function unfollowed(o: Observation): Action | Difference | undefined {
   return { field: "branchName", ours: `${name} (${id})`, theirs: branchIDOf(compute) };
 }
 
-/** Whether lists agree on what the name of a branch comes to. */
+/** True if lists agree on the branch that a name resolves to. */
 function isBelieved({ named }: Observation): boolean {
   return named?.kind === "listed" && named.forMs >= mostLagMs;
 }

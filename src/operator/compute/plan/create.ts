@@ -26,7 +26,7 @@ export const adoption: PlanRule = (o, s) => {
   return taken(o, primary) ?? perhapsOthers(o, primary) ?? link(primary);
 };
 
-/** How soon it is checked again what became of another Compute's create, in milliseconds. */
+/** Interval of the checks of another Compute's create, in milliseconds. */
 const othersCreateMs = 5_000;
 
 /** A primary without a name may be what another Compute's open create made: then it belongs to that. */

@@ -14,8 +14,8 @@ import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
 import { chosenIn, waitFor } from "./pending.ts";
 
 /**
- * What a Compute that is being deleted still needs: its endpoint deleted and proved gone if it is ours; else to be let
- * go. Nothing in deletion is terminal: `deletionPolicy: Retain` ends every wait.
+ * The next step for a Compute that is being deleted: its endpoint is deleted and proved gone if it is ours; else it is
+ * let go. Nothing in deletion is terminal: `deletionPolicy: Retain` ends every wait.
  */
 export function planDelete(o: Observed, s: ReadonlyState): Action {
   const { spec } = o.compute;
@@ -51,7 +51,7 @@ function isRetained({ kind, compute: { spec, status } }: Observed): boolean {
   return (spec.deletionPolicy ?? (kind === "observed" ? undefined : status.deletionPolicy)) === "Retain";
 }
 
-/** Whether the endpoint was last seen, or its request sent, through another base URL or key. */
+/** True if the endpoint was last seen, or its request sent, through another base URL or key. */
 function isSeenElsewhere(
   { compute, annotations, fingerprint, baseURL }: Extract<Observed, { kind: "unavailable" }>,
   { write }: ReadonlyState,
@@ -95,13 +95,13 @@ function deletionOfLinked(link: Link, o: Observation, s: ReadonlyState): Action 
   return deletionOf(endpoint, "deleted", o.compute.metadata.uid);
 }
 
-/** What an open request may have made, or may still make, is found before the Compute is released. */
+/** Search for the endpoint that an open request may have made, or may still make, before the Compute is released. */
 function unsettledWrite(o: Observation, s: ReadonlyState): Action | undefined {
   const opening = openingOf(o, s.write);
   return opening === undefined ? undefined : (chosenIn(opening, o) ?? waitFor(opening, o, s));
 }
 
-/** Why the endpoint that a Compute is linked to is not deleted with it. */
+/** Reason why the endpoint that a Compute is linked to is not deleted with it. */
 function whyKept({ endpoint: { id }, proof }: Link, claim: Claim, { compute }: Observation): string | undefined {
   if (claim.kind === "taken") return released.ownedByOther(who(claim.by), id);
   if (proof === "adopted" && compute.spec.deletionPolicy === undefined) return released.adopted(id);

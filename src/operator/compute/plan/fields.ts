@@ -4,10 +4,10 @@ import { branchIDOf, type Compute, type ComputeSpec, givenName } from "../../res
 import { secondsOf } from "../../resources/duration.ts";
 import type { Difference } from "../words/conditions.ts";
 
-/** What is sent of an endpoint. Which pooler modes there are is the service's to say. */
+/** Attributes sent of an endpoint. Which pooler modes there are is the service's to say. */
 export type Attributes = Omit<EndpointPatch["endpoint"], "pooler_mode"> & { pooler_mode?: string };
 
-/** What the user set, held against what the service shows. */
+/** The spec's fields, compared with those that the service shows. */
 export interface Comparison {
   differences: readonly (Difference & { send: Attributes })[];
   /** Fields that the user set and the service does not show: they cannot be compared. */
@@ -97,7 +97,7 @@ function fieldsOf(spec: ComputeSpec, endpoint: Endpoint | undefined): Field[] {
   ].filter((field) => field !== undefined);
 }
 
-/** What compares one field of the spec with one of the endpoint's, of which these cannot be read. */
+/** Comparison of one field of the spec with one of the endpoint's; `unreadable`: those that cannot be read. */
 function plainAmong(unreadable: readonly string[]) {
   return <T extends string | number | boolean>(
     field: string,

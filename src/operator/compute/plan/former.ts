@@ -34,7 +34,7 @@ function signedID({ write }: ReadonlyState): string | undefined {
   return write?.record.operation === "takeover" ? write.made : undefined;
 }
 
-/** What says that the primary in the way is a former Compute's, and why it is not taken over. */
+/** Message for a primary in the way that is a former Compute's, with the reason why it is not taken over. */
 export function formerPrimary(o: Observation, primary: Endpoint): string | undefined {
   const branchID = branchIDOf(o.compute);
   if (formersOf(o).includes(primary)) return messages.primary(branchID, whyNotTaken(o) ?? "", primary.id);
@@ -93,13 +93,13 @@ export function isSignedByOther({ compute, links }: Observation, { write }: Read
   return wasProved || write?.made === id;
 }
 
-/** What bears fleet and key of the Compute, and not its uid. */
+/** Endpoints that bear fleet and key of the Compute, and not its uid. */
 function formersOf({ compute, endpoints, fleet }: Observation): Endpoint[] {
   if (fleet === undefined) return [];
   return endpoints.bearing(keyOf(compute), fleet, "same").filter((one) => isForeign(one, compute.metadata.uid));
 }
 
-/** What a Compute of this namespace and name made in another fleet: it is named, and never taken over. */
+/** Endpoints that a Compute of this namespace and name made in another fleet: named, and never taken over. */
 function ofOtherFleets({ compute, endpoints, fleet }: Observation): Endpoint[] {
   if (fleet === undefined) return [];
   return endpoints.bearing(keyOf(compute), fleet, "other").filter((one) => isForeign(one, compute.metadata.uid));
@@ -109,7 +109,7 @@ function isForeign({ name }: Endpoint, uid: string): boolean {
   return uidOfMarker(name) !== uid;
 }
 
-/** Why what a former Compute made is not taken over; `undefined`: it is, if `spec.adopt` asks for it. */
+/** Reason why a former Compute's endpoint is not taken over; `undefined`: it is, if `spec.adopt` asks for it. */
 function whyNotTaken(o: Observation): string | undefined {
   const { compute, claimants, endpoints } = o;
   const { adopt, type } = compute.spec;
@@ -125,7 +125,7 @@ function whyNotTaken(o: Observation): string | undefined {
   return owner === undefined || owner === compute ? undefined : messages.why.taken(who(owner));
 }
 
-/** Whether the Compute had an endpoint before, also if the link was dropped since. */
+/** True if the Compute had an endpoint before, also if the link was dropped since. */
 function wasLinked({ annotations, compute }: Observation): boolean {
   const { endpointID, gone, proof } = compute.status;
   return [annotations.recordedID, endpointID, gone, proof].some((one) => one !== undefined);

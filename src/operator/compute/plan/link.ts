@@ -24,7 +24,7 @@ export const deleteDuplicate: PlanRule = (o, s) => {
   return duplicate && deletionOf(duplicate, "duplicate", o.compute.metadata.uid);
 };
 
-/** Whether no other Compute has a claim on the endpoint. */
+/** True if no other Compute has a claim on the endpoint. */
 export function isOwnedAlone(
   endpoint: Parameters<typeof claimOnEndpoint>[1],
   { compute, claimants, endpoints }: Observation,
@@ -78,8 +78,8 @@ function newsOf({ annotations, links }: Observation, { write }: ReadonlyState, p
 }
 
 /**
- * What kubectl replace dropped is restored also while the service cannot be seen, or a deletion would not wait. The
- * link is not checked here: it is taken from the status, and nothing is concluded from it.
+ * Puts back the finalizer that kubectl replace dropped, also while the service cannot be seen, or a deletion would not
+ * wait. The link is not checked here: it is taken from the status, and nothing is concluded from it.
  */
 export function restoreFinalizer(o: Observed, s: ReadonlyState): Action | undefined {
   if (hasFinalizer(o.compute) || isBeingDeleted(o.compute)) return undefined;

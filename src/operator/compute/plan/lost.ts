@@ -77,7 +77,7 @@ function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): A
   return { kind: "blocked", reason: "BranchNotFound", message: branchGone(branchID, endpointID) };
 }
 
-/** What is still to be done to prove that an endpoint is gone: lists agree that it is, then its own GET says so. */
+/** The next step to prove that an endpoint is gone: lists agree that it is, then its own GET says so. */
 export function stepOfProof(
   { now, startedAt }: Observation,
   { missing }: ReadonlyState,
@@ -95,7 +95,7 @@ export function tooNew(o: Observation, s: ReadonlyState, endpointID: string): Ac
   return isCreated ? stepOfProof(o, s, endpointID) : undefined;
 }
 
-/** Why the loss of an endpoint is not believed until a person confirms it; `undefined`: it is believed. */
+/** Reason why the loss of an endpoint is not believed until a person confirms it; `undefined`: it is believed. */
 export function doubtOfLoss(
   { compute, notListed: { missing, known }, fingerprint }: Observation,
   endpointID: string,
@@ -110,7 +110,7 @@ export function doubtOfLoss(
   return observedThrough === fingerprint ? undefined : lossDoubted.seenElsewhere(endpointID);
 }
 
-/** How long lists may still show a deleted endpoint before it is deleted once more, in milliseconds: doubles. */
+/** Time for which lists may still show a deleted endpoint before it is deleted once more, in milliseconds: doubles. */
 const firstDeleteAgainMs = 30_000;
 const mostDeleteAgainMs = 3_600_000;
 

@@ -30,7 +30,7 @@ export function chosenIn(opening: Opening, { compute }: Observation): Action | u
   return chosen && { kind: "link", endpointID: chosen.id, proof: "adopted", news: "adopted" };
 }
 
-/** What waits for an open record: the condition says why, and until when. */
+/** Wait for an open record: the condition says why, and until when. */
 export function waitFor(opening: Opening, o: Observation, { write }: ReadonlyState): Action {
   const { compute, createSettleMs, fleet } = o;
   const signature = signatureOf(compute, fleet);
@@ -52,7 +52,7 @@ export function waitFor(opening: Opening, o: Observation, { write }: ReadonlySta
   }
 }
 
-/** Whether the endpoint that the open request made, or may have made, is linked and listed. */
+/** True if the endpoint that the open request made, or may have made, is linked and listed. */
 function isOwnListed({ links: { link } }: Observation, { write }: ReadonlyState): boolean {
   if (link === undefined || (link.proof !== "signature" && link.proof !== "created")) return false;
   return write?.made === undefined || write.made === link.endpoint.id;
@@ -66,12 +66,12 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
     const requeueAfterMs = write.made === undefined ? settlesInMs(o, write) : closesInMs(o, write);
     return { kind: "wait", reason: "Moving", message: moving.earlierMove, requeueAfterMs };
   }
-  // What this term's request was answered with closes the record as soon as a list shows it.
+  // An answer to this term's request closes the record as soon as a list shows it.
   const isAnswered = write.made !== undefined && write.record.operation === "create";
   return noop(isAnswered ? listedSoonMs : closesInMs(o, write));
 }
 
-/** How soon a list is to show what is known from an answer alone, in milliseconds. */
+/** Time within which a list is to show an endpoint that is known from an answer alone, in milliseconds. */
 export const listedSoonMs = 2000;
 
 /**
@@ -88,7 +88,7 @@ function closesInMs({ now }: Observation, { openedAt, firstShown }: RememberedWr
   return Math.max(1000, Math.max(openedAt, ...firstShown.values()) + mostLagMs - now);
 }
 
-/** Whether our finalizer is missing while a record is open: it is restored also without a list. */
+/** True if our finalizer is missing while a record is open: it is restored also without a list. */
 export function finalizerIsOwed({ compute }: Observed, { write }: ReadonlyState): boolean {
   return !hasFinalizer(compute) && write?.phase === "open";
 }

@@ -64,7 +64,7 @@ export function plan(o: Observed, s: ReadonlyState): Action {
   }
 }
 
-/** How long a new Compute waits for its connection before it reports that there is none, in milliseconds. */
+/** Time for which a new Compute waits for its connection before it reports that there is none, in milliseconds. */
 const togetherMs = 2000;
 
 /** kubectl apply creates a Compute before its connection if both are in one command: that is not reported yet. */

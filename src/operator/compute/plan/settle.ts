@@ -95,7 +95,7 @@ function noteClearsInMs(o: Observation, { disableNotedAt }: ReadonlyState, { dis
   return o.startedAt >= clearsAt ? 0 : Math.max(1, clearsAt - o.now);
 }
 
-/** What a settled endpoint does. Suspending and waking by the service itself is no news. */
+/** Resting state of a settled endpoint. Suspending and waking by the service itself is no news. */
 function restingState({ disabled, current_state }: Endpoint): keyof typeof resting {
   if (disabled === true) return "Disabled";
   return current_state === "idle" ? "Idle" : "Active";

@@ -38,8 +38,8 @@ export const updateFields: PlanRule = (o, s) => {
 };
 
 /**
- * Whether the spec was edited since the service was last brought to it, and what was reported as drift since. Where a
- * wiped status no longer says so, `Report` waits for the next edit: it shows what differs, and sends nothing.
+ * Edits of the spec since the service was last brought to it, and the drift reported since. Where a wiped status no
+ * longer says so, `Report` waits for the next edit: it shows what differs, and sends nothing.
  */
 function since(
   { compute: { status, spec, metadata } }: Observation,
@@ -73,7 +73,7 @@ function isToBeSent(
 }
 
 /**
- * Whether the spec's branch is another than the endpoint was on, and not the endpoint on another than the spec's. The
+ * True if the spec's branch is another than the endpoint was on, and not the endpoint on another than the spec's. The
  * status shows the branch as last seen: if that is the spec's, or was reported for it, the endpoint was moved outside.
  * A move of ours that lists do not show yet goes on, and where one without an answer led is our own doing.
  */
@@ -87,7 +87,7 @@ function isOwnMove(
   const { operation, to, branchID: from } = write?.record ?? {};
   if (operation === "move") {
     const isUnanswered = write?.phase === "open" || write?.made === undefined;
-    // It led here, or never left for what the spec still says.
+    // The move led here, or never left for the branch that the spec still names.
     if (isUnanswered && (to === theirs || (from === theirs && to === branchID))) return true;
     // The spec was edited again before any status showed where it led.
     if (to === theirs && edited && status.branchID === from) return true;
@@ -100,13 +100,13 @@ function isOwnMove(
   return status.branchID !== branchID;
 }
 
-/** Whether a list that lags shows the spec's branch while a move leads away from it: the spec was edited back. */
+/** True if a list that lags shows the spec's branch while a move leads away from it: the spec was edited back. */
 function isMovingAway({ endpoint }: Link, { compute }: Observation, { write }: ReadonlyState): boolean {
   const branchID = branchIDOf(compute);
   return isMoveOpen(write) && endpoint.branch_id === branchID && write?.record.to !== branchID;
 }
 
-/** What cannot be read is sent once for each generation, as what is not shown at all. */
+/** Fields that cannot be read are sent once for each generation, as those that are not shown at all. */
 function sendable({ unreadable }: Comparison, differences: readonly Difference[]): Comparison["notReturned"] {
   return unreadable.flatMap(({ field, ours, send }) =>
     send === undefined || differences.some((difference) => difference.field === field) ? [] : [{ field, ours, send }],
@@ -131,7 +131,7 @@ function patchOf(
   };
 }
 
-/** Those of the differences that an accepted PATCH of this generation was to end. */
+/** Differences that an accepted PATCH of this generation was to end. */
 function stillAfterPatch(
   differences: readonly Difference[],
   { compute }: Observation,

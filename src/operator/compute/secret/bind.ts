@@ -17,7 +17,7 @@ export interface BindTools {
   signal: AbortSignal;
   /** Our connection Secrets of a namespace as the watch has delivered them; `undefined`: no right to read them. */
   ours: (namespace: string) => readonly Secret[] | undefined;
-  /** Whether the spec is not what the Compute's pool asks for: the pool is about to put it back. */
+  /** True if the spec is not what the Compute's pool asks for: the pool is about to put it back. */
   awaitsPool: (compute: Compute) => boolean;
 }
 

@@ -9,7 +9,7 @@ import { serviceUnavailable } from "../words/failures.ts";
 
 const defaultPort = "5432";
 
-/** What the service answered: the data of a Secret, or that the URI which the Secret holds is still the right one. */
+/** The service's answer: the data of a Secret, or that the URI which the Secret holds is still the right one. */
 export type Details =
   | { kind: "read"; data: Record<string, string> }
   | { kind: "same" }
@@ -67,17 +67,17 @@ function decoded(text: string): string {
   }
 }
 
-/** How often the service is asked whether a Secret's password still holds, and when a failed question is repeated. */
+/** Interval of the questions whether a Secret's password still holds, and the wait after one that failed. */
 const readEveryMs = 3_600_000;
 const readAgainMs = 300_000;
 
 /**
- * When a Secret is read again: hourly. The first time is within the second half of the first hour, by the uid, so that
- * a fleet that was created, or taken over, at once does not ask at once.
+ * Times at which a Secret is read again: hourly. The first time is within the second half of the first hour, by the
+ * uid, so that a fleet that was created, or taken over, at once does not ask at once.
  */
 export function hourlyReading({ metadata }: Compute, state: ReconcileState, now: number) {
   return {
-    /** Whether the time has come; the first question of this process sets it. */
+    /** True once the time has come; the first question of this process sets it. */
     get isDue(): boolean {
       const dueAt = state.known.secretDueAt ?? now + readEveryMs * (0.5 + shareOf(metadata.uid) / 2);
       state.readSecretAt(dueAt);

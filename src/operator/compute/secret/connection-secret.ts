@@ -21,23 +21,23 @@ export interface SecretTools {
   cluster: ClusterClient;
   client: ServiceClient;
   signal: AbortSignal;
-  /** Whether the service may be asked now; else the Compute is enqueued when it may. */
+  /** True if the service may be asked now; else the Compute is enqueued when it may. */
   affordable: () => boolean;
   reading: ReturnType<typeof hourlyReading>;
-  /** Whether a person requested a reconcile. */
+  /** True if a person requested a reconcile. */
   requested: boolean;
-  /** Whether the status shows that the Secret was refused: that stands until the service gives details again. */
+  /** True if the status shows that the Secret was refused: that stands until the service gives details again. */
   refused: boolean;
   /** Our connection Secrets as the watch has delivered them; `undefined`: no right to read them. */
   ours: (namespace: string) => readonly KeptSecret[] | undefined;
 }
 
-/** What became of the connection Secret. */
+/** Outcome for the connection Secret. */
 export type Binding =
   | { kind: "none" }
   /** `event` if a Secret that stood was written again. */
   | { kind: "bound"; name: string; event?: EventInput | undefined }
-  /** What it is made from is asked of the service when the budget allows. */
+  /** The service is asked for its data when the budget allows. */
   | { kind: "later" }
   | { kind: "failed"; reason: Reason; message: string };
 
@@ -119,16 +119,16 @@ async function keepNamed(
   return repair(existing, content, rewritten(existing, source, intact, role), tools.cluster);
 }
 
-/** What is written into a Secret. */
+/** Content of a Secret. */
 interface Content {
-  /** What it was made from. */
+  /** The source of its data. */
   source: string;
   template: Template;
   /** In base64. */
   data: Record<string, string>;
 }
 
-/** Why a Secret that stands is written again, where somebody should know; that it follows its endpoint is no news. */
+/** Event for a Secret that is written again, where somebody should know; following its endpoint is no news. */
 function rewritten(
   secret: KeptSecret,
   source: string,
@@ -219,7 +219,7 @@ function metadataOf({ source, template, data }: Content) {
   };
 }
 
-/** Whether the Secret that a Compute names stands, as it was last made. */
+/** True if the Secret that a Compute names stands, as it was last made. */
 export function stands({ metadata, spec }: Compute, ours: SecretTools["ours"]): boolean {
   const all = ours(metadata.namespace ?? "") ?? [];
   const named = all.filter((secret) => secret.metadata.name === spec.connectionSecret?.name);
@@ -247,7 +247,7 @@ function encoded(data: Record<string, string>): Record<string, string> {
 function failedBinding(failure: Failure, name: string): Binding {
   const doing = requests.connectionDetails(name);
   if (failure.kind === "notFound") {
-    // What is not found here is the database or the role, or the very call, which not every service has.
+    // A 404 is about the database or the role, or the very call, which not every service has.
     return { kind: "failed", reason: "Rejected", message: rejected.connectionDetails(doing, failure.message) };
   }
   return { kind: "failed", ...meaningOf(failure, doing) };

@@ -8,15 +8,15 @@ import { serviceUnavailable } from "../words/failures.ts";
 import { type Reason, reasons } from "../words/reasons.ts";
 
 /**
- * Whether a reason has held for so long that it stalls. What the status says outlives this process, which otherwise
- * knows `since` when; `undefined`: it has not held before.
+ * True if a reason has held for so long that it stalls. The status outlives this process, which otherwise knows `since`
+ * when; `undefined`: it has not held before.
  */
 export function holdsForLong(reason: Reason, { status }: Compute, since: number | undefined, now: number): boolean {
   if (conditionOf(status, "Stalled")?.reason === reason) return true;
   return since !== undefined && now - since >= stallsAfterMs;
 }
 
-/** How many fields are named, and how much of each name: they are the service's own. */
+/** Number of fields that are named, and the length of each name: they are the service's own. */
 const mostNamed = 5;
 const longestName = 60;
 

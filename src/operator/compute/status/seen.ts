@@ -10,17 +10,17 @@ export interface Seen {
   annotations: Annotations;
   /** The linked endpoint as newest known; `undefined` where none is, or it cannot be seen. */
   endpoint: Endpoint | undefined;
-  /** Whether a list says that there is no such endpoint. */
+  /** True if a list says that there is no such endpoint. */
   absent: boolean;
-  /** Whether the branch of an endpoint that is missing has gone too. */
+  /** True if the branch of an endpoint that is missing has gone too. */
   branchGone?: boolean;
-  /** Whether there is no loss that a person could confirm. */
+  /** True if there is no loss that a person could confirm. */
   lossOver: boolean;
-  /** Whether a fresh look that a person asked for is answered by this reconcile. */
+  /** True if this reconcile answers a person's request for one. */
   answers: boolean;
-  /** Whether the endpoint is as the spec says; `undefined`: that was not seen. */
+  /** True if the endpoint is as the spec says; `undefined`: that was not seen. */
   compared: boolean | undefined;
-  /** What proves the linked endpoint this Compute's own. */
+  /** The proof that the linked endpoint is this Compute's own. */
   proof: Proof;
   /** The operation of the record, if its request was sent and may have made or signed an endpoint. */
   sent: string | undefined;
@@ -35,7 +35,7 @@ export interface Seen {
   fingerprint: string | undefined;
   /** Name of the connection Secret, where it stands. */
   binding: string | undefined;
-  /** Whether the reason has held for so long that it stalls, if it does so later. */
+  /** True if the reason has held for so long that it stalls, if it does so later. */
   stalls?: boolean;
   /** Wall time, milliseconds since the epoch. */
   now: number;

@@ -4,7 +4,7 @@ import type { Outcome } from "../outcome.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import type { Seen } from "./seen.ts";
 
-/** What `status.state` may say of an endpoint that is seen; the schema leaves it open. */
+/** Values of `status.state` for an endpoint that is seen; the schema leaves it open. */
 type StateSeen = Progress | "Active" | "Idle" | "Disabled" | "Deleting" | "Unknown";
 
 /** The printable state of an endpoint that is seen. Suspending by the service itself shows as what it still is. */
@@ -35,7 +35,7 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   if (isLinked && seen.branchGone === true && reasonAfter(outcome) === "BranchNotFound") return "NotCreated";
   if (isOurs && seen.sent === "create") return "Creating";
   if (isOurs && seen.sent === "takeover") return "Updating";
-  // It stays lost also while the service cannot be asked.
+  // The state stays `Lost` also while the service cannot be asked.
   const stays = compute.status.state === "Lost" && (isLinked || compute.status.gone !== undefined);
   if (isOurs && (stays || (isLinked && seen.absent && isLost(outcome, seen)))) return "Lost";
   if (isUnmade(outcome, seen)) return "NotCreated";
@@ -43,12 +43,12 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   return state === undefined || state === "NotCreated" ? "Unknown" : state;
 }
 
-/** Whether the Compute has no known endpoint. */
+/** True if the Compute has no known endpoint. */
 export function isUnmade({ effect }: Outcome, { annotations }: Pick<Seen, "annotations">): boolean {
   return effect.kind === "ownedByOther" || annotations.recordedID === undefined;
 }
 
-/** Whether the endpoint that the Compute had is proved gone, or doubted. */
+/** True if the endpoint that the Compute had is proved gone, or doubted. */
 function isLost(outcome: Outcome, { annotations }: Seen): boolean {
   const reason = reasonAfter(outcome);
   // An endpoint that `adopt` names by its id is not created again.
@@ -61,7 +61,7 @@ function reasonAfter({ compute, condition }: Outcome): string | undefined {
 }
 
 /**
- * Whether the status says that this operator disabled the endpoint: noted before the request is sent, so that a lost
+ * True if the status says that this operator disabled the endpoint: noted before the request is sent, so that a lost
  * reply or a crash loses nothing. A lost status is restored if the endpoint was made for this Compute and the spec asks
  * for disabled; one that was found disabled is somebody else's decision. A status without a proof is that of 0.1.0,
  * which noted nothing.

@@ -18,10 +18,10 @@ import { capacityOf, rangeOf, sizeInWords } from "./capacity.ts";
 import type { Seen } from "./seen.ts";
 import { disabledByUs, isUnmade, stateSeen, stateUnseen } from "./state.ts";
 
-/** How often at most `lastActive` alone is written, in milliseconds. */
+/** Shortest time between two writes of `lastActive` alone, in milliseconds. */
 const lastActiveEveryMs = 15 * 60_000;
 
-/** How many operations a status holds. */
+/** Number of operations that a status holds. */
 const mostOperations = 10;
 
 /** The status after a reconcile; `undefined` where it is as it was, but for a time that is not worth a write. */
@@ -40,8 +40,8 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
   const operations = withTimesOf(before.operations, after.operations);
-  // That the record closed is no reason for a write while something is on its way, and one of what was never sent is
-  // none either: a definition that drops the record would be sent it for ever.
+  // A closed record is no reason for a write while something is on its way, and the record of a request that was never
+  // sent is none either: a definition that drops the record would be sent it for ever.
   const isUnderWay = isProgress(conditionOf(after, "Ready")?.reason);
   const isUnsent = seen.record !== undefined && seen.sent === undefined;
   const pendingWrite = isUnsent || (isUnderWay && seen.record === undefined) ? before.pendingWrite : seen.record;
@@ -49,7 +49,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
   return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
 }
 
-/** What was seen of an endpoint that is gone stays until there is another. */
+/** True for an endpoint of our own that is gone: its members stay until there is another. */
 function isLostOwn({ endpointID, gone }: ComputeStatus, { effect }: Outcome): boolean {
   return effect.kind === "gone" || (effect.kind !== "ownedByOther" && endpointID !== undefined && endpointID === gone);
 }
@@ -94,7 +94,7 @@ const nothingShown = {
   operations: undefined,
 } satisfies Partial<ComputeStatus>;
 
-/** What the service shows of the endpoint. */
+/** Members that show the endpoint as the service does. */
 function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeStatus {
   const { endpoint, absent } = seen;
   const declared = outcome.compute.spec.computeUnits;
@@ -150,7 +150,7 @@ function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | und
   return connectionRef.kind === "ClusterServiceConnection" ? connectionRef.name : undefined;
 }
 
-/** What `spec.branchName` or `spec.branchRef` came to. Without an endpoint to show, the branch shown is that one. */
+/** Result of `spec.branchName` or `spec.branchRef`. Without an endpoint to show, the branch shown is that one. */
 function resolution({ compute, effect }: Outcome, { annotations, endpoint }: Seen): ComputeStatus {
   const given = givenName(compute.spec);
   if (given === undefined) return { resolvedBranch: undefined };
@@ -160,7 +160,7 @@ function resolution({ compute, effect }: Outcome, { annotations, endpoint }: See
   return { resolvedBranch, ...(hasNone ? { branchID: resolvedBranch?.id } : {}) };
 }
 
-/** What was concluded: conditions, generations, drift. */
+/** Members concluded from the outcome: conditions, generations, drift. */
 function concluded(compute: Compute, { condition, effect }: Outcome, seen: Seen): ComputeStatus {
   if (condition.kind !== "shown") return {};
   const generation = generationOf(compute);
@@ -221,7 +221,7 @@ function operationsAfter(
   return nonEmpty(newestFirst.slice(0, mostOperations));
 }
 
-/** Whether nothing is in progress: an operation that was last seen running has ended unseen. */
+/** True if nothing is in progress: an operation that was last seen running has ended unseen. */
 function isAtRest({ condition }: Outcome): boolean {
   return condition.kind === "shown" && reasons[condition.reason].ready === "True";
 }
@@ -230,7 +230,7 @@ function ended(operation: StatusOperation): StatusOperation {
   return isInProgress(operation) ? { ...operation, status: unsupported } : operation;
 }
 
-/** What the service no longer says of an operation stays as it was. */
+/** An operation of the status. Members that the service no longer shows stay as they were. */
 function statusOperation(operation: Operation, known: StatusOperation | undefined): StatusOperation {
   const { id, action, status, failures_count, created_at, updated_at } = operation;
   return {

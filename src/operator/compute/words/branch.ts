@@ -1,4 +1,4 @@
-// What is said of `spec.branchName`. `kept`: the branch that the endpoint is on.
+// Messages about `spec.branchName`. `kept`: the branch that the endpoint is on.
 
 export const branchName = {
   notFound: (name: string, projectID: string, kept: string | undefined): string =>
@@ -11,7 +11,7 @@ export const branchName = {
     `The branch named ${quoted(name)} was ${before} and is ${id} now. The endpoint is moved there because driftPolicy is Correct.`,
 };
 
-/** What is said of `spec.branchRef`. */
+/** Messages about `spec.branchRef`. */
 export const branchRef = {
   absent: (name: string) => `This namespace has no Branch ${quoted(name)}, so nothing is created or moved. Create it.`,
   elsewhere: (name: string) =>

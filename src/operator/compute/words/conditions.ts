@@ -1,7 +1,7 @@
 import { annotations } from "../../resources/names.ts";
 import type { Progress } from "./reasons.ts";
 
-// What conditions say of a Compute that is to be, by their reason. `owner` names the other Compute.
+// Messages of a live Compute's conditions, by their reason. `owner` names the other Compute.
 
 /** One field of the spec in which the service differs from it. */
 export interface Difference {
@@ -139,7 +139,7 @@ function inWords(differences: readonly Difference[]): string {
   return differences.map(({ field, ours, theirs }) => `${field} (ours ${ours}, theirs ${theirs})`).join(", ");
 }
 
-/** Why a loss is not believed: a part of the messages of reason MassLoss. */
+/** Reasons why a loss is not believed: a part of the messages of reason MassLoss. */
 export const lossDoubted = {
   vanished: (projectID: string, endpointID: string) =>
     `more than half of the known endpoints of project ${projectID} vanished at once, ${endpointID} among them`,
@@ -156,7 +156,7 @@ export const massLoss = (doubt: string): string =>
 export const outdatedCRD =
   "Nothing is sent: the definition of Compute in this cluster is older than the operator, and drops status.pendingWrite. Apply the CRDs of this version (kubectl apply -k crds); it is tried again every hour.";
 
-// What conditions of reason CreateUnknown say: a create was sent, and whether it made an endpoint is not known.
+// Messages of conditions of reason CreateUnknown: a create was sent, and whether it made an endpoint is not known.
 // `name` is the one that the endpoint was to have; `isDeleted`: the Compute is being deleted.
 
 export const noAnswer =

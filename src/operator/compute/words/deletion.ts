@@ -1,6 +1,6 @@
 import { annotations } from "../../resources/names.ts";
 
-// What conditions say of a Compute that is being deleted, and what the events of reason Released and Deleted say.
+// Messages of the conditions of a Compute that is being deleted, and of the events of reason Released and Deleted.
 // `owner` names another Compute.
 
 /** The way out of every deletion that waits. */

@@ -1,4 +1,4 @@
-// What events say that no condition says as well. Of a Compute that is replaced and deleted only its events remain.
+// Messages of events that no condition repeats. Of a Compute that is replaced and deleted only its events remain.
 
 export const created = {
   first: (endpointID: string) => `Created endpoint ${endpointID}.`,
@@ -30,7 +30,6 @@ export const driftCorrected = (corrected: readonly { field: string; ours: string
   return `Corrected what was changed at the service: ${fields}.`;
 };
 
-/** What became of an endpoint whose Compute is gone. */
 /** An object that lost the finalizer by a person's hand, and was deleted at once. */
 export const leftBehind = (idOrName: string): string =>
   `The Compute was deleted without the operator's finalizer, so its endpoint is kept. Delete it at the service if it is not needed: ${idOrName}.`;

@@ -2,7 +2,7 @@ import { errorCodes } from "../../../api/error.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Reason } from "./reasons.ts";
 
-/** What a failed call means for the Compute that it was made for. */
+/** Meaning of a failed call for the Compute that it was made for. */
 export function meaningOf(failure: Failure, doing: string): { reason: Reason; message: string } {
   const said = failure.message;
   switch (failure.kind) {
@@ -42,10 +42,10 @@ function notFound(said: string, doing: string): { reason: Reason; message: strin
   return { reason: "ProjectNotFound", message: projectNotFound(doing, said) };
 }
 
-// What conditions say of requests that the service or the API server refused or did not answer, by their reason.
+// Messages of conditions about requests that the service or the API server refused or did not answer, by their reason.
 // `doing` is one of `requests`; `said` is the other side's own text.
 
-/** What a request was to do: completes "The service could not …" and "The API key may not …". */
+/** Purposes of requests: each completes "The service could not …" and "The API key may not …". */
 export const requests = {
   listProjects: "list the projects of the key",
   listEndpoints: (projectID: string) => `list the endpoints of project ${projectID}`,
@@ -65,10 +65,10 @@ export const requests = {
 /** The end of a message about a request that is sent again. The CLI, which asks once, leaves it out. */
 export const retriedAtEnd = /(\. R|; r)etried automatically\.$/;
 
-/** What to do about a refused key. The CLI has neither Secret nor connection, and says something else instead. */
+/** The way out for a refused key. The CLI has neither Secret nor connection, and says something else instead. */
 export const replaceKey = "Put a valid key into the Secret of the ServiceConnection.";
 
-/** What to do about a project that is not found, which the CLI words in flags. */
+/** The way out for a project that is not found, which the CLI words in flags. */
 export const checkProject =
   "Check spec.projectID, and whether baseURL and API key of the connection reach that project.";
 

@@ -1,4 +1,4 @@
-// What conditions and events say of endpoints that a former Compute of this namespace and name made.
+// Messages of conditions and events about endpoints that a former Compute of this namespace and name made.
 
 export const former = {
   primary: (branchID: string, why: string, endpointID: string) =>
@@ -11,7 +11,7 @@ export const former = {
     `Another endpoint is created beside one that a Compute of this namespace and name created in another fleet. If the operator is to keep that one, start it with its --fleet: ${endpointIDs.join(", ")}.`,
   member: (pool: string, endpointIDs: readonly string[]) =>
     `A former pool of this fleet, namespace and name created this read replica, so no other is created. Set spec.adoptFormer: true on ComputePool ${pool} to take its replicas over, or delete them at the service: ${endpointIDs.join(", ")}.`,
-  /** Why an endpoint of this fleet, namespace and name is not taken over. */
+  /** Reasons why an endpoint of this fleet, namespace and name is not taken over. */
   why: {
     notAsked: "spec.adopt is not {former: true}.",
     wasLinked: "this Compute had another endpoint before.",

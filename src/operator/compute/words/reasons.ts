@@ -4,13 +4,13 @@ import type { Compute, Condition } from "../../resources/compute.ts";
 
 export interface Row extends ConditionRow {
   /**
-   * Whether the Compute's connection reaches its project, as far as the reason says. `first`: not until its first list
+   * The reach of the Compute's connection to its project, as far as the reason says. `first`: not until its first list
    * of the project. One that reaches nothing, and never had anything there, claims no branch.
    */
   reaches: "yes" | "first" | "no";
   /** `plan` reports an error: nothing of the project can be seen, or an operation failed. */
   planError: boolean;
-  /** What `apply` does where it waits for this reason: goes on waiting, ends well, or ends as failed. */
+  /** The step of `apply` where it waits for this reason: goes on waiting, ends well, or ends as failed. */
   apply: "wait" | "done" | "fail";
   /** A write that failed for this reason may be sent again by `apply`. */
   retryWrite: boolean;
@@ -93,7 +93,7 @@ export function isAtRest(reason: string | undefined): boolean {
   return row?.ready === "True" && row.synced === "True";
 }
 
-/** What our own write is doing while it runs. */
+/** Progress of our own write while it runs. */
 export type Progress = "Creating" | "Starting" | "Updating" | "Moving" | "Restarting";
 
 const progressing: readonly string[] = ["Creating", "Starting", "Updating", "Moving", "Restarting"];
