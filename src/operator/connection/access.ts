@@ -5,7 +5,7 @@ import type { EndpointLister } from "./endpoint-lister.ts";
 import { type Brake, Gate } from "./gate.ts";
 import type { Operations } from "./operations.ts";
 
-/** How an action reaches the service. */
+/** The way of an action to the service. */
 export interface ServiceAccess {
   /** Of the object's project. */
   lister: Pick<EndpointLister, "listing" | "observed" | "underWay" | "wrote" | "answered"> & {
@@ -13,9 +13,9 @@ export interface ServiceAccess {
   };
   /** Draws from the reservation, and sends no write that is no longer wanted when it could be sent. */
   client: ServiceClient;
-  /** What the reconcile may send; it is asked before anything is begun that needs the service. */
+  /** The reconcile's share of the request budget; it is asked before anything is begun that needs the service. */
   reservation: Pick<RequestReservation, "tryTake" | "waitMs" | "closedForMs">;
-  /** What every write has to pass. */
+  /** The gate that every write has to pass. */
   gate: Pick<Gate, "pass" | "answered" | "enqueuesRefused">;
 }
 
@@ -26,7 +26,7 @@ export interface ListerAccess extends ServiceAccess {
   gate: Gate;
 }
 
-/** How one reconcile of one object reaches the service. */
+/** The way of one reconcile of one object to the service. */
 export function accessTo(
   lister: EndpointLister,
   { metadata, spec }: Pick<KubeObject, "metadata"> & { spec: { projectID: string } },

@@ -6,7 +6,7 @@ import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority.ts";
 import { ListSchedule, type ListScheduleOptions } from "./list-schedule.ts";
 
-/** What the lists of branches say of one name. */
+/** The branches of one name, by the lists of branches. */
 export type NamedBranch =
   | { kind: "failed"; failure: Failure }
   /**
@@ -24,7 +24,7 @@ export interface BranchListerOptions
 
 interface Entry {
   ids: readonly string[];
-  /** When the request of the first list that said so began. */
+  /** Begin of the request of the first list that said so. */
   since: number;
 }
 
@@ -41,7 +41,7 @@ export class BranchLister {
   readonly #users = new Map<string, string>();
   /** The branch on which each Compute had the endpoint that it misses. */
   readonly #missed = new Map<string, string>();
-  /** What of the project concerns each Branch. */
+  /** The part of the project that concerns each Branch. */
   readonly #interests = new Map<string, BranchInterest>();
   readonly #waiting = new Set<string>();
   #listing: BranchListing | undefined;
@@ -91,7 +91,7 @@ export class BranchLister {
     return undefined;
   }
 
-  /** Why the latest lists failed. */
+  /** Failure of the latest lists. */
   get failure(): Failure | undefined {
     return this.#isFailing(this.#listing) ? this.#failure : undefined;
   }
@@ -106,8 +106,8 @@ export class BranchLister {
   }
 
   /**
-   * Whether a list that begins after `after` shows the branch on which a Compute had the endpoint that it misses.
-   * `undefined`: it is enqueued with such a list.
+   * Look-up of the branch on which a Compute had the endpoint that it misses, in a list that begins after `after`.
+   * `undefined`: the Compute is enqueued with such a list.
    */
   shows(uid: string, branchID: string, after: number): "shown" | "gone" | "failed" | undefined {
     this.#missed.set(uid, branchID);
@@ -119,7 +119,7 @@ export class BranchLister {
     return undefined;
   }
 
-  /** Whether the latest list lacks this branch. */
+  /** True if the latest list lacks this branch. */
   lacks(branchID: string): boolean {
     return this.#listing !== undefined && this.#listing.byID(branchID) === undefined;
   }
@@ -130,8 +130,8 @@ export class BranchLister {
   }
 
   /**
-   * What is known of a name, for a Compute that wants it to be this branch. `undefined`: nothing yet, or nothing from a
-   * list that began at `notBefore` or later; it is enqueued with such a list.
+   * Knowledge of a name, for a Compute that wants it to be this branch. `undefined`: nothing yet, or nothing from a
+   * list that began at `notBefore` or later; the Compute is enqueued with such a list.
    */
   lookup(
     uid: string,

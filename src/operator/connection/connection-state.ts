@@ -5,7 +5,7 @@ import { type Answer, type Failure, isRefused, steadyMessage } from "../service-
 import type { RequestBudget } from "../service-client/budget.ts";
 import { longPauseMs } from "../service-client/request-reservation.ts";
 
-/** Whether the service answers and accepts the key; `unknown` until the first probe has ended. */
+/** The service's answer to the key; `unknown` until the first probe has ended. */
 export type Health =
   | { kind: "unknown" }
   | { kind: "reachable" }
@@ -31,7 +31,7 @@ export const confirmAfterMs = 5000;
 const failureProbeAfterMs = 30_000;
 
 /**
- * What a session knows of its key and its service, from probes and from the answers to all other requests.
+ * A session's knowledge of its key and its service, from probes and from the answers to all other requests.
  *
  * | answer                                    | unknown     | reachable    | unreachable | unauthorized |
  * |-------------------------------------------|-------------|--------------|-------------|--------------|
@@ -76,7 +76,7 @@ export class ConnectionState {
     return this.#health;
   }
 
-  /** What a status shows: a pause hides everything but a refused key. */
+  /** Health in a status: a pause hides everything but a refused key. */
   get shown(): Health | { kind: "paused" } {
     return this.#isPaused && this.#health.kind !== "unauthorized" ? { kind: "paused" } : this.#health;
   }
@@ -90,12 +90,12 @@ export class ConnectionState {
     return this.#projects;
   }
 
-  /** Why the service accepts the key but does not list its projects. */
+  /** Reason why the service accepts the key but does not list its projects. */
   get unlisted(): Failure | undefined {
     return this.#unlisted;
   }
 
-  /** Why nothing but a probe may be sent: the service refused the key. */
+  /** Reason why nothing but a probe may be sent: the service refused the key. */
   get refusal(): Failure | undefined {
     return this.#health.kind === "unauthorized" ? { kind: "unauthorized", message: this.#health.message } : undefined;
   }
@@ -156,7 +156,7 @@ export class ConnectionState {
     if (method === "api_key_org") this.#keyType = "organization";
   }
 
-  /** What a probe's list of projects was answered; a refused key counts as that of any other request. */
+  /** Takes in the answer to a probe's list of projects; a refused key counts as that of any other request. */
   projectsShow(listed: Answer<{ projects: readonly Project[] }>, organizationID: string | undefined): void {
     if (listed.kind === "ok") this.#setProjects(listed.value.projects);
     const refused = listed.kind !== "ok" && isRefused(listed) ? listed : undefined;
@@ -177,7 +177,7 @@ export class ConnectionState {
     else if (this.#suspected === undefined) this.#failedProbes += 1;
   }
 
-  /** When a probe is due that confirms what is suspected. */
+  /** Time of the probe that confirms a suspicion. */
   get #confirmAt(): number {
     return (this.#suspected?.since ?? Number.POSITIVE_INFINITY) + confirmAfterMs;
   }

@@ -34,7 +34,7 @@ export class DeletionBrake {
     return this.#turnstile.room < 1;
   }
 
-  /** How many wait because of the brake. */
+  /** Number of deletions that wait because of the brake. */
   get held(): number {
     return this.isExhausted ? this.#turnstile.waiting : 0;
   }
@@ -48,20 +48,20 @@ export class DeletionBrake {
     return this.#turnstile.ask(caller);
   }
 
-  /** This deletion goes; its place is kept until it leaves. */
+  /** Counts a deletion that goes; its place is kept until it leaves. */
   count(uid: string): void {
     this.#counted.push({ uid, at: this.#clock.monotonic() });
     this.#turnstile.enter(uid);
   }
 
-  /** It leaves only now, after a question to the API server: its minute begins here. */
+  /** Moves the begin of a deletion's minute to now: it is sent only after a question to the API server. */
   sent(uid: string): void {
     const index = this.#counted.findLastIndex((counted) => counted.uid === uid);
     if (index >= 0) this.#counted.splice(index, 1);
     this.#counted.push({ uid, at: this.#clock.monotonic() });
   }
 
-  /** This deletion is over, no longer wanted, or not now. */
+  /** Ends a deletion that is over, no longer wanted, or not possible now. */
   leave(uid: string): void {
     this.#turnstile.leave(uid);
   }

@@ -38,10 +38,10 @@ export class EndpointLister {
   readonly #users = new ProjectUsers();
   readonly #schedule: ListSchedule;
   readonly #visibility: ProjectVisibility;
-  /** When a write to each endpoint last ended, until a list begins after it. */
+  /** End of the last write to each endpoint, until a list begins after it. */
   readonly #written = new Map<string, number>();
   readonly #overlay = new Overlay();
-  /** What the answers to writes show, and lists do not. */
+  /** Endpoints that the answers to writes show, and lists do not. */
   readonly answers: Pick<Overlay, "has"> = this.#overlay;
   /** Endpoints that this process made and no list has shown yet. */
   readonly #unlisted = new Set<string>();
@@ -108,23 +108,23 @@ export class EndpointLister {
     return this.failure === undefined && !this.#visibility.isLost ? this.#observed : undefined;
   }
 
-  /** Whether no list has shown this endpoint, which this process made, yet. */
+  /** True while no list has shown this endpoint, which this process made. */
   isUnlisted(endpointID: string): boolean {
     return this.#unlisted.has(endpointID);
   }
 
-  /** Why the latest lists failed. A single failure after a good list does not count: the next list follows soon. */
+  /** Failure of the latest lists. A single failure after a good list does not count: the next list follows soon. */
   get failure(): Failure | undefined {
     return this.#listing !== undefined && this.#schedule.demand.failures < 2 ? undefined : this.#failure;
   }
 
-  /** Why the project is not seen any more; `undefined` while the newest list still counts. */
+  /** Reason why the project is not seen any more; `undefined` while the newest list still counts. */
   get unseen(): Failure | undefined {
     if (!this.#visibility.isLost) return undefined;
     return this.#failure ?? { kind: "unavailable", message: unseen };
   }
 
-  /** What a reconcile of this Compute may send; the Compute is enqueued when its turn comes. */
+  /** Request budget for a reconcile of this Compute; the Compute is enqueued when its turn comes. */
   reservation(uid: string, namespace: string): RequestReservation {
     const { mayStart } = this.#options;
     return this.client.reservation(
@@ -174,7 +174,7 @@ export class EndpointLister {
     return undefined;
   }
 
-  /** Whether a Compute waits for the next list, or one of its endpoint's operations brings one when it ends. */
+  /** True if a Compute waits for the next list, or one of its endpoint's operations brings one when it ends. */
   isExpected(uid: string, endpointID: string | undefined): boolean {
     return this.#users.waiting.has(uid) || this.operations.followed.isBusyWith(endpointID ?? "");
   }

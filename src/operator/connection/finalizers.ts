@@ -24,7 +24,7 @@ export interface FinalizersOptions {
     secretsOf(namespace: string): readonly Secret[];
     /** The objects that use this connection: there may be thousands, so only as many are read as are needed. */
     usersOf(namespace: string, name: string): Iterable<ConnectionUser>;
-    /** Whether an object that names a connection counts as its user, by these labels instead of those of the cache. */
+    /** True if an object that names a connection counts as its user, by these labels instead of those of the cache. */
     isUser(user: ConnectionUser, labelsOf?: NamespaceLabels): boolean;
   };
   /** Asks the API server whether the CRD of Computes is being deleted, or gone. */
@@ -138,7 +138,7 @@ export class Finalizers {
     return inUse;
   }
 
-  /** Whether a further user changes nothing: both carry the finalizer, and the deletion of neither waits for users. */
+  /** True if a further user changes nothing: both carry the finalizer, and the deletion of neither waits for users. */
   isSettled(connection: Connection): boolean {
     const objects = [connection, ...this.#secretOf(connection)];
     return objects.every((object) => this.#holds(object) && object.metadata.deletionTimestamp === undefined);
@@ -227,12 +227,12 @@ export class Finalizers {
   }
 }
 
-/** Whether the object has the finalizer of this file. */
+/** True if the object has the finalizer of this file. */
 export function hasFinalizer({ metadata }: Pick<KubeObject, "metadata">): boolean {
   return metadata.finalizers?.includes(finalizers.inUse) === true;
 }
 
-/** Whether a Compute as the API server sends it names the connection, which stands where it may. */
+/** True if a Compute as the API server sends it names the connection, and from a place that may. */
 function names(raw: unknown, connection: Connection): boolean {
   const { kind = "ServiceConnection", name = "default" } = asRecord(asRecord(asRecord(raw).spec).connectionRef);
   return name === connection.metadata.name && kind === kindOf(connection).kind;

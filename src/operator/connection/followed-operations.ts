@@ -15,21 +15,21 @@ const mostRemembered = 1000;
 export interface Followed {
   operation: Operation;
   since: number;
-  /** When a list last showed it. */
+  /** Time of the last list that showed it. */
   updatedAt: number;
-  /** When a list last showed another status, number of failures or `updated_at` than before. */
+  /** Time of the last list that showed another status, number of failures or `updated_at` than before. */
   changedAt: number;
   /** `undefined`: unknown, or it lasts longer than expected. */
   expectedEndAt: number | undefined;
 }
 
-/** What is known of the operations of one project, found by id and by endpoint. */
+/** Known operations of one project, found by id and by endpoint. */
 export class FollowedOperations {
   readonly #known = new Map<string, Followed>();
   readonly #inProgress = new Map<string, Followed>();
   /** Ids of known operations by endpoint. */
   readonly #byEndpoint = new Index();
-  /** When the last operation of an endpoint was known to be over. */
+  /** Time at which the last operation of an endpoint was known to be over. */
   readonly #endedAt = new Map<string, number>();
   /** Operations without news for long: a status may still list them. */
   readonly #givenUp = new Set<string>();
@@ -38,7 +38,7 @@ export class FollowedOperations {
     return this.#inProgress;
   }
 
-  /** Whether the operation is known, or was given up. */
+  /** True if the operation is known, or was given up. */
   has(id: string): boolean {
     return this.#known.has(id) || this.#givenUp.has(id);
   }
@@ -50,7 +50,7 @@ export class FollowedOperations {
       .toSorted(newestFirst);
   }
 
-  /** Whether an operation of this endpoint is in progress. */
+  /** True while an operation of this endpoint is in progress. */
   isBusyWith(endpointID: string): boolean {
     for (const id of this.#byEndpoint.get(endpointID)) if (this.#inProgress.has(id)) return true;
     return false;
@@ -62,25 +62,25 @@ export class FollowedOperations {
     return since.length > 0 ? Math.min(...since) : undefined;
   }
 
-  /** When the operations of this endpoint in progress are expected to have ended; `undefined`: unknown, or none is. */
+  /** Expected end of the operations of this endpoint in progress; `undefined`: unknown, or none is. */
   expectedEndOf(endpointID: string): number | undefined {
     const inProgress = [...this.#byEndpoint.get(endpointID)].flatMap((id) => this.#inProgress.get(id) ?? []);
     const ends = inProgress.flatMap(({ expectedEndAt }) => expectedEndAt ?? []);
     return ends.length > 0 && ends.length === inProgress.length ? Math.max(...ends) : undefined;
   }
 
-  /** When the operations of this endpoint were over, as far as they were followed; `undefined`: one is in progress. */
+  /** End of the operations of this endpoint, as far as they were followed; `undefined`: one is in progress. */
   endedAt(endpointID: string): number | undefined {
     return this.isBusyWith(endpointID) ? undefined : (this.#endedAt.get(endpointID) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Whether operations of this endpoint were followed, and all over before that. */
+  /** True if operations of this endpoint were followed, and all were over before `at`. */
   wereOverBefore(endpointID: string, at: number): boolean {
     const endedAt = this.endedAt(endpointID);
     return endedAt !== undefined && Number.isFinite(endedAt) && endedAt < at;
   }
 
-  /** How many writes still run at that time, by what is known of their operations: one for each endpoint. */
+  /** Number of writes that still run at `at`, by the known operations: one for each endpoint. */
   writesRunningAt(at: number): number {
     const endpoints = new Set<string>();
     for (const { operation, until } of this.#running())
@@ -88,14 +88,14 @@ export class FollowedOperations {
     return endpoints.size;
   }
 
-  /** When the next operation after that is expected to end, or no longer counts. */
+  /** Expected end of the next operation after `at`, or the time from which it no longer counts. */
   nextEndAfter(at: number): number | undefined {
     let next: number | undefined;
     for (const { until } of this.#running()) if (until > at && (next === undefined || until < next)) next = until;
     return next;
   }
 
-  /** What a write or a list says of an operation. Old operations that are over are forgotten. */
+  /** Takes in an operation from a write or a list. Old operations that are over are forgotten. */
   set(followed: Followed): void {
     const { id, endpoint_id } = followed.operation;
     this.#unindex(id);

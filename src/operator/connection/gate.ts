@@ -3,7 +3,7 @@ import type { RequestReservation } from "../service-client/request-reservation.t
 import type { DeletionBrake } from "./deletion-brake.ts";
 import type { ProjectWriteLimiter } from "./write-limiter.ts";
 
-/** What a write waits for; it enqueues the Compute. */
+/** A queue in which a write waits; it enqueues the Compute. */
 export type Wait = "brake" | "project" | "budget";
 
 /** `--max-deletes-per-minute`, as a gate asks it. */
@@ -21,8 +21,9 @@ export interface GateOptions {
 }
 
 /**
- * What every write passes before anything is read or sent for it, in this order: the deletion brake, its project's
- * write limiter, the request budget. A write that does not pass waits at one of them, without a worker and a timer.
+ * The gate that every write passes before anything is read or sent for it, in this order: the deletion brake, its
+ * project's write limiter, the request budget. A write that does not pass waits at one of them, without a worker and a
+ * timer.
  *
  * A Compute that waits for the budget keeps the write limiter: one write of each project waits there, not all of them.
  * One that waits for the brake keeps nothing, so that other writes of its project go first.
@@ -56,7 +57,7 @@ export class Gate {
     return true;
   }
 
-  /** What the service answered to the write; its operations are followed already. */
+  /** Takes in the service's answer to the write; its operations are followed already. */
   answered({ kind }: Pick<Answer<unknown>, "kind">): void {
     const { uid, writeLimiter } = this.#options;
     this.#isRefused = kind === "busy";
@@ -69,7 +70,7 @@ export class Gate {
     return this.#isRefused;
   }
 
-  /** Whether a write waits: then nothing else is sent for this Compute. */
+  /** True while a write waits: then nothing else is sent for this Compute. */
   get isWaiting(): boolean {
     return this.#waitsFor !== undefined;
   }

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { sameJSON } from "../objects/record.ts";
 
-/** What differs between two views of a project. */
+/** Differences between two views of a project. */
 export interface ListChanges {
   /** Endpoints that differ in anything. */
   ids: readonly string[];
@@ -37,7 +37,7 @@ function isInPlace(before: Endpoint, after: Endpoint): boolean {
 /** One complete list of a project's endpoints. Times on the monotonic clock, in milliseconds. */
 export interface Listing {
   endpoints: readonly Endpoint[];
-  /** When its request began: the list shows every write that had ended by then. */
+  /** Begin of its request: the list shows every write that had ended by then. */
   startedAt: number;
   endedAt: number;
 }

@@ -13,14 +13,14 @@ const everyMs = 1000;
 /** A failing list is retried once more this long before the project counts as not seen, in milliseconds. */
 const lastTryMs = 5000;
 
-/** When the next list of a project begins, and its priority. Times on the monotonic clock, in milliseconds. */
+/** Demand for the next list of a project: its time and its priority. Times on the monotonic clock, in milliseconds. */
 export class ListDemand {
   /** A list that begins after this time is wanted. */
   #wantedAfter = Number.NEGATIVE_INFINITY;
   /** The most urgent priority that a Compute waits with. */
   #need: Priority = "refresh";
   #startedAt = Number.NEGATIVE_INFINITY;
-  /** How many lists failed in a row. */
+  /** Number of lists that failed in a row. */
   #failures = 0;
 
   get failures(): number {
@@ -75,7 +75,7 @@ export class ListDemand {
     return this.#startedAt === Number.NEGATIVE_INFINITY ? wantedAt : Math.min(inTime, wantedAt);
   }
 
-  /** Whether a Compute wants a list that is newer than the last one begun. */
+  /** True if a Compute wants a list that is newer than the last one begun. */
   get #isWanted(): boolean {
     return this.#wantedAfter >= this.#startedAt;
   }

@@ -10,11 +10,11 @@ export interface ListScheduleOptions {
   signal: AbortSignal;
   refreshIntervalMs: () => number;
   refreshes: Pick<RefreshInterval, "due" | "begun" | "leave"> | undefined;
-  /** When the project counts as not seen any more. */
+  /** Time from which the project counts as not seen any more. */
   lostAt: () => number;
-  /** Whether a Compute uses the project. */
+  /** True if a Compute uses the project. */
   isUsed: () => boolean;
-  /** Whose turn in the request budget the list takes. */
+  /** The tenant whose turn in the request budget the list takes. */
   tenant: () => string;
   /** A list is to begin now, with a client that has its place in the request budget. */
   list: (client: ServiceClient) => void;
@@ -22,7 +22,7 @@ export interface ListScheduleOptions {
   onCalled: () => void;
 }
 
-/** When the next list of a project is due, and its wait for the request budget. At most one list is in flight. */
+/** Schedule of a project's lists, and their wait for the request budget. At most one list is in flight. */
 export class ListSchedule {
   readonly #options: ListScheduleOptions;
   readonly demand = new ListDemand();

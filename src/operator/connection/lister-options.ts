@@ -19,14 +19,14 @@ export interface EndpointListerOptions {
   refreshes?: Pick<RefreshInterval, "due" | "begun" | "leave" | "inForceMs">;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
-  /** Whether a Compute that is enqueued now gets a worker soon; others are not called. */
+  /** True if a Compute that is enqueued now gets a worker soon; others are not called. */
   mayStart?: ((uid: string) => boolean) | undefined;
   signal: AbortSignal;
-  /** How long operations take; shared by the projects of a service. */
+  /** Durations of operations; shared by the projects of a service. */
   times?: OperationTimes;
-  /** How many writes may be under way. */
+  /** Limit of the writes under way. */
   window?: WriteWindow;
-  /** Whether the service is known to show the names of endpoints. */
+  /** True if the service is known to show the names of endpoints. */
   showsNames?: () => boolean;
   onListed?: ((projectID: string, listing: Listing) => void) | undefined;
   onOperationEnded?: ((operation: Operation) => void) | undefined;

@@ -1,7 +1,7 @@
 import { API_KEY_SECRET_TYPE } from "../resources/names.ts";
 
-// What the conditions and events of a ServiceConnection say, and what a Compute says about the connection that it
-// names. `said` is the service's own text.
+// Messages of the conditions and events of a ServiceConnection, and of a Compute about the connection that it names.
+// `said` is the service's own text.
 
 /** Until the service has answered this process. */
 export const unanswered = "The service has not answered yet.";

@@ -3,10 +3,10 @@ import { type Operation, operationOutcome } from "../../api/operation.ts";
 /** The weight of the newest duration in the running estimate. */
 const newest = 0.2;
 
-/** How many deviations above the mean an operation is expected to end: a write that comes too early costs a 423. */
+/** Deviations above the mean at which an operation is expected to end: a write that comes too early costs a 423. */
 const deviations = 2;
 
-/** How long the service's operations take, by action: a running estimate. In milliseconds. */
+/** Durations of the service's operations, by action: a running estimate. In milliseconds. */
 export class OperationTimes {
   readonly #byAction = new Map<string, { mean: number; deviation: number }>();
 

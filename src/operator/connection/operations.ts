@@ -14,13 +14,12 @@ export type Latest =
   | { kind: "failed"; failure: Failure };
 
 /**
- * When polls begin, in milliseconds. `everyMs`: at most one in this time. `firstMs`: after a write whose operation
- * takes an unknown time. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll waits
- * for those of further writes. `many`: with so many in progress, all of a known duration, it waits until no write has
- * come for `gapMs`, `mostOfManyMs` at most.
- * `mostMs`: the longest delay between polls while operations last longer than expected; each is `factor` times longer.
- * Once `share` of the time that the newest operation has taken is more, that is the longest delay, but no longer than
- * the refresh interval.
+ * Times of polls, in milliseconds. `everyMs`: at most one in this time. `firstMs`: after a write whose operation takes
+ * an unknown time. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll waits for
+ * those of further writes. `many`: with so many in progress, all of a known duration, it waits until no write has come
+ * for `gapMs`, `mostOfManyMs` at most. `mostMs`: the longest delay between polls while operations last longer than
+ * expected; each is `factor` times longer. Once `share` of the time that the newest operation has taken is more, that
+ * is the longest delay, but no longer than the refresh interval.
  */
 const polling = {
   everyMs: 1000,
@@ -38,7 +37,7 @@ const polling = {
 /** A poll follows the expected end of an operation by so much, in milliseconds. */
 const slackMs = 20;
 
-/** How long after its request a poll and the list that follows it have come in, in milliseconds. */
+/** Time after its request by which a poll and the list that follows it have come in, in milliseconds. */
 const listedWithinMs = 1500;
 
 /** A refused call is tried again after this long, in milliseconds: the key may have lacked a right. */
@@ -49,7 +48,7 @@ export interface OperationsOptions {
   client: ServiceClient;
   /** The present priority of polls. */
   priority: () => Priority;
-  /** Whose turn in the request budget polls take. */
+  /** The tenant whose turn in the request budget polls take. */
   tenant?: () => string;
   projectID: string;
   clock: Clock;
@@ -75,9 +74,9 @@ export class Operations {
   #stopped = false;
   #polling = false;
   #polledAt = Number.NEGATIVE_INFINITY;
-  /** When the next poll is planned. */
+  /** Time of the next poll. */
   #plannedAt = Number.NEGATIVE_INFINITY;
-  /** When polls are due for operations that are expected to end: the first and the last of them. */
+  /** Times of polls for operations that are expected to end: the first and the last of them. */
   #due: { first: number; last: number; isKnown: boolean } | undefined;
   /** The delay of the next poll while operations last longer than expected. */
   #delayMs: number = polling.everyMs;
@@ -110,8 +109,8 @@ export class Operations {
   }
 
   /**
-   * When a poll, and a list after it, are expected to show what the operations of this endpoint did; `undefined`: the
-   * end of one is unknown, or none is in progress.
+   * Time at which a poll, and a list after it, are expected to show what the operations of this endpoint did;
+   * `undefined`: the end of one is unknown, or none is in progress.
    */
   showsResultAt(endpointID: string): number | undefined {
     const expectedEndAt = this.followed.expectedEndOf(endpointID);
@@ -139,7 +138,7 @@ export class Operations {
     return this.#options.clock.monotonic() >= this.#refusedUntil;
   }
 
-  /** Whether the service lacks the call, or refuses it to this key. */
+  /** True if the service lacks the call, or refuses it to this key. */
   #isNoCall(failure: Failure): boolean {
     return !this.#hasAnswered && isRefused(failure);
   }
@@ -284,7 +283,7 @@ export class Operations {
   }
 }
 
-/** What the newest operations of a project say of one endpoint. */
+/** The newest operations of one endpoint, among those of its project. */
 export function latestIn(listed: readonly Operation[], endpointID: string): Latest {
   const operations = listed.filter(({ endpoint_id }) => endpoint_id === endpointID);
   // In a busy project, the newest operations may all belong to other endpoints.

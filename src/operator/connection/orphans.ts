@@ -8,14 +8,14 @@ export interface Orphan {
   projectID: string;
 }
 
-/** Those of a list that bear the signature of a Compute of this fleet that no longer exists. */
+/** Endpoints of a list that bear the signature of a Compute of this fleet that no longer exists. */
 export type OrphansAmong = (endpoints: readonly Endpoint[]) => readonly Endpoint[];
 
-/** What lists have shown of one project. */
+/** Endpoints without a Compute, as lists of one project have shown them. */
 interface Seen {
-  /** When the first of them began. */
+  /** Begin of the first of them. */
   since: number;
-  /** Each endpoint without a Compute, and when the first list that shows it so began. */
+  /** Each endpoint without a Compute, and the begin of the first list that shows it so. */
   first: ReadonlyMap<string, number>;
   proved: readonly string[];
   judged: boolean;
@@ -48,7 +48,7 @@ export class Orphans {
     this.#projects.delete(projectID);
   }
 
-  /** Whether lists were seen that agree: a single one may be from before an endpoint was deleted. */
+  /** True once lists were seen that agree: a single one may be from before an endpoint was deleted. */
   isJudged(projectID: string): boolean {
     return this.#projects.get(projectID)?.judged === true;
   }

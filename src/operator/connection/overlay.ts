@@ -5,14 +5,14 @@ import type { Listing } from "./list-changes.ts";
 /** So many lists, begun after the operations of a write ended, outweigh its answer. */
 const outweighedBy = 2;
 
-/** What a write sets: a list that shows these as the answer did shows the write. The operator sends no provisioner. */
+/** Fields of a write: a list that shows these as the answer did shows the write. The operator sends no provisioner. */
 const written = EndpointPatch.shape.endpoint.omit({ provisioner: true }).keyof().options;
 
 interface Answered {
   endpoint: Endpoint;
-  /** When the write ended, on the monotonic clock. */
+  /** End of the write, on the monotonic clock. */
   at: number;
-  /** How many lists that count have contradicted it. */
+  /** Number of lists that count and have contradicted it. */
   contradicted: number;
 }
 
@@ -30,7 +30,7 @@ export class Overlay {
     this.#answered.delete(endpointID);
   }
 
-  /** Whether the endpoint is observed as the answer to a write shows it, and not as a list does. */
+  /** True if the endpoint is observed as the answer to a write shows it, and not as a list does. */
   has(endpointID: string): boolean {
     return this.#answered.has(endpointID);
   }

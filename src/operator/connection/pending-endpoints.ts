@@ -12,7 +12,7 @@ export class PendingEndpoints {
     this.#listedAt = startedAt;
   }
 
-  /** When the first list in a row began that shows a change in progress; `undefined`: the latest shows none. */
+  /** Begin of the first list in a row that shows a change in progress; `undefined`: the latest shows none. */
   since(endpointID: string): number | undefined {
     return this.#since.get(endpointID);
   }

@@ -42,7 +42,7 @@ export interface ProjectAccess {
 }
 
 /**
- * Whether a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an organization
+ * True if a project is proved to be gone: its own GET is 404, and a complete list by a personal key or an organization
  * key lacks it. An organization key with an empty list proves nothing, because it may be a key of this project alone. A
  * person who has left the organization gets no list of it, so an invisible project is not taken for deleted.
  */

@@ -3,7 +3,7 @@ import { uidOfMarker } from "../resources/signature.ts";
 import { Index, IndexEntries } from "../runtime/index-entries.ts";
 import type { ListChanges } from "./list-changes.ts";
 
-/** Which changes of its project affect a Compute, besides those of the endpoint that it is linked to. */
+/** Changes of its project that affect a Compute, besides those of the endpoint that it is linked to. */
 export interface Interests {
   /** Endpoints that it names. */
   endpointIDs: readonly string[];
@@ -11,7 +11,7 @@ export interface Interests {
   primariesOf: readonly string[];
   /** The branch of its create whose outcome is not known: an endpoint without a name may be what that made. */
   pendingOn?: string | undefined;
-  /** What the branch is called that it is to be on. */
+  /** The name of the branch that it is to be on. */
   branchName?: string | undefined;
   /** Any endpoint that comes, goes or moves. */
   anyPlace: boolean;
@@ -19,7 +19,7 @@ export interface Interests {
 
 const noInterests: Interests = { endpointIDs: [], primariesOf: [], anyPlace: false };
 
-/** Which Computes use a project, what of it affects each, and which of them wait for the next list. */
+/** The Computes that use a project, the changes that affect each, and those of them that wait for the next list. */
 export class ProjectUsers {
   readonly #entries = new IndexEntries();
   readonly #byLink = new Index();

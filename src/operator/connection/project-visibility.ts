@@ -25,7 +25,7 @@ const failingForMs = 180_000;
  */
 export class ProjectVisibility {
   readonly #options: ProjectVisibilityOptions;
-  /** When the newest list came; before the first list, when the project was first used. */
+  /** Time of the newest list; before the first list, that of the project's first use. */
   #seenAt: number;
   /** The first and the last of the failures of one kind since. */
   #failing: { isLasting: boolean; since: number; until: number } | undefined;
@@ -41,7 +41,7 @@ export class ProjectVisibility {
     return this.#options.clock.monotonic() >= this.lostAt;
   }
 
-  /** When the project no longer counts as seen. */
+  /** Time from which the project no longer counts as seen. */
   get lostAt(): number {
     const tooOldAt = this.#seenAt + intervals * this.#options.intervalMs();
     if (this.#failing === undefined) return tooOldAt;

@@ -20,7 +20,7 @@ export interface ConnectionReconcilerOptions
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
   readonly #finalizers: Finalizers;
-  /** What Computes can observe of a connection, by uid: they are enqueued when it changes. */
+  /** The part of a connection that Computes can observe, by uid: they are enqueued when it changes. */
   readonly #observable = new Map<string, { namespace: string; name: string; value: string }>();
   readonly #reports: StatusReports;
 
@@ -46,7 +46,7 @@ export class ConnectionReconciler {
     return true;
   }
 
-  /** Whether the connection is to be reconciled because a further Compute uses it. */
+  /** True if the connection is to be reconciled because a further Compute uses it. */
   awaitsUser(connection: Connection): boolean {
     return !this.#finalizers.isSettled(connection);
   }

@@ -30,7 +30,7 @@ export class RefreshInterval {
     return this.#intervalMs() + this.#waitMs;
   }
 
-  /** Whether refreshes cannot keep the interval of the spec. */
+  /** True if refreshes cannot keep the interval of the spec. */
   get isStretched(): boolean {
     return this.#stretched;
   }

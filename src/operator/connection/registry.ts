@@ -30,10 +30,10 @@ export interface ConnectionCache {
   connection(namespace: string, name: string): Connection | undefined;
   /** With an empty namespace: a Secret of the namespace that those of ClusterServiceConnections lie in. */
   secret(namespace: string, name: string): Secret | undefined;
-  /** Whether the operator has no right to the Secrets that connections of this namespace name. */
+  /** True if the operator has no right to the Secrets that connections of this namespace name. */
   lacksSecrets(namespace: string): boolean;
   namespaceLabels: NamespaceLabels;
-  /** Whether ClusterServiceConnections can be read. */
+  /** The state of ClusterServiceConnections: `served` if they can be read. */
   clusterConnections(): keyof typeof connectionNotReady.ofCluster | "served";
 }
 
@@ -42,7 +42,7 @@ export interface ConnectionsOptions extends Omit<SessionOptions, "account" | "wi
   allowedBaseURLs: readonly string[];
   /** The share of each budget that this process may use, above 0 and up to 1: shards divide the budget. */
   budgetShare: number;
-  /** Where the Secrets of ClusterServiceConnections lie. */
+  /** The namespace of ClusterServiceConnections' Secrets. */
   clusterResourceNamespace?: string | undefined;
   /** Enqueues these connections. */
   enqueueConnections: (uids: Iterable<string>) => void;
@@ -68,7 +68,7 @@ export class SessionRegistry {
   readonly #joined = new Map<string, string>();
   /** Cached results of `resolve`, with the Secret that each was made from. */
   readonly #resolved = new WeakMap<Connection, { secret: Secret | undefined; resolved: Resolved }>();
-  /** Why the API server refused the finalizers of a connection or its Secret, by uid of the connection. */
+  /** Reason why the API server refused the finalizers of a connection or its Secret, by uid of the connection. */
   readonly #finalizerRefusals = new Map<string, string>();
 
   constructor(options: ConnectionsOptions) {
@@ -109,7 +109,7 @@ export class SessionRegistry {
   }
 
   /**
-   * Whether a Compute counts as a user of the connection that it names: of a ClusterServiceConnection only if its
+   * True if a Compute counts as a user of the connection that it names: of a ClusterServiceConnection only if its
    * namespace has access, or its endpoint was seen through it once.
    */
   isUser(compute: ConnectionUser, labelsOf: NamespaceLabels = this.#options.cache.namespaceLabels): boolean {
@@ -120,7 +120,7 @@ export class SessionRegistry {
     return isLinked || namespaceAccess(connection, compute, labelsOf) === "granted";
   }
 
-  /** Whether the connection that a Compute names may still be used by its namespace. */
+  /** True if the connection that a Compute names may still be used by its namespace. */
   isGranted(compute: ConnectionUser): boolean {
     const connection = this.#named(compute);
     if (connection === undefined) return false;
@@ -133,7 +133,7 @@ export class SessionRegistry {
     return connection && this.isUser(compute) ? normalisedOf(connection) : undefined;
   }
 
-  /** Whether the service of a Compute's connection did not answer the last probe. */
+  /** True if the service of a Compute's connection did not answer the last probe. */
   isUnreachable(compute: ConnectionUser): boolean {
     const connection = this.#named(compute);
     return connection !== undefined && this.sessionOf(connection)?.state.health.kind === "unreachable";
@@ -215,7 +215,7 @@ export class SessionRegistry {
     this.#sessions.delete(id);
   }
 
-  /** Why the API server refuses the finalizers of a connection or its Secret; `undefined`: it does not. */
+  /** Notes why the API server refuses the finalizers of a connection or its Secret; `undefined`: it does not. */
   setFinalizerRefusal(uid: string, message: string | undefined): void {
     if (message === undefined) this.#finalizerRefusals.delete(uid);
     else this.#finalizerRefusals.set(uid, message);

@@ -15,7 +15,7 @@ export interface Secret extends KubeObject {
 
 export const secretKind = builtInKind<Secret>("Secret", "secrets");
 
-/** What a connection and its Secret say, before any request to the service. */
+/** Result of reading a connection and its Secret, before any request to the service. */
 export type Resolved =
   | { kind: "account"; account: Account }
   | { kind: "refused"; reason: "NotAllowed" | "Unreachable" | "SecretNotFound" | "InvalidSecret"; message: string };
@@ -62,7 +62,7 @@ export function normalisedBaseURL(text: string): string | undefined {
   return `${url.protocol}//${url.host}${path}`;
 }
 
-/** Whether a normalised base URL matches one of the patterns; `*` matches any characters but `/`. */
+/** True if a normalised base URL matches one of the patterns; `*` matches any characters but `/`. */
 export function isAllowedBaseURL(baseURL: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
     const parts = withoutDefaultPort(pattern).replace(/\/$/, "").split("*");
@@ -101,7 +101,7 @@ function isCertificate(block: string): boolean {
 /** The labels of a namespace; `unknown`: the watch has not delivered it, or no longer; `unread`: none can be read. */
 export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | "unknown" | "unread";
 
-/** Whether a Compute may use a connection, by its namespace; `unknown` until its labels are known. */
+/** Access of a Compute to a connection, by its namespace; `unknown` until its labels are known. */
 export type NamespaceAccess = "granted" | "unknown" | { refused: string };
 
 /** A ServiceConnection serves its own namespace, a ClusterServiceConnection the namespaces that it selects. */

@@ -29,7 +29,7 @@ export interface SessionOptions {
   beforeWrite: () => void;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
-  /** Whether a Compute that is enqueued now gets a worker soon. */
+  /** True if a Compute that is enqueued now gets a worker soon. */
   mayStart?: (uid: string) => boolean;
   /** Something changed that the connections of this session report in their status. */
   onChange: () => void;
@@ -45,13 +45,13 @@ export interface SessionOptions {
   onOperationEnded?: (operation: Operation, baseURL: string) => void;
 }
 
-/** What one connection asks of a session that it may share with others. */
+/** Limits that one connection sets to a session that it may share with others. */
 export interface SessionLimits {
   limits: BudgetLimits;
   refreshIntervalMs: number;
 }
 
-/** What connections with the same account share: state, clients, budget, one endpoint lister per project. */
+/** Session of all connections with the same account: state, clients, budget, one endpoint lister per project. */
 export class Session {
   /** Identifies base URL and key without revealing the key. */
   readonly fingerprint: string;
@@ -121,7 +121,7 @@ export class Session {
     return this.#listers;
   }
 
-  /** Whether some answer of the service has shown the name of an endpoint: until then a missing name proves nothing. */
+  /** True once an answer of the service has shown the name of an endpoint: until then a missing name proves nothing. */
   get showsNames(): boolean {
     return this.#options.namesShownBy.has(this.#options.account.baseURL);
   }
@@ -180,7 +180,7 @@ export class Session {
     return lister;
   }
 
-  /** Whether a project is proved to be gone. */
+  /** True if a project is proved to be gone. */
   projectIsGone(projectID: string, client: ServiceClient): Promise<boolean> {
     const { signal } = this;
     const { keyType } = this.state;

@@ -32,7 +32,7 @@ const longestRewriteMs = 3_600_000;
 
 const usable = "Authenticated";
 
-/** What this process has last reported of one connection. */
+/** Last reports of this process about one connection. */
 interface Reported {
   /** The reason in the log; a new process logs a problem again. */
   logged: string;
@@ -142,7 +142,7 @@ export class StatusReports {
   }
 }
 
-/** What an earlier process has reported. */
+/** Reports of an earlier process. */
 function firstOf({ status }: Connection): Reported {
   const ready = conditionOf(status, "Ready");
   const recorded = ready === undefined || ready.message === unanswered ? usable : ready.reason;

@@ -51,7 +51,10 @@ function keyTypeOf(own: KeyType = "unknown", stored = "unknown"): string {
   return own === "unknown" ? stored : own;
 }
 
-/** What other processes report of projects that this one does not list stays while a Compute uses the project. */
+/**
+ * Orphans of the status. Other processes' orphans in projects that this one does not list stay while a Compute uses the
+ * project.
+ */
 function orphansOf(
   connection: Connection,
   orphans: Orphans | undefined,
@@ -89,7 +92,7 @@ export function reportOf(
   return JSON.stringify([observedGeneration, reported, keyType, projects, session?.orphans?.all]);
 }
 
-/** Whether the stored status is about the present spec: a status that was cleared is written again. */
+/** True if the stored status is about the present spec: a status that was cleared is written again. */
 export function isCurrent({ status, metadata }: Connection): boolean {
   return conditionOf(status, "Ready")?.observedGeneration === metadata.generation;
 }
@@ -98,7 +101,7 @@ function projectOf({ id, name, region_id, pg_version, locked }: Project): Status
   return { id, name, regionID: region_id, pgVersion: pg_version, locked };
 }
 
-/** Why a ServiceConnection is ready, or is not. */
+/** Reasons of a ServiceConnection's conditions. */
 export type ConnectionReason =
   | "Authenticated"
   | "Unauthorized"
@@ -109,7 +112,7 @@ export type ConnectionReason =
   /** The connection is being deleted and Computes still use it. */
   | "Deleting";
 
-/** Whether only a person can help. A missing Secret may come with the next apply, or from a controller. */
+/** True if only a person can help. A missing Secret may come with the next apply, or from a controller. */
 function isStalled(reason: ConnectionReason, resolved: Resolved): boolean {
   if (reason === "Unreachable") return resolved.kind === "refused";
   return reason === "NotAllowed" || reason === "InvalidSecret" || reason === "Unauthorized";

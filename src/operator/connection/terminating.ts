@@ -11,16 +11,16 @@ import type { Secret } from "./resolve.ts";
 /** A connection or Secret whose deletion waits. */
 export interface Terminating {
   kind: "connection" | "Secret";
-  /** What the deletion waits for and what to do; stable text. */
+  /** The condition's message: the objects that the deletion waits for, and what to do; stable text. */
   message: string;
-  /** Whether no action is needed, because all Computes that it waits for are being deleted too. */
+  /** True if no action is needed, because all Computes that it waits for are being deleted too. */
   endsAutomatically: boolean;
 }
 
 /** Maximum length of the names of Computes in a message. */
 const mostOfNames = 400;
 
-/** Why the deletion of a connection, or else of its Secret, waits; `undefined` if neither is being deleted. */
+/** Reason why the deletion of a connection, or else of its Secret, waits; `undefined` if neither is being deleted. */
 export function terminatingOf(
   connection: Connection,
   secret: Secret | undefined,

@@ -5,7 +5,7 @@ import type { WriteWindow } from "./write-window.ts";
 /** The pause of a project after a 423, in milliseconds: doubles up to the longest until a write is accepted. */
 const pause = { firstMs: 100, mostMs: 10_000 } as const;
 
-/** How soon a project is tried again in which another connection writes, in milliseconds. */
+/** Delay before a project is tried again in which another connection writes, in milliseconds. */
 const othersMs = 200;
 
 /** The weight of the newest sample in the estimate of how long a called Compute takes to send its write. */
@@ -24,29 +24,28 @@ export interface WriteLimiterOptions {
   /** True if a Compute that is enqueued now gets a worker soon: others are not called, and keep no place. */
   mayStart?: ((uid: string) => boolean) | undefined;
   /**
-   * Operations of earlier writes: how many writes still run at that time, and when the next of them is expected to
-   * end.
+   * Operations of earlier writes: how many writes still run at that time, and when the next of them is expected to end.
    */
   operations: { writesRunningAt: (at: number) => number; nextEndAfter: (at: number) => number | undefined };
 }
 
 /** A Compute whose write is on its way. */
 interface Holder {
-  /** When it was called, or took its place. */
+  /** Time of its call, or of its taking a place. */
   since: number;
-  /** It waits for the request budget: no other of its project waits there too. */
+  /** True while it waits for the request budget: no other of its project waits there too. */
   waitsForBudget: boolean;
-  /** It waited there before. */
+  /** True if it waited there before. */
   hasWaited: boolean;
-  /** How often the service had answered 423 when it took its place. */
+  /** Number of 423 answers of the service when it took its place. */
   refusals: number;
   tenant: string;
 }
 
 /**
- * How many writes to one project are under way: as many as its window lets. A write counts from the moment that its
- * Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here: tenants are
- * called in turn, and the Computes of one in order of arrival.
+ * Limit of the writes to one project that are under way: as many as its window lets. A write counts from the moment
+ * that its Compute takes a place until its operations have ended, or are expected to have. Other Computes wait here:
+ * tenants are called in turn, and the Computes of one in order of arrival.
  */
 export class ProjectWriteLimiter {
   readonly #options: WriteLimiterOptions;
@@ -56,7 +55,7 @@ export class ProjectWriteLimiter {
   #refusedInARow = 0;
   /** The last write had to wait for the request budget. */
   #isBudgetShort = false;
-  /** How long a called Compute takes to send its write, so that it is called that much earlier. In milliseconds. */
+  /** Time that a called Compute takes to send its write, so that it is called that much earlier. In milliseconds. */
   #leadMs = 0;
 
   constructor(options: WriteLimiterOptions) {
@@ -166,7 +165,7 @@ export class ProjectWriteLimiter {
     const { window, showsNames, operations } = this.#options;
     const size = showsNames() ? window.size : 1;
     const places = size - window.underWay - operations.writesRunningAt(now + this.#earlyMs);
-    // Where the budget is short, only one Compute of the project can wait there.
+    // A short budget lets only one Compute of the project wait there.
     return this.#isBudgetShort ? Math.min(1, places) : places;
   }
 

@@ -1,16 +1,16 @@
 import { setNewest } from "../runtime/caches.ts";
 import type { Clock } from "../runtime/clock.ts";
 
-/** How many writes to one project may be under way at most. */
+/** The most writes to one project under way. */
 const mostAtOnce = 64;
 
 /** After a 423 the window stays at one for so long, in milliseconds. */
 const oneByOneForMs = 600_000;
 
 /**
- * How many writes to one project are under way and may be at once, whichever connections lead to it. Each accepted
- * write adds one. A 423 proves that nothing was done, so trying is safe: the window falls to one and grows again
- * after ten minutes.
+ * Window of the writes to one project that are under way at once, whichever connections lead to it. Each accepted write
+ * adds one. A 423 proves that nothing was done, so trying is safe: the window falls to one and grows again after ten
+ * minutes.
  */
 export class WriteWindow {
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class WriteWindow {
     return this.#underWay;
   }
 
-  /** How often the service has answered 423. */
+  /** Number of 423 answers of the service. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -42,7 +42,7 @@ export class WriteWindow {
     this.#underWay += 1;
   }
 
-  /** It gives its place back. */
+  /** Gives a place back. */
   leave(): void {
     this.#underWay -= 1;
   }

@@ -188,7 +188,7 @@ export class PoolReconciler {
   }
 }
 
-/** What keeps the pool from its spec until a person acts. */
+/** Obstacle that keeps the pool from its spec until a person acts. */
 function blockedIn({ blocked }: PoolPlan, members: readonly Member[]): Blocked | undefined {
   if (blocked !== undefined) return { reason: "Conflict", message: blocked };
   const waiting = members.find(({ compute }) => conditionOf(compute.status, "Ready")?.reason === "FormerMembers");

@@ -45,7 +45,7 @@ export class FairQueue<V, K = unknown> {
     return this.#flowOf.size;
   }
 
-  /** How many tenants have keys that wait or are handled. */
+  /** Number of tenants with keys that wait or are handled. */
   get tenants(): number {
     return this.#tenants.size;
   }
@@ -105,7 +105,7 @@ export class FairQueue<V, K = unknown> {
     return undefined;
   }
 
-  /** This key, whatever its turn, if the bounds allow. */
+  /** Starts this key, whatever its turn, if the bounds allow. */
   take(key: K): Started<V, K> | undefined {
     const flow = this.#flowOf.get(key);
     const waiting = flow?.waiting.get(key);
@@ -235,7 +235,7 @@ interface Tenant<V, K> {
   flows: Map<string, Flow<V, K>>;
   waiting: number;
   running: number;
-  /** How often keys of several priorities waited when it was served. */
+  /** Number of times that keys of several priorities waited when it was served. */
   contested: number;
 }
 

@@ -25,21 +25,21 @@ export interface Caller {
 
 export interface TurnstileOptions extends FairQueueOptions {
   clock: Clock;
-  /** How many places nobody has entered; those kept for called callers are among them. */
+  /** Number of places that nobody has entered; those kept for called callers are among them. */
   free: (now: number) => number;
-  /** When more places will be free, on the monotonic clock. A time that has passed says nothing. */
+  /** Time at which more places will be free, on the monotonic clock. A time that has passed says nothing. */
   moreAt: (now: number) => number;
 }
 
 interface Waiting {
   caller: Caller;
-  /** When it first asked. */
+  /** Time at which it first asked. */
   since: number;
 }
 
 interface Called extends Waiting {
   flow: string;
-  /** When it was called, or asked and was let in at once. */
+  /** Time at which it was called, or asked and was let in at once. */
   at: number;
   release: () => void;
 }
@@ -73,7 +73,7 @@ export class Turnstile {
     this.#queue = new FairQueue(bounds);
   }
 
-  /** How many wait and were not called. */
+  /** Number of callers that wait and were not called. */
   get waiting(): number {
     return this.#queue.size;
   }
@@ -83,7 +83,7 @@ export class Turnstile {
     return this.#called.size;
   }
 
-  /** How many more places are free than are kept. */
+  /** Number of free places beyond those that are kept. */
   get room(): number {
     return this.#free(this.#clock.monotonic()) - this.#called.size;
   }
@@ -166,7 +166,7 @@ export class Turnstile {
       const now = this.#clock.monotonic();
       for (const [key, { at }] of this.#called) if (now - at >= calledForMs) this.#release(key);
       while (this.room >= 1) {
-        // Who asks is here, so its place is kept for no time: it goes where all who could come were called.
+        // The caller that asks is here, so its place is kept for no time: it goes where all who could come were called.
         const next = this.#queue.next(mayGo) ?? this.#queue.take(asking);
         if (next === undefined) break;
         const { key, value, flow, release } = next;

@@ -2,7 +2,7 @@ import type { Cancel, Clock } from "../runtime/clock.ts";
 import { Turnstile } from "../runtime/turnstile.ts";
 import { type Priority, priorities } from "./priority.ts";
 
-/** How many requests may be sent: a steady rate, and how many at once after a pause. */
+/** Limits of the requests that may be sent: a steady rate, and the number at once after a pause. */
 export interface BudgetLimits {
   /** Requests per minute. */
   perMinute: number;
@@ -30,7 +30,7 @@ export class RequestBudget {
   #tokens: number;
   #filledAt: number;
   #closedUntil = 0;
-  /** How long the budget was closed in total, up to the end of the latest known pause. */
+  /** Time for which the budget was closed in total, up to the end of the latest known pause. */
   #closedInAllMs = 0;
   readonly #onTaken: (waitedSeconds: number) => void;
   readonly #onPause = new Set<() => void>();
@@ -62,7 +62,7 @@ export class RequestBudget {
     this.#turnstile.offer();
   }
 
-  /** How long nothing may be sent because the service asked for a pause, in milliseconds. */
+  /** Time for which nothing may be sent because the service asked for a pause, in milliseconds. */
   get closedForMs(): number {
     return Math.max(0, this.#closedUntil - this.#clock.monotonic());
   }
@@ -169,7 +169,7 @@ export class RequestBudget {
   #moreAt(now: number): number {
     if (this.closedForMs > 0) return this.#closedUntil;
     const missing = this.#turnstile.called + 1 - this.#tokens;
-    // What rounding leaves of a request is shorter than a millisecond, and its time would be now.
+    // A rest of a request from rounding is shorter than a millisecond, and its time would be now.
     return missing > 0 ? now + Math.max(1, (missing * 60_000) / this.#limits.perMinute) : now;
   }
 

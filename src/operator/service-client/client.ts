@@ -65,7 +65,7 @@ export class ServiceClient {
     return accountFingerprint(this.#options.account);
   }
 
-  /** What `who` may send; `ready` is called when it is their turn, if they had to wait and `mayCome` then. */
+  /** The budget's place for `who`; `ready` is called when it is their turn, if they had to wait and `mayCome` then. */
   reservation(who: unknown, ready: () => void, tenant = "", mayCome?: () => boolean): RequestReservation {
     return new RequestReservation(this.#options.budget, who, ready, tenant, mayCome);
   }
@@ -75,7 +75,7 @@ export class ServiceClient {
     this.#options.budget.leave(who);
   }
 
-  /** How long nothing may be sent because the service asked for a pause, in milliseconds. */
+  /** Time for which nothing may be sent because the service asked for a pause, in milliseconds. */
   get closedForMs(): number {
     return this.#options.budget.closedForMs;
   }

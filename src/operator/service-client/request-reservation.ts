@@ -38,7 +38,7 @@ export class RequestReservation {
     return this.#budget.waitOf(this.#who);
   }
 
-  /** How long nothing may be sent because the service asked for a pause, in milliseconds. */
+  /** Time for which nothing may be sent because the service asked for a pause, in milliseconds. */
   get closedForMs(): number {
     return this.#budget.closedForMs;
   }
