@@ -19,7 +19,7 @@ export class Versions {
   constructor(transport: HttpTransport) {
     const begin = Promise.withResolvers<void>();
     this.begun = begin.promise;
-    void this.#follow(transport, begin.resolve);
+    void this.#follow(transport, begin);
   }
 
   /** All versions under this name, oldest first: of several objects, where it was deleted and made again. */
@@ -66,18 +66,20 @@ export class Versions {
     this.#stop.abort();
   }
 
-  async #follow(transport: HttpTransport, begun: () => void): Promise<void> {
+  async #follow(transport: HttpTransport, begun: PromiseWithResolvers<void>): Promise<void> {
     const path = "/apis/compute-operator.dev/v1alpha1/computes";
     const { signal } = this.#stop;
     try {
       const resourceVersion = await now(transport, path, signal);
-      begun();
+      begun.resolve();
       const watch = { path, query: { watch: "true", timeoutSeconds: "3600", resourceVersion } };
       for await (const { type, object } of transport.watch(watch, { signal, idleTimeoutMs: 3_600_000 })) {
         this.#take(type, object);
       }
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (signal.aborted) return;
+      begun.reject(error);
+      throw error;
     }
   }
 
@@ -95,16 +97,19 @@ export class Versions {
   }
 }
 
-/** The resourceVersion that stands now. The storage of a CRD that was only just made takes a moment. */
+/** The resourceVersion that stands now. A busy API server may be late, and a new CRD has no storage for a moment. */
 async function now(transport: HttpTransport, path: string, signal: AbortSignal): Promise<string> {
-  const { status, body, retryAfterMs } = await transport.request(
-    { method: "GET", path },
-    { signal, timeoutMs: 10_000 },
-  );
-  if (status === 200) return EndpointSnapshot.parse(body).metadata.resourceVersion;
-  if (status !== 429) throw new Error(`GET ${path}: ${status}`);
-  await sleep(retryAfterMs ?? 200);
-  return now(transport, path, signal);
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const asked = transport.request({ method: "GET", path }, { signal, timeoutMs: 10_000 });
+    const answer = await asked.catch((error: unknown) => {
+      if (signal.aborted || performance.now() > deadline) throw error;
+      return undefined;
+    });
+    if (answer?.status === 200) return EndpointSnapshot.parse(answer.body).metadata.resourceVersion;
+    if (answer !== undefined && answer.status !== 429) throw new Error(`GET ${path}: ${answer.status}`);
+    await sleep(answer?.retryAfterMs ?? 200);
+  }
 }
 
 const EndpointSnapshot = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
