@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { installCrds } from "../control-plane/crds.ts";
 import { type KubectlOptions, kubectl } from "../control-plane/kubectl.ts";
 import { Shell } from "../docs/shell.ts";
 import { eventually } from "../support/eventually.ts";
@@ -23,8 +24,7 @@ beforeAll(async () => {
   const seed = readFileSync("deploy/samples/service-seed.yaml", "utf8");
   [cluster, service] = await Promise.all([startControlPlane(), ServiceProcess.start({ seed, timeScale: 20 })]);
   admin = { kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl };
-  await kubectl(["apply", "--server-side", "-k", "crds"], admin);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"], admin);
+  await installCrds(admin);
   for (const file of ["namespace.yaml", "connection.yaml"])
     await kubectl(["apply", "-f", `deploy/samples/${file}`], admin);
   const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });
