@@ -2,7 +2,7 @@ import { isOurs, type Observation } from "../../operator/branch/observation.ts";
 import { isSameEnd } from "../../operator/branch/plan/expiry.ts";
 import { timestamp } from "../../operator/objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../operator/resources/branch.ts";
-import { secondsOf } from "../../operator/resources/duration.ts";
+import { millisecondsOf } from "../../operator/resources/duration.ts";
 
 // A command has no status that says which end was applied last, so it cannot tell an edit of the manifest from what
 // somebody decided at the service. Each run has to come to the same end, and none may cut short a branch that somebody
@@ -37,12 +37,12 @@ export function withAssumedEnd(
   if ("never" in expiry) return theirs === undefined ? applied(undefined) : object;
   const begun = Date.parse(listed.last_reset_at ?? listed.created_at ?? "");
   const declared =
-    "at" in expiry ? Date.parse(expiry.at) : begun + lengthOf("after" in expiry ? expiry.after : expiry.lease);
+    "at" in expiry ? Date.parse(expiry.at) : begun + millisecondsOf("after" in expiry ? expiry.after : expiry.lease);
   if (!Number.isFinite(declared)) return object;
   if (theirs === undefined) return applied(timestamp(declared));
   const end = Date.parse(theirs);
   if ("lease" in expiry) {
-    const latest = serviceNow + lengthOf(expiry.lease) + toleranceMs;
+    const latest = serviceNow + millisecondsOf(expiry.lease) + toleranceMs;
     return applied(end <= latest ? theirs : timestamp(declared));
   }
   const isAsFarAsCanBe = "at" in expiry && declared > serviceNow + horizonMs && end <= declared;
@@ -56,8 +56,4 @@ export function withAssumedEnd(
 function isSame(end: number, declared: number, expiry: Branch["spec"]["expiry"]): boolean {
   if ("at" in expiry) return isSameEnd(timestamp(end), timestamp(declared));
   return Math.abs(end - declared) <= toleranceMs;
-}
-
-function lengthOf(duration: string): number {
-  return (secondsOf(duration) ?? 0) * 1000;
 }

@@ -20,6 +20,11 @@ export function secondsOf(text: string): number | undefined {
   return seconds;
 }
 
+/** The same in milliseconds; 0 for anything else. */
+export function millisecondsOf(text: string): number {
+  return (secondsOf(text) ?? 0) * 1000;
+}
+
 /** The shortest way to write whole seconds as a duration: 300 as "5m", 5400 as "1h30m". */
 export function durationOf(seconds: number): string {
   const hours = Math.floor(seconds / 3600);

@@ -2,7 +2,7 @@ import { mostLagMs } from "../../../api/list-lag.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
-import { secondsOf } from "../../resources/duration.ts";
+import { millisecondsOf } from "../../resources/duration.ts";
 import type { BranchAction, End } from "../action.ts";
 import { isOurs, type Observation, shownReason } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
@@ -26,8 +26,8 @@ export function wantedEnd(
   const words = expiryInWords(expiry);
   const within = (ms: number): End => ({ expiry: words, at: timestamp(Math.min(ms, serviceNow + horizonMs)) });
   if ("never" in expiry) return { kind: "end", end: { expiry: words, at: undefined } };
-  if ("after" in expiry) return { kind: "end", end: within(serviceNow + lengthOf(expiry.after)) };
-  if ("lease" in expiry) return { kind: "end", end: within(serviceNow + lengthOf(expiry.lease)) };
+  if ("after" in expiry) return { kind: "end", end: within(serviceNow + millisecondsOf(expiry.after)) };
+  if ("lease" in expiry) return { kind: "end", end: within(serviceNow + millisecondsOf(expiry.lease)) };
   const at = Date.parse(expiry.at);
   return at <= serviceNow ? { kind: "past", at: expiry.at } : { kind: "end", end: within(at) };
 }
@@ -82,7 +82,7 @@ function isRenewalOfOurs({ object, serviceNow }: Observation, theirs: string | u
   const { expiry } = object.spec;
   if (!("lease" in expiry) || theirs === undefined) return false;
   const wasDrift = shownReason(object) === "Drifted" && isSameEnd(theirs, object.status.expiresAt);
-  return !wasDrift && Date.parse(theirs) <= serviceNow + lengthOf(expiry.lease) + toleranceMs;
+  return !wasDrift && Date.parse(theirs) <= serviceNow + millisecondsOf(expiry.lease) + toleranceMs;
 }
 
 /** Milliseconds until the next renewal; `undefined`: none will be due. */
@@ -96,7 +96,7 @@ export function renewalInMs(o: Observation): number | undefined {
 /** True if a lease is so near its end that a renewal which fails concerns a person. */
 export function isLate({ spec: { expiry }, status }: Branch, wallNow: number): boolean {
   if (!("lease" in expiry) || status.expiresAt === undefined || status.gone !== undefined) return false;
-  return Date.parse(status.expiresAt) - wallNow <= lengthOf(expiry.lease) / 4;
+  return Date.parse(status.expiresAt) - wallNow <= millisecondsOf(expiry.lease) / 4;
 }
 
 /** Ends that lie so near, in milliseconds, concern a person. */
@@ -128,13 +128,9 @@ function renewalAt({ object, linked }: Observation, lengthMs: number): number {
 
 /** The length of a lease; of an end that lies beyond what can be sent at once, that of the longest. */
 function renewedEvery({ spec: { expiry } }: Branch, serviceNow: number): number | undefined {
-  if ("lease" in expiry) return Math.min(horizonMs, lengthOf(expiry.lease));
+  if ("lease" in expiry) return Math.min(horizonMs, millisecondsOf(expiry.lease));
   const isFar = "at" in expiry && Date.parse(expiry.at) > serviceNow + horizonMs / 2;
   return isFar ? horizonMs : undefined;
-}
-
-function lengthOf(duration: string): number {
-  return (secondsOf(duration) ?? 0) * 1000;
 }
 
 /**
@@ -148,7 +144,7 @@ function isMadeSo({ object, linked }: Observation): boolean {
   if (object.status.appliedExpiry !== undefined || end === undefined) return false;
   if ("at" in expiry) return object.status.resetAt === undefined && isSameEnd(end, expiry.at);
   const begun = object.status.resetAt === undefined ? createdAt : resetAt;
-  const lengthMs = Math.min(horizonMs, lengthOf("after" in expiry ? expiry.after : expiry.lease));
+  const lengthMs = Math.min(horizonMs, millisecondsOf("after" in expiry ? expiry.after : expiry.lease));
   return Math.abs(Date.parse(end) - Date.parse(begun ?? "") - lengthMs) <= 60_000;
 }
 
