@@ -4,7 +4,7 @@ import { placeOf } from "../../operator/objects/object.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { type BranchEntry, branchEntryOf, keptEntryOf } from "../plan/branch-entry.ts";
-import { listingOf, type TrackedBranch } from "../plan/branch-inventory.ts";
+import type { TrackedBranch } from "../plan/branch-inventory.ts";
 import { dryRun } from "../plan/carry-out.ts";
 import { dryRunBranch } from "../plan/carry-out-branch.ts";
 import { clientFor, type Inventory } from "../plan/inventory.ts";
@@ -135,7 +135,7 @@ async function planBranches(
   const undeclared = inventory.beside.prunes ? undeclaredBranches(inventory, tracked, namespace) : [];
   if (pruneBranches && inventory.beside.prunes) {
     requireListed(inventory);
-    trackPrunedBranches(undeclared, inventory, tracked, clock);
+    trackPrunedBranches(undeclared, inventory, clock);
   }
   const entries: { entry: BranchEntry; of?: TrackedBranch }[] = [];
   for (const each of inventory.branches.all) {
@@ -156,9 +156,9 @@ async function planBranches(
 /** Throws `CommandProblem` where the branches of a project cannot be listed: nothing can be concluded then. */
 function requireListed({ projects }: Inventory): void {
   const problems = projects.flatMap((project) => {
-    const { failure } = listingOf(project);
-    if (failure === undefined) return [];
-    return [`--prune-branches: ${meaningOf(failure, doing.list(project.id)).message}`];
+    const { branches } = project;
+    if (branches === undefined || branches.kind === "ok") return [];
+    return [`--prune-branches: ${meaningOf(branches, doing.list(project.id)).message}`];
   });
   if (problems.length > 0) throw new CommandProblem(problems);
 }

@@ -1,4 +1,4 @@
-import { BranchListing } from "../../api/branch-listing.ts";
+import type { BranchListing } from "../../api/branch-listing.ts";
 import {
   findLinked,
   isFormers,
@@ -14,12 +14,13 @@ import { referredBranch, unknownBranch } from "../../operator/compute/observe/br
 import type { ReferredBranch } from "../../operator/compute/observe/observation.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import { type Branch, branchNameOf, owningBranch } from "../../operator/resources/branch.ts";
-import { allowsProject, labelOf } from "../../operator/resources/cluster-service-connection.ts";
+import { allowsProject } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { noteKeys } from "../../operator/resources/names.ts";
 import { derivedBranchUID, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
 import { withAssumedEnd } from "./assumed-end.ts";
 import type { InventoryOptions, Project } from "./inventory.ts";
+import { projectNotAllowed } from "./messages.ts";
 
 /** A Branch and what this command remembers of it: the Branch as it would be stored in a cluster by now. */
 export interface TrackedBranch {
@@ -81,7 +82,7 @@ export class BranchInventory {
 
   /** A newer list of the project came: without a cluster it shows under which uid the service knows each Branch. */
   listed(project: Project): void {
-    const { listing } = listingOf(project);
+    const { branchListing: listing } = project;
     if (listing === undefined || this.#options.beside.cluster) return;
     for (const tracked of this.#tracked) {
       if (tracked.project === project) this.#identify(tracked, listing);
@@ -116,12 +117,11 @@ export class BranchInventory {
     const unobserved = (reason: "ConnectionNotReady" | ReturnType<typeof meaningOf>["reason"], message: string) =>
       ({ ...subject, kind: "unobserved", why: { kind: "shown", reason, message } }) as const;
     if (connection !== undefined && !allowsProject(connection, id)) {
-      const message = `${labelOf(connection)} does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
-      return unobserved("ConnectionNotReady", message);
+      return unobserved("ConnectionNotReady", projectNotAllowed(connection, id));
     }
-    const { listing, failure } = listingOf(project);
-    if (failure !== undefined) {
-      const { reason, message } = meaningOf(failure, doing.list(id));
+    const { branches, branchListing: listing } = project;
+    if (branches !== undefined && branches.kind !== "ok") {
+      const { reason, message } = meaningOf(branches, doing.list(id));
       return unobserved(reason, message);
     }
     if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
@@ -183,12 +183,6 @@ export class BranchInventory {
     const isKnown = branch !== undefined || this.#options.beside.cluster;
     return isKnown ? referredBranch(compute, branch) : unknownBranch(compute);
   }
-}
-
-/** The project's latest list of branches, or why there is none. */
-export function listingOf({ branches, branchesListedAt: startedAt = 0 }: Project) {
-  if (branches === undefined) return {};
-  return branches.kind === "ok" ? { listing: new BranchListing(branches.value, startedAt) } : { failure: branches };
 }
 
 /** The object of the Branch that a note says made a branch, as `namespace/name`. */

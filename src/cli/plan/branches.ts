@@ -1,4 +1,5 @@
 import type { Branch } from "../../api/branch.ts";
+import { BranchListing } from "../../api/branch-listing.ts";
 import { branchNameNeeded, type Observed } from "../../operator/compute/observe/observation.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { idsNamed } from "../../operator/connection/branch-lister.ts";
@@ -20,19 +21,19 @@ export async function listBranches(
   { clock, signal }: Pick<InventoryOptions, "clock" | "signal">,
 ): Promise<void> {
   const { branches, listing } = project;
-  if (always) {
-    project.branchesListedAt = clock.monotonic();
-    project.branches = await project.client.branches.list(project.id, signal);
-    return;
-  }
+  const list = async () => {
+    const startedAt = clock.monotonic();
+    const answer = await project.client.branches.list(project.id, signal);
+    project.branches = answer;
+    project.branchListing = answer.kind === "ok" ? new BranchListing(answer.value, startedAt) : undefined;
+  };
+  if (always) return list();
   if (branches?.kind === "ok" || listing?.kind !== "listed") return;
   const isNamed = computes.some(({ compute }) => branchNameNeeded(compute) !== undefined);
   const known = new Set(listing.endpoints.map(({ branch_id }) => branch_id));
   const isUnknown = computes.some(({ compute: { spec } }) => spec.branchID !== undefined && !known.has(spec.branchID));
   // A service may have no route for branches: that is asked once, unless a name depends on it.
-  if (isNamed || (isUnknown && branches === undefined)) {
-    project.branches = await project.client.branches.list(project.id, signal);
-  }
+  if (isNamed || (isUnknown && branches === undefined)) await list();
 }
 
 /** The branch that a Compute's branchName or branchRef comes to. A command has one list, and believes it. */

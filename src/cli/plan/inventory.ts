@@ -1,4 +1,5 @@
 import type { ListedBranch } from "../../api/branch.ts";
+import type { BranchListing } from "../../api/branch-listing.ts";
 import type { Operation } from "../../api/operation.ts";
 import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
 import { ClaimIndex } from "../../operator/compute/observe/claim-index.ts";
@@ -11,7 +12,7 @@ import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import type { Listing as Listed } from "../../operator/connection/list-changes.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import type { Branch as DeclaredBranch } from "../../operator/resources/branch.ts";
-import { allowsProject, type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
+import { allowsProject, type Connection } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import type { Fleet } from "../../operator/resources/signature.ts";
@@ -25,7 +26,7 @@ import { isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
 import { BranchInventory, type TrackedBranch } from "./branch-inventory.ts";
 import { listBranches, namedFor } from "./branches.ts";
 import { fleetOfLinked, knownUID } from "./identity.ts";
-import { saidOnce } from "./messages.ts";
+import { projectNotAllowed, saidOnce } from "./messages.ts";
 
 /** A Compute and the state of its reconciles: the Compute as it would be stored in a cluster by now. */
 export interface Tracked {
@@ -44,8 +45,8 @@ export interface Project {
   listing: Listing | undefined;
   /** Listed once where only a Compute needs them, and with the endpoints where there are Branches. */
   branches: Answer<ListedBranch[]> | undefined;
-  /** Begin of that list's request, on the monotonic clock. */
-  branchesListedAt?: number;
+  /** The same, by id, name and parent; `undefined` where there is none. */
+  branchListing?: BranchListing | undefined;
   /** The operations of our own writes, by id, newest first. */
   operations: Map<string, Operation>;
 }
@@ -211,7 +212,7 @@ export class Inventory {
     const claimants = this.#claims.claimantsOf(compute);
     const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs, fleet };
     if (connection !== undefined && !allowsProject(connection, id)) {
-      const message = `${labelOf(connection)} does not allow project ${id}. Add it to its spec.allowedProjects, or use another connection.`;
+      const message = projectNotAllowed(connection, id);
       return { ...subject, kind: "unavailable", reason: "ConnectionNotReady", message, projectGone: false };
     }
     if (listing === undefined) return { ...subject, kind: "pending" };

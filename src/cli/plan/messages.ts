@@ -1,6 +1,7 @@
 import { orRetain } from "../../operator/compute/words/deletion.ts";
 import { checkProject, replaceKey, retriedAtEnd } from "../../operator/compute/words/failures.ts";
 import type { Reason } from "../../operator/compute/words/reasons.ts";
+import { type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
 import { keyVariable } from "../manifests/accounts.ts";
 
 interface Said {
@@ -33,6 +34,11 @@ export function saidOnce({ reason, message }: Said, baseURL: string, named: "man
 /** A message for `apply --prune`, which deletes where there is no Compute whose deletionPolicy could be set. */
 export function withoutRetain(message: string): string {
   return message.replace(` ${orRetain}`, "");
+}
+
+/** A message about a project that the connection of its objects does not allow. */
+export function projectNotAllowed(connection: Connection, projectID: string): string {
+  return `${labelOf(connection)} does not allow project ${projectID}. Add it to its spec.allowedProjects, or use another connection.`;
 }
 
 /** Messages about Branches that only a command shows. */

@@ -1,10 +1,11 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import { notedUID } from "../../operator/branch/observation.ts";
 import { parseBranch } from "../../operator/resources/branch.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
 import { API_VERSION, finalizers, noteKeys } from "../../operator/resources/names.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { derivedBranchUID } from "../manifests/derived-uid.ts";
-import { listingOf, notedPlace } from "./branch-inventory.ts";
+import { notedPlace } from "./branch-inventory.ts";
 import type { Inventory, Project, Tracked } from "./inventory.ts";
 
 // The operator's rules delete what a removed manifest declared: in its place stands a Branch that is being deleted,
@@ -17,6 +18,8 @@ export interface UndeclaredBranch {
   /** The Branch that declared it, as `namespace/name`. */
   place: string;
   project: Project;
+  /** A connection that reaches the project. */
+  connectionRef: Compute["spec"]["connectionRef"];
 }
 
 /** The projects that the objects of the namespace are in, each with a connection that reaches it. */
@@ -39,26 +42,21 @@ export function undeclaredBranches(
 ): UndeclaredBranch[] {
   const { fleetName: fleet } = inventory.beside;
   if (fleet === undefined || namespace === undefined) return [];
-  return [...usersByProject(inventory, tracked, namespace).keys()].flatMap((project) => {
-    const all = [...(listingOf(project).listing?.all ?? [])];
+  return [...usersByProject(inventory, tracked, namespace)].flatMap(([project, connectionRef]) => {
+    const all = [...(project.branchListing?.all ?? [])];
     return all.flatMap((listed): UndeclaredBranch[] => {
       const place = notedPlace(listed.note);
       if (place === undefined || listed.note?.[noteKeys.fleet] !== fleet) return [];
       const [of, name = ""] = place.split("/");
       if (of !== namespace || notedUID(listed) !== derivedBranchUID(fleet, namespace, name)) return [];
-      return inventory.branches.has(place) ? [] : [{ listed, place, project }];
+      return inventory.branches.has(place) ? [] : [{ listed, place, project, connectionRef }];
     });
   });
 }
 
 /** Tracks branches that no manifest declares as Branches that are being deleted. */
-export function trackPrunedBranches(
-  undeclared: readonly UndeclaredBranch[],
-  inventory: Inventory,
-  tracked: readonly Tracked[],
-  clock: Clock,
-): void {
-  for (const { listed, place, project } of undeclared) {
+export function trackPrunedBranches(undeclared: readonly UndeclaredBranch[], inventory: Inventory, clock: Clock): void {
+  for (const { listed, place, project, connectionRef } of undeclared) {
     const [namespace, name] = place.split("/");
     const parsed = parseBranch({
       apiVersion: API_VERSION,
@@ -72,7 +70,7 @@ export function trackPrunedBranches(
         finalizers: [finalizers.branch],
       },
       spec: {
-        connectionRef: usersByProject(inventory, tracked, namespace).get(project),
+        connectionRef,
         projectID: project.id,
         branchName: listed.name,
         expiry: { never: true },

@@ -7,7 +7,6 @@ import { API_VERSION, annotations, finalizers } from "../../operator/resources/n
 import { signatureIn, uidOfMarker } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { derivedUID, derivedUIDBefore, isDerivedIn, isDerivedUID } from "../manifests/derived-uid.ts";
-import { listingOf } from "./branch-inventory.ts";
 import type { Inventory, Project, Tracked } from "./inventory.ts";
 import { usersByProject } from "./prune-branches.ts";
 
@@ -120,8 +119,8 @@ function ownBranches({ branches }: Inventory, namespace: string | undefined): Co
   const own = branches.all.filter(({ object, project }) => {
     const { metadata } = object;
     if (metadata.namespace !== namespace || !isDerivedUID(metadata.uid)) return false;
-    const { listing } = listingOf(project);
-    return listing !== undefined && findLinked(object, listing)?.by === "note";
+    const { branchListing } = project;
+    return branchListing !== undefined && findLinked(object, branchListing)?.by === "note";
   });
   return { what: "branches", own: own.length, deleted: own.filter(({ pruned }) => pruned !== undefined).length };
 }
