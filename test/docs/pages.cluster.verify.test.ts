@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { established } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
+import { definitionOf } from "../support/definition.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { ServiceProcess } from "../support/processes.ts";
@@ -82,18 +83,9 @@ const others = [
 
 /** The kinds of the Prometheus Operator, Flux and Argo CD, and the namespaces that they are used in. */
 async function kindsOfOthers(cluster: ControlPlane): Promise<void> {
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  const definitions = others.map(({ group, plural, kind, version }) => ({
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural, kind },
-      versions: [{ name: version, served: true, storage: true, schema }],
-    },
-  }));
+  const definitions = others.map((each) =>
+    definitionOf(each, { type: "object", "x-kubernetes-preserve-unknown-fields": true }),
+  );
   const namespaces = ["flux-system", "argocd"].map((name) => ({
     apiVersion: "v1",
     kind: "Namespace",

@@ -1,6 +1,7 @@
 import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
 import { builtInKind, type KubeObject, type ResourceKind } from "../../src/operator/objects/object.ts";
 import type { RuntimePorts } from "../../src/operator/runtime/log.ts";
+import { definitionOf } from "../support/definition.ts";
 
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
@@ -45,45 +46,28 @@ export function isCopyOf({ metadata: { uid } }: Mirror, labels: Readonly<Record<
 const strings = { type: "array", items: { type: "string" } };
 
 /** The definition that the API server serves Mirrors from. */
-export const mirrorDefinition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "mirrors.example.dev" },
-  spec: {
-    group: "example.dev",
-    scope: "Namespaced",
-    names: { plural: "mirrors", singular: "mirror", kind: "Mirror", listKind: "MirrorList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            required: ["spec"],
-            properties: {
-              apiVersion: { type: "string" },
-              kind: { type: "string" },
-              metadata: { type: "object" },
-              spec: {
-                type: "object",
-                required: ["source", "targets"],
-                properties: { source: { type: "string" }, targets: strings },
-              },
-              status: {
-                type: "object",
-                properties: {
-                  observedGeneration: { type: "integer" },
-                  copies: { type: "integer" },
-                  refused: strings,
-                },
-              },
-            },
-          },
+export const mirrorDefinition = definitionOf(
+  { group: "example.dev", version: "v1", plural: "mirrors", kind: "Mirror" },
+  {
+    type: "object",
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec: {
+        type: "object",
+        required: ["source", "targets"],
+        properties: { source: { type: "string" }, targets: strings },
+      },
+      status: {
+        type: "object",
+        properties: {
+          observedGeneration: { type: "integer" },
+          copies: { type: "integer" },
+          refused: strings,
         },
       },
-    ],
+    },
   },
-};
+);

@@ -1,10 +1,12 @@
+import { definitionOf } from "../../support/definition.ts";
 import { type Cluster, get, post } from "./kube.ts";
 
 // A kind of the suite's own, with all that matters to the operator: a status subresource, defaults, bounds.
 
 /** Serves widgets under a group of their own, so that the definition can be deleted without harm to other tests. */
 export async function installWidgets(cluster: Cluster, group: string): Promise<Widgets> {
-  const made = await post(cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group));
+  const definition = definitionOf({ group, version: "v1", plural: "widgets", kind: "Widget" }, schema);
+  const made = await post(cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
   if (made.status !== 201) throw new Error(`the definition was refused: ${JSON.stringify(made.body)}`);
   const widgets = new Widgets(group);
   await cluster.eventually("widgets to be served", async () => {
@@ -41,22 +43,6 @@ export class Widgets {
   body(name: string, spec: object = { size: 1 }, metadata: object = {}): object {
     return { apiVersion: `${this.group}/v1`, kind: "Widget", metadata: { name, ...metadata }, spec };
   }
-}
-
-function definition(group: string): object {
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `widgets.${group}` },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-      versions: [
-        { name: "v1", served: true, storage: true, subresources: { status: {} }, schema: { openAPIV3Schema: schema } },
-      ],
-    },
-  };
 }
 
 const schema = {
