@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, "..", "..");
 
 /** Words that name nothing: a reader learns the subject of the comment only later, or from the code below. */
 const openers = new RegExp(
-  "^(What|Whether|How|Why|Which|Who|Whose|Whoever|Where|When|It|They|This|That|Its|Their|These|Those)\\b",
+  "^(What|Whether|How|Why|Which|Who|Whose|Whoever|Nobody|Where|When|It|They|This|That|Its|Their|These|Those)\\b",
 );
 
 /** First lines of a module's comments, by their line; consecutive line comments are one comment. */

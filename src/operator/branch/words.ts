@@ -10,7 +10,7 @@ export const ends = {
   past: (at: string, id: string) =>
     `spec.expiry.at (${at}) is over, so it is not sent, and the branch keeps the end that it has. Set another expiry, or delete this object: ${id}.`,
   ignored: (id: string) =>
-    `The service accepted the end of the branch and does not show it, so the branch does not end automatically. It is sent again, at most hourly. Ask the service's support whether the account may use expires_at, or set expiry.never: ${id}.`,
+    `The service accepted the end of the branch and does not show it, so the branch does not end automatically; the operator retries with backoff, at most hourly. Ask the service's support whether the account may use expires_at, or set expiry.never: ${id}.`,
   drifted: (theirs: string | undefined, ours: string | undefined) =>
     `Somebody changed the end of the branch at the service to ${theirs ?? "never"}, where it was ${ours ?? "never"}. That is kept until spec.expiry changes.`,
   late: (end: string) =>

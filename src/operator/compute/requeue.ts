@@ -4,9 +4,8 @@ import type { ReadonlyState, Remembered } from "./remembered.ts";
 import { type Row, reasons } from "./words/reasons.ts";
 
 /**
- * Time at which a Compute is due after a reconcile: as the action or its reason says; one that is due sooner stays.
- * Where the reason says, not before the result of the write under way is expected; in any case when the reason begins
- * to stall.
+ * Time at which a Compute is due after a reconcile: the action's or its reason's; a sooner one stays. The reason's time
+ * is never before the expected result of the write under way, and never after the reason begins to stall.
  */
 export function nextRequeue(
   { condition, requeue }: Outcome,

@@ -42,8 +42,8 @@ const failureProbeAfterMs = 30_000;
  * | a probe with a usable answer              | reachable   | reachable    | reachable   | reachable    |
  * | a list of endpoints                       |             |              | reachable   |              |
  *
- * What is suspected makes a probe due five seconds later; an accepted request clears a suspected key. Beside health
- * there is the pause: it begins when the service asks for a long one, and ends with the next answer that asks for none,
+ * A suspicion makes a probe due five seconds later; an accepted request clears a suspected key. Beside health there is
+ * the pause: it begins when the service asks for a long one, and ends with the next answer that asks for none,
  * so that a service that asks for one pause after another is not reported as usable in between.
  */
 export class ConnectionState {

@@ -81,7 +81,7 @@ export class EventRecorder {
     const { namespace = "" } = subject.metadata;
     if (this.#pending.size >= mostPending) {
       this.#options.log.warn({ reason: input.reason }, "Dropped an event: too many are waiting to be written");
-      // Nobody loses an event to those of a namespace that has more than its share.
+      // A namespace with more than its share of waiting events takes no place from others.
       if (this.#pending.waitingOf(namespace) >= mostPending / (this.#pending.tenants + 1)) return;
       this.#pending.remove(this.#pending.oldestOfMost() ?? "");
     }

@@ -136,7 +136,7 @@ export class Turnstile {
     return this.#queue.before(key) + this.#called.size;
   }
 
-  /** Nobody waits or is called any more, and no timer remains; who is inside stays there. */
+  /** Drops all callers that wait or were called, and the timer; callers that entered stay. */
   dismiss(): void {
     this.#queue.clear();
     for (const { release } of this.#called.values()) release();

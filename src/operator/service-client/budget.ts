@@ -155,7 +155,7 @@ export class RequestBudget {
     this.#turnstile.leave(who);
   }
 
-  /** Nobody wants anything any more; no timer remains. */
+  /** Drops all callers and the timer. */
   dismiss(): void {
     this.#turnstile.dismiss();
   }

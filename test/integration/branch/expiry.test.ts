@@ -159,7 +159,7 @@ describe("the end of a Branch", () => {
     const patches = () => world.writes.filter((write) => write.startsWith("PATCH")).length;
     expect(patches()).toBe(1);
     expect(world.object("pr-1").status.appliedExpiry).toBe("never");
-    // It is sent again, ever more rarely, and at most hourly.
+    // Retried with backoff, at most hourly.
     await world.clock.advance(10 * minute);
     expect(patches()).toBeGreaterThan(2);
     expect(patches()).toBeLessThan(6);

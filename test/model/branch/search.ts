@@ -29,7 +29,7 @@ const events: Readonly<Record<string, Event>> = {
     if (state.object === undefined) return;
     state.object = { ...state.object, status: { observedGeneration: -1 } };
     state.wasWiped = true;
-    // Whoever writes an object anew may drop the finalizer too.
+    // A client that replaces an object may drop the finalizer too.
     state.object.metadata.finalizers = [];
   },
   "a person asks for a reset": (state) => {

@@ -31,7 +31,7 @@ const attempts: readonly (readonly string[])[] = [
   ["user", "pgbouncer"],
   ["user", "pgbouncer", "database", "pgbouncer"],
   ["user", "pgbouncer", "database", ""],
-  // Whoever stops at the empty name sees no database.
+  // A server that stops at the empty name sees no database.
   ["user", "pgbouncer", "", "x", "database", "neondb"],
 ];
 

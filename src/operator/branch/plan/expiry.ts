@@ -48,7 +48,7 @@ export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | u
   if (memory.unseenEnd?.expiry === words) {
     const { at, differsSince, sentAt, resent } = memory.unseenEnd;
     if (isSameEnd(at, listed.expires_at)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: at } };
-    // Lists that agree prove that the service does not keep the end. It is sent again later, at most hourly.
+    // Lists that agree prove that the service does not keep the end: retried with backoff, at most hourly.
     const differsMs = differsSince === undefined ? 0 : o.listing.startedAt - differsSince;
     if (differsMs < mostLagMs) return { kind: "noop", afterMs: mostLagMs - differsMs };
     if (o.listing.startedAt < sentAt + requeueDelay("slow", resent)) {

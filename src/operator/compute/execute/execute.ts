@@ -90,7 +90,7 @@ async function write(action: WriteAction, context: ExecuteContext, access: Servi
   // While the CRD is being deleted nothing is deleted at the service, so nothing waits for the brake.
   if (wait === "brake" && action.kind === "delete" && isBeingDeleted(compute) && (await uninstalling.lately(compute)))
     return keepEndpoint(action.endpointID, context);
-  // Nobody waits for a signature that is only renewed.
+  // A signature that is only renewed shows no wait.
   if (wait !== undefined && action.kind === "sign" && !action.takesOver) {
     return unchanged(compute, { requeue: { kind: "enqueued" } });
   }
