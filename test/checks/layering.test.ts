@@ -50,6 +50,10 @@ describe("an import is found out", () => {
     ["src/operator/kube/client.ts", `import { resolve } from "../connection/resolve.ts";`],
     ["src/operator/kube/client.ts", `import { computeKind } from "../resources/compute.ts";`],
     ["src/operator/kube/client.ts", `import type { Endpoint } from "../../api/endpoint.ts";`],
+    ["src/operator/claims/claims.ts", `import { rowOf } from "../compute/words/reasons.ts";`],
+    ["src/operator/claims/claim-index.ts", `import type { SessionRegistry } from "../connection/registry.ts";`],
+    ["src/operator/connection-secret/details.ts", `import { meaningOf } from "../compute/words/failures.ts";`],
+    ["src/operator/connection-secret/readings.ts", `import type { Gate } from "../connection/gate.ts";`],
     ["src/operator/objects/object.ts", `import { GROUP } from "../resources/names.ts";`],
     ["src/operator/runtime/workqueue.ts", `type T = import("../kube/client.ts").ClusterClient;`],
     ["src/operator/service-client/client.ts", `const late = await import("../kube/client.ts");`],
@@ -71,7 +75,7 @@ describe("an import back up inside a Compute's reconcile is found out", () => {
   it.each([
     ["compute/words/reasons.ts", "../outcome.ts", "a room above"],
     ["compute/plan/plan.ts", "../state.ts", "the state that plans are made from"],
-    ["compute/secret/bind.ts", "../status/status.ts", "the status, by another than its writer"],
+    ["compute/bind.ts", "./status/status.ts", "the status, by another than its writer"],
     ["compute/observe/observe.ts", "../helpers.ts", "a room without a floor"],
   ])("an import in %s from %s is found out: %s", (file, to) => {
     const planted = parseSource(`src/operator/${file}`, `import type { T } from "${to}";`);

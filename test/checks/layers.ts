@@ -14,8 +14,12 @@ const clients = ["service-client", "kube", "metrics", "runtime", "objects", "res
 
 /** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
 const operatorLayers: Readonly<Record<string, readonly string[]>> = {
-  manager: ["compute", "pool", "branch", "connection", ...clients],
-  compute: ["connection", ...clients],
+  manager: ["compute", "claims", "connection-secret", "pool", "branch", "connection", ...clients],
+  compute: ["claims", "connection-secret", "connection", ...clients],
+  // Who owns which endpoint follows from Computes and lists alone: no connection, no reason, no memory of a reconcile.
+  claims: ["kube", "runtime", "objects", "resources"],
+  // A Secret follows from a Compute and its endpoint: no reconcile, no list, no session.
+  "connection-secret": ["service-client", "kube", "runtime", "objects", "resources"],
   branch: ["connection", ...clients],
   pool: ["connection", ...clients],
   connection: clients,
@@ -44,12 +48,14 @@ const computeFloors = [
   "execute",
   "status",
   "update-status",
-  "secret",
+  "bind",
+  "step",
+  "parts",
   "reconciler",
 ];
 
 /** The only readers of `status/`: what it writes, nothing else is decided from. */
-const statusReaders: readonly (string | undefined)[] = ["status", "update-status", "reconciler"];
+const statusReaders: readonly (string | undefined)[] = ["status", "update-status", "step"];
 
 /** The floor that any operator could stand on: it knows nothing of computes, the wire format included. */
 const groundFloor = /^src\/operator\/(runtime|objects|kube)\//;

@@ -49,6 +49,7 @@ export function lister(lists: Lists, { clock }: Replay): object {
     },
     operations: {
       follow: () => {},
+      showsResultAt: () => undefined,
       latest: () => Promise.resolve({ kind: "unsupported" }),
       followed: {
         of: () => [],

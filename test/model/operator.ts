@@ -1,15 +1,10 @@
-import type { ExecuteContext } from "../../src/operator/compute/execute/context.ts";
-import { refusedPatch } from "../../src/operator/compute/execute/deferred.ts";
-import { execute } from "../../src/operator/compute/execute/execute.ts";
+import { ClaimIndex } from "../../src/operator/claims/claim-index.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
-import { ClaimIndex } from "../../src/operator/compute/observe/claim-index.ts";
 import type { Subject } from "../../src/operator/compute/observe/observation.ts";
-import { observe } from "../../src/operator/compute/observe/observe.ts";
-import type { Outcome } from "../../src/operator/compute/outcome.ts";
-import { plan } from "../../src/operator/compute/plan/plan.ts";
+import { parts as stepParts } from "../../src/operator/compute/parts.ts";
 import { handOverForMs, type Remembered } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
-import { updateStatus } from "../../src/operator/compute/update-status.ts";
+import { type Parts as StepParts, stepOf } from "../../src/operator/compute/step.ts";
 import type { ListerAccess } from "../../src/operator/connection/access.ts";
 import type { ConnectionView } from "../../src/operator/connection/registry.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
@@ -30,26 +25,19 @@ import {
 import { Replay } from "./replay.ts";
 
 /** The parts of the operator that a reconcile calls; a planted bug replaces one. */
-export interface Parts {
-  plan: typeof plan;
-  execute: typeof execute;
-  observe: typeof observe;
-  updateStatus: typeof updateStatus;
+export interface Parts extends StepParts {
   /** What a reconcile remembers before and after. */
   remembers: (known: Remembered, before: Remembered | undefined) => Remembered;
   /** A version of the Compute is seen. */
-  saw: (state: ReconcileState, compute: Compute, now: number) => void;
+  seen: (state: ReconcileState, compute: Compute, now: number) => void;
   /** A patch as it leaves. */
   patch: (ops: readonly JsonPatchOperation[]) => JsonPatchOperation[];
 }
 
 export const parts: Parts = {
-  plan,
-  execute,
-  observe,
-  updateStatus,
+  ...stepParts,
   remembers: (known) => known,
-  saw: (state, compute, now) => state.saw(compute, now),
+  seen: (state, compute, now) => state.seen(compute, now),
   patch: (ops) => [...ops],
 };
 
@@ -85,7 +73,7 @@ export class OperatorModel {
       const { term, seen, entered = false } = happening;
       const state = new ReconcileState(now, term);
       if (entered) state.entered(now);
-      this.#settings.parts.saw(state, this.#compute(seen), now);
+      this.#settings.parts.seen(state, this.#compute(seen), now);
       const lists: Lists = { answered: [], written: [], unlisted: [], through: "" };
       return this.#textOf({ known: state.known, lists, term }, undefined);
     }
@@ -100,7 +88,7 @@ export class OperatorModel {
         }
         const memory = trusted<Memory>(valueOf(text));
         const state = stateOf(memory);
-        this.#settings.parts.saw(state, this.#compute(to), now);
+        this.#settings.parts.seen(state, this.#compute(to), now);
         return this.#textOf({ ...memory, known: state.known }, memory.known);
       }
       case "reconciles": {
@@ -139,7 +127,7 @@ export class OperatorModel {
     const memory = trusted<Memory>(valueOf(text));
     const { lists, term } = memory;
     const state = stateOf(memory);
-    const replay = new Replay(run, (to, at) => this.#settings.parts.saw(state, this.#compute(to), at));
+    const replay = new Replay(run, (to, at) => this.#settings.parts.seen(state, this.#compute(to), at));
     const ended = await replay.run(() => this.#reconcile(run, state, lists, replay));
     if (ended.kind === "waits") return `${text}\n${textOf({ ...run, effect: ended.effect })}`;
     const outdated = ended.kind === "outdated" ? run.seen.version : undefined;
@@ -154,39 +142,26 @@ export class OperatorModel {
     const annotations = annotationsOf(compute, 0);
     const { clock } = replay;
     const now = clock.monotonic();
-    real.saw(state, compute, now);
+    real.seen(state, compute, now);
     if (handOverForMs(state.known, now) > 0) return;
-    const access = this.#access(lists, replay);
     const subject: Subject = { compute, annotations, claimants: claimantsOf(compute), now, createSettleMs, fleet };
     state.begin(annotations, true, now);
-    const observed = await real.observe(subject, state.known, this.#connection(lists), access);
-    if (observed.kind === "observed") state.listed(observed);
-    const action = real.plan(observed, state.known);
-    const cluster = {
-      patch: (_: unknown, __: unknown, ops: readonly JsonPatchOperation[], options: { subresource?: "status" } = {}) =>
-        replay.patch(real.patch(ops), options.subresource === "status", (object) => this.#objectOf(object)),
-    };
-    const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
-    const { signal } = new AbortController();
-    const stored = () => this.#compute(replay.stored);
-    const context: ExecuteContext = {
-      compute,
-      annotations,
-      cluster,
+    const step = stepOf({
+      parts: real,
+      cluster: {
+        patch: (_, __, ops, options = {}) =>
+          replay.patch(real.patch(ops), options.subresource === "status", (object) => this.#objectOf(object)),
+      },
       clock,
-      stored,
-      state,
-      signal,
-      uninstalling,
-      access,
-    };
-    const outcome: Outcome = await real
-      .execute(action, context)
-      .catch((error: unknown) => refusedPatch(error, compute));
-    const secret = { binding: undefined, unchecked: false };
-    const tools = { cluster, clock, event: () => {}, known: state.known, state };
-    const reported = await real.updateStatus(outcome, observed, secret, tools);
-    state.reported(reported.status);
+      signal: new AbortController().signal,
+      stored: () => this.#compute(replay.stored),
+      secrets: { keep: () => Promise.resolve({ kind: "none" }), stands: () => false },
+      uninstalling: { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) },
+      awaitsPool: () => false,
+      event: () => {},
+      isStopping: () => false,
+    });
+    await step(subject, state, this.#connection(lists), this.#access(lists, replay));
   }
 
   #objectOf({ content, version }: Version): unknown {
@@ -229,7 +204,7 @@ export class OperatorModel {
 
 /** No other Compute claims anything. */
 function claimantsOf(compute: Compute): Subject["claimants"] {
-  const claims = new ClaimIndex(throughOf, () => false, throughOf);
+  const claims = new ClaimIndex({ serviceOf: throughOf, isOutsider: () => false });
   claims.set(compute);
   return claims.claimantsOf(compute);
 }

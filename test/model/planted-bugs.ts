@@ -52,7 +52,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "a wiped record that is forgotten": {
     parts: seeing((state, compute, now) => {
-      parts.saw(state, compute, now);
+      parts.seen(state, compute, now);
       if (compute.status.pendingWrite === undefined && state.known.write?.phase === "open") forget(state);
     }),
     configuration: replica({ post: 2, late: 1, wipe: 1, replace: 1 }),
@@ -61,7 +61,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "a finalizer on an empty status that means nothing": {
     parts: seeing((state, compute, now) => {
       const isKnown = state.known.write !== undefined;
-      parts.saw(state, compute, now);
+      parts.seen(state, compute, now);
       if (!isKnown && compute.status.pendingWrite === undefined) forget(state);
     }),
     configuration: replica({ post: 2, death: 1, wipe: 1 }),
@@ -166,11 +166,11 @@ function remembering(remembers: (known: Remembered, before: Remembered | undefin
   return { ...parts, remembers };
 }
 
-function seeing(saw: Parts["saw"]): Parts {
-  return { ...parts, saw };
+function seeing(seen: Parts["seen"]): Parts {
+  return { ...parts, seen };
 }
 
-function forget({ known }: Parameters<Parts["saw"]>[0]): void {
+function forget({ known }: Parameters<Parts["seen"]>[0]): void {
   Object.assign(known, { write: undefined });
 }
 

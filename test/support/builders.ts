@@ -1,8 +1,9 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import type { Operation } from "../../src/api/operation.ts";
+import { ClaimIndex } from "../../src/operator/claims/claim-index.ts";
+import type { Claimants } from "../../src/operator/claims/claims.ts";
+import { EndpointIndex, ownershipOf } from "../../src/operator/claims/ownership.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
-import { ClaimIndex } from "../../src/operator/compute/observe/claim-index.ts";
-import type { Claimants } from "../../src/operator/compute/observe/claims.ts";
 import type {
   EndpointSnapshot,
   Observation,
@@ -11,7 +12,7 @@ import type {
   Subject,
   Unavailable,
 } from "../../src/operator/compute/observe/observation.ts";
-import { EndpointIndex, ownershipOf } from "../../src/operator/compute/observe/ownership.ts";
+import { isOutsider } from "../../src/operator/compute/observe/outsider.ts";
 import type { ReadonlyState, RememberedWrite } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
 import {
@@ -229,11 +230,11 @@ export function claimantsAmong(
   others: readonly Compute[],
   elsewhere: Record<string, string> = {},
 ): Claimants {
-  const claims = new ClaimIndex(
-    ({ metadata, spec }) => elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2",
-    () => false,
-    () => "here",
-  );
+  const claims = new ClaimIndex({
+    serviceOf: ({ metadata, spec }) =>
+      elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2",
+    isOutsider: (one) => isOutsider(one, { isUnreachable: () => false, reachedThrough: () => "here" }),
+  });
   for (const one of [self, ...others]) claims.set(one);
   return claims.claimantsOf(self);
 }

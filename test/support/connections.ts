@@ -1,6 +1,6 @@
 import type { ConnectionCache } from "../../src/operator/connection/registry.ts";
-import type { Secret } from "../../src/operator/connection/resolve.ts";
 import { finalizers } from "../../src/operator/resources/names.ts";
+import type { Secret } from "../../src/operator/resources/secret.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../src/operator/resources/service-connection.ts";
 
 /** What a cache says where there are no ClusterServiceConnections. */

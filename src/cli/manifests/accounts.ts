@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { normalisedBaseURL, publicServicePattern, resolve, type Secret } from "../../operator/connection/resolve.ts";
+import { normalisedBaseURL, publicServicePattern, resolve } from "../../operator/connection/resolve.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/objects/object.ts";
 import {
@@ -12,6 +12,7 @@ import {
 import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { selectsLabels } from "../../operator/resources/namespace.ts";
+import type { Secret } from "../../operator/resources/secret.ts";
 import { type Account, ApiKey } from "../../operator/service-client/account.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Declared, Manifests } from "./manifests.ts";

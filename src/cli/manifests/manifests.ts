@@ -1,4 +1,3 @@
-import type { Secret } from "../../operator/connection/resolve.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import type { Parsed } from "../../operator/objects/object.ts";
 import { asRecord, isRecord } from "../../operator/objects/record.ts";
@@ -9,6 +8,7 @@ import { type ComputePool, parseComputePool } from "../../operator/resources/com
 import { brokenWhenWritten } from "../../operator/resources/compute-spec.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resources/names.ts";
+import type { Secret } from "../../operator/resources/secret.ts";
 import { parseServiceConnection } from "../../operator/resources/service-connection.ts";
 import { secretOf } from "./accounts.ts";
 import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";

@@ -1,4 +1,4 @@
-import { normalisedBaseURL, type Secret, secretKind } from "../../operator/connection/resolve.ts";
+import { normalisedBaseURL } from "../../operator/connection/resolve.ts";
 import { ClusterClient } from "../../operator/kube/client.ts";
 import { ClusterError, ClusterUnreachable, isForbidden, isNotFound } from "../../operator/kube/errors.ts";
 import { HttpTransport } from "../../operator/kube/http-transport.ts";
@@ -15,6 +15,7 @@ import { type Compute, computeKind, parseCompute } from "../../operator/resource
 import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { API_KEY_SECRET_TYPE, INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { namespaceKind, parseNamespace } from "../../operator/resources/namespace.ts";
+import { type Secret, secretKind } from "../../operator/resources/secret.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../../operator/resources/service-connection.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 

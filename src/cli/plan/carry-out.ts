@@ -35,7 +35,8 @@ export async function carryOut(
   const context = { compute, annotations, cluster, clock, stored, state, signal: uninterrupted, uninstalling, access };
   const outcome = await execute(action, context);
   const secret = { binding: undefined, unchecked: false };
-  const after = await updateStatus(outcome, observed, secret, { cluster, clock, known: state.known, event: () => {} });
+  const written = { cluster, clock, state, event: () => {}, isStopping: () => true };
+  const after = await updateStatus(outcome, observed, secret, written);
   state.reported(after.status);
   inventory.update(tracked, after);
   return outcome;

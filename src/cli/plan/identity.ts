@@ -1,5 +1,4 @@
-import { recordedID } from "../../operator/compute/observe/annotations.ts";
-import type { EndpointIndex, Ownership } from "../../operator/compute/observe/ownership.ts";
+import { type EndpointIndex, type Ownership, recordedID } from "../../operator/claims/ownership.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type Fleet, keyOf, signatureIn } from "../../operator/resources/signature.ts";
 import { derivedUIDBefore, isDerivedUID } from "../manifests/derived-uid.ts";

@@ -1,12 +1,13 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchListing } from "../../api/branch-listing.ts";
 import type { Operation } from "../../api/operation.ts";
+import { ClaimIndex } from "../../operator/claims/claim-index.ts";
+import type { Claimants } from "../../operator/claims/claims.ts";
+import { EndpointIndex, ownershipOf } from "../../operator/claims/ownership.ts";
 import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
-import { ClaimIndex } from "../../operator/compute/observe/claim-index.ts";
-import type { Claimants } from "../../operator/compute/observe/claims.ts";
 import { notListedIn } from "../../operator/compute/observe/endpoint-snapshot.ts";
 import type { Observed, Unavailable } from "../../operator/compute/observe/observation.ts";
-import { EndpointIndex, ownershipOf } from "../../operator/compute/observe/ownership.ts";
+import { isOutsider } from "../../operator/compute/observe/outsider.ts";
 import { ReconcileState } from "../../operator/compute/state.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import type { Listing as Listed } from "../../operator/connection/list-changes.ts";
@@ -81,11 +82,14 @@ export interface Beside {
 export class Inventory {
   readonly branches: BranchInventory;
   readonly #options: InventoryOptions;
-  readonly #claims = new ClaimIndex(
-    (compute) => this.#baseURLs.get(nameOf(connectionKeyOf(compute))),
-    () => false,
-    ({ metadata }) => reached(this.#projectOf.get(metadata.uid)),
-  );
+  readonly #claims = new ClaimIndex({
+    serviceOf: (compute) => this.#baseURLs.get(nameOf(connectionKeyOf(compute))),
+    isOutsider: (compute) =>
+      isOutsider(compute, {
+        isUnreachable: () => false,
+        reachedThrough: ({ metadata }) => reached(this.#projectOf.get(metadata.uid)),
+      }),
+  });
   readonly #projects = new Map<string, Project>();
   readonly #tracked: Tracked[] = [];
   readonly #others: Compute[] = [];
@@ -139,7 +143,7 @@ export class Inventory {
     this.#projectOf.set(compute.metadata.uid, project);
     const now = clock.monotonic();
     const state = new ReconcileState(now, "apply");
-    state.saw(compute, now);
+    state.seen(compute, now);
     const tracked = { compute, state, project };
     this.#tracked.push(tracked);
     return tracked;

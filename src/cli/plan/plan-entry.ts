@@ -1,5 +1,5 @@
+import { ownershipOf } from "../../operator/claims/ownership.ts";
 import { nameOf, shownReason } from "../../operator/compute/observe/observation.ts";
-import { ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { compare, desiredSpec } from "../../operator/compute/plan/fields.ts";
 import { deletesAdopted } from "../../operator/compute/words/events.ts";

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { findLinked } from "../../operator/branch/observation.ts";
-import { ownerOf } from "../../operator/compute/observe/claims.ts";
-import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
+import { ownerOf } from "../../operator/claims/claims.ts";
+import { endpointNamedBy, ownershipOf } from "../../operator/claims/ownership.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
 import { API_VERSION, annotations, finalizers } from "../../operator/resources/names.ts";
 import { signatureIn, uidOfMarker } from "../../operator/resources/signature.ts";

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { type Claimants, ownerOf } from "../../operator/compute/observe/claims.ts";
+import { type Claimants, ownerOf } from "../../operator/claims/claims.ts";
+import { endpointNamedBy, ownershipOf } from "../../operator/claims/ownership.ts";
 import type { Observation, Observed } from "../../operator/compute/observe/observation.ts";
-import { endpointNamedBy, ownershipOf } from "../../operator/compute/observe/ownership.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
 import { adoptionRefused } from "../../operator/compute/words/conditions.ts";
 import { branchIDOf, type Compute } from "../../operator/resources/compute.ts";

@@ -1,4 +1,3 @@
-import { secretKind } from "../../operator/connection/resolve.ts";
 import { ClusterClient } from "../../operator/kube/client.ts";
 import { ClusterError, ClusterUnreachable } from "../../operator/kube/errors.ts";
 import { HttpTransport } from "../../operator/kube/http-transport.ts";
@@ -8,6 +7,7 @@ import type { Parsed, ResourceKind } from "../../operator/objects/object.ts";
 import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import { secretKind } from "../../operator/resources/secret.ts";
 import {
   parseServiceConnection,
   type ServiceConnection,

@@ -1,9 +1,9 @@
 import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
+import { holderOf } from "../claims/claims.ts";
+import { endpointNamedBy } from "../claims/ownership.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { uidOfMarker } from "../resources/signature.ts";
-import { holderOf } from "./observe/claims.ts";
 import type { Observation } from "./observe/observation.ts";
-import { endpointNamedBy } from "./observe/ownership.ts";
 
 // Endpoints without a readable name that an open create may have made. Nothing guesses which: a name, a person or time
 // beside newer signatures decides.

@@ -1,8 +1,10 @@
-import { accessTo, type ListerAccess } from "../connection/access.ts";
+import type { ClaimIndex } from "../claims/claim-index.ts";
+import { recordedID } from "../claims/ownership.ts";
+import { accessTo } from "../connection/access.ts";
 import type { EndpointLister } from "../connection/endpoint-lister.ts";
 import type { Brake } from "../connection/gate.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
-import type { Secret } from "../connection/resolve.ts";
+import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isNotFound, isStale } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
@@ -12,78 +14,58 @@ import { pausedForMs } from "../resources/pause.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
-import type { CrdDeletion } from "./execute/context.ts";
-import { refusedPatch } from "./execute/deferred.ts";
-import { execute } from "./execute/execute.ts";
-import { type Annotations, annotationsOf, recordedID } from "./observe/annotations.ts";
+import { type Annotations, annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
-import type { ClaimIndex } from "./observe/claim-index.ts";
 import { interestsOf } from "./observe/interests.ts";
-import { isBeingDeleted, type Subject } from "./observe/observation.ts";
-import { observe } from "./observe/observe.ts";
-import type { Outcome } from "./outcome.ts";
-import { type Action, noop, sendsSpec } from "./plan/action.ts";
-import { letGo } from "./plan/delete.ts";
-import { plan } from "./plan/plan.ts";
+import { isListed } from "./observe/listed.ts";
 import { handOverForMs } from "./remembered.ts";
-import { type BindTools, bind } from "./secret/bind.ts";
 import { ReconcileState } from "./state.ts";
-import { withUnreadable } from "./status/conditions.ts";
-import { endpointAfter, updateStatus } from "./update-status.ts";
-import { released } from "./words/deletion.ts";
+import type { Step } from "./step.ts";
 import { leftBehind } from "./words/events.ts";
 
-export interface ComputeReconcilerOptions extends Pick<BindTools, "awaitsPool"> {
-  cluster: ClusterClient;
+export interface ComputeReconcilerOptions {
+  step: Step;
+  cluster: Pick<ClusterClient, "get">;
   clock: Clock;
   /** Names this term of leadership in the records that it writes; random. */
   term: string;
-  connections: SessionRegistry;
-  claims: ClaimIndex;
+  connections: Pick<SessionRegistry, "view" | "isGranted">;
+  claims: Pick<ClaimIndex, "claimantsOf">;
+  secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget">;
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
-  /** Check for a Compute that is being deleted only because its definition is. */
-  uninstalling: CrdDeletion;
   createSettleMs: number;
-  signal: AbortSignal;
   cache: {
     computeByUID(uid: string): Compute | undefined;
-    /** `undefined`: there is no right to read them. */
-    connectionSecrets(namespace: string): readonly Secret[] | undefined;
     branch(namespace: string, name: string): Branch | undefined;
   };
   /** True if this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
-  /** True if this process takes nothing more on. */
-  isStopping: () => boolean;
   fleet: Fleet | undefined;
   /** An endpoint, by its id or the name that it may bear, was left at the service. */
   onLeftBehind?: (compute: Compute, endpoint: string) => void;
-  onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
 }
 
-/** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
-const poolAwaitedMs = 10_000;
-
 /**
- * A version that a patch found outdated is reconciled again after `look`, and left alone until a newer one is stored.
+ * A version that a patch found outdated is reconciled again after `first`, and left alone until a newer one is stored.
  * The API server is asked for it every `longest`: a conflict may have another cause. In milliseconds.
  */
-const outdatedMs = { look: 1000, longest: 10_000 };
+const outdatedMs = { first: 1000, longest: 10_000 };
 
-/** One reconcile of one Compute: observe, plan, execute, update the status. */
+/**
+ * Reconciles Computes, one step at a time. It decides which version a step is given, joins the lister of the project,
+ * and keeps what this term remembers of each Compute.
+ */
 export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #states = new Map<string, ReconcileState>();
   readonly #listers = new Map<string, EndpointLister>();
   /** By uid: the stored version that a patch found outdated. Nothing is sent before the store has passed it. */
   readonly #outdated = new Map<string, { version: string | undefined; until: number }>();
-  readonly #binding: BindTools;
   #relistedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
-    this.#binding = { ...options, ours: (namespace) => options.cache.connectionSecrets(namespace) };
   }
 
   /** The Compute came under the selector then. */
@@ -94,7 +76,7 @@ export class ComputeReconciler {
   /** A newer version of a Compute is known: its record counts from now on, also if the next version drops it. */
   changed(compute: Compute): void {
     if (!this.#options.selects(compute)) return;
-    this.#stateOf(compute.metadata.uid).saw(compute, this.#options.clock.monotonic());
+    this.#stateOf(compute.metadata.uid).seen(compute, this.#options.clock.monotonic());
   }
 
   /** A Compute is gone. One that lost our finalizer by a person's hand leaves its endpoint: a person is told which. */
@@ -128,32 +110,35 @@ export class ComputeReconciler {
       return {};
     }
     const state = this.#stateOf(uid);
-    const now = this.#options.clock.monotonic();
-    const annotations = annotationsOf(compute, this.#options.clock.now());
-    state.saw(compute, now);
+    const { brake, claims, clock, createSettleMs, fleet, secrets } = this.#options;
+    const now = clock.monotonic();
+    const annotations = annotationsOf(compute, clock.now());
+    state.seen(compute, now);
     const outdated = this.#outdated.get(uid);
     if (outdated !== undefined && outdated.version === compute.metadata.resourceVersion) {
-      if (now < outdated.until || !(await this.#stands(compute))) return { requeueAfterMs: outdatedMs.look };
+      if (now < outdated.until || !(await this.#isNewest(compute))) return { requeueAfterMs: outdatedMs.first };
     }
     this.#outdated.delete(uid);
     const handOverMs = handOverForMs(state.known, now);
     if (handOverMs > 0) return { requeueAfterMs: handOverMs };
     const connection = this.#options.connections.view(compute);
     const lister = this.#join(compute, annotations, connection);
-    const { brake, claims, createSettleMs, fleet } = this.#options;
     const access = lister && accessTo(lister, compute, brake, () => this.#isOutdated(compute));
     const claimants = claims.claimantsOf(compute);
     const { namespace = "" } = compute.metadata;
     const named = this.#options.cache.branch(namespace, compute.spec.branchRef?.name ?? "");
     const referred = referredBranch(compute, named);
     const subject = { compute, annotations, claimants, now, createSettleMs, fleet, referred };
+    state.begin(annotations, isListed(compute, state.known, lister), now);
     try {
-      return await this.#reconcile(subject, state, connection, access);
+      const outcome = await this.#options.step(subject, state, connection, access);
+      const requeueAfterMs = state.requeueAfter(outcome, clock.monotonic(), secrets.readingDueAt(uid));
+      return { requeueAfterMs };
     } catch (error) {
       if (!isNotFound(error) && !isStale(error)) throw error;
       // Somebody wrote, or the Compute is gone or replaced: the next version decides.
       this.#foundOutdated(compute);
-      return { requeueAfterMs: outdatedMs.look };
+      return { requeueAfterMs: outdatedMs.first };
     } finally {
       access?.gate.end();
     }
@@ -164,49 +149,11 @@ export class ComputeReconciler {
   }
 
   /** True if the API server has this very version, so that a patch of it was refused for another reason. */
-  async #stands(compute: Compute): Promise<boolean> {
+  async #isNewest(compute: Compute): Promise<boolean> {
     this.#foundOutdated(compute);
     const { metadata } = compute;
     const standing = await this.#options.cluster.get(computeKind, metadata);
     return standing?.metadata.uid === metadata.uid && standing.metadata.resourceVersion === metadata.resourceVersion;
-  }
-
-  async #reconcile(
-    subject: Subject,
-    state: ReconcileState,
-    connection: ConnectionView,
-    access: ListerAccess | undefined,
-  ): Promise<Reconciled> {
-    const { clock, cluster, signal, uninstalling } = this.#options;
-    const { compute, annotations } = subject;
-    state.begin(annotations, isListed(subject, state, access?.lister), subject.now);
-    const observed = await observe(subject, state.known, connection, access);
-    if (observed.kind === "observed") state.listed(observed);
-    const action = await this.#overruled(plan(observed, state.known), subject, state);
-    const stored = () => this.#options.cache.computeByUID(compute.metadata.uid);
-    const context = { compute, annotations, cluster, clock, stored, state, signal, uninstalling, access };
-    const executed = await execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
-    const bound = await bind(executed, observed, access, state, this.#binding);
-    const endpoint = endpointAfter(bound.outcome, observed);
-    const outcome = withUnreadable(bound.outcome, endpoint, state);
-    const operations = access?.lister.operations;
-    const id = endpoint?.id ?? "";
-    state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);
-    const reported = await updateStatus(outcome, observed, bound, { ...this.#options, known: state.known, state });
-    state.reported(reported.status);
-    this.#options.onStep?.(action, reported, outcome);
-    return { requeueAfterMs: state.requeueAfter(outcome, clock.monotonic()) };
-  }
-
-  /** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
-  async #overruled(action: Action, subject: Subject, state: ReconcileState): Promise<Action> {
-    const { compute } = subject;
-    if (sendsSpec(action) && this.#options.awaitsPool(compute)) return noop(poolAwaitedMs);
-    if (action.kind !== "wait" || action.reason === "Deleting" || !isBeingDeleted(compute)) {
-      return action;
-    }
-    if (!(await this.#options.uninstalling.now(compute))) return action;
-    return letGo(released.uninstalling(undefined), subject, state.known);
   }
 
   /** Joins the lister of the Compute's project, and leaves the previous one if that is another. */
@@ -253,6 +200,7 @@ export class ComputeReconciler {
   #forget(uid: string): void {
     this.#options.brake.leave(uid);
     this.#leave(uid);
+    this.#options.secrets.forget(uid);
     this.#states.delete(uid);
     this.#outdated.delete(uid);
   }
@@ -261,17 +209,4 @@ export class ComputeReconciler {
 /** True if the endpoint stays by the policy in force. */
 function isRetained({ spec, status }: Compute): boolean {
   return (spec.deletionPolicy ?? status.deletionPolicy) === "Retain";
-}
-
-/**
- * True if a requeue that is due needs no list of its own: one is expected, or shows already what was waited for. An
- * endpoint that is missing is looked for at once: the end of its operations may never be seen.
- */
-function isListed({ compute, annotations }: Subject, { known }: ReconcileState, lister?: EndpointLister): boolean {
-  const { recordedID: endpointID = "" } = annotations;
-  if (lister === undefined) return false;
-  if (lister.isExpected(compute.metadata.uid, known.missing === undefined ? endpointID : undefined)) return true;
-  const listedAt = lister.observed?.startedAt;
-  if (known.requeue.wasBusy !== true || listedAt === undefined) return false;
-  return lister.operations.followed.wereOverBefore(endpointID, listedAt);
 }

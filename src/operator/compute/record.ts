@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { mostLagMs } from "../../api/list-lag.ts";
+import { recordedID } from "../claims/ownership.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { candidatesOf, namelessIn } from "./candidates.ts";
-import { recordedID } from "./observe/annotations.ts";
 import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
 import { hasFinalizer, type Observation, shownReason } from "./observe/observation.ts";
 import { openWrite, type RememberedWrite } from "./remembered.ts";

@@ -58,8 +58,6 @@ export interface Remembered {
   told: { writeAt?: number; unreadable?: string | undefined; formers?: readonly string[] };
   /** The operator removed its finalizer, or may have. */
   released?: boolean;
-  /** Time of the next question whether the connection Secret's password is still valid. */
-  secretDueAt?: number | undefined;
 }
 
 /** Memory of this term about the record. Times on the monotonic clock, in milliseconds. */

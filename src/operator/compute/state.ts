@@ -1,10 +1,10 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { heldUntil } from "./held.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { generationOf, type Observation } from "./observe/observation.ts";
-import { provedIn } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchAction } from "./plan/action.ts";
 import { patchedAfter } from "./plan/patched.ts";
@@ -59,7 +59,7 @@ export class ReconcileState {
   }
 
   /** A version of the Compute is known, with or without a list: its record counts from now on. */
-  saw(compute: Compute, now: number): void {
+  seen(compute: Compute, now: number): void {
     const unproved = compute.status.proof === undefined ? this.#proved : undefined;
     this.#known.write = afterSight(this.#known.write, compute, { now, isFirst: !this.#isSeen, unproved });
     this.#isSeen = true;
@@ -231,11 +231,6 @@ export class ReconcileState {
     this.#known.deletes = withDelete(this.#known.deletes, endpointID, change);
   }
 
-  /** Time of the next question whether the connection Secret is still valid; `undefined`: nothing can change. */
-  readSecretAt(at: number | undefined): void {
-    this.#known.secretDueAt = at;
-  }
-
   /** The status says this now. */
   reported({ appliedGeneration, endpointID, drift = [] }: Compute["status"]): void {
     if (appliedGeneration === undefined) return;
@@ -286,15 +281,13 @@ export class ReconcileState {
     this.#known.released = released;
   }
 
-  /** The milliseconds until the next reconcile; `undefined`: only a change brings it. */
-  requeueAfter(outcome: Outcome, now: number): number | undefined {
+  /** The milliseconds until the next reconcile, at the latest `by` then; `undefined`: only a change brings it. */
+  requeueAfter(outcome: Outcome, now: number, by = Number.POSITIVE_INFINITY): number | undefined {
     if (outcome.condition.kind === "released") return undefined;
     const known = this.#known;
     known.requeue = { ...known.requeue, ...nextRequeue(outcome, known, now) };
-    // A reading of the Secret that is overdue waits for what holds it up, and is enqueued by it.
-    const readAt = known.secretDueAt !== undefined && known.secretDueAt > now ? [known.secretDueAt] : [];
     const fallback = outcome.requeue.kind === "enqueued" ? now + enqueuedFallbackMs : Number.POSITIVE_INFINITY;
-    const next = Math.min(known.requeue.dueAt ?? fallback, ...readAt, known.held?.dueAt ?? Number.POSITIVE_INFINITY);
+    const next = Math.min(known.requeue.dueAt ?? fallback, by, known.held?.dueAt ?? Number.POSITIVE_INFINITY);
     return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
   }
 }

@@ -1,14 +1,14 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { proofOf } from "../claims/ownership.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { clippedMessage } from "../objects/conditions-of.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ComputePatcher } from "./execute/context.ts";
-import { patched, patchOf } from "./execute/patch-metadata.ts";
+import { withStatus } from "./execute/patch-metadata.ts";
 import { mayWait, withHeld } from "./held.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { generationOf, isBeingDeleted, type Observation, type Observed, shownReason } from "./observe/observation.ts";
-import { proofOf } from "./observe/ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
 import { noteClearsAt } from "./plan/settle.ts";
@@ -25,12 +25,9 @@ export interface StatusTools {
   cluster: ComputePatcher;
   clock: Clock;
   event: (compute: Compute, record: EventInput) => void;
-  /** True if this process takes nothing more on: then no status waits. */
-  isStopping?: () => boolean;
-  /** Memory of this term about the Compute. */
-  known: ReadonlyState;
-  /** Without it every status is written at once, and every transition is an event. */
-  state?: Pick<ReconcileState, "announced" | "hold" | "overtaken" | "wrote">;
+  /** True if no status may wait, as while this process takes nothing more on. */
+  isStopping: () => boolean;
+  state: Pick<ReconcileState, "known" | "announced" | "hold" | "overtaken" | "wrote">;
 }
 
 /** For so long, in milliseconds, the event of a write says what its progress and its end would say. */
@@ -45,17 +42,18 @@ export async function updateStatus(
   latest: Outcome,
   o: Observed,
   secret: { binding: string | undefined; unchecked: boolean },
-  { cluster, clock, event, known, state, isStopping = () => false }: StatusTools,
+  { cluster, clock, event, state, isStopping }: StatusTools,
 ): Promise<Compute> {
   const { compute, events } = latest;
+  const { known } = state;
   const now = clock.monotonic();
   for (const each of events) event(compute, each);
-  if (events.some(({ type }) => type === "Normal")) state?.announced(now);
+  if (events.some(({ type }) => type === "Normal")) state.announced(now);
   if (latest.condition.kind === "released") return compute;
-  const outcome = withHeld(latest, state && known.held, o.kind === "observed");
+  const outcome = withHeld(latest, known.held, o.kind === "observed");
   const endpoint = endpointAfter(outcome, o);
   const comparison = endpoint && compare(desiredSpec(compute), endpoint);
-  const stalls = isStalling(outcome, state && known.requeue, now);
+  const stalls = isStalling(outcome, known.requeue, now);
   const status = statusAfter(outcome, o, { endpoint, comparison, secret, known, stalls, now: clock.now() });
   const isHidden = comparison === undefined || comparison.notReturned.length > 0;
   const isNew = latest.effect.kind === "accepted";
@@ -63,19 +61,18 @@ export async function updateStatus(
     status !== undefined &&
     !isStopping() &&
     mayWait(outcome, status, isHidden) &&
-    state?.hold(outcome, { isNew, endpoint }, now) === true;
-  if (status === undefined) state?.wrote();
+    state.hold(outcome, { isNew, endpoint }, now);
+  if (status === undefined) state.wrote();
   if (status === undefined || waits) return compute;
-  if (latest.condition.kind === "shown") state?.overtaken();
-  const patch = patchOf(compute).setStatus(status);
-  const patchedCompute = await patched(cluster, patch, compute, { subresource: "status" });
-  state?.wrote();
+  if (latest.condition.kind === "shown") state.overtaken();
+  const reported = await withStatus(status, compute, cluster);
+  state.wrote();
   const stored = storedPolicy(compute, o);
-  if (stored !== undefined) event(patchedCompute, stored);
-  const { writeAt = Number.NEGATIVE_INFINITY } = state === undefined ? {} : known.told;
+  if (stored !== undefined) event(reported, stored);
+  const { writeAt = Number.NEGATIVE_INFINITY } = known.told;
   const change = transition(outcome, now - writeAt < announcedForMs);
-  if (change !== undefined && !events.some(({ reason }) => reason === change.reason)) event(patchedCompute, change);
-  return patchedCompute;
+  if (change !== undefined && !events.some(({ reason }) => reason === change.reason)) event(reported, change);
+  return reported;
 }
 
 /**
@@ -140,9 +137,9 @@ function clearsDisabling(
 }
 
 /** `before`: the reason of the last reconciles, and since when they had it. */
-function isStalling({ compute, condition }: Outcome, before: Remembered["requeue"] | undefined, now: number): boolean {
+function isStalling({ compute, condition }: Outcome, before: Remembered["requeue"], now: number): boolean {
   if (condition.kind !== "shown") return false;
-  return holdsForLong(condition.reason, compute, before?.reason === condition.reason ? before.since : undefined, now);
+  return holdsForLong(condition.reason, compute, before.reason === condition.reason ? before.since : undefined, now);
 }
 
 /** The endpoint as newest known after a reconcile. */

@@ -11,8 +11,9 @@ import { computeKind, parseCompute } from "../resources/compute.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import { namespaceKind, parseNamespace } from "../resources/namespace.ts";
+import { type Secret, secretKind } from "../resources/secret.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
-import { type NamespaceLabels, type Secret, secretKind } from "./resolve.ts";
+import type { NamespaceLabels } from "./resolve.ts";
 
 const ofApiKeys: ListSelection = { fieldSelector: `type=${API_KEY_SECRET_TYPE}` };
 

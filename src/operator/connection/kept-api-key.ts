@@ -1,4 +1,4 @@
-import type { Secret } from "./resolve.ts";
+import type { Secret } from "../resources/secret.ts";
 
 /** The longest value that is kept, in base64: a key has at most 1,024 characters. */
 const longestValue = 4096;

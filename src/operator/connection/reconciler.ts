@@ -1,9 +1,10 @@
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
+import type { Secret } from "../resources/secret.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { Finalizers, type FinalizersOptions, hasFinalizer } from "./finalizers.ts";
 import { notAllowed } from "./messages.ts";
 import type { SessionRegistry } from "./registry.ts";
-import type { Resolved, Secret } from "./resolve.ts";
+import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
 import { StatusReports, type StatusReportsOptions } from "./status-reports.ts";
 

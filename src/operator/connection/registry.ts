@@ -2,18 +2,12 @@ import type { KubeObject } from "../objects/object.ts";
 import { allowsProject, type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
 import { secondsOf } from "../resources/duration.ts";
+import type { Secret } from "../resources/secret.ts";
 import { memoize } from "../runtime/caches.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from "./messages.ts";
-import {
-  type NamespaceLabels,
-  namespaceAccess,
-  normalisedBaseURL,
-  type Resolved,
-  resolve,
-  type Secret,
-} from "./resolve.ts";
+import { type NamespaceLabels, namespaceAccess, normalisedBaseURL, type Resolved, resolve } from "./resolve.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
 import { WriteWindows } from "./write-window.ts";
 

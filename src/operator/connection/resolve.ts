@@ -1,19 +1,11 @@
 import { X509Certificate } from "node:crypto";
-import { builtInKind, type KubeObject } from "../objects/object.ts";
 import { type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { selectsAll, selectsLabels } from "../resources/namespace.ts";
+import type { Secret } from "../resources/secret.ts";
 import { memoize } from "../runtime/caches.ts";
 import { type Account, ApiKey } from "../service-client/account.ts";
 import { connectionNotReady, invalidSecret, notAllowed, secretNotFound, unreachable } from "./messages.ts";
-
-/** A Secret as the API server stores it. */
-export interface Secret extends KubeObject {
-  type?: string;
-  data?: Record<string, string>;
-}
-
-export const secretKind = builtInKind<Secret>("Secret", "secrets");
 
 /** Result of reading a connection and its Secret, before any request to the service. */
 export type Resolved =

@@ -4,9 +4,9 @@ import { branchKind } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
+import type { Secret } from "../resources/secret.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { deleting } from "./messages.ts";
-import type { Secret } from "./resolve.ts";
 
 /** A connection or Secret whose deletion waits. */
 export interface Terminating {

@@ -1,8 +1,7 @@
 import type { BranchReconciler } from "../branch/reconciler.ts";
-import type { ClaimIndex } from "../compute/observe/claim-index.ts";
+import type { ClaimIndex } from "../claims/claim-index.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
-import type { Secret } from "../connection/resolve.ts";
 import type { Change } from "../kube/store.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
 import { sameJSON } from "../objects/record.ts";
@@ -13,6 +12,7 @@ import { type ComputePool, owningPool } from "../resources/compute-pool.ts";
 import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
 import { labels } from "../resources/names.ts";
 import type { Namespace } from "../resources/namespace.ts";
+import type { Secret } from "../resources/secret.ts";
 import type { Kind } from "./flow-of.ts";
 import type { ChangeHandlers, Informers } from "./informers.ts";
 

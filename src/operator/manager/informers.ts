@@ -1,6 +1,5 @@
-import { type KeptSecret, keptConnectionSecret } from "../compute/secret/kept-secret.ts";
 import { keptApiKey } from "../connection/kept-api-key.ts";
-import { type Secret, secretKind } from "../connection/resolve.ts";
+import { type KeptSecret, keptConnectionSecret } from "../connection-secret/kept-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isObjectOf } from "../kube/objects.ts";
 import type { ReflectorOptions } from "../kube/reflector.ts";
@@ -21,6 +20,7 @@ import { type ComputePool, computePoolKind, parseComputePool } from "../resource
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { API_KEY_SECRET_TYPE, labels } from "../resources/names.ts";
 import { type Namespace, namespaceKind, parseNamespace } from "../resources/namespace.ts";
+import { type Secret, secretKind } from "../resources/secret.ts";
 import {
   parseServiceConnection,
   type ServiceConnection,

@@ -1,8 +1,9 @@
 import { operationOutcome } from "../../api/operation.ts";
 import type { BranchReconciler } from "../branch/reconciler.ts";
-import { recordedID } from "../compute/observe/annotations.ts";
-import { ClaimIndex } from "../compute/observe/claim-index.ts";
-import { ComputeReconciler } from "../compute/reconciler.ts";
+import { ClaimIndex } from "../claims/claim-index.ts";
+import { recordedID } from "../claims/ownership.ts";
+import { isOutsider } from "../compute/observe/outsider.ts";
+import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { DeletionBrake } from "../connection/deletion-brake.ts";
 import { ConnectionReconciler } from "../connection/reconciler.ts";
 import { SessionRegistry } from "../connection/registry.ts";
@@ -10,12 +11,9 @@ import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput, RecordEvent } from "../kube/event-record.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OperatorOptions } from "../options.ts";
-import { awaitsTemplate } from "../pool/plan.ts";
 import type { PoolReconciler } from "../pool/reconciler.ts";
 import { StoredSpecs } from "../pool/stored-specs.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
-import { owningPool } from "../resources/compute-pool.ts";
-import { fleetOf } from "../resources/signature.ts";
+import type { Compute } from "../resources/compute.ts";
 import { sleep } from "../runtime/clock.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
 import type { Tracer } from "../runtime/tracer.ts";
@@ -28,9 +26,9 @@ import { flowOf, type Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
 import type { NamespaceLabels } from "./namespace-labels.ts";
 import { orphansAmong } from "./orphans-among.ts";
-import { newBranchReconciler, newPoolReconciler } from "./reconcilers.ts";
+import { newBranchReconciler, newComputeReconciler, newPoolReconciler } from "./reconcilers.ts";
 import { type NamespaceOf, UsageMeter } from "./state-metrics.ts";
-import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
+import { crdIsGoing } from "./uninstalling.ts";
 
 export interface ManagerOptions extends RuntimePorts {
   cluster: ClusterClient;
@@ -48,15 +46,6 @@ export interface ManagerOptions extends RuntimePorts {
   namespaces: NamespaceLabels;
   options: OperatorOptions;
   event: RecordEvent;
-}
-
-/** A name that no other term of leadership has. */
-function termName(random: () => number): string {
-  const digits = () =>
-    Math.floor(random() * 0x1_0000_0000)
-      .toString(16)
-      .padStart(8, "0");
-  return digits() + digits();
 }
 
 /** All state of one term of leadership. It starts empty, so no plan from an earlier term is executed. */
@@ -87,13 +76,22 @@ export class Manager {
       branch: this.#queue("branch", (uid) => this.#branches.reconcile(uid), few),
     };
     this.#connections = this.#newSessions();
-    this.#claims = new ClaimIndex(
-      (compute) => this.#connections.baseURLOf(compute),
-      (compute) => this.#connections.isUnreachable(compute),
-      (compute) => this.#connections.reachedThrough(compute),
-    );
+    this.#claims = new ClaimIndex({
+      serviceOf: (compute) => this.#connections.baseURLOf(compute),
+      isOutsider: (compute) => isOutsider(compute, this.#connections),
+    });
     this.#connectionReconciler = this.#newConnectionReconciler();
-    this.#computes = this.#newComputeReconciler();
+    this.#computes = newComputeReconciler(options, {
+      connections: this.#connections,
+      claims: this.#claims,
+      storedSpecs: this.#storedSpecs,
+      signal: this.#stop.signal,
+      isStopping: () => this.#isStopping,
+      onStep: (action, compute, outcome) => {
+        options.tracer.decided(action.kind);
+        this.#log(action.kind, compute, outcome.events);
+      },
+    });
     this.#pools = newPoolReconciler(options, this.#storedSpecs);
     this.#branches = newBranchReconciler(options, this.#connections, this.#storedSpecs, this.#stop.signal);
     this.#handlers = new EventHandlers({
@@ -213,47 +211,6 @@ export class Manager {
       enqueueUsers: (namespace, name) => this.#handlers.usersOf(namespace, name),
       event,
       log,
-    });
-  }
-
-  #newComputeReconciler(): ComputeReconciler {
-    const { cluster, informers, clock, random, brake, event, log, options: settings } = this.#options;
-    return new ComputeReconciler({
-      cluster,
-      clock,
-      connections: this.#connections,
-      claims: this.#claims,
-      cache: {
-        computeByUID: (uid) => informers.computes.byUid(uid),
-        branch: (namespace, name) => informers.branches.get(namespace, name),
-        connectionSecrets: (namespace) =>
-          informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace),
-      },
-      selects: (compute) => settings.selects(compute.metadata.labels),
-      isStopping: () => this.#isStopping,
-      awaitsPool: (compute) => {
-        const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
-        return (
-          pool !== undefined && awaitsTemplate(pool, compute, (wanted) => this.#storedSpecs.isKept(wanted, compute))
-        );
-      },
-      event: (compute, record) => event(computeKind, compute, record),
-      brake,
-      uninstalling: new Uninstalling(cluster, clock, () => brake.wakeAll()),
-      createSettleMs: settings.createSettleMs,
-      fleet: settings.fleet === undefined ? undefined : fleetOf(settings.fleet),
-      signal: this.#stop.signal,
-      term: termName(random),
-      onLeftBehind: ({ metadata: { namespace, name } }, endpoint) => {
-        log.warn(
-          { namespace, name, endpoint },
-          "a Compute was deleted without its finalizer, and its endpoint is kept",
-        );
-      },
-      onStep: (action, compute, outcome) => {
-        this.#options.tracer.decided(action.kind);
-        this.#log(action.kind, compute, outcome.events);
-      },
     });
   }
 

@@ -1,11 +1,88 @@
 import { BranchReconciler } from "../branch/reconciler.ts";
+import type { ClaimIndex } from "../claims/claim-index.ts";
+import { parts } from "../compute/parts.ts";
+import { ComputeReconciler } from "../compute/reconciler.ts";
+import { type StepOptions, stepOf } from "../compute/step.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
+import { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
+import type { EventInput } from "../kube/event-record.ts";
+import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
 import { type Branch, branchKind, owningBranch } from "../resources/branch.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
+import { owningPool } from "../resources/compute-pool.ts";
+import { fleetOf } from "../resources/signature.ts";
 import type { Informers } from "./informers.ts";
 import type { ManagerOptions } from "./manager.ts";
-import { crdIsGoing } from "./uninstalling.ts";
+import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
+
+/** A name that no other term of leadership has. */
+function termName(random: () => number): string {
+  const digits = () =>
+    Math.floor(random() * 0x1_0000_0000)
+      .toString(16)
+      .padStart(8, "0");
+  return digits() + digits();
+}
+
+/** The parts of a term of leadership that its reconciles of Computes use. */
+export interface Term extends Pick<StepOptions, "signal" | "isStopping" | "onStep"> {
+  connections: SessionRegistry;
+  claims: ClaimIndex;
+  storedSpecs: StoredSpecs;
+}
+
+/** Reconciles Computes; the one place that says which parts a reconcile of `run` has. */
+export function newComputeReconciler(
+  { cluster, informers, clock, random, brake, event: report, log, options: settings }: ManagerOptions,
+  { connections, claims, storedSpecs, signal, isStopping, onStep }: Term,
+): ComputeReconciler {
+  const event = (compute: Compute, record: EventInput) => report(computeKind, compute, record);
+  const secrets = new ConnectionSecrets({
+    cluster,
+    clock,
+    signal,
+    ours: (namespace) => (informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace)),
+  });
+  const step = stepOf({
+    parts,
+    cluster,
+    clock,
+    signal,
+    stored: (uid) => informers.computes.byUid(uid),
+    secrets,
+    uninstalling: new Uninstalling(cluster, clock, () => brake.wakeAll()),
+    awaitsPool: (compute) => {
+      const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
+      return pool !== undefined && awaitsTemplate(pool, compute, (wanted) => storedSpecs.isKept(wanted, compute));
+    },
+    event,
+    isStopping,
+    ...(onStep === undefined ? {} : { onStep }),
+  });
+  return new ComputeReconciler({
+    step,
+    cluster,
+    clock,
+    term: termName(random),
+    connections,
+    claims,
+    secrets,
+    event,
+    brake,
+    createSettleMs: settings.createSettleMs,
+    cache: {
+      computeByUID: (uid) => informers.computes.byUid(uid),
+      branch: (namespace, name) => informers.branches.get(namespace, name),
+    },
+    selects: (compute) => settings.selects(compute.metadata.labels),
+    fleet: settings.fleet === undefined ? undefined : fleetOf(settings.fleet),
+    onLeftBehind: ({ metadata: { namespace, name } }, endpoint) => {
+      log.warn({ namespace, name, endpoint }, "a Compute was deleted without its finalizer, and its endpoint is kept");
+    },
+  });
+}
 
 /** Reconciles pools from the caches of this process. */
 export function newPoolReconciler(

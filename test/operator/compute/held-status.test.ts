@@ -12,7 +12,7 @@ describe("a status that may wait", () => {
     const one = setUp("Creating", { ...fields, status });
     const state = new ReconcileState(0, "this-term");
     const report = (outcome: Outcome, observed = one.listed(), more: Partial<StatusTools> = {}) =>
-      updateStatus(outcome, observed, unbound, { ...one.tools, state, known: state.known, ...more });
+      updateStatus(outcome, observed, unbound, { ...one.tools, state, ...more });
     const written = () => one.acting.effects.length;
     return { ...one, state, report, written };
   };

@@ -1,45 +1,60 @@
-import { ClaimIndex } from "../../../src/operator/compute/observe/claim-index.ts";
+import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
+import { parts } from "../../../src/operator/compute/parts.ts";
 import { ComputeReconciler, type ComputeReconcilerOptions } from "../../../src/operator/compute/reconciler.ts";
+import { type StepOptions, stepOf } from "../../../src/operator/compute/step.ts";
 import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { Reaching } from "./reaching.ts";
 
 /** A Compute that the API server has, and its reconciler. */
 export async function setUp(
   fields: Parameters<Reaching["stored"]>[0] = {},
-  options: Partial<ComputeReconcilerOptions> = {},
+  options: Partial<ComputeReconcilerOptions & StepOptions> = {},
 ) {
   const reach = new Reaching();
   const { clock, cluster } = reach;
   const { uid } = reach.stored(fields).metadata;
-  const claims = new ClaimIndex(
-    () => "https://service.example.com/api/v2",
-    () => false,
-    () => undefined,
-  );
+  const claims = new ClaimIndex({ serviceOf: () => "https://service.example.com/api/v2", isOutsider: () => false });
   const steps: string[] = [];
   const left: string[] = [];
   const brake = new DeletionBrake(clock, 60);
   /** What the cache has instead of what the API server has. */
   const cache: { seen?: Compute | undefined } = {};
   const asked: string[] = [];
-  const made = () =>
-    new ComputeReconciler({
-      cluster: cluster.client(),
-      clock,
+  const made = () => {
+    const stored = (one: string) =>
+      "seen" in cache ? cache.seen : reach.computes().find((each) => each.metadata.uid === one);
+    const { signal } = new AbortController();
+    const shared = { cluster: cluster.client(), clock, event: reach.event };
+    const secrets = new ConnectionSecrets({ ...shared, signal, ours: () => [] });
+    const step = stepOf({
+      ...shared,
+      parts,
+      signal,
+      secrets,
+      stored,
+      isStopping: () => false,
+      awaitsPool: () => false,
+      uninstalling: {
+        now: (one) => {
+          asked.push(one.metadata.uid);
+          return Promise.resolve(false);
+        },
+        lately: () => Promise.resolve(false),
+      },
+      onStep: ({ kind }) => steps.push(kind),
+      ...options,
+    });
+    return new ComputeReconciler({
+      ...shared,
+      step,
+      secrets,
       connections: reach.registry,
       claims,
-      cache: {
-        computeByUID: (one) =>
-          "seen" in cache ? cache.seen : reach.computes().find((each) => each.metadata.uid === one),
-        branch: () => undefined,
-        connectionSecrets: () => [],
-      },
-      isStopping: () => false,
+      cache: { computeByUID: stored, branch: () => undefined },
       selects: () => true,
-      awaitsPool: () => false,
       fleet: undefined,
-      event: reach.event,
       brake: {
         mayGo: (caller) => brake.mayGo(caller),
         get isExhausted() {
@@ -52,19 +67,11 @@ export async function setUp(
           brake.leave(one);
         },
       },
-      uninstalling: {
-        now: (one) => {
-          asked.push(one.metadata.uid);
-          return Promise.resolve(false);
-        },
-        lately: () => Promise.resolve(false),
-      },
       createSettleMs: 60_000,
-      signal: new AbortController().signal,
       term: "this-term",
-      onStep: ({ kind }) => steps.push(kind),
       ...options,
     });
+  };
   const reconciler = made();
   reach.reconcile = (one) => reconciler.reconcile(one);
   const restart = () => {

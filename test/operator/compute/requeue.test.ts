@@ -122,15 +122,11 @@ describe("the next reconcile", () => {
     expect(due().requeueAfter({ ...unchanged(self), condition: { kind: "released" } }, now)).toBeUndefined();
   });
 
-  test("comes no later than the next reading of the connection Secret, which waits where it is overdue", () => {
-    expect(remembering({ secretDueAt: now + 800 }).requeueAfter(unchanged(self), now)).toBe(800);
-    expect(remembering({ secretDueAt: now + 800 }).requeueAfter(unchanged(self, { requeue: after(300) }), now)).toBe(
-      300,
-    );
-    expect(remembering({ secretDueAt: now + 800 }).requeueAfter(unchanged(self, { requeue: after(900) }), now)).toBe(
-      800,
-    );
-    expect(remembering({ secretDueAt: now - 1 }).requeueAfter(unchanged(self), now)).toBeUndefined();
+  test("comes no later than by the time that is given", () => {
+    expect(remembering({}).requeueAfter(unchanged(self), now, now + 800)).toBe(800);
+    expect(remembering({}).requeueAfter(unchanged(self, { requeue: after(300) }), now, now + 800)).toBe(300);
+    expect(remembering({}).requeueAfter(unchanged(self, { requeue: after(900) }), now, now + 800)).toBe(800);
+    expect(remembering({}).requeueAfter(unchanged(self), now)).toBeUndefined();
   });
 
   test("a reconcile is never due so soon that it would go round in circles", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Observed } from "../../../src/operator/compute/observe/observation.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
-import { endpointAfter, updateStatus } from "../../../src/operator/compute/update-status.ts";
+import { endpointAfter } from "../../../src/operator/compute/update-status.ts";
 import { compute, endpoint, madeBy, observedBy, operation, subjectOf } from "../../support/builders.ts";
 import { linked } from "./execute/executing.ts";
 import { accepted, setUp, unbound } from "./updating-status.ts";
@@ -92,16 +92,8 @@ describe("a status", () => {
   );
 
   test("names the Secret that is bound, and through what it was seen", async () => {
-    const { acting, self, tools, listed } = setUp("Active");
-    const after = await updateStatus(
-      shown(self, "Active", "now"),
-      listed(),
-      { ...unbound, binding: "shop-db" },
-      {
-        ...tools,
-        known: acting.tools.state.known,
-      },
-    );
+    const { self, listed, report } = setUp("Active");
+    const after = await report(shown(self, "Active", "now"), listed(), { ...unbound, binding: "shop-db" });
     expect(after.status).toMatchObject({ binding: { name: "shop-db" }, observedThrough: "here" });
   });
 

@@ -34,11 +34,19 @@ export function setUp(reason?: string, fields: Parameters<Acting["stored"]>[0] =
     clock: acting.tools.clock,
     event: (_: unknown, { type, reason: why }: { type: string; reason: string }) =>
       void reported.push(`${type} ${why}`),
+    isStopping: () => false,
   };
-  const { known } = acting.tools.state;
+  /** Every status is written at once, and every transition is an event. */
+  const state = {
+    known: acting.tools.state.known,
+    announced: () => {},
+    hold: () => false,
+    overtaken: () => {},
+    wrote: () => {},
+  };
   const listed = (endpoints = [madeBy(self)]): Observed => observedBy(self, endpoints);
-  const report = (outcome: Outcome, observed = listed(), secret = unbound) =>
-    updateStatus(outcome, observed, secret, { ...tools, known });
+  const report = (outcome: Outcome, observed = listed(), secret: Parameters<typeof updateStatus>[2] = unbound) =>
+    updateStatus(outcome, observed, secret, { ...tools, state });
   const synced = () => acting.compute().status.conditions?.find(({ type }) => type === "Synced")?.status;
   return { acting, self, reported, tools, listed, report, synced };
 }

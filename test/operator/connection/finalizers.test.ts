@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Finalizers } from "../../../src/operator/connection/finalizers.ts";
-import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import type { ClusterRequest } from "../../../src/operator/kube/transport.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import type { Secret } from "../../../src/operator/resources/secret.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";

@@ -1,5 +1,5 @@
 import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
-import type { Secret } from "../../../src/operator/connection/resolve.ts";
+import type { Secret } from "../../../src/operator/resources/secret.ts";
 import type { ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";

@@ -1,9 +1,9 @@
 import { ConnectionReconciler } from "../../../src/operator/connection/reconciler.ts";
 import { SessionRegistry } from "../../../src/operator/connection/registry.ts";
-import type { Secret } from "../../../src/operator/connection/resolve.ts";
 import { crdIsGoing } from "../../../src/operator/manager/uninstalling.ts";
 import type { KubeObject } from "../../../src/operator/objects/object.ts";
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
+import type { Secret } from "../../../src/operator/resources/secret.ts";
 import { parseServiceConnection, type ServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ClaimIndex } from "../../../src/operator/compute/observe/claim-index.ts";
+import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
 import { ClusterClient } from "../../../src/operator/kube/client.ts";
 import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { EventHandlers } from "../../../src/operator/manager/event-handlers.ts";
@@ -41,8 +41,7 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
   const clock = new VirtualClock();
   const items = Array.from({ length: many }, (_, index) => declared(index, `br-${index}`));
   const { informers, running, stop } = await watching(items, clock);
-  const through = () => "through";
-  const claims = new ClaimIndex(through, () => false, through);
+  const claims = new ClaimIndex({ serviceOf: () => "through", isOutsider: () => false });
   const enqueued = new Set<string>();
   let pauses = 0;
   const ignore = () => {};
@@ -99,11 +98,7 @@ test("a Compute that came from another shard before this process led is no new o
   const ignore = () => {};
   const handlers = new EventHandlers({
     informers,
-    claims: new ClaimIndex(
-      () => "through",
-      () => false,
-      () => "through",
-    ),
+    claims: new ClaimIndex({ serviceOf: () => "through", isOutsider: () => false }),
     computes: { gone: ignore, changed: ignore, entered: (...one) => arrivals.push(one), relisted: ignore },
     branches: { relisted: () => {} },
     connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },

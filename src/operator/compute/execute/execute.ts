@@ -11,7 +11,7 @@ import type { ExecuteContext } from "./context.ts";
 import { createEndpoint } from "./create.ts";
 import { paused, waiting } from "./deferred.ts";
 import { deleteEndpoint, keepEndpoint } from "./delete.ts";
-import { patchMetadata } from "./patch-metadata.ts";
+import { link, release, restoreFinalizer } from "./patch-metadata.ts";
 import { restartEndpoint, restarted } from "./restart.ts";
 import { signEndpoint } from "./sign.ts";
 import { patchEndpoint } from "./update.ts";
@@ -46,9 +46,11 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     case "resolve":
       return resolved(action, compute);
     case "link":
+      return link(action, context);
     case "release":
+      return release(action, context);
     case "restoreFinalizer":
-      return patchMetadata(action, context);
+      return restoreFinalizer(context);
     case "restarted":
       return restarted(action, context);
     case "create":

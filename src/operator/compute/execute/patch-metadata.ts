@@ -1,10 +1,10 @@
+import type { Proof } from "../../claims/ownership.ts";
 import { isRefusal, isStale } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { type GuardedPatch, guardedPatch } from "../../kube/json-patch.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
-import { annotations, finalizers } from "../../resources/names.ts";
-import type { Proof } from "../observe/ownership.ts";
+import { annotations, finalizers, formerAnnotations } from "../../resources/names.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
 import { carriedBy } from "../record.ts";
@@ -12,26 +12,15 @@ import { isOpen } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
 import { adopted, created, tookOverFormer } from "../words/events.ts";
 import type { ComputePatcher, ExecuteContext } from "./context.ts";
-import { withoutFormerNotes } from "./former-notes.ts";
 
-/** Actions that only patch the Compute: the service is not asked. */
-export type MetadataAction = Extract<Action, { kind: "link" | "restoreFinalizer" | "release" }>;
+// Patches of the Compute alone: the service is not asked.
 
-export async function patchMetadata(action: MetadataAction, context: ExecuteContext): Promise<Outcome> {
-  const { compute, cluster } = context;
-  switch (action.kind) {
-    case "link":
-      return link(action, context);
-    case "restoreFinalizer": {
-      const patch = patchOf(compute).addFinalizer(finalizers.endpoint);
-      return unchanged(await patched(cluster, patch, compute));
-    }
-    case "release":
-      return release(action, context);
-  }
+export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Promise<Outcome> {
+  const patch = patchOf(compute).addFinalizer(finalizers.endpoint);
+  return unchanged(await patched(cluster, patch, compute));
 }
 
-async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
+export async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
   const { compute, state } = context;
   const { news, endpointID, proof } = action;
   if (proof === "signature" || proof === "created") state.linked(endpointID);
@@ -63,11 +52,7 @@ export async function writeLink(
     ...((news === "adopted" || news === "former") && !isOpen(state.known.write) ? { disabledByUs: undefined } : {}),
   };
   const isNews = news !== "none" || before.gone === endpointID || !sameJSON(status.proof, before.proof);
-  const statusPatch = patchOf(compute).setStatus(status);
-  const stood =
-    isNews && !sameJSON(status, before)
-      ? await patched(cluster, statusPatch, compute, { subresource: "status" })
-      : compute;
+  const stood = isNews && !sameJSON(status, before) ? await withStatus(status, compute, cluster) : compute;
   const patch = patchOf(stood).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
   return patched(cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), stood);
 }
@@ -86,23 +71,30 @@ function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" 
   }
 }
 
-/** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
-export async function patched(...[cluster, patch, compute, options]: Parameters<typeof noted>): Promise<Compute> {
-  return patch.isEmpty ? compute : noted(cluster, patch, compute, options);
-}
-
 /** A patch of exactly this version: nothing late can fit. */
 export function patchOf(compute: Compute): GuardedPatch {
   return guardedPatch(compute, { resourceVersion: true });
 }
 
-/** Sends a patch of a Compute and reads the answer. */
-export async function noted(
+/** Removes what 0.1.0 noted in annotations. */
+export function withoutFormerNotes(patch: GuardedPatch): GuardedPatch {
+  for (const name of Object.values(formerAnnotations)) patch.removeAnnotation(name);
+  return patch;
+}
+
+/** Writes the whole status. */
+export function withStatus(status: Compute["status"], compute: Compute, cluster: ComputePatcher): Promise<Compute> {
+  return patched(cluster, patchOf(compute).setStatus(status), compute, { subresource: "status" });
+}
+
+/** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
+export async function patched(
   cluster: ComputePatcher,
   patch: GuardedPatch,
   compute: Compute,
   options: { subresource?: "status" } = {},
 ): Promise<Compute> {
+  if (patch.isEmpty) return compute;
   const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
   if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
   return answer.value;
@@ -120,8 +112,7 @@ export function noteDisabling(
   { compute, cluster, state }: ExecuteContext,
 ): Promise<Compute> {
   if (disabled !== true || compute.status.disabledByUs === true) return Promise.resolve(compute);
-  const status = { ...statusCarrying(compute, state), disabledByUs: true };
-  return noted(cluster, patchOf(compute).setStatus(status), compute, { subresource: "status" });
+  return withStatus({ ...statusCarrying(compute, state), disabledByUs: true }, compute, cluster);
 }
 
 /** Releases a Compute: removes our finalizer and reports it. */

@@ -2,7 +2,6 @@ import type { ServiceAccess } from "../../connection/access.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute, WriteRecord } from "../../resources/compute.ts";
 import { finalizers } from "../../resources/names.ts";
-import { hasFormerNotes } from "../observe/former-marks.ts";
 import { generationOf, hasFinalizer } from "../observe/observation.ts";
 import { after, type Outcome, shown } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
@@ -10,8 +9,7 @@ import { isSameRecord, nextRecord } from "../record.ts";
 import { outdatedCRD } from "../words/conditions.ts";
 import { conditionsOf } from "../words/reasons.ts";
 import type { ExecuteContext } from "./context.ts";
-import { withoutFormerNotes } from "./former-notes.ts";
-import { noted, patchOf, statusCarrying } from "./patch-metadata.ts";
+import { patched, patchOf, statusCarrying, withoutFormerNotes, withStatus } from "./patch-metadata.ts";
 
 /** An API server that drops the record is asked again after this long, in milliseconds. */
 const outdatedAgainMs = 3_600_000;
@@ -56,11 +54,10 @@ export async function writeRecord(
       ...(disables === true ? { disabledByUs: true } : {}),
       ...(creating === undefined ? {} : creatingStatus(creating, context, client.through)),
     };
-    const patch = patchOf(compute).setStatus(status);
-    latest = await noted(cluster, patch, compute, { subresource: "status" });
+    latest = await withStatus(status, compute, cluster);
   }
-  if (holds === true && (!hasFinalizer(latest) || hasFormerNotes(latest))) {
-    latest = await noted(cluster, withoutFormerNotes(patchOf(latest).addFinalizer(finalizers.endpoint)), latest);
+  if (holds === true) {
+    latest = await patched(cluster, withoutFormerNotes(patchOf(latest).addFinalizer(finalizers.endpoint)), latest);
     if (!hasFinalizer(latest)) return undefined;
   }
   return isSameRecord(latest.status.pendingWrite, record) ? latest : undefined;

@@ -1,4 +1,4 @@
-import { couldBeEndpointId } from "../../../api/ids.ts";
+import { recordedID } from "../../claims/ownership.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { annotations } from "../../resources/names.ts";
@@ -38,17 +38,6 @@ export function annotationsOf(compute: Compute, wallNow: number) {
      */
     lossConfirmed: showsLoss && lossConsent !== undefined,
   };
-}
-
-/**
- * The endpoint that a Compute is recorded to be linked to, in its annotation or, if that was dropped or names one that
- * is proved gone, its status. Anybody can write an annotation: a text that can be no id is used nowhere.
- */
-export function recordedID(compute: Compute): string | undefined {
-  const { endpointID, gone } = compute.status;
-  const linked = annotation(compute, "endpointID");
-  const id = linked === undefined || linked === gone ? endpointID : linked;
-  return id !== undefined && id !== gone && couldBeEndpointId(id) ? id : undefined;
 }
 
 /** One annotation of the operator's, by its short name. */

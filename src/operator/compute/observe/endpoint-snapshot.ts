@@ -1,3 +1,5 @@
+import type { Claimants } from "../../claims/claims.ts";
+import { EndpointIndex, type Ownership, ownershipOf, recordedID } from "../../claims/ownership.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
@@ -6,10 +8,7 @@ import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority.ts";
 import { answersCountAfter, isUnanswered, type ReadonlyState } from "../remembered.ts";
-import { recordedID } from "./annotations.ts";
-import type { Claimants } from "./claims.ts";
 import { type EndpointSnapshot, isBeingDeleted, type Subject } from "./observation.ts";
-import { EndpointIndex, type Ownership, ownershipOf } from "./ownership.ts";
 
 /** One index per list, however many Computes look into it. */
 export const indexOf = memoize(({ endpoints }: Listing) => new EndpointIndex(endpoints));

@@ -1,4 +1,6 @@
 import type { Operation } from "../../../api/operation.ts";
+import type { Claimants } from "../../claims/claims.ts";
+import type { EndpointIndex, Ownership } from "../../claims/ownership.ts";
 import type { NamedBranch } from "../../connection/branch-lister.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -6,8 +8,6 @@ import { finalizers } from "../../resources/names.ts";
 import type { Fleet } from "../../resources/signature.ts";
 import type { Reason } from "../words/reasons.ts";
 import type { Annotations } from "./annotations.ts";
-import type { Claimants } from "./claims.ts";
-import type { EndpointIndex, Ownership } from "./ownership.ts";
 
 /** The subject of one reconcile. */
 export interface Subject {

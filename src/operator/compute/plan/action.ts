@@ -1,10 +1,10 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Proof } from "../../claims/ownership.ts";
 import type { ResolvedBranch } from "../../resources/compute.ts";
 import { pauseEndsInMs } from "../../resources/pause.ts";
 import { signatureIn } from "../../resources/signature.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
-import type { Proof } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import type { Difference } from "../words/conditions.ts";
 import type { Progress, Reason } from "../words/reasons.ts";

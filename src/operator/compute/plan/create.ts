@@ -1,9 +1,9 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
+import { claimOnBranch, claimOnEndpoint, otherMakerOf } from "../../claims/claims.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { newestIn } from "../candidates.ts";
-import { claimOnBranch, claimOnEndpoint, otherMakerOf } from "../observe/claims.ts";
 import { type Observation, who } from "../observe/observation.ts";
 import { adoptionRefused, conflict, creating, primaryExists } from "../words/conditions.ts";
 import { connectionNotReady } from "../words/failures.ts";

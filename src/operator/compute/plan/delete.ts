@@ -1,8 +1,8 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
+import { type Claim, claimOnEndpoint } from "../../claims/claims.ts";
+import type { Link } from "../../claims/ownership.ts";
 import { signatureOf } from "../../resources/signature.ts";
-import { type Claim, claimOnEndpoint } from "../observe/claims.ts";
 import { hasFinalizer, type Observation, type Observed, type Subject, who } from "../observe/observation.ts";
-import type { Link } from "../observe/ownership.ts";
 import { openingOf } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isMoveOpen, isOpen } from "../remembered.ts";

@@ -1,7 +1,7 @@
-import { claimOnEndpoint } from "../observe/claims.ts";
+import { claimOnEndpoint } from "../../claims/claims.ts";
+import { type Proof, proofOf } from "../../claims/ownership.ts";
 import { hasFormerNotes } from "../observe/former-marks.ts";
 import { hasFinalizer, isBeingDeleted, type Observation, type Observed, who } from "../observe/observation.ts";
-import { type Proof, proofOf } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";

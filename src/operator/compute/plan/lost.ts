@@ -1,8 +1,8 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
+import { endpointNamedBy } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
-import { endpointNamedBy } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { branchGone } from "../words/branch.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../words/conditions.ts";

@@ -58,7 +58,7 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
   const openForMs = openMs(o, s);
   const times = [...duplicates, noteClearsInMs(o, s, endpoint), openForMs].filter((ms) => ms > 0);
-  const look = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
+  const due = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const named = unfollowed(o);
   if (named !== undefined && "kind" in named) return named;
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
@@ -69,18 +69,18 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const moved = staysMoved ? drift.find(({ field }) => field === "branchID") : undefined;
   if (moved !== undefined) {
     const message = movedOutside(moved.theirs, moved.ours, endpoint.id);
-    return { kind: "settled", reason: "MovedOutside", message, drift, ...look };
+    return { kind: "settled", reason: "MovedOutside", message, drift, ...due };
   }
   if (drift.length > 0) {
-    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...look };
+    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...due };
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
     const message = serviceUnavailable.unreadableFields(which, endpoint.id);
-    return { kind: "wait", reason: "ServiceUnavailable", message, ...look };
+    return { kind: "wait", reason: "ServiceUnavailable", message, ...due };
   }
   const reason = restingState(endpoint);
-  return { kind: "settled", reason, message: resting[reason], drift: [], ...look };
+  return { kind: "settled", reason, message: resting[reason], drift: [], ...due };
 }
 
 /** After when a list that shows the endpoint enabled clears `disabledByUs`: nothing can disable it any more. */

@@ -1,9 +1,9 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
+import { claimOnBranch } from "../../claims/claims.ts";
+import type { Link } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
-import { claimOnBranch } from "../observe/claims.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
-import type { Link } from "../observe/ownership.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isMoveOpen } from "../remembered.ts";
 import type { Difference } from "../words/conditions.ts";

@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Operation } from "../../../api/operation.ts";
+import type { Proof } from "../../claims/ownership.ts";
 import type { WriteRecord } from "../../resources/compute.ts";
 import type { Annotations } from "../observe/annotations.ts";
-import type { Proof } from "../observe/ownership.ts";
 
 /** The facts from which a status is written, besides the outcome of the reconcile. */
 export interface Seen {

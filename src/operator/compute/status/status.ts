@@ -1,4 +1,6 @@
 import { isInProgress, type Operation } from "../../../api/operation.ts";
+import { poolerHost } from "../../../api/pooler-host.ts";
+import type { Proof } from "../../claims/ownership.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import { sameJSON } from "../../objects/record.ts";
 import {
@@ -10,8 +12,6 @@ import {
 } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { generationOf } from "../observe/observation.ts";
-import type { Proof } from "../observe/ownership.ts";
-import { poolerHost } from "../observe/pooler-host.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
 import { capacityOf, rangeOf, sizeInWords } from "./capacity.ts";

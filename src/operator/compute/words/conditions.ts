@@ -82,8 +82,6 @@ export const conflict = {
     `The linked endpoint belongs to ${owner}, so nothing is sent for this Compute. Delete one of the two Computes, or remove the annotation ${annotations.endpointID} here to get an endpoint of its own: ${endpointID}.`,
   signedByOther: (endpointID: string) =>
     `The endpoint bears the signature of another Compute, as if a second cluster ran the same fleet, so nothing is sent for this one. Stop the fleet in one of the clusters, or delete this Compute, which keeps the endpoint: ${endpointID}.`,
-  secret: (name: string) =>
-    `Secret "${name}" exists and does not belong to this Compute, so it is not overwritten. Delete it, or name another in spec.connectionSecret.`,
 };
 
 export const primaryExists = {

@@ -33,12 +33,3 @@ export const driftCorrected = (corrected: readonly { field: string; ours: string
 /** An object that lost the finalizer by a person's hand, and was deleted at once. */
 export const leftBehind = (idOrName: string): string =>
   `The Compute was deleted without the operator's finalizer, so its endpoint is kept. Delete it at the service if it is not needed: ${idOrName}.`;
-
-export const secretUpdated = {
-  password: (role: string, name: string) =>
-    `The password of role "${role}" changed at the service, and Secret "${name}" holds the new one. Restart the applications that use the old one.`,
-  changed: (name: string) =>
-    `Secret "${name}" was changed outside the operator, and its content was restored. Change spec.connectionSecret instead.`,
-  recreated: (name: string) =>
-    `Secret "${name}" was deleted outside the operator, and was created again. To do without it, remove spec.connectionSecret.`,
-};

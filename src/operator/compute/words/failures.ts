@@ -11,7 +11,7 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
     case "refusedOnce":
       return { reason: "ServiceUnavailable", message: serviceUnavailable.keyRefusedOnce(said) };
     case "forbidden":
-      return { reason: "Forbidden", message: forbidden.request(doing, said) };
+      return { reason: "Forbidden", message: forbidden(doing, said) };
     case "notFound":
       return notFound(said, doing);
     case "superseded":
@@ -29,7 +29,7 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
       if (failure.code === errorCodes.secondPrimary || /already exists/i.test(said)) {
         return { reason: "PrimaryExists", message: primaryRefused(doing, said) };
       }
-      return { reason: "Rejected", message: rejected.request(doing, said, failure.status) };
+      return { reason: "Rejected", message: rejected(doing, said, failure.status) };
   }
 }
 
@@ -54,12 +54,10 @@ export const requests = {
   change: (endpointID: string) => `change endpoint ${endpointID}`,
   /** Names the branch, which may be what is missing. */
   move: (endpointID: string, branchID: string) => `change endpoint ${endpointID} and move it to branch ${branchID}`,
-  listOperations: (endpointID: string) => `list the operations of endpoint ${endpointID} before its restart`,
   sign: (endpointID: string) => `write the name of endpoint ${endpointID}`,
   restart: (endpointID: string) => `restart endpoint ${endpointID}`,
   delete: (endpointID: string) => `delete endpoint ${endpointID}`,
   show: (endpointID: string) => `show endpoint ${endpointID}`,
-  connectionDetails: (secret: string) => `return the connection details for Secret "${secret}"`,
 };
 
 /** The end of a message about a request that is sent again. The CLI, which asks once, leaves it out. */
@@ -74,14 +72,8 @@ export const checkProject =
 
 const unauthorized = (said: string): string => `The service refused the API key (${said}). ${replaceKey}`;
 
-export const forbidden = {
-  request: (doing: string, said: string) =>
-    `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key; retried automatically.`,
-  noSecrets:
-    "The operator has no right to Secrets in this namespace, so it cannot write the one that spec.connectionSecret names. Remove spec.connectionSecret, or have an administrator bind the operator's ClusterRole for Secrets.",
-  secrets: (namespace: string) =>
-    `The operator may not write the Secret that spec.connectionSecret names. Bind the operator's Role for Secrets in namespace "${namespace}".`,
-};
+const forbidden = (doing: string, said: string): string =>
+  `The API key may not ${doing} (${said}). Give it the right, or use a connection with another key; retried automatically.`;
 
 export const connectionNotReady = {
   changed: (doing: string) =>
@@ -110,7 +102,6 @@ export const serviceUnavailable = {
     `The service gave no usable answer to a request to ${doing}: ${said}. The endpoints are listed again before anything else is sent.`,
   endpointNotFound: (doing: string, said: string) =>
     `The service could not ${doing}, although it listed the endpoint: ${said}. The endpoints are listed again before anything else is sent.`,
-  unreadableURI: "it returned a connection URI that cannot be read",
   unreadableFields: (fields: string, endpointID: string) =>
     `The service shows ${fields} in a form that cannot be read, so it is not known whether the endpoint matches the spec. Remove the field from the spec, or ask the service's support about endpoint ${endpointID}.`,
   /** Added to the message of an endpoint that is fine otherwise, and an event. */
@@ -121,16 +112,8 @@ export const serviceUnavailable = {
 const primaryRefused = (doing: string, said: string): string =>
   `The service refused to ${doing}, because the branch already has a primary: ${said}. The endpoints are listed again.`;
 
-export const rejected = {
-  request: (doing: string, said: string, status: number) =>
-    `The service refused to ${doing}: ${said} (HTTP ${status}). Change the spec; retried with backoff, at most hourly.`,
-  connectionDetails: (doing: string, said: string) =>
-    `The service could not ${doing}: ${said}. Check database and role in spec.connectionSecret, or remove both to have host and port alone.`,
-  template: ({ key, placeholder }: { key: string; placeholder: string }) =>
-    `The service shows no value for ${placeholder}, which key "${key}" of spec.connectionSecret.template.data has. Remove it from the template.`,
-  secret: (name: string, said: string) =>
-    `The Kubernetes API server refused to store Secret "${name}": ${said}. If that Secret exists, delete it; the operator then creates it.`,
-};
+const rejected = (doing: string, said: string, status: number): string =>
+  `The service refused to ${doing}: ${said} (HTTP ${status}). Change the spec; retried with backoff, at most hourly.`;
 
 /** Of reason Forbidden or Rejected. */
 export const patchRefused = (said: string): string =>

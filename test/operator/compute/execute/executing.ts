@@ -153,7 +153,7 @@ export class Acting {
     const now = clock.monotonic();
     const list = { fingerprint, baseURL: account.baseURL, startedAt: now - 1, ...fields.list };
     const [observed] = input({ ...fields, list, compute: self, now });
-    state.saw(self, now);
+    state.seen(self, now);
     if (observed.kind === "observed") state.listed(observed);
     const action = plan(observed, state.known);
     if (action.kind === "wait" || action.kind === "noop" || action.kind === "blocked" || action.kind === "settled") {

@@ -37,7 +37,7 @@ describe("a requested refresh", () => {
       return json(201, { endpoint: endpoint({ name: markerOf(self.metadata.uid) }), operations: [] });
     };
     const outcome = await acting.reconcile(self);
-    const tools = { ...acting.tools, known: acting.tools.state.known, event: () => {} };
+    const tools = { ...acting.tools, event: () => {}, isStopping: () => false };
     const handled = async (before: Compute) => {
       const [observed] = input({ compute: before });
       const { status } = await updateStatus(outcome, observed, { binding: undefined, unchecked: false }, tools);

@@ -1,24 +1,22 @@
 import { describe, expect, test } from "vitest";
-import {
-  type MetadataAction,
-  patchMetadata,
-  release,
-} from "../../../../src/operator/compute/execute/patch-metadata.ts";
+import { execute } from "../../../../src/operator/compute/execute/execute.ts";
+import { release } from "../../../../src/operator/compute/execute/patch-metadata.ts";
+import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { ClusterClient } from "../../../../src/operator/kube/client.ts";
 import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";
 import { formerAnnotations } from "../../../../src/operator/resources/names.ts";
 import { openSince } from "../../../support/builders.ts";
 import { Acting } from "./executing.ts";
 
-type Link = Extract<MetadataAction, { kind: "link" }>;
+type Link = Extract<Action, { kind: "link" }>;
 
 const finalizer = "compute-operator.dev/endpoint";
 /** With annotations and finalizers a patch tests the version only if it is asked to. */
 const whole = { annotations: { a: "b" }, finalizers: ["example.com/other"] };
 const link: Link = { kind: "link", endpointID: "ep-one", proof: "signature", news: "created" };
 
-function write(acting: Acting, action: MetadataAction, compute = acting.compute()) {
-  return patchMetadata(action, acting.context(compute));
+function write(acting: Acting, action: Action, compute = acting.compute()) {
+  return execute(action, acting.context(compute));
 }
 
 describe("a link", () => {
@@ -173,5 +171,5 @@ test("what is as it should be is not patched, and an answer that cannot be read 
   };
   const cluster = new ClusterClient(transport, { clock, signal, timeoutMs: 1000 });
   const context = { ...acting.context(self), cluster };
-  await expect(patchMetadata({ ...link, news: "none" }, context)).rejects.toThrow(/cannot be read/);
+  await expect(execute({ ...link, news: "none" }, context)).rejects.toThrow(/cannot be read/);
 });

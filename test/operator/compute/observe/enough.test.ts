@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { EndpointIndex } from "../../../../src/operator/claims/ownership.ts";
 import { notListedIn } from "../../../../src/operator/compute/observe/endpoint-snapshot.ts";
-import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
 import { claimantsAmong, compute, endpoint, madeBy, uidOf } from "../../../support/builders.ts";
 import { observing, reported } from "./observing.ts";
 

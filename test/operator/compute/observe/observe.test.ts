@@ -139,7 +139,7 @@ describe("what a list is for", () => {
     ["a restart that is open", { status: { pendingWrite: recordOf({ operation: "restart" }) } }, "plan"],
   ])("%s", async (_, fields, priority) => {
     const { observeNow, wanted, state, self, clock } = await observing({ shows: "Active", ...fields });
-    state.saw(self, clock.monotonic());
+    state.seen(self, clock.monotonic());
     await observeNow();
     expect(wanted).toEqual([priority]);
   });

@@ -121,6 +121,14 @@ describe("a Compute at rest is reconciled again", () => {
     const write = openSince(now - 5000, { operation: "restart", endpointID: "ep-one", value: "second" });
     expect(planned({}, {}, { state: { write } })).toMatchObject({ kind: "settled", requeueAfterMs: 65_000 });
   });
+
+  test.each([
+    ["without an answer, once it settles", undefined, 65_000],
+    ["that was answered, once no list that lags can show the branch before", "ep-one", 5000],
+  ])("when the record of a move closes: one %s", (_, made, requeueAfterMs) => {
+    const write = openSince(now - 5000, { operation: "move", branchID: "br-before", to: "br-main" }, made);
+    expect(planned({}, {}, { state: { write } })).toMatchObject({ kind: "settled", requeueAfterMs });
+  });
 });
 
 describe("an endpoint that this operator disabled, while the spec no longer asks for that", () => {

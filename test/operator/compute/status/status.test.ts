@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import type { Operation } from "../../../../src/api/operation.ts";
-import { poolerHost } from "../../../../src/operator/compute/observe/pooler-host.ts";
+import { poolerHost } from "../../../../src/api/pooler-host.ts";
 import { shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { sizeInWords } from "../../../../src/operator/compute/status/capacity.ts";
 import type { Seen } from "../../../../src/operator/compute/status/seen.ts";

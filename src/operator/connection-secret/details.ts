@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
-import type { Endpoint } from "../../../api/endpoint.ts";
-import type { Compute } from "../../resources/compute.ts";
-import type { Failure } from "../../service-client/answer.ts";
-import type { ServiceClient } from "../../service-client/client.ts";
-import { poolerHost } from "../observe/pooler-host.ts";
-import type { ReconcileState } from "../state.ts";
-import { serviceUnavailable } from "../words/failures.ts";
+import type { Endpoint } from "../../api/endpoint.ts";
+import { poolerHost } from "../../api/pooler-host.ts";
+import type { Compute } from "../resources/compute.ts";
+import type { Failure } from "../service-client/answer.ts";
+import type { ServiceClient } from "../service-client/client.ts";
+import { unreadableURI } from "./messages.ts";
 
 const defaultPort = "5432";
 
@@ -19,8 +17,9 @@ export type Details =
 export async function connectionDetails(
   { spec }: Compute,
   endpoint: Endpoint,
-  failedWrite: string | undefined,
-  { client, signal }: { client: ServiceClient; signal: AbortSignal },
+  held: string | undefined,
+  client: Pick<ServiceClient, "connectionURI">,
+  signal: AbortSignal,
 ): Promise<Details> {
   const { database, role } = spec.connectionSecret ?? {};
   const pooledHost = poolerHost(endpoint);
@@ -36,11 +35,11 @@ export async function connectionDetails(
   const direct = await client.connectionURI(spec.projectID, { ...query, pooled: "false" }, signal);
   if (direct.kind !== "ok") return { kind: "failed", failure: direct };
   // The pooled one has the same role and password.
-  if (direct.value === failedWrite) return { kind: "same" };
+  if (direct.value === held) return { kind: "same" };
   const pooled = await client.connectionURI(spec.projectID, { ...query, pooled: "true" }, signal);
   if (pooled.kind !== "ok") return { kind: "failed", failure: pooled };
   if (!URL.canParse(direct.value)) {
-    const failure: Failure = { kind: "unavailable", message: serviceUnavailable.unreadableURI };
+    const failure: Failure = { kind: "unavailable", message: unreadableURI };
     return { kind: "failed", failure };
   }
   const { username, password, hostname, port, searchParams } = new URL(direct.value);
@@ -65,32 +64,4 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** Interval of the questions whether a Secret's password still holds, and the wait after one that failed. */
-const readEveryMs = 3_600_000;
-const readAgainMs = 300_000;
-
-/**
- * Times at which a Secret is read again: hourly. The first time is within the second half of the first hour, by the
- * uid, so that a fleet that was created, or taken over, at once does not ask at once.
- */
-export function hourlyReading({ metadata }: Compute, state: ReconcileState, now: number) {
-  return {
-    /** True once the time has come; the first question of this process sets it. */
-    get isDue(): boolean {
-      const dueAt = state.known.secretDueAt ?? now + readEveryMs * (0.5 + shareOf(metadata.uid) / 2);
-      state.readSecretAt(dueAt);
-      return now >= dueAt;
-    },
-    succeeded: () => state.readSecretAt(now + readEveryMs),
-    failed: () => state.readSecretAt(now + readAgainMs),
-    /** Nothing can change. */
-    stop: () => state.readSecretAt(undefined),
-  };
-}
-
-/** A number in [0, 1) that a uid always has. */
-function shareOf(uid: string): number {
-  return createHash("sha256").update(uid).digest().readUInt32BE(0) / 2 ** 32;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Secret } from "../../connection/resolve.ts";
-import { asRecord } from "../../objects/record.ts";
-import { CONNECTION_SECRET_TYPE, GROUP, labels } from "../../resources/names.ts";
+import { asRecord } from "../objects/record.ts";
+import { CONNECTION_SECRET_TYPE, GROUP, labels } from "../resources/names.ts";
+import type { Secret } from "../resources/secret.ts";
 
 /** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
 export const builtFrom = `${GROUP}/built-from`;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { keptConnectionSecret } from "../../../../src/operator/compute/secret/kept-secret.ts";
-import { keptApiKey } from "../../../../src/operator/connection/kept-api-key.ts";
-import type { Secret } from "../../../../src/operator/connection/resolve.ts";
-import { ClusterClient } from "../../../../src/operator/kube/client.ts";
-import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";
-import { Informers } from "../../../../src/operator/manager/informers.ts";
-import { createMetrics } from "../../../../src/operator/metrics/metrics.ts";
-import { uidOf } from "../../../support/builders.ts";
-import { silentLogger } from "../../../support/silent-logger.ts";
-import { VirtualClock } from "../../../support/virtual-clock.ts";
-import { noLines } from "../../kube/reflector-world.ts";
+import { keptApiKey } from "../../../src/operator/connection/kept-api-key.ts";
+import { keptConnectionSecret } from "../../../src/operator/connection-secret/kept-secret.ts";
+import { ClusterClient } from "../../../src/operator/kube/client.ts";
+import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import { Informers } from "../../../src/operator/manager/informers.ts";
+import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+import type { Secret } from "../../../src/operator/resources/secret.ts";
+import { uidOf } from "../../support/builders.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { noLines } from "../kube/reflector-world.ts";
 import { self, setUp } from "./keeping.ts";
 
 const label = "compute-operator.dev/compute";

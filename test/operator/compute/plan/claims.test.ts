@@ -65,14 +65,13 @@ describe("of those that want to be the primary of one free branch", () => {
 describe("a branch that has a primary", () => {
   const holder = other({ created: younger, linked: "ep-one" });
   const failedWrite = madeBy(holder);
-  /** A primary that was to be on another branch already in its first generation, and reports that it is not. */
-  const reportingDrift = ({ generation }: { generation: number }) =>
+  /** A primary that is to be on another branch, and has reported once that it is not on this one. */
+  const reportingDrift = (ours: string, spec: Record<string, unknown> = {}) =>
     other({
-      generation,
+      generation: 2,
       linked: "ep-one",
-      shows: "Drifted",
-      spec: { branchID: "br-next" },
-      status: { observedGeneration: 1, drift: [{ field: "branchID", ours: "br-next", theirs: "br-main" }] },
+      spec: { branchID: "br-next", ...spec },
+      status: { observedGeneration: 1, drift: [{ field: "branchID", ours, theirs: "br-main" }] },
     });
 
   test("a primary which no Compute owns is reported, with how to adopt it", () => {
@@ -94,7 +93,8 @@ describe("a branch that has a primary", () => {
   test.each([
     ["is being deleted", other({ linked: "ep-one", deleting: true })],
     ["is to move away", other({ linked: "ep-one", spec: { branchID: "br-next" } })],
-    ["is to move away since an edit that is newer than the drift it reports", reportingDrift({ generation: 2 })],
+    ["is to move to another branch than the one that it reports as drift", reportingDrift("br-before")],
+    ["is put back from where somebody moved it", reportingDrift("br-next", { branchDrift: "Correct" })],
   ])("a branch is waited for while its holder %s", (_, leaving) => {
     const seen = madeBy(leaving, { branch_id: "br-main" });
     expect(plan(...input({ endpoints: [seen], others: [leaving] }))).toMatchObject({
@@ -103,8 +103,11 @@ describe("a branch that has a primary", () => {
     });
   });
 
-  test("a branch is not waited for while its holder is elsewhere and only reports that as drift", () => {
-    const stays = reportingDrift({ generation: 1 });
+  test.each([
+    ["reports that as drift", {}],
+    ["reports that as drift, which it may only report", { branchDrift: "Correct", driftPolicy: "Report" }],
+  ])("a branch is not waited for while its holder is elsewhere and %s", (_, spec) => {
+    const stays = reportingDrift("br-next", spec);
     const seen = madeBy(stays, { branch_id: "br-main" });
     expect(plan(...input({ endpoints: [seen], others: [stays] }))).toMatchObject(conflict());
   });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { filledIn } from "../../../../src/operator/compute/secret/template.ts";
+import { filledIn } from "../../../src/operator/connection-secret/template.ts";
 
 const details = {
   host: "ep-one.example.com",

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { hourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
-import { compute, endpoint, uidOf } from "../../../support/builders.ts";
-import { json, refusal } from "../../../support/scripted-service.ts";
+import { Readings } from "../../../src/operator/connection-secret/readings.ts";
+import { compute, endpoint, uidOf } from "../../support/builders.ts";
+import { json, refusal } from "../../support/scripted-service.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { bound, host, self, setUp, withDatabase } from "./keeping.ts";
 
 const hour = 3_600_000;
+const { uid } = self.metadata;
 const requested = compute({
   namespace: "default",
   spec: withDatabase,
@@ -14,24 +15,26 @@ const requested = compute({
 
 describe("a connection Secret's password is asked for", () => {
   test("a password is asked for first within the second half of an hour, at a time of the Compute's own", () => {
+    const clock = new VirtualClock();
+    const now = clock.monotonic();
+    const readings = new Readings(clock);
     const due = Array.from({ length: 8 }, (_, one) => {
-      const state = new ReconcileState(0, "this-term");
-      expect(hourlyReading(compute({ uid: uidOf(one) }), state, 1000).isDue).toBe(false);
-      return state.known.secretDueAt ?? 0;
+      expect(readings.isDue(uidOf(one))).toBe(false);
+      return readings.nextAt(uidOf(one)) ?? 0;
     });
     expect(new Set(due).size).toBe(due.length);
-    expect(Math.min(...due)).toBeGreaterThanOrEqual(1000 + hour / 2);
-    expect(Math.max(...due)).toBeLessThan(1000 + hour);
+    expect(Math.min(...due)).toBeGreaterThanOrEqual(now + hour / 2);
+    expect(Math.max(...due)).toBeLessThan(now + hour);
   });
 
   test("a password is asked for hourly then, and no more often", async () => {
-    const { keep, service, cluster, remembered } = setUp();
+    const { keep, service, cluster, kept } = setUp();
     await keep(self);
     const asked = service.requests.length;
     await cluster.clock.advance(hour);
     expect(await keep(self)).toEqual(bound);
     expect(service.requests).toHaveLength(asked + 1);
-    expect(remembered.known.secretDueAt).toBe(2 * hour);
+    expect(kept.readingDueAt(uid)).toBe(2 * hour);
     await cluster.clock.advance(hour - 1);
     await keep(self);
     expect(service.requests).toHaveLength(asked + 1);
@@ -55,12 +58,23 @@ describe("a connection Secret's password is asked for", () => {
   });
 
   test("a password is never asked for without a database: nothing of it can change", async () => {
-    const { keep, remembered } = setUp();
+    const { keep, kept } = setUp();
     await keep(self);
-    expect(remembered.known.secretDueAt).toBeDefined();
+    expect(kept.readingDueAt(uid)).toBeDefined();
     await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "shop-db" } } }));
-    expect(remembered.known.secretDueAt).toBeUndefined();
+    expect(kept.readingDueAt(uid)).toBeUndefined();
   });
+});
+
+test("a reading that is overdue asks for no time of its own, nor does one of a Compute that is gone", async () => {
+  const { keep, kept, cluster } = setUp();
+  await keep(self);
+  await cluster.clock.advance(hour);
+  expect(kept.readingDueAt(uid)).toBeUndefined();
+  await keep(self);
+  expect(kept.readingDueAt(uid)).toBe(2 * hour);
+  kept.forget(uid);
+  expect(kept.readingDueAt(uid)).toBeUndefined();
 });
 
 describe("a reading that cannot be made now", () => {
@@ -72,35 +86,35 @@ describe("a reading that cannot be made now", () => {
   };
 
   test("a reading that waits for the budget keeps the Secret as it stands, and is made five minutes later", async () => {
-    const { keep, state, remembered } = await due();
+    const { keep, state, kept } = await due();
     state.affordable = false;
     expect(await keep(self)).toEqual(bound);
-    expect(remembered.known.secretDueAt).toBe(hour + 300_000);
+    expect(kept.readingDueAt(uid)).toBe(hour + 300_000);
   });
 
   test("a reading that the service fails keeps the Secret as it stands, and is made five minutes later", async () => {
-    const { keep, service, remembered } = await due();
+    const { keep, service, kept } = await due();
     service.script = () => refusal(503);
     expect(await keep(self)).toEqual(bound);
-    expect(remembered.known.secretDueAt).toBe(hour + 300_000);
+    expect(kept.readingDueAt(uid)).toBe(hour + 300_000);
   });
 
   test("a reading that a person requested, or that ends a refusal, waits for the budget and leaves the hour as it is", async () => {
-    const { keep, state, remembered } = setUp();
+    const { keep, state, kept } = setUp();
     await keep(self);
-    const { secretDueAt } = remembered.known;
+    const before = kept.readingDueAt(uid);
     state.affordable = false;
     expect(await keep(requested)).toEqual({ kind: "later" });
     state.refused = true;
     expect(await keep(self)).toEqual({ kind: "later" });
-    expect(remembered.known.secretDueAt).toBe(secretDueAt);
+    expect(kept.readingDueAt(uid)).toBe(before);
   });
 
   test("a reading that a person requested, or for a Secret that is not intact, is reported", async () => {
     const { keep, service, change } = setUp();
     await keep(self);
     service.script = () => refusal(503);
-    const failed = { kind: "failed", reason: "ServiceUnavailable" };
+    const failed = { kind: "unread", failure: { kind: "unavailable" } };
     expect(await keep(requested)).toMatchObject(failed);
     expect(await keep(self)).toEqual(bound);
     change([{ op: "remove", path: "/data/password" }]);
@@ -111,7 +125,7 @@ describe("a reading that cannot be made now", () => {
     const { keep, service, stored } = setUp();
     const uri = "postgresql://app:x@ep-one.aws.example.com/shop";
     service.script = ({ query }) => (query?.pooled === "true" ? refusal(503) : json(200, { uri }));
-    expect(await keep(self)).toMatchObject({ kind: "failed", reason: "ServiceUnavailable" });
+    expect(await keep(self)).toMatchObject({ kind: "unread", failure: { kind: "unavailable" } });
     expect(stored()).toEqual([]);
   });
 
@@ -119,9 +133,9 @@ describe("a reading that cannot be made now", () => {
     const { keep, service, stored } = setUp();
     service.script = () => json(200, { uri: "no URI" });
     expect(await keep(self)).toEqual({
-      kind: "failed",
-      reason: "ServiceUnavailable",
-      message: "The service is not available: it returned a connection URI that cannot be read. Retried automatically.",
+      kind: "unread",
+      failure: { kind: "unavailable", message: "it returned a connection URI that cannot be read" },
+      doing: 'return the connection details for Secret "shop-db"',
     });
     expect(stored()).toEqual([]);
   });

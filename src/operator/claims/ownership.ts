@@ -1,7 +1,8 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
-import { branchIDOf, type Compute } from "../../resources/compute.ts";
-import { type Fleet, signatureIn, uidOfMarker } from "../../resources/signature.ts";
-import { recordedID } from "./annotations.ts";
+import type { Endpoint } from "../../api/endpoint.ts";
+import { couldBeEndpointId } from "../../api/ids.ts";
+import { branchIDOf, type Compute } from "../resources/compute.ts";
+import { annotations } from "../resources/names.ts";
+import { type Fleet, signatureIn, uidOfMarker } from "../resources/signature.ts";
 
 /**
  * The proof that an endpoint is a Compute's own. `signature`: it carries our name, or shows none and did before.
@@ -66,6 +67,16 @@ export class EndpointIndex {
   primariesOf(branchID: string): readonly Endpoint[] {
     return this.#primaries.get(branchID) ?? [];
   }
+}
+
+/**
+ * The endpoint that a Compute is recorded to be linked to, in its annotation or, if that was dropped or names one that
+ * is proved gone, its status. Anybody can write an annotation: a text that can be no id is used nowhere.
+ */
+export function recordedID({ metadata, status: { endpointID, gone } }: Compute): string | undefined {
+  const linked = metadata.annotations?.[annotations.endpointID];
+  const id = linked === undefined || linked === gone ? endpointID : linked;
+  return id !== undefined && id !== gone && couldBeEndpointId(id) ? id : undefined;
 }
 
 /** The endpoint that `spec.adopt` names by its id. */

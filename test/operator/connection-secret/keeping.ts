@@ -1,13 +1,10 @@
-import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
-import { hourlyReading } from "../../../../src/operator/compute/secret/connection-details.ts";
-import { keepConnectionSecret } from "../../../../src/operator/compute/secret/connection-secret.ts";
-import { type KeptSecret, keptConnectionSecret } from "../../../../src/operator/compute/secret/kept-secret.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
-import type { Secret } from "../../../../src/operator/connection/resolve.ts";
-import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { compute, endpoint } from "../../../support/builders.ts";
-import { clientOf, json, ScriptedService } from "../../../support/scripted-service.ts";
-import { MemoryCluster } from "../../kube/memory-cluster.ts";
+import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
+import { type KeptSecret, keptConnectionSecret } from "../../../src/operator/connection-secret/kept-secret.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
+import type { Secret } from "../../../src/operator/resources/secret.ts";
+import { compute, endpoint } from "../../support/builders.ts";
+import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";
+import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 export const secrets = "/api/v1/namespaces/default/secrets";
 export const host = "ep-one.aws.example.com";
@@ -35,18 +32,19 @@ export function setUp() {
     const { body } = cluster.server.handle({ method: "GET", path: secrets });
     return itemsOf(body);
   };
-  const remembered = new ReconcileState(0, "this-term");
   const client = cluster.client();
+  const kept = new ConnectionSecrets({
+    cluster: client,
+    clock: cluster.clock,
+    signal: new AbortController().signal,
+    ours: () => (state.lagging ? [] : state.ours()),
+  });
   const keep = (self: Compute, seen = endpoint({ host })) =>
-    keepConnectionSecret(self, seen, {
-      cluster: client,
+    kept.keep(self, seen, {
       client: clientOf(service, cluster.clock),
-      signal: new AbortController().signal,
       affordable: () => state.affordable,
       refused: state.refused,
-      requested: annotationsOf(self, 0).reconcileRequested,
-      reading: hourlyReading(self, remembered, cluster.clock.monotonic()),
-      ours: () => (state.lagging ? [] : state.ours()),
+      requested: self.metadata.annotations?.["compute-operator.dev/reconcileRequestedAt"] !== undefined,
     });
   const read = (name = "shop-db") => {
     const data = stored().find(({ metadata }) => metadata.name === name)?.data;
@@ -69,7 +67,7 @@ export function setUp() {
       path: secrets,
       body: { metadata: { name: "shop-db", ...metadata }, data: { own: "eA==" } },
     });
-  return { cluster, client, service, state, remembered, keep, read, stored, writes, change, ownedByOther };
+  return { cluster, client, service, state, kept, keep, read, stored, writes, change, ownedByOther };
 }
 
 function itemsOf(body: unknown): Secret[] {

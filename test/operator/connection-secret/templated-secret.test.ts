@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compute, endpoint } from "../../../support/builders.ts";
-import { json } from "../../../support/scripted-service.ts";
+import { compute, endpoint } from "../../support/builders.ts";
+import { json } from "../../support/scripted-service.ts";
 import { bound, host, self, setUp, withDatabase } from "./keeping.ts";
 
 describe("a connection Secret with a template", () => {

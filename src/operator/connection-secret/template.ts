@@ -1,4 +1,4 @@
-import type { Compute } from "../../resources/compute.ts";
+import type { Compute } from "../resources/compute.ts";
 
 export type Template = NonNullable<NonNullable<Compute["spec"]["connectionSecret"]>["template"]>;
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { recordedID } from "../../../../src/operator/compute/observe/annotations.ts";
-import { EndpointIndex, ownershipOf, proofOf } from "../../../../src/operator/compute/observe/ownership.ts";
-import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { compute, endpoint, input, madeBy, openSince, proofFor, uidOf } from "../../../support/builders.ts";
+import { EndpointIndex, ownershipOf, proofOf, recordedID } from "../../../src/operator/claims/ownership.ts";
+import { plan } from "../../../src/operator/compute/plan/plan.ts";
+import { compute, endpoint, input, madeBy, openSince, proofFor, uidOf } from "../../support/builders.ts";
 
 function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof endpoint>[]) {
   const { link, missing, duplicates } = ownershipOf(self, new EndpointIndex(endpoints));

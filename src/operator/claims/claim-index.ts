@@ -1,27 +1,26 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
-import type { Change } from "../../kube/store.ts";
-import { branchIDOf, type Compute } from "../../resources/compute.ts";
-import { connectionKeyOf } from "../../resources/connection-user.ts";
-import { Index, IndexEntries, type IndexEntry } from "../../runtime/index-entries.ts";
-import { recordedID } from "./annotations.ts";
-import { adoptsPrimary, type Claimants, hadNothing, isOutsider, type ReachedThrough } from "./claims.ts";
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { Change } from "../kube/store.ts";
+import { branchIDOf, type Compute } from "../resources/compute.ts";
+import { connectionKeyOf } from "../resources/connection-user.ts";
+import { Index, IndexEntries, type IndexEntry } from "../runtime/index-entries.ts";
+import { adoptsPrimary, type Claimants } from "./claims.ts";
 import { Contenders, haveSameRank } from "./contenders.ts";
-import { type EndpointIndex, endpointNamedBy } from "./ownership.ts";
+import { type EndpointIndex, endpointNamedBy, recordedID } from "./ownership.ts";
 
-/** The service that a Compute's connection leads to; undefined: none. */
-export type ServiceOf = (compute: Compute) => string | undefined;
-
-/** True if no service answers through a Compute's connection. */
-export type Unreached = (compute: Compute) => boolean;
+/** Answers about a Compute's connection. */
+export interface ConnectionFacts {
+  /** The service that the connection leads to; `undefined`: none. */
+  serviceOf: (compute: Compute) => string | undefined;
+  /** True if nothing shows that the connection reaches the project: such a Compute claims nothing. */
+  isOutsider: (compute: Compute) => boolean;
+}
 
 /**
  * Every Compute that is watched, also those of other processes, by the branches and endpoints that it claims. The same
  * ids at different services are different places.
  */
 export class ClaimIndex {
-  readonly #serviceOf: ServiceOf;
-  readonly #unreached: Unreached;
-  readonly #reachedThrough: ReachedThrough;
+  readonly #connections: ConnectionFacts;
   readonly #computes = new Map<string, Compute>();
   /** Places of each Compute in the indexes. */
   readonly #places = new IndexEntries();
@@ -30,10 +29,8 @@ export class ClaimIndex {
   readonly #byProject = new Index();
   readonly #contenders = new Contenders();
 
-  constructor(serviceOf: ServiceOf, unreached: Unreached, reachedThrough: ReachedThrough) {
-    this.#serviceOf = serviceOf;
-    this.#unreached = unreached;
-    this.#reachedThrough = reachedThrough;
+  constructor(connections: ConnectionFacts) {
+    this.#connections = connections;
   }
 
   /** The Computes that could lay claim to endpoints of the same project of the same service. */
@@ -44,9 +41,7 @@ export class ClaimIndex {
       const { namespace, name } = connectionKeyOf(other);
       return namespace === key.namespace && name === key.name;
     };
-    // A wrong caBundle can name any service and reach none, so such a connection blocks nobody.
-    const isOutside = (other: Compute) => this.#isOutsider(other) || (this.#unreached(other) && hadNothing(other));
-    const counts = (other: Compute) => sameConnection(other) || !isOutside(other);
+    const counts = (other: Compute) => sameConnection(other) || !this.#connections.isOutsider(other);
     const among = (index: Index, id?: string) => this.#read(index, this.#key(compute, id)).filter(counts);
     return {
       byUID: (uid) => this.#computes.get(uid),
@@ -100,7 +95,7 @@ export class ClaimIndex {
   /** Applies a change; returns the UIDs whose claims it may affect, its own included. */
   change({ type, object, previous }: Change<Compute>): Set<string> {
     const woken = new Set([object.metadata.uid]);
-    const claimOf = (version: Compute) => claimIn(version, this.#isOutsider(version));
+    const claimOf = (version: Compute) => claimIn(version, this.#connections.isOutsider(version));
     const touched = type === "deleted" || previous === undefined || claimOf(object) !== claimOf(previous);
     const enqueue = (version: Compute | undefined) => {
       if (version !== undefined && touched) for (const other of this.neighboursOf(version)) woken.add(other);
@@ -143,13 +138,9 @@ export class ClaimIndex {
     return this.#places.of(uid).find(({ index }) => index === this.#byProject)?.key;
   }
 
-  #isOutsider(compute: Compute): boolean {
-    return isOutsider(compute, this.#reachedThrough(compute));
-  }
-
   /** Names a project at a service, and what in it. */
   #key(compute: Compute, id = ""): string {
-    return `${this.#serviceOf(compute) ?? ""} ${compute.spec.projectID} ${id}`;
+    return `${this.#connections.serviceOf(compute) ?? ""} ${compute.spec.projectID} ${id}`;
   }
 
   /** Computes of the same project and service that contend for an endpoint, the best claim first. */

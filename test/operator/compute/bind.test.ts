@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
-import { bind } from "../../../../src/operator/compute/secret/bind.ts";
-import { keptConnectionSecret } from "../../../../src/operator/compute/secret/kept-secret.ts";
-import type { Secret } from "../../../../src/operator/connection/resolve.ts";
-import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { type ComputeFields, compute, endpoint } from "../../../support/builders.ts";
-import { json, refusal } from "../../../support/scripted-service.ts";
-import { observing } from "../observe/observing.ts";
+import { bind } from "../../../src/operator/compute/bind.ts";
+import { type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
+import { endpointAfter } from "../../../src/operator/compute/update-status.ts";
+import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
+import { keptConnectionSecret } from "../../../src/operator/connection-secret/kept-secret.ts";
+import type { Compute } from "../../../src/operator/resources/compute.ts";
+import type { Secret } from "../../../src/operator/resources/secret.ts";
+import { type ComputeFields, compute, endpoint } from "../../support/builders.ts";
+import { json, refusal } from "../../support/scripted-service.ts";
+import { observing } from "./observe/observing.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";
 const host = "ep-one.aws.example.com";
@@ -17,7 +19,7 @@ const before = { binding: { name: "before" } };
 /** A Compute with an endpoint, and what binding it comes to after an outcome. */
 async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { awaitsPool = false } = {}) {
   const one = await observing({ namespace: "default", spec: plain, status: before, ...fields });
-  const { reach, clock, state, access } = one;
+  const { reach, clock, access } = one;
   for (const each of reach.endpoints.values()) reach.endpoints.set(each.id, { ...each, host });
   const uri = `postgresql://app:secret@${host}/shop`;
   reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? json(200, { uri }) : undefined);
@@ -27,15 +29,15 @@ async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { aw
     const { body } = reach.cluster.server.handle({ method: "GET", path: secrets });
     return typeof body === "object" && body !== null && "items" in body && Array.isArray(body.items) ? body.items : [];
   };
-  const tools = {
+  const kept = new ConnectionSecrets({
     cluster: reach.cluster.client(),
     clock,
     signal: new AbortController().signal,
     ours: () => stored().map(keptConnectionSecret),
-    awaitsPool: () => awaitsPool,
-  };
-  const run = (outcome: Outcome, through: typeof access | undefined = access) =>
-    bind(outcome, observation, through, state, tools);
+  });
+  const tools = { secrets: kept, awaitsPool: () => awaitsPool };
+  const { annotations } = observation;
+  const run = (outcome: Outcome) => bind(outcome, endpointAfter(outcome, observation), annotations, access, tools);
   return { ...one, observation, stored, run, tools };
 }
 const event = { type: "Normal", reason: "Patched", message: "" } as const;
@@ -76,9 +78,9 @@ describe("a Compute that has an endpoint", () => {
   });
 
   test("a Compute is left as it is without a connection that is open", async () => {
-    const { self, observation, state, tools, stored } = await binding();
+    const { self, observation, tools, stored } = await binding();
     const outcome = activeOf(self);
-    expect(await bind(outcome, observation, undefined, state, tools)).toEqual({
+    expect(await bind(outcome, endpoint({ host }), observation.annotations, undefined, tools)).toEqual({
       outcome,
       binding: "before",
       unchecked: false,
@@ -145,11 +147,12 @@ describe("connection details that cannot be read", () => {
 });
 
 test("one without an endpoint is bound to nothing new", async () => {
-  const { reach, observeNow, access, state, clock, tools, stored } = await binding({ unlinked: true });
+  const { reach, observeNow, access, clock, tools, stored } = await binding({ unlinked: true });
   reach.endpoints.clear();
   await clock.advance(40_000);
   const outcome = unchanged(compute({ namespace: "default", spec: plain, status: before }));
-  expect(await bind(outcome, await observeNow(outcome.compute), access, state, tools)).toEqual({
+  const observed = await observeNow(outcome.compute);
+  expect(await bind(outcome, endpointAfter(outcome, observed), observed.annotations, access, tools)).toEqual({
     outcome,
     binding: "before",
     unchecked: false,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { stands } from "../../../../src/operator/compute/secret/connection-secret.ts";
-import { keptConnectionSecret } from "../../../../src/operator/compute/secret/kept-secret.ts";
-import type { Secret } from "../../../../src/operator/connection/resolve.ts";
-import { ClusterError } from "../../../../src/operator/kube/errors.ts";
-import { compute, uidOf } from "../../../support/builders.ts";
+import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
+import { keptConnectionSecret } from "../../../src/operator/connection-secret/kept-secret.ts";
+import { ClusterError } from "../../../src/operator/kube/errors.ts";
+import type { Secret } from "../../../src/operator/resources/secret.ts";
+import { compute, uidOf } from "../../support/builders.ts";
 import { bound, host, secrets, self, setUp, withDatabase } from "./keeping.ts";
 
 const { uid } = self.metadata;
@@ -22,6 +22,13 @@ function secret(metadata: Partial<Secret["metadata"]> = {}, type = "servicebindi
   };
 }
 
+/** True if the Secret that the Compute names is ours among those that the watch delivers. */
+function stands(ours: ConstructorParameters<typeof ConnectionSecrets>[0]["ours"]): boolean {
+  const { client, cluster } = setUp();
+  const { signal } = new AbortController();
+  return new ConnectionSecrets({ cluster: client, clock: cluster.clock, signal, ours }).stands(self);
+}
+
 describe("a Secret is ours", () => {
   const owner = { apiVersion: "v1", kind: "Compute", name: "shop", uid };
 
@@ -35,12 +42,12 @@ describe("a Secret is ours", () => {
     ["not of another type", secret({}, "Opaque"), false],
     ["not where another name is asked for", secret({ name: "other" }), false],
   ])("a Secret is ours %s", (_, one, expected) => {
-    expect(stands(self, () => [one])).toBe(expected);
-    expect(stands(self, (namespace) => (namespace === "default" ? [secret({ name: "x" }), one] : []))).toBe(expected);
+    expect(stands(() => [one])).toBe(expected);
+    expect(stands((namespace) => (namespace === "default" ? [secret({ name: "x" }), one] : []))).toBe(expected);
   });
 
   test("a Secret is ours only as far as there is a right to read it", () => {
-    expect(stands(self, () => undefined)).toBe(false);
+    expect(stands(() => undefined)).toBe(false);
   });
 });
 

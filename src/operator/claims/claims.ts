@@ -1,9 +1,7 @@
-import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
-import { conditionOf } from "../../objects/conditions-of.ts";
-import { olderFirst } from "../../objects/object.ts";
-import { branchIDOf, type Compute } from "../../resources/compute.ts";
-import { uidOfMarker } from "../../resources/signature.ts";
-import { rowOf } from "../words/reasons.ts";
+import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
+import { olderFirst } from "../objects/object.ts";
+import { branchIDOf, type Compute } from "../resources/compute.ts";
+import { uidOfMarker } from "../resources/signature.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
 
 /** The Computes that could claim the same endpoints: those of one project of one service, in the whole cluster. */
@@ -15,23 +13,6 @@ export interface Claimants {
   firstOn(endpoint: Endpoint, endpoints: EndpointIndex): Compute | undefined;
   /** All of them, the Compute itself included. */
   inProject(): readonly Compute[];
-}
-
-/**
- * The fingerprint of the base URL and key that a Compute's own connection has now; undefined unless they have shown the
- * Compute's project.
- */
-export type ReachedThrough = (compute: Compute) => string | undefined;
-
-/**
- * True if nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything
- * there: it claims nothing, or anybody could keep others from their branches by naming them, with no key at all.
- */
-export function isOutsider(compute: Compute, reached: string | undefined): boolean {
-  if (!hadNothing(compute)) return false;
-  const reason = conditionOf(compute.status, "Ready")?.reason;
-  const reaches = reason === undefined ? "first" : rowOf(reason)?.reaches;
-  return reaches === "no" || (reached === undefined && reaches === "first");
 }
 
 /** True if a Compute never saw an endpoint of its own at the service, nor sent for one. */
@@ -175,13 +156,12 @@ function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {
 
 /** True if the holder of a branch is to give it up: an endpoint whose move is reported as drift stays. */
 function isLeaving(compute: Compute, branchID: string): boolean {
-  const { metadata, status } = compute;
+  const { metadata, spec, status } = compute;
   if (metadata.deletionTimestamp !== undefined) return true;
-  const isCurrent = status.observedGeneration === metadata.generation;
-  const stays = isCurrent && ["Drifted", "MovedOutside"].includes(conditionOf(status, "Ready")?.reason ?? "");
-  return (
-    branchIDOf(compute) !== branchID && !(stays && status.drift?.some(({ field }) => field === "branchID") === true)
-  );
+  const wanted = branchIDOf(compute);
+  const isPutBack = spec.branchDrift === "Correct" && spec.driftPolicy === "Correct";
+  const stays = status.drift?.some(({ field, ours }) => field === "branchID" && ours === wanted) === true;
+  return wanted !== branchID && (isPutBack || !stays);
 }
 
 /** True if the chain of "waits for the branch of" that begins at `holder` leads back to `self`. */

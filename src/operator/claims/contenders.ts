@@ -1,6 +1,6 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
-import { sameJSON } from "../../objects/record.ts";
-import type { Compute } from "../../resources/compute.ts";
+import type { Endpoint } from "../../api/endpoint.ts";
+import { sameJSON } from "../objects/record.ts";
+import type { Compute } from "../resources/compute.ts";
 import { ranked } from "./claims.ts";
 import type { EndpointIndex } from "./ownership.ts";
 

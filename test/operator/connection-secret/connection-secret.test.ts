@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { compute, endpoint } from "../../../support/builders.ts";
-import { json, refusal } from "../../../support/scripted-service.ts";
+import { compute, endpoint } from "../../support/builders.ts";
+import { json, refusal } from "../../support/scripted-service.ts";
 import { bound, host, secrets, self, setUp } from "./keeping.ts";
 
 describe("a connection Secret", () => {

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../../api/endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /** The pooled host is the host with `-pooler` after the endpoint's id. */
 export function poolerHost({ id, host }: Endpoint): string | undefined {

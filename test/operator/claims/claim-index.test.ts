@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Endpoint } from "../../../../src/api/endpoint.ts";
-import { ClaimIndex } from "../../../../src/operator/compute/observe/claim-index.ts";
-import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
-import { type ComputeFields, compute, endpoint, uidOf } from "../../../support/builders.ts";
-import { reported } from "./observing.ts";
+import type { Endpoint } from "../../../src/api/endpoint.ts";
+import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
+import { EndpointIndex } from "../../../src/operator/claims/ownership.ts";
+import { isOutsider } from "../../../src/operator/compute/observe/outsider.ts";
+import { type ComputeFields, compute, endpoint, uidOf } from "../../support/builders.ts";
+import { reported } from "../compute/observe/observing.ts";
 
 const self = compute();
 const { uid } = self.metadata;
@@ -15,11 +16,10 @@ const both = new Set([uid, onBranch.metadata.uid]);
 
 function indexed(...computes: (typeof self)[]) {
   const services = new Map<string, string>();
-  const claims = new ClaimIndex(
-    ({ metadata }) => services.get(metadata.uid) ?? "https://service",
-    () => false,
-    () => "here",
-  );
+  const claims = new ClaimIndex({
+    serviceOf: ({ metadata }) => services.get(metadata.uid) ?? "https://service",
+    isOutsider: (one) => isOutsider(one, { isUnreachable: () => false, reachedThrough: () => "here" }),
+  });
   for (const one of computes) claims.set(one);
   return { claims, services };
 }
@@ -115,11 +115,10 @@ describe("of many Computes that are to adopt one endpoint", () => {
 
   function contending() {
     const services = new Map<string, string>();
-    const claims = new ClaimIndex(
-      ({ metadata }) => services.get(metadata.uid) ?? "https://service",
-      () => false,
-      () => "here",
-    );
+    const claims = new ClaimIndex({
+      serviceOf: ({ metadata }) => services.get(metadata.uid) ?? "https://service",
+      isOutsider: () => false,
+    });
     for (const one of adopters) claims.set(one);
     return { claims, services };
   }

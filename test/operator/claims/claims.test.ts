@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { claimOnBranch, claimOnEndpoint, ownerOf } from "../../../../src/operator/compute/observe/claims.ts";
-import { EndpointIndex } from "../../../../src/operator/compute/observe/ownership.ts";
-import { claimantsAmong, compute, endpoint, madeBy } from "../../../support/builders.ts";
-import { older, other, younger } from "../claimants.ts";
+import { claimOnBranch, claimOnEndpoint, ownerOf } from "../../../src/operator/claims/claims.ts";
+import { EndpointIndex } from "../../../src/operator/claims/ownership.ts";
+import { claimantsAmong, compute, endpoint, madeBy } from "../../support/builders.ts";
+import { older, other, younger } from "../compute/claimants.ts";
 
 const adopt = { branchPrimary: true };
 const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { annotationsOf, recordedID } from "../../../../src/operator/compute/observe/annotations.ts";
-import { EndpointIndex, ownershipOf } from "../../../../src/operator/compute/observe/ownership.ts";
-import { compute, endpoint, madeBy, proofFor, uidOf } from "../../../support/builders.ts";
+import { EndpointIndex, ownershipOf, recordedID } from "../../../src/operator/claims/ownership.ts";
+import { annotationsOf } from "../../../src/operator/compute/observe/annotations.ts";
+import { compute, endpoint, madeBy, proofFor, uidOf } from "../../support/builders.ts";
 
 const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);
 const two = madeBy(compute(), { id: "ep-two", created_at: "2025-01-01T00:00:00Z" });

@@ -1,0 +1,66 @@
+import type { Endpoint } from "../../api/endpoint.ts";
+import type { ListerAccess } from "../connection/access.ts";
+import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
+import type { Compute } from "../resources/compute.ts";
+import type { Annotations } from "./observe/annotations.ts";
+import { isBeingDeleted, shownReason } from "./observe/observation.ts";
+import type { Outcome } from "./outcome.ts";
+import { meaningOf } from "./words/failures.ts";
+
+export interface BindTools {
+  secrets: Pick<ConnectionSecrets, "keep" | "stands">;
+  /** True if the spec is not what the Compute's pool asks for: the pool is about to put it back. */
+  awaitsPool: (compute: Compute) => boolean;
+}
+
+/** Result of a reconcile with that of its connection Secret. */
+export interface Bound {
+  outcome: Outcome;
+  /** Name of the connection Secret. */
+  binding: string | undefined;
+  /** A Secret stands that could not be checked now, so a requested reconcile is not handled yet. */
+  unchecked: boolean;
+}
+
+/** The connection Secret of a Compute that has an endpoint; if it cannot be written, the Compute is not ready. */
+export async function bind(
+  outcome: Outcome,
+  endpoint: Endpoint | undefined,
+  { pausedForMs, reconcileRequested }: Pick<Annotations, "pausedForMs" | "reconcileRequested">,
+  access: ListerAccess | undefined,
+  { secrets, awaitsPool }: BindTools,
+): Promise<Bound> {
+  const { compute, condition } = outcome;
+  const before = compute.status.binding?.name;
+  const isPaused = pausedForMs !== undefined;
+  const isKept = isBeingDeleted(compute) || isPaused || condition.kind === "released" || awaitsPool(compute);
+  if (endpoint === undefined || access === undefined || isKept) return { outcome, binding: before, unchecked: false };
+  const { client, reservation, gate } = access;
+  const affordable = () => !gate.isWaiting && reservation.tryTake("read");
+  const settled = outcome.effect.kind === "settled";
+  const refused = settled && shownReason(compute) === "Rejected";
+  const binding = await secrets.keep(compute, endpoint, { client, affordable, refused, requested: reconcileRequested });
+  const standing = secrets.stands(compute) ? compute.spec.connectionSecret?.name : undefined;
+  const unchecked = standing !== undefined;
+  switch (binding.kind) {
+    case "none":
+      return { outcome, binding: undefined, unchecked: false };
+    case "bound": {
+      const events = binding.event === undefined ? outcome.events : [...outcome.events, binding.event];
+      return { outcome: { ...outcome, events }, binding: binding.name, unchecked: false };
+    }
+    case "later": {
+      const waiting = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } } as const;
+      return { outcome: settled ? { ...outcome, ...waiting } : outcome, binding: before, unchecked };
+    }
+    case "unread":
+    case "failed": {
+      const meaning = binding.kind === "failed" ? binding : meaningOf(binding.failure, binding.doing);
+      const failed = {
+        ...outcome,
+        condition: { kind: "shown", reason: meaning.reason, message: meaning.message },
+      } as const;
+      return { outcome: settled ? failed : outcome, binding: standing, unchecked };
+    }
+  }
+}

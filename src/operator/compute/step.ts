@@ -1,0 +1,90 @@
+import type { ListerAccess } from "../connection/access.ts";
+import type { ConnectionView } from "../connection/registry.ts";
+import type { EventInput } from "../kube/event-record.ts";
+import type { Compute } from "../resources/compute.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { BindTools, bind } from "./bind.ts";
+import type { ComputePatcher, CrdDeletion } from "./execute/context.ts";
+import { refusedPatch } from "./execute/deferred.ts";
+import type { execute } from "./execute/execute.ts";
+import { isBeingDeleted, type Subject } from "./observe/observation.ts";
+import type { observe } from "./observe/observe.ts";
+import type { Outcome } from "./outcome.ts";
+import { type Action, noop, sendsSpec } from "./plan/action.ts";
+import { letGo } from "./plan/delete.ts";
+import type { plan } from "./plan/plan.ts";
+import type { ReconcileState } from "./state.ts";
+import { withUnreadable } from "./status/conditions.ts";
+import { endpointAfter, type updateStatus } from "./update-status.ts";
+import { released } from "./words/deletion.ts";
+
+/** The parts of a step, in the order of their use. */
+export interface Parts {
+  observe: typeof observe;
+  plan: typeof plan;
+  execute: typeof execute;
+  bind: typeof bind;
+  updateStatus: typeof updateStatus;
+}
+
+export interface StepOptions extends BindTools {
+  parts: Parts;
+  cluster: ComputePatcher;
+  clock: Clock;
+  signal: AbortSignal;
+  /** The newest stored version of the Compute; `undefined`: it is gone. */
+  stored: (uid: string) => Compute | undefined;
+  /** Check for a Compute that is being deleted only because its definition is. */
+  uninstalling: CrdDeletion;
+  event: (compute: Compute, record: EventInput) => void;
+  /** True if this process takes nothing more on. */
+  isStopping: () => boolean;
+  onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
+}
+
+/** One reconcile of one version of a Compute: observe, plan, execute, bind its Secret, update the status. */
+export type Step = (
+  subject: Subject,
+  state: ReconcileState,
+  connection: ConnectionView,
+  access: ListerAccess | undefined,
+) => Promise<Outcome>;
+
+/** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
+const poolAwaitedMs = 10_000;
+
+export function stepOf(options: StepOptions): Step {
+  const { parts, cluster, clock, signal, uninstalling } = options;
+  return async (subject, state, connection, access) => {
+    const { compute, annotations } = subject;
+    const observed = await parts.observe(subject, state.known, connection, access);
+    if (observed.kind === "observed") state.listed(observed);
+    const action = await overruled(parts.plan(observed, state.known), subject, state, options);
+    const stored = () => options.stored(compute.metadata.uid);
+    const context = { compute, annotations, cluster, clock, stored, state, signal, uninstalling, access };
+    const executed = await parts.execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
+    const endpoint = endpointAfter(executed, observed);
+    const bound = await parts.bind(executed, endpoint, annotations, access, options);
+    const outcome = withUnreadable(bound.outcome, endpoint, state);
+    const operations = access?.lister.operations;
+    const id = endpoint?.id ?? "";
+    state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);
+    const reported = await parts.updateStatus(outcome, observed, bound, { ...options, state });
+    state.reported(reported.status);
+    options.onStep?.(action, reported, outcome);
+    return outcome;
+  };
+}
+
+/** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
+async function overruled(
+  action: Action,
+  subject: Subject,
+  { known }: ReconcileState,
+  { awaitsPool, uninstalling }: StepOptions,
+): Promise<Action> {
+  const { compute } = subject;
+  if (sendsSpec(action) && awaitsPool(compute)) return noop(poolAwaitedMs);
+  if (action.kind !== "wait" || action.reason === "Deleting" || !isBeingDeleted(compute)) return action;
+  return (await uninstalling.now(compute)) ? letGo(released.uninstalling(undefined), subject, known) : action;
+}

@@ -1,0 +1,34 @@
+// Messages of conditions and events about connection Secrets.
+
+export const secretConflict = (name: string): string =>
+  `Secret "${name}" exists and does not belong to this Compute, so it is not overwritten. Delete it, or name another in spec.connectionSecret.`;
+
+export const secretForbidden = {
+  toRead:
+    "The operator has no right to Secrets in this namespace, so it cannot write the one that spec.connectionSecret names. Remove spec.connectionSecret, or have an administrator bind the operator's ClusterRole for Secrets.",
+  toWrite: (namespace: string) =>
+    `The operator may not write the Secret that spec.connectionSecret names. Bind the operator's Role for Secrets in namespace "${namespace}".`,
+};
+
+export const secretRejected = {
+  details: (doing: string, said: string) =>
+    `The service could not ${doing}: ${said}. Check database and role in spec.connectionSecret, or remove both to have host and port alone.`,
+  template: ({ key, placeholder }: { key: string; placeholder: string }) =>
+    `The service shows no value for ${placeholder}, which key "${key}" of spec.connectionSecret.template.data has. Remove it from the template.`,
+  byCluster: (name: string, said: string) =>
+    `The Kubernetes API server refused to store Secret "${name}": ${said}. If that Secret exists, delete it; the operator then creates it.`,
+};
+
+export const secretUpdated = {
+  password: (role: string, name: string) =>
+    `The password of role "${role}" changed at the service, and Secret "${name}" holds the new one. Restart the applications that use the old one.`,
+  changed: (name: string) =>
+    `Secret "${name}" was changed outside the operator, and its content was restored. Change spec.connectionSecret instead.`,
+  recreated: (name: string) =>
+    `Secret "${name}" was deleted outside the operator, and was created again. To do without it, remove spec.connectionSecret.`,
+};
+
+/** Purpose of the request: completes "The service could not …". */
+export const readingDetails = (name: string): string => `return the connection details for Secret "${name}"`;
+
+export const unreadableURI = "it returned a connection URI that cannot be read";

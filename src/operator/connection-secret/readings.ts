@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../runtime/clock.ts";
+
+/** Interval of the questions whether a Secret's password still holds, and the wait after one that failed. */
+const readEveryMs = 3_600_000;
+const readAgainMs = 300_000;
+
+/**
+ * Times at which the Secrets are read again, by the uid of their Computes: hourly. The first time is within the second
+ * half of the first hour, by the uid, so that a fleet that was created, or taken over, at once does not ask at once.
+ */
+export class Readings {
+  readonly #clock: Clock;
+  readonly #dueAt = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** True once the time has come; the first question of this process sets it. */
+  isDue(uid: string): boolean {
+    const now = this.#clock.monotonic();
+    const dueAt = this.#dueAt.get(uid) ?? now + readEveryMs * (0.5 + shareOf(uid) / 2);
+    this.#dueAt.set(uid, dueAt);
+    return now >= dueAt;
+  }
+
+  /** The time to come at which the Secret is due; one that is overdue waits for what holds it up. */
+  nextAt(uid: string): number | undefined {
+    const dueAt = this.#dueAt.get(uid);
+    return dueAt !== undefined && dueAt > this.#clock.monotonic() ? dueAt : undefined;
+  }
+
+  succeeded(uid: string): void {
+    this.#dueAt.set(uid, this.#clock.monotonic() + readEveryMs);
+  }
+
+  failed(uid: string): void {
+    this.#dueAt.set(uid, this.#clock.monotonic() + readAgainMs);
+  }
+
+  /** Nothing of the Secret can change, or its Compute is gone. */
+  stop(uid: string): void {
+    this.#dueAt.delete(uid);
+  }
+}
+
+/** A number in [0, 1) that a uid always has. */
+function shareOf(uid: string): number {
+  return createHash("sha256").update(uid).digest().readUInt32BE(0) / 2 ** 32;
+}
