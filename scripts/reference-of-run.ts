@@ -87,7 +87,7 @@ const connectionReasons: Record<ConnectionReason, string> = {
   Authenticated: "True | the service accepts the key; the message says where its projects cannot be listed",
   Unauthorized: "False, stalled | the key is refused; until it is replaced only an occasional probe is sent",
   Unreachable:
-    "False; stalled if `spec.caBundle` cannot be read | no usable answer: network, certificate, 5xx; retried automatically",
+    "False, Unknown until the service has answered; stalled if `spec.caBundle` cannot be read | no usable answer: network, certificate, 5xx; retried automatically",
   SecretNotFound: "False | no Secret of that name has the type `compute-operator.dev/api-key`",
   InvalidSecret: "False, stalled | the Secret does not hold a usable key under that name",
   NotAllowed:

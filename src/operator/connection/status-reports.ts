@@ -9,7 +9,6 @@ import { type Secret, secretKind } from "../resources/secret.ts";
 import type { ServiceConnectionStatus } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { unanswered } from "./messages.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
 import { isCurrent, reportOf, statusOf } from "./status.ts";
@@ -39,6 +38,8 @@ interface Reported {
   logged: string;
   /** The reason in an event, of an earlier process too: its status records it. */
   recorded: string;
+  /** The object whose deletion waits for the user, as this process last reported it in an event. */
+  warned: Terminating["kind"] | undefined;
   /** `undefined` before the first status. */
   status: ReportedStatus | undefined;
 }
@@ -107,7 +108,7 @@ export class StatusReports {
     const patch = guardedPatch(latest).setStatus(status).ops();
     await cluster.patch(kindOf(latest), latest.metadata, patch, { subresource: "status" });
     own.status = { ...next, fingerprint, isAnswered: true };
-    this.#warn(terminating, latest, secret);
+    this.#warn(own, terminating, latest, secret);
     return undefined;
   }
 
@@ -132,11 +133,12 @@ export class StatusReports {
     this.#options.event(kindOf(connection), connection, { type, reason, message });
   }
 
-  /** A deletion that waits for the user is an event on the deleted object, once. */
-  #warn(terminating: Terminating | undefined, connection: Connection, secret: Secret | undefined): void {
-    if (terminating === undefined || terminating.endsAutomatically) return;
-    const before = conditionOf(connection.status, "Ready")?.message;
-    if (before?.startsWith(terminating.message.slice(0, terminating.message.indexOf(":") + 1)) === true) return;
+  /** A deletion that waits for the user is an event on the deleted object, once a process. */
+  #warn(own: Reported, terminating: Terminating | undefined, connection: Connection, secret: Secret | undefined): void {
+    const warned = terminating?.endsAutomatically === false ? terminating.kind : undefined;
+    const isNews = warned !== own.warned;
+    own.warned = warned;
+    if (terminating === undefined || warned === undefined || !isNews) return;
     const event = { type: "Warning", reason: "Deleting", message: terminating.message } as const;
     if (terminating.kind === "connection") this.#options.event(kindOf(connection), connection, event);
     else if (secret !== undefined) this.#options.event(secretKind, secret, event);
@@ -146,6 +148,6 @@ export class StatusReports {
 /** Reports of an earlier process. */
 function firstOf({ status }: Connection): Reported {
   const ready = conditionOf(status, "Ready");
-  const recorded = ready === undefined || ready.message === unanswered ? usable : ready.reason;
-  return { logged: usable, recorded, status: undefined };
+  const recorded = ready === undefined || ready.status === "Unknown" ? usable : ready.reason;
+  return { logged: usable, recorded, warned: undefined, status: undefined };
 }

@@ -31,8 +31,9 @@ export function statusOf(
   const observedGeneration = connection.metadata.generation ?? 0;
   const shared = { reason, message: clippedMessage(message), observedGeneration };
   const isReady = reason === "Authenticated";
+  const ready = isReady ? "True" : condition.isUnanswered === true ? "Unknown" : "False";
   const drafts = [
-    { type: "Ready", status: isReady ? "True" : "False", ...shared },
+    { type: "Ready", status: ready, ...shared },
     ...(isReady ? [] : [besideReady(isStalled(reason, resolved) ? "Stalled" : "Reconciling", shared)]),
   ];
   const projects = session?.state.projects;
@@ -73,8 +74,8 @@ function orphansOf(
 /** The condition while the connection or its Secret is being deleted and still used. */
 function whileTerminating(
   { kind, message }: Terminating,
-  { reason, message: own }: ReturnType<typeof connectionCondition>,
-): ReturnType<typeof connectionCondition> {
+  { reason, message: own }: ShownReason,
+): Pick<ShownReason, "reason" | "message"> {
   // Nothing is created through a connection that is being deleted, so it is not ready, even with an accepted key.
   if (kind === "connection") {
     return { reason: "Deleting", message: reason === "Authenticated" ? message : `${message} ${own}` };
@@ -119,11 +120,14 @@ function isStalled(reason: ConnectionReason, resolved: Resolved): boolean {
 }
 
 /** Reason and message of the Ready condition. */
-function connectionCondition(
-  { spec }: Connection,
-  resolved: Resolved,
-  session: Session | undefined,
-): { reason: ConnectionReason; message: string } {
+interface ShownReason {
+  reason: ConnectionReason;
+  message: string;
+  /** The service has not answered this process yet, so the condition is Unknown. */
+  isUnanswered?: boolean;
+}
+
+function connectionCondition({ spec }: Connection, resolved: Resolved, session: Session | undefined): ShownReason {
   if (resolved.kind === "refused") return resolved;
   const shown = session?.state.shown ?? { kind: "unknown" };
   switch (shown.kind) {
@@ -143,7 +147,7 @@ function connectionCondition(
     case "paused":
       return { reason: "Unreachable", message: unreachable.paused };
     case "unknown":
-      return { reason: "Unreachable", message: unanswered };
+      return { reason: "Unreachable", message: unanswered, isUnanswered: true };
   }
 }
 

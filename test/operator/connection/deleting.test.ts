@@ -44,6 +44,11 @@ describe("a deletion that waits", () => {
       'Deletion of Secret "service" waits until no Compute uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef: db.';
     expect(ready(world)).toBe(`${said} The service accepts the API key.`);
     expect(world.reported).toEqual([`Secret service Deleting: ${said}`]);
+    world.remove(`${ours}/computes/db`);
+    world.use("cache");
+    await world.reconcile();
+    expect(ready(world)).toContain(": cache. The service accepts the API key.");
+    expect(world.reported).toHaveLength(1);
   });
 
   test("ends automatically if the Computes are being deleted too, without an event", async () => {

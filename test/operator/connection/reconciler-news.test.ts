@@ -169,11 +169,11 @@ test("a late status, of several whose replies were lost, is overwritten", async 
 });
 
 test.each([
-  [1, "as seen before", "is kept"],
-  [0, "The service has not answered yet.", "is replaced, because it is about another spec"],
+  [1, "True", "as seen before", "is kept"],
+  [0, "Unknown", "The service has not answered yet.", "is replaced, because it is about another spec"],
 ])(
-  "the status of an earlier process, of generation %i, is %j until the service answers: it %s",
-  async (observedGeneration, message) => {
+  "the status of an earlier process, of generation %i, is %s, %j, until the service answers: it %s",
+  async (observedGeneration, status, message) => {
     const world = setUp();
     const at = { observedGeneration, lastTransitionTime: "2026-01-01T00:00:00Z" };
     const before = { type: "Ready", status: "True", reason: "Authenticated", message: "as seen before", ...at };
@@ -185,14 +185,14 @@ test.each([
         answer = () => resolve(script(request));
       });
     await world.reconcile();
-    const shown = () => conditionOf(world.status() ?? {}, "Ready")?.message;
-    expect(shown()).toBe(message);
+    const shown = () => conditionOf(world.status() ?? {}, "Ready");
+    expect(shown()).toMatchObject({ status, message });
     for (let n = 0; n < 2; n += 1) {
       answer();
       await world.cluster.clock.settle();
     }
     await world.reconcile();
-    expect(shown()).toBe("The service accepts the API key.");
+    expect(shown()).toMatchObject({ status: "True", message: "The service accepts the API key." });
   },
 );
 
