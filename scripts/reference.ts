@@ -67,14 +67,14 @@ export async function referenceDocument(): Promise<string> {
     "|---|---|---|---|---|---|",
     ...Object.entries(reasons).map(([reason, row]) => {
       const present = (on: boolean) => (on ? "True" : "");
-      return `| \`${reason}\` | ${row.ready} | ${row.synced} | ${present(row.reconciling)} | ${row.stalled === "later" ? "after 5 minutes, in place of Reconciling" : present(row.stalled)} | ${looks[row.look]} |`;
+      return `| \`${reason}\` | ${row.ready} | ${row.synced} | ${present(row.reconciling)} | ${row.stalled === "later" ? "after 5 minutes, in place of Reconciling" : present(row.stalled)} | ${requeues[row.requeue]} |`;
     }),
     "",
     ...(await referenceOfRun()),
   ].join("\n");
 }
 
-const looks = {
+const requeues = {
   refresh: "with each list of its project",
   progress: "after 0.5 s, then with back-off up to 10 s",
   backoff: "after 1 s, then with back-off up to a minute",

@@ -31,7 +31,7 @@ export interface Applied {
 /** Pauses between refreshes, in milliseconds: short after a write, growing while nothing changes. */
 const pauses = { shortest: 250, longest: 5000, factor: 1.5 } as const;
 
-type End = { ok: boolean; said: string };
+type EntryResult = { ok: boolean; said: string };
 
 /**
  * Applies the plan of every Branch and Compute until nothing is left to do.
@@ -167,7 +167,7 @@ export class Application {
         this.#end(tracked, { ok: true, said: action.message });
         return;
       case "blocked":
-        if (action.reason === "BranchNotReady" && this.#isComing(tracked)) return;
+        if (action.reason === "BranchNotReady" && this.#isBranchOpen(tracked)) return;
         this.#end(tracked, { ok: false, said: `${action.reason}: ${action.message}` });
         return;
       case "confirmDeletion":
@@ -181,7 +181,7 @@ export class Application {
   }
 
   /** The Branch that the Compute names is still being applied. */
-  #isComing({ compute }: Tracked): boolean {
+  #isBranchOpen({ compute }: Tracked): boolean {
     const branch = this.#options.inventory.branches.named(compute);
     return branch !== undefined && this.#openBranches.has(branch);
   }
@@ -198,7 +198,7 @@ export class Application {
     }
   }
 
-  #end(tracked: Tracked | TrackedBranch, { ok, said }: End): void {
+  #end(tracked: Tracked | TrackedBranch, { ok, said }: EntryResult): void {
     if ("compute" in tracked) this.#open.delete(tracked);
     else this.#openBranches.delete(tracked);
     this.#applied[ok ? "done" : "failed"] += 1;

@@ -103,19 +103,19 @@ async function planAll(
   const { inventory, tracked, running, undeclared } = prepared;
   await inventory.refresh();
   const planned = await planBranches(prepared, clock, { pruneBranches, namespace });
-  if (inventory.beside.prunes) {
+  if (inventory.scope.prunes) {
     tracked.push(...trackPruned(inventory, tracked, namespace, { clock, leaving: planned.leaving }));
   }
   const entries: PlanEntry[] = [];
   // In order: an endpoint that one Compute adopts is not available to the next.
   for (const each of tracked) {
     const branchStep = planned.stepOf(inventory.branches.named(each.compute));
-    entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.beside, branchStep));
+    entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.scope, branchStep));
   }
   const plan = planned.branches.length === 0 ? { entries } : { entries, branches: planned.branches };
   if (running === undefined) return plan;
   const orphans = orphansIn(inventory, running.isPartial);
-  if (inventory.beside.writes) return { ...plan, orphans };
+  if (inventory.scope.writes) return { ...plan, orphans };
   if (!prune) return { ...plan, orphans, undeclared: countsOf(undeclared) };
   return { ...plan, orphans, pruned: prunedObjects(undeclared, inventory, tracked) };
 }
@@ -132,15 +132,15 @@ async function planBranches(
   clock: Clock,
   { pruneBranches, namespace }: Pick<PruneFlags, "pruneBranches"> & { namespace: string | undefined },
 ): Promise<PlannedBranches> {
-  const undeclared = inventory.beside.prunes ? undeclaredBranches(inventory, tracked, namespace) : [];
-  if (pruneBranches && inventory.beside.prunes) {
+  const undeclared = inventory.scope.prunes ? undeclaredBranches(inventory, tracked, namespace) : [];
+  if (pruneBranches && inventory.scope.prunes) {
     requireListed(inventory);
     trackPrunedBranches(undeclared, inventory, clock);
   }
   const entries: { entry: BranchEntry; of?: TrackedBranch }[] = [];
   for (const each of inventory.branches.all) {
     entries.push({
-      entry: branchEntryOf(await dryRunBranch(inventory, each, clock), each, inventory.beside),
+      entry: branchEntryOf(await dryRunBranch(inventory, each, clock), each, inventory.scope),
       of: each,
     });
   }

@@ -21,16 +21,16 @@ import { inCluster, runningBaseURL } from "./running.ts";
 export const keyVariable = "COMPUTE_OPERATOR_API_KEY";
 
 /** The flags and environment variables for the service. */
-export interface Given {
+export interface ServiceInput {
   baseURL: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }
 
 /** The account of a Compute or Branch, or why it has none. */
-export type Reached = { account: Account; connection: Connection | undefined } | { problem: string };
+export type AccountResult = { account: Account; connection: Connection | undefined } | { problem: string };
 
 /** The account of flags and environment. Throws `CommandProblem` if they name none. */
-export function givenAccount(given: Given): Account {
+export function givenAccount(given: ServiceInput): Account {
   const key = givenKey(given);
   if (key === undefined) throw new CommandProblem([`no API key: set the environment variable ${keyVariable}`]);
   return { baseURL: givenBaseURL(given), key };
@@ -48,8 +48,8 @@ export function givenAccount(given: Given): Account {
 export function accountFor(
   { object: user, where }: Declared<ConnectionUser>,
   manifests: Manifests,
-  given: Given,
-): Reached {
+  given: ServiceInput,
+): AccountResult {
   const { connections, namespaces, running } = manifests;
   const { kind = "Compute", metadata, spec } = user;
   const label = `${where}: ${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
@@ -126,7 +126,7 @@ function mayBeSelected(
 }
 
 /** The key of the environment variable, if it is set. Throws `CommandProblem` if that holds no key. */
-function givenKey({ env }: Given): ApiKey | undefined {
+function givenKey({ env }: ServiceInput): ApiKey | undefined {
   const text = env[keyVariable]?.trim() ?? "";
   if (text === "") return undefined;
   if (/^[\x21-\x7e]{1,1024}$/.test(text)) return new ApiKey(text);
@@ -134,7 +134,7 @@ function givenKey({ env }: Given): ApiKey | undefined {
 }
 
 /** `--base-url`, normalised. Throws `CommandProblem` if it is no base URL of the service. */
-function givenBaseURL({ baseURL = publicServicePattern }: Given): string {
+function givenBaseURL({ baseURL = publicServicePattern }: ServiceInput): string {
   const normalised = normalisedBaseURL(baseURL);
   if (normalised?.endsWith("/api/v2") === true) return normalised;
   throw new CommandProblem([

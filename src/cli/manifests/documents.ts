@@ -80,7 +80,7 @@ function firstLine(text: string): string {
 }
 
 /** The manifests that `-f` and `-k` name. */
-export interface Read {
+export interface ManifestTexts {
   texts: readonly ManifestText[];
   /** The directories of `-f` that hold kustomizations. */
   unbuilt: readonly string[];
@@ -93,7 +93,7 @@ export interface Read {
 export async function readManifests(
   { paths, kustomize }: { paths: readonly string[]; kustomize: string | undefined },
   { stdin, programs }: { stdin: Readable; programs: Programs },
-): Promise<Read> {
+): Promise<ManifestTexts> {
   if (kustomize !== undefined) return { texts: [await built(kustomize, programs)], unbuilt: [] };
   const texts: ManifestText[] = [];
   const kustomized: string[] = [];

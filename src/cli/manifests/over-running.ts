@@ -50,7 +50,7 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     poolUIDs.has(owningPool(compute)?.uid ?? "") || branchUIDs.has(owningBranch(compute)?.uid ?? "");
   return {
     ...manifests,
-    computes: [...declared, ...rest.filter(isMember).map(there)],
+    computes: [...declared, ...rest.filter(isMember).map(declaredInCluster)],
     pools: declaredPools,
     branches: declaredBranches,
     connections: [
@@ -59,7 +59,7 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
         .filter(({ metadata }) =>
           manifests.connections.every(({ object }) => nameOf(object.metadata) !== nameOf(metadata)),
         )
-        .map(there),
+        .map(declaredInCluster),
     ],
     namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
     storedPolicies,
@@ -70,7 +70,7 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
   };
 }
 
-function there<T>(object: T): Declared<T> {
+function declaredInCluster<T>(object: T): Declared<T> {
   return { object, where: inCluster };
 }
 

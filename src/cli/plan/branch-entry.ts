@@ -8,7 +8,7 @@ import { branchNameOf, expiryInWords } from "../../operator/resources/branch.ts"
 import type { TrackedBranch } from "./branch-inventory.ts";
 import { keeperOfBranch } from "./branch-left-to-operator.ts";
 import type { BranchDryRun } from "./carry-out-branch.ts";
-import type { Beside } from "./inventory.ts";
+import type { CommandScope } from "./inventory.ts";
 import { saidOfBranch } from "./messages.ts";
 import type { FieldChange, PlanStep } from "./plan-entry.ts";
 import type { UndeclaredBranch } from "./prune-branches.ts";
@@ -38,11 +38,11 @@ type What = Pick<BranchEntry, "step" | "fields" | "reason" | "message">;
 export function branchEntryOf(
   { action, observed, adopted }: BranchDryRun,
   tracked: TrackedBranch,
-  beside: Beside,
+  scope: CommandScope,
 ): BranchEntry {
   const { object } = tracked;
   const linked = observed.kind === "observed" ? observed.linked?.listed : undefined;
-  const keptBy = beside.cluster ? undefined : keeperOfBranch(linked);
+  const keptBy = scope.cluster ? undefined : keeperOfBranch(linked);
   return {
     object: nameOf(object.metadata),
     project: object.spec.projectID,

@@ -60,10 +60,10 @@ export class BranchInventory {
   }
 
   track(declared: Branch, project: Project): TrackedBranch {
-    const { clock, beside } = this.#options;
+    const { clock, scope } = this.#options;
     const { metadata } = declared;
     // A branch that apply made is not the operator's, so plan with a cluster must not take it for the new Branch's.
-    const isNew = beside.cluster && !beside.writes && isDerivedUID(metadata.uid);
+    const isNew = scope.cluster && !scope.writes && isDerivedUID(metadata.uid);
     const object = isNew ? { ...declared, metadata: { ...metadata, uid: uidToBe(metadata.uid) } } : declared;
     const tracked = { object, memory: newMemory(clock.monotonic(), 0, false), project };
     this.#tracked.push(tracked);
@@ -83,7 +83,7 @@ export class BranchInventory {
   /** A newer list of the project came: without a cluster it shows under which uid the service knows each Branch. */
   listed(project: Project): void {
     const { branchListing: listing } = project;
-    if (listing === undefined || this.#options.beside.cluster) return;
+    if (listing === undefined || this.#options.scope.cluster) return;
     for (const tracked of this.#tracked) {
       if (tracked.project === project) this.#identify(tracked, listing);
     }
@@ -97,7 +97,7 @@ export class BranchInventory {
     const { object } = tracked;
     const { uid, namespace = "", name } = object.metadata;
     if (!isDerivedUID(uid) || object.status.branchID !== undefined || tracked.pruned !== undefined) return;
-    const { fleetName: fleet } = this.#options.beside;
+    const { fleetName: fleet } = this.#options.scope;
     const all = [...listing.all];
     if (all.some((listed) => notedUID(listed) === uid)) return;
     const before = derivedBranchUID(undefined, namespace, name);
@@ -110,7 +110,7 @@ export class BranchInventory {
 
   /** The observation that a Branch is planned from. */
   observe(tracked: TrackedBranch, computes: readonly Compute[]): Observation | Unobserved {
-    const { clock, beside } = this.#options;
+    const { clock, scope } = this.#options;
     const { project } = tracked;
     const { connection, id } = project;
     const subject = this.#subjectOf(tracked, computes);
@@ -127,7 +127,7 @@ export class BranchInventory {
     if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
     const serviceNow = clock.now();
     const linked = findLinked(tracked.object, listing);
-    if (!beside.cluster && linked !== undefined && tracked.object.status.branchID === undefined) {
+    if (!scope.cluster && linked !== undefined && tracked.object.status.branchID === undefined) {
       tracked.object = withAssumedEnd(tracked.object, linked, serviceNow);
       tracked.endIsAssumed = true;
     }
@@ -139,7 +139,7 @@ export class BranchInventory {
   }
 
   #subjectOf(tracked: TrackedBranch, computes: readonly Compute[]): Subject {
-    const { clock, createSettleMs, beside } = this.#options;
+    const { clock, createSettleMs, scope } = this.#options;
     const { object, project } = tracked;
     const { metadata, spec } = object;
     const others = this.#tracked.filter(
@@ -153,7 +153,7 @@ export class BranchInventory {
       object,
       now: clock.monotonic(),
       createSettleMs,
-      fleet: beside.fleetName,
+      fleet: scope.fleetName,
       others: rivals.filter((other) => other.spec.projectID === spec.projectID),
       lives: (uid) => rivals.some((other) => other.metadata.uid === uid),
       usedBy: computes.filter((compute) => uses(compute, object)).map((compute) => compute.metadata.name),
@@ -180,7 +180,7 @@ export class BranchInventory {
       ({ object: { metadata } }) => metadata.name === branchRef?.name && metadata.namespace === namespace,
     );
     const branch = this.named(compute)?.object ?? other?.object;
-    const isKnown = branch !== undefined || this.#options.beside.cluster;
+    const isKnown = branch !== undefined || this.#options.scope.cluster;
     return isKnown ? referredBranch(compute, branch) : unknownBranch(compute);
   }
 }

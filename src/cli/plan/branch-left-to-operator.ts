@@ -3,7 +3,7 @@ import { notedUID, type Observation, type Unobserved } from "../../operator/bran
 import { namesOf } from "../../operator/branch/words.ts";
 import { noteKeys } from "../../operator/resources/names.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
-import type { Beside, Project } from "./inventory.ts";
+import type { CommandScope, Project } from "./inventory.ts";
 import { keeperOf } from "./running-operator.ts";
 
 /**
@@ -14,7 +14,7 @@ export function branchLeftToOperator(
   action: BranchAction,
   o: Observation | Unobserved,
   project: Project,
-  { writes }: Beside,
+  { writes }: CommandScope,
 ): BranchAction {
   if (!writes || action.kind !== "write" || o.kind !== "observed") return action;
   if (!isDerivedUID(o.object.metadata.uid)) return refused(inCluster);

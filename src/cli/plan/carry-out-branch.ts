@@ -3,7 +3,7 @@ import { execute } from "../../operator/branch/execute.ts";
 import type { Observation, Unobserved } from "../../operator/branch/observation.ts";
 import type { Outcome } from "../../operator/branch/outcome.ts";
 import { planBranch } from "../../operator/branch/plan/plan.ts";
-import { noted } from "../../operator/branch/remember.ts";
+import { noteList } from "../../operator/branch/remember.ts";
 import { nextStatus } from "../../operator/branch/status.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import type { TrackedBranch } from "./branch-inventory.ts";
@@ -36,7 +36,7 @@ export async function carryOutBranch(
     cluster: new InMemoryPatcher(object),
     clock,
     signal: uninterrupted,
-    fleet: inventory.beside.fleetName,
+    fleet: inventory.scope.fleetName,
     access: accessTo(project, clock),
     uninstalling: () => Promise.resolve(false),
     // The owned Compute is planned as a Compute of its own.
@@ -52,9 +52,9 @@ export async function dryRunBranch(inventory: Inventory, tracked: TrackedBranch,
   let adopted = false;
   for (;;) {
     const observed = inventory.branches.observe(tracked, inventory.computes);
-    if (observed.kind === "observed") noted(tracked.memory, observed);
+    if (observed.kind === "observed") noteList(tracked.memory, observed);
     const planned = planBranch(observed, tracked.memory);
-    const action = branchLeftToOperator(planned, observed, tracked.project, inventory.beside);
+    const action = branchLeftToOperator(planned, observed, tracked.project, inventory.scope);
     // The reason shown decides whether the Computes that name the Branch may go on.
     if (action.kind === "note" || action.kind === "show") {
       await carryOutBranch(action, observed, { inventory, tracked, clock });

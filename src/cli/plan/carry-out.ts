@@ -9,7 +9,7 @@ import type { Clock } from "../../operator/runtime/clock.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
 import { onUnknownBranch } from "./branches.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
-import type { Beside, Inventory, Project, Tracked } from "./inventory.ts";
+import type { CommandScope, Inventory, Project, Tracked } from "./inventory.ts";
 import { leftToOperator } from "./running-operator.ts";
 
 /** A write is never aborted: it has a deadline of its own, and its outcome must be known. */
@@ -84,9 +84,9 @@ export async function dryRun(inventory: Inventory, tracked: Tracked, clock: Cloc
     const warnsOf = first.kind === "wait" ? first.warnsOf : undefined;
     const action =
       warnsOf === undefined ? first : plan(observed, { ...tracked.state.known, told: { formers: warnsOf } });
-    if (!isInMemory(action) && !isToBeSigned(action, observed, tracked, inventory.beside)) {
+    if (!isInMemory(action) && !isToBeSigned(action, observed, tracked, inventory.scope)) {
       const unknown = onUnknownBranch(action, observed, tracked.project);
-      const next = unknown ?? leftToOperator(action, observed, inventory.beside);
+      const next = unknown ?? leftToOperator(action, observed, inventory.scope);
       const warning = first.kind === "wait" && next.kind === "create" ? { warning: first.message } : {};
       return { action: next, observed, adopted, ...warning };
     }
@@ -99,7 +99,7 @@ export async function dryRun(inventory: Inventory, tracked: Tracked, clock: Cloc
 /**
  * True for an endpoint from before apply was given the fleet: it is signed once at rest, which the status has to show.
  */
-function isToBeSigned(action: Action, { compute }: Observed, { state }: Tracked, { fleet }: Beside): boolean {
+function isToBeSigned(action: Action, { compute }: Observed, { state }: Tracked, { fleet }: CommandScope): boolean {
   if (action.kind !== "settled" || fleet === undefined || !isDerivedUID(compute.metadata.uid)) return false;
   return shownReason(compute) !== action.reason && state.known.signed === undefined;
 }

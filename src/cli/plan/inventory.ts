@@ -60,11 +60,11 @@ export interface InventoryOptions {
   transport: ServiceTransport;
   signal: AbortSignal;
   createSettleMs: number;
-  beside: Beside;
+  scope: CommandScope;
 }
 
-/** Knowledge of the operators that may keep some of the computes. */
-export interface Beside {
+/** Knowledge of the operators that may keep some of the computes, and the kind of the command. */
+export interface CommandScope {
   /** The operators' `--fleet`, as far as it is given. */
   fleet: Fleet | undefined;
   fleetName: string | undefined;
@@ -87,7 +87,7 @@ export class Inventory {
     isOutsider: (compute) =>
       isOutsider(compute, {
         isUnreachable: () => false,
-        reachedThrough: ({ metadata }) => reached(this.#projectOf.get(metadata.uid)),
+        reachedThrough: ({ metadata }) => listedThrough(this.#projectOf.get(metadata.uid)),
       }),
   });
   readonly #projects = new Map<string, Project>();
@@ -104,8 +104,8 @@ export class Inventory {
     this.branches = new BranchInventory(options);
   }
 
-  get beside(): Beside {
-    return this.#options.beside;
+  get scope(): CommandScope {
+    return this.#options.scope;
   }
 
   /** True if a Compute with this uid is declared, or in the cluster. */
@@ -127,10 +127,10 @@ export class Inventory {
   }
 
   track(declared: Compute, account: Account, connection: Connection | undefined): Tracked {
-    const { clock, beside } = this.#options;
+    const { clock, scope } = this.#options;
     const { metadata, status } = declared;
     // An endpoint that apply made is not the operator's, so plan with a cluster must not take it for the new Compute's.
-    const isNew = beside.cluster && !beside.writes && isDerivedUID(metadata.uid);
+    const isNew = scope.cluster && !scope.writes && isDerivedUID(metadata.uid);
     const compute = {
       ...declared,
       metadata: isNew ? { ...metadata, uid: uidToBe(metadata.uid) } : metadata,
@@ -185,7 +185,7 @@ export class Inventory {
               }
             : unlisted(answer, project);
         const computes = this.#tracked.filter((tracked) => tracked.project === project);
-        const isNeeded = this.beside.prunes || this.branches.needs(project);
+        const isNeeded = this.scope.prunes || this.branches.needs(project);
         await listBranches(project, computes, isNeeded, this.#options);
         this.branches.listed(project);
       }),
@@ -197,7 +197,7 @@ export class Inventory {
     const { compute, project } = tracked;
     if (project.listing?.kind !== "listed") return;
     // The Computes of a cluster that was read have their uids.
-    const fleet = this.beside.cluster ? undefined : this.beside.fleet;
+    const fleet = this.scope.cluster ? undefined : this.scope.fleet;
     const { metadata } = compute;
     const uid = knownUID(compute, project.listing.index, fleet);
     if (uid === metadata.uid) return;
@@ -209,8 +209,8 @@ export class Inventory {
 
   /** The observation that a Compute is planned from. */
   observe({ compute, project }: Tracked): Observed {
-    const { clock, createSettleMs, beside } = this.#options;
-    const { fleet } = beside;
+    const { clock, createSettleMs, scope } = this.#options;
+    const { fleet } = scope;
     const { id, connection, listing, operations, client } = project;
     const annotations = annotationsOf(compute, clock.now());
     const claimants = this.#claims.claimantsOf(compute);
@@ -271,7 +271,7 @@ export function clientFor(
 }
 
 /** The base URL and key with which a project was listed. */
-function reached(project: Project | undefined): string | undefined {
+function listedThrough(project: Project | undefined): string | undefined {
   return project?.listing?.kind === "listed" ? project.client.through : undefined;
 }
 

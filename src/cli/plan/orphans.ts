@@ -42,7 +42,7 @@ export function orphansIn(inventory: Inventory, isPartial: boolean): Orphan[] {
 }
 
 function fleetsOf(inventory: Inventory, endpoints: readonly Endpoint[]): ReadonlySet<string> {
-  const { fleet: given } = inventory.beside;
+  const { fleet: given } = inventory.scope;
   if (given !== undefined) return new Set([given]);
   return new Set(
     endpoints.flatMap(({ name }) => {

@@ -7,7 +7,7 @@ import { reasons } from "../../operator/compute/words/reasons.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
 import type { BranchEntry } from "./branch-entry.ts";
 import type { DryRun } from "./carry-out.ts";
-import type { Beside, Tracked } from "./inventory.ts";
+import type { CommandScope, Tracked } from "./inventory.ts";
 import type { Orphan } from "./orphans.ts";
 import { keeperOf } from "./running-operator.ts";
 import type { PrunedObject, UndeclaredCount } from "./undeclared.ts";
@@ -71,15 +71,15 @@ export type Summary = Record<PlanStep, number>;
 export function planEntryOf(
   { action, adopted, warning }: DryRun,
   { compute, project, pruned }: Tracked,
-  beside: Beside,
+  scope: CommandScope,
   branchStep?: PlanStep,
 ): PlanEntry {
   const { listing } = project;
   const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
   const linked = link?.endpoint;
-  const isStored = beside.storedPolicies.has(nameOf(compute)) && compute.spec.deletionPolicy === "Delete";
+  const isStored = scope.storedPolicies.has(nameOf(compute)) && compute.spec.deletionPolicy === "Delete";
   const isWarned = isStored && link?.proof === "adopted";
-  const keptBy = linked === undefined || beside.cluster ? undefined : keeperOf(linked);
+  const keptBy = linked === undefined || scope.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
   return {
     compute: nameOf(compute),

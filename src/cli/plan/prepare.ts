@@ -10,7 +10,7 @@ import { type ManifestFlags, pruneNeeds } from "../commands/flags.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { accountFor } from "../manifests/accounts.ts";
 import { declaredBranches, declaredComputes } from "../manifests/declared.ts";
-import { objectsIn, type Read, readManifests } from "../manifests/documents.ts";
+import { type ManifestTexts, objectsIn, readManifests } from "../manifests/documents.ts";
 import { unbuilt } from "../manifests/kustomization.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
 import { overRunning } from "../manifests/over-running.ts";
@@ -87,7 +87,7 @@ interface DeclaredBy {
 
 /** The Computes that the manifests declare, with what the cluster knows of them. */
 async function declaredBy(
-  { texts }: Read,
+  { texts }: ManifestTexts,
   flags: PrepareOptions,
   cluster: RunningCluster | undefined,
 ): Promise<DeclaredBy> {
@@ -132,7 +132,7 @@ function tracking(
   { clock, signal, env }: CliPorts,
   transport: ServiceTransport,
 ): Prepared {
-  const beside = {
+  const scope = {
     fleet: fleet === undefined ? undefined : fleetOf(fleet),
     fleetName: fleet,
     cluster: manifests.running !== undefined,
@@ -140,7 +140,7 @@ function tracking(
     writes,
     prunes: prune && (manifests.running === undefined || writes),
   };
-  const inventory = new Inventory({ clock, transport, signal, createSettleMs, beside });
+  const inventory = new Inventory({ clock, transport, signal, createSettleMs, scope });
   const unreached = new Set<string>();
   const reach = (user: Declared<Branch | Compute>) => {
     const reached = accountFor(user, manifests, { baseURL, env });

@@ -40,7 +40,7 @@ export function undeclaredBranches(
   tracked: readonly Tracked[],
   namespace: string | undefined,
 ): UndeclaredBranch[] {
-  const { fleetName: fleet } = inventory.beside;
+  const { fleetName: fleet } = inventory.scope;
   if (fleet === undefined || namespace === undefined) return [];
   return [...usersByProject(inventory, tracked, namespace)].flatMap(([project, connectionRef]) => {
     const all = [...(project.branchListing?.all ?? [])];

@@ -32,13 +32,13 @@ export function trackPruned(
   );
   const added: Tracked[] = [];
   for (const [project, connectionRef] of places) {
-    const beside = { namespace, projectID: project.id, connectionRef };
-    const unowned = unownedIn(project, beside, inventory).filter(({ branch_id }) => !leaving.has(branch_id));
+    const place = { namespace, projectID: project.id, connectionRef };
+    const unowned = unownedIn(project, place, inventory).filter(({ branch_id }) => !leaving.has(branch_id));
     const byUID = Map.groupBy(unowned, ({ name }) => uidOfMarker(name) ?? "");
     for (const [uid, endpoints] of byUID) {
       // A Compute of this name exists: the endpoint may still become its own.
       if (names.has(uid) || inventory.has(uid)) continue;
-      const compute = removed(endpoints, uid, beside, clock.now());
+      const compute = removed(endpoints, uid, place, clock.now());
       if (compute === undefined) continue;
       const { client, connection } = project;
       const ids = endpoints.map(({ id }) => id).toSorted();
@@ -52,21 +52,21 @@ export function trackPruned(
 }
 
 /** The manifests' place in a project, as a Compute that is removed had it. */
-interface Beside {
+interface PrunePlace {
   namespace: string | undefined;
   projectID: string;
   connectionRef: Compute["spec"]["connectionRef"];
 }
 
 /** The endpoints of the project that apply made for the namespace, and that no Compute has or adopts. */
-function unownedIn(project: Project, beside: Beside, inventory: Inventory): Endpoint[] {
+function unownedIn(project: Project, place: PrunePlace, inventory: Inventory): Endpoint[] {
   if (project.listing?.kind !== "listed") return [];
   const { index } = project.listing;
   return index.all.filter((endpoint) => {
     const { uid, fleet } = signatureIn(endpoint.name) ?? {};
-    if (uid === undefined || !isDerivedIn(beside.namespace ?? "", uid)) return false;
-    if (fleet === undefined || fleet !== inventory.beside.fleet) return false;
-    const inTheirPlace = removed([endpoint], uid, beside, 0);
+    if (uid === undefined || !isDerivedIn(place.namespace ?? "", uid)) return false;
+    if (fleet === undefined || fleet !== inventory.scope.fleet) return false;
+    const inTheirPlace = removed([endpoint], uid, place, 0);
     if (inTheirPlace === undefined) return false;
     const claimants = inventory.claimantsOf(inTheirPlace);
     if (claimants.inProject().some((each) => endpointNamedBy(each) === endpoint.id)) return false;
@@ -125,10 +125,10 @@ function ownBranches({ branches }: Inventory, namespace: string | undefined): Co
   return { what: "branches", own: own.length, deleted: own.filter(({ pruned }) => pruned !== undefined).length };
 }
 
-function removed([first]: readonly Endpoint[], uid: string, beside: Beside, now: number): Compute | undefined {
+function removed([first]: readonly Endpoint[], uid: string, place: PrunePlace, now: number): Compute | undefined {
   if (first === undefined) return undefined;
   const { id, branch_id: branchID, type } = first;
-  const { connectionRef, projectID, namespace } = beside;
+  const { connectionRef, projectID, namespace } = place;
   const parsed = parseCompute({
     apiVersion: API_VERSION,
     kind: "Compute",

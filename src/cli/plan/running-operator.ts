@@ -3,11 +3,10 @@ import { type Claimants, ownerOf } from "../../operator/claims/claims.ts";
 import { endpointNamedBy, ownershipOf } from "../../operator/claims/ownership.ts";
 import type { Observation, Observed } from "../../operator/compute/observe/observation.ts";
 import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
-import { adoptionRefused } from "../../operator/compute/words/conditions.ts";
 import { branchIDOf, type Compute } from "../../operator/resources/compute.ts";
 import { keyOf, type Signature, signatureIn } from "../../operator/resources/signature.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
-import type { Beside } from "./inventory.ts";
+import type { CommandScope } from "./inventory.ts";
 
 // An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Its cluster, or its
 // fleet, shows which Compute such an endpoint belongs to. Without them a create could make a second one.
@@ -21,18 +20,16 @@ type Blocked = Extract<Action, { kind: "blocked" }>;
  * Refuses an action that would duplicate or change the endpoint of a Compute that no manifest has, and for a command
  * that writes to the service, any write for a Compute that a cluster holds.
  */
-export function leftToOperator<T extends Action>(action: T, o: Observed, beside: Beside): T | Blocked {
-  if (action.kind === "blocked" && action.message === adoptionRefused.withoutFleet) {
-    return { ...action, message: formerNeedsFleet };
-  }
+export function leftToOperator<T extends Action>(action: T, o: Observed, scope: CommandScope): T | Blocked {
+  if (action.kind === "blocked" && action.lacksFleet === true) return { ...action, message: formerNeedsFleet };
   // With its cluster, plan shows what the operator does.
-  if (o.kind !== "observed" || (beside.cluster && !beside.writes)) return action;
-  if (action.kind === "blocked" && action.reason === "PrimaryExists") return primaryOfOther(o, beside) ?? action;
+  if (o.kind !== "observed" || (scope.cluster && !scope.writes)) return action;
+  if (action.kind === "blocked" && action.reason === "PrimaryExists") return primaryOfOther(o, scope) ?? action;
   if (action.kind === "blocked" && action.reason === "AdoptionRefused") return otherTypeThanKept(o) ?? action;
   if (!isWrite(action)) return action;
-  if (action.kind !== "create") return writeToOthers(action.endpointID, o, beside) ?? action;
-  if (beside.writes && !isDerivedUID(o.compute.metadata.uid)) return refused("Conflict", inCluster);
-  return createBesideUnplaced(o, beside) ?? action;
+  if (action.kind !== "create") return writeToOthers(action.endpointID, o, scope) ?? action;
+  if (scope.writes && !isDerivedUID(o.compute.metadata.uid)) return refused("Conflict", inCluster);
+  return createBesideUnplaced(o, scope) ?? action;
 }
 
 const formerNeedsFleet =
@@ -63,12 +60,16 @@ function otherTypeThanKept({ compute: { spec }, links }: Observation): Blocked |
 }
 
 /** A write to what an operator keeps, or to what was signed for another fleet. */
-function writeToOthers(endpointID: string, { compute, endpoints }: Observation, beside: Beside): Blocked | undefined {
+function writeToOthers(
+  endpointID: string,
+  { compute, endpoints }: Observation,
+  scope: CommandScope,
+): Blocked | undefined {
   const endpoint = endpoints.byID(endpointID);
   const { uid, fleet } = signatureIn(endpoint?.name) ?? {};
   const keeper = endpoint && keeperOf(endpoint);
-  if (beside.writes && !isDerivedUID(compute.metadata.uid)) {
-    if (beside.cluster || keeper === undefined || uid !== compute.metadata.uid) return refused("Conflict", inCluster);
+  if (scope.writes && !isDerivedUID(compute.metadata.uid)) {
+    if (scope.cluster || keeper === undefined || uid !== compute.metadata.uid) return refused("Conflict", inCluster);
     return refused(
       "Conflict",
       `The endpoint is kept by ${keeper}, so apply sends nothing for this Compute. Apply its manifest with kubectl: ${endpointID}.`,
@@ -80,7 +81,7 @@ function writeToOthers(endpointID: string, { compute, endpoints }: Observation, 
       `The endpoint is kept by ${keeper}, so nothing is written to it. Change its Compute in the cluster; if the operator is gone, give the endpoint another name at the service first: ${endpointID}.`,
     );
   }
-  if (keeper !== undefined || fleet === undefined || fleet === beside.fleet) return undefined;
+  if (keeper !== undefined || fleet === undefined || fleet === scope.fleet) return undefined;
   return refused(
     "Conflict",
     `The endpoint was signed for fleet #${fleet}, so nothing is written to it. Set --fleet to the name of that fleet: ${endpointID}.`,
@@ -88,7 +89,7 @@ function writeToOthers(endpointID: string, { compute, endpoints }: Observation, 
 }
 
 /** A primary in the way that a Compute made which is neither declared nor in the cluster. */
-function primaryOfOther({ compute, claimants, endpoints }: Observation, beside: Beside): Blocked | undefined {
+function primaryOfOther({ compute, claimants, endpoints }: Observation, scope: CommandScope): Blocked | undefined {
   const branchID = branchIDOf(compute);
   const primary = endpoints.primariesOf(branchID).find((endpoint) => isOfUnknown(endpoint, claimants));
   if (primary === undefined) return undefined;
@@ -99,14 +100,14 @@ function primaryOfOther({ compute, claimants, endpoints }: Observation, beside: 
       "was created by apply for a Compute that these manifests do not contain, perhaps under its former name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over",
     );
   }
-  if (mayBeOf(compute, primary, beside)) {
-    return said(`is kept by ${keeper}, and nothing shows for which Compute. ${cureFor(primary, beside)}`);
+  if (mayBelongTo(compute, primary, scope)) {
+    return said(`is kept by ${keeper}, and nothing shows for which Compute. ${remedyFor(primary, scope)}`);
   }
   return said(`is kept by ${keeper} for another Compute. Delete that Compute, or name another branch`);
 }
 
 /** Block for a create beside an endpoint that may be a declared Compute's own: it could make a second one. */
-function createBesideUnplaced(o: Observation, beside: Beside): Blocked | undefined {
+function createBesideUnplaced(o: Observation, scope: CommandScope): Blocked | undefined {
   const { compute, claimants, endpoints } = o;
   const without = [compute, ...claimants.inProject().filter((each) => isToBeCreated(each, o))];
   const unplaced = endpoints.all.filter(
@@ -114,7 +115,7 @@ function createBesideUnplaced(o: Observation, beside: Beside): Blocked | undefin
       keeperOf(endpoint) !== undefined &&
       isOfUnknown(endpoint, claimants) &&
       !claimants.inProject().some((each) => endpointNamedBy(each) === endpoint.id) &&
-      without.some((each) => mayBeOf(each, endpoint, beside)),
+      without.some((each) => mayBelongTo(each, endpoint, scope)),
   );
   const [first] = unplaced;
   if (first === undefined) return undefined;
@@ -122,7 +123,7 @@ function createBesideUnplaced(o: Observation, beside: Beside): Blocked | undefin
   const sameKeeper = unplaced.filter((endpoint) => keeperOf(endpoint) === keeper);
   return refused(
     "Conflict",
-    `Nothing is created in project ${compute.spec.projectID}, because a Compute of these manifests may have an endpoint there that is kept by ${keeper}. ${cureFor(first, beside)}: ${idsOf(sameKeeper)}.`,
+    `Nothing is created in project ${compute.spec.projectID}, because a Compute of these manifests may have an endpoint there that is kept by ${keeper}. ${remedyFor(first, scope)}: ${idsOf(sameKeeper)}.`,
   );
 }
 
@@ -135,14 +136,14 @@ function isToBeCreated(compute: Compute, { endpoints }: Observation): boolean {
  * True if an operator may have made an endpoint for this Compute. The key tells, where it is certain in which namespace
  * the Compute is; else branch and type have to.
  */
-function mayBeOf(compute: Compute, { name, branch_id, type }: Endpoint, { fleet, cluster }: Beside): boolean {
+function mayBelongTo(compute: Compute, { name, branch_id, type }: Endpoint, { fleet, cluster }: CommandScope): boolean {
   const key = signatureIn(name)?.key;
   if (key !== undefined && (fleet !== undefined || cluster)) return key === keyOf(compute);
   return branch_id === branchIDOf(compute) && type === compute.spec.type;
 }
 
 /** Advice on finding an endpoint's owner, or on the way out where nothing shows it. */
-function cureFor(endpoint: Endpoint, { fleet, cluster }: Beside): string {
+function remedyFor(endpoint: Endpoint, { fleet, cluster }: CommandScope): string {
   const signed = signatureIn(endpoint.name)?.fleet;
   const adopting = "adopt the endpoint by id (export writes the manifests)";
   if (cluster) return `The cluster does not have that Compute; if its operator is gone, ${adopting}`;

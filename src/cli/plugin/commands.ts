@@ -137,7 +137,7 @@ async function request(
 ): Promise<number> {
   const value = timeOf(ports);
   await cluster.annotate(found, annotations[name], value);
-  ports.stdout(`asked for a ${noun} of ${nameOf(found)}${held(found, ports)}`);
+  ports.stdout(`asked for a ${noun} of ${nameOf(found)}${pauseNote(found, ports)}`);
   if (!flags.wait) return 0;
   const isDone = ({ object }: Found) => Object.entries(object.status).some((shown) => sameJSON(shown, [name, value]));
   return until(isDone, { cluster, flags, kind: found.kind, done: `${done} ${nameOf(found)}` }, ports);
@@ -183,7 +183,7 @@ async function confirm(found: Found, { stdin, stdout, signal }: CliPorts): Promi
 }
 
 /** A request of a paused object waits. */
-function held({ object }: Found, { clock }: CliPorts): string {
+function pauseNote({ object }: Found, { clock }: CliPorts): string {
   return pausedForMs(object, clock.now()) === undefined ? "" : "; it is paused, so that waits until it goes on";
 }
 

@@ -76,7 +76,7 @@ function nextOf({ kind, object }: Found, now: number): string {
 }
 
 function detailsOf(found: Found, now: number): Row[] {
-  if (found.kind === "Branch") return asked(found, "resetAt", "reset");
+  if (found.kind === "Branch") return requestRows(found, "resetAt", "reset");
   if (found.kind !== "Compute") return [];
   const { spec, status } = found.object;
   const operations = (status.operations ?? []).slice(0, mostOperations).map((operation): Row => {
@@ -88,13 +88,13 @@ function detailsOf(found: Found, now: number): Row[] {
     ...(status.host === undefined ? [] : [["host", status.host] as const]),
     ...(secret === undefined ? [] : [["secret", secret] as const]),
     ...(status.lastActive === undefined ? [] : [["active", sinceOf(status.lastActive, now)] as const]),
-    ...asked(found, "restartedAt", "restart"),
+    ...requestRows(found, "restartedAt", "restart"),
     ...operations,
   ];
 }
 
 /** A request by annotation that is not carried out yet. */
-function asked({ object: { metadata, status } }: Found, name: "resetAt" | "restartedAt", what: string): Row[] {
+function requestRows({ object: { metadata, status } }: Found, name: "resetAt" | "restartedAt", what: string): Row[] {
   const value = metadata.annotations?.[annotations[name]];
   const done =
     "resetAt" in status && name === "resetAt"

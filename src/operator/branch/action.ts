@@ -4,8 +4,8 @@ import type { BranchReason } from "./reasons.ts";
 
 /** One request that changes something at the service. */
 export type BranchWrite =
-  | { op: "create"; name: string; body: CreateBody; end: End }
-  | { op: "patch"; id: string; body: PatchBody; why: "expiry" | "renewal" | "protection"; end: End | undefined }
+  | { op: "create"; name: string; body: CreateBody; end: BranchEnd }
+  | { op: "patch"; id: string; body: PatchBody; why: "expiry" | "renewal" | "protection"; end: BranchEnd | undefined }
   | { op: "reset"; id: string; sourceID: string; value: string; lastResetAt: string | undefined }
   | { op: "delete"; id: string };
 
@@ -26,7 +26,7 @@ export interface PatchBody {
 }
 
 /** `spec.expiry` in words, and the end that it comes to (RFC 3339); `undefined`: none. */
-export interface End {
+export interface BranchEnd {
   expiry: string;
   at: string | undefined;
 }

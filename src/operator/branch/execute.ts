@@ -1,3 +1,4 @@
+import { isAboutBranch } from "../../api/error.ts";
 import type { ServiceAccess } from "../connection/access.ts";
 import type { Wait } from "../connection/gate.ts";
 import { guardedPatch, type JsonPatchOperation } from "../kube/json-patch.ts";
@@ -101,8 +102,7 @@ async function probe(id: string, context: ExecuteContext, access: ServiceAccess)
     memory.listsAfter = now;
     return outcome(object, { requeue: 5000 });
   }
-  // Of another 404 it is not known that it is about the branch: the project's, or a route that the service lacks.
-  const isGone = answer.kind === "ok" || (answer.kind === "notFound" && /branch/i.test(answer.message));
+  const isGone = answer.kind === "ok" || (answer.kind === "notFound" && isAboutBranch(answer.message));
   if (isGone && memory.missing?.id === id) {
     memory.missing = { ...memory.missing, proved: true };
     return outcome(object, { requeue: 1 });

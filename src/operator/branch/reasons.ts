@@ -1,16 +1,16 @@
 import { type ConditionRow, rowIn } from "../conditions/rows.ts";
 
-const settled: ConditionRow = { ready: "True", synced: "True", reconciling: false, stalled: false, look: "refresh" };
+const settled: ConditionRow = { ready: "True", synced: "True", reconciling: false, stalled: false, requeue: "refresh" };
 const inProgress: ConditionRow = {
   ready: "False",
   synced: "False",
   reconciling: true,
   stalled: false,
-  look: "progress",
+  requeue: "progress",
 };
-const retried: ConditionRow = { ...inProgress, look: "backoff" };
+const retried: ConditionRow = { ...inProgress, requeue: "backoff" };
 const hindered: ConditionRow = { ...retried, synced: "compared" };
-const stalled: ConditionRow = { ...inProgress, reconciling: false, stalled: true, look: "slow" };
+const stalled: ConditionRow = { ...inProgress, reconciling: false, stalled: true, requeue: "slow" };
 
 /** The one place that decides what a reason means for the conditions of a Branch, and when it is reconciled again. */
 export const branchReasons = {
@@ -20,26 +20,26 @@ export const branchReasons = {
   Updating: inProgress,
   Resetting: inProgress,
   Deleting: inProgress,
-  InUse: { ...inProgress, look: "patient" },
-  HasChildren: { ...inProgress, look: "patient" },
+  InUse: { ...inProgress, requeue: "patient" },
+  HasChildren: { ...inProgress, requeue: "patient" },
   CreateUnknown: retried,
   ProjectBusy: retried,
   RateLimited: hindered,
   ServiceUnavailable: hindered,
-  Unauthorized: { ...hindered, stalled: "later", look: "slow" },
-  Forbidden: { ...hindered, stalled: "later", look: "patient" },
-  ConnectionNotFound: { ...hindered, stalled: "later", look: "slow" },
-  ConnectionNotReady: { ...hindered, look: "slow" },
-  ProjectNotFound: { ...hindered, stalled: "later", look: "patient" },
-  BranchNotFound: { ...retried, stalled: "later", look: "patient" },
+  Unauthorized: { ...hindered, stalled: "later", requeue: "slow" },
+  Forbidden: { ...hindered, stalled: "later", requeue: "patient" },
+  ConnectionNotFound: { ...hindered, stalled: "later", requeue: "slow" },
+  ConnectionNotReady: { ...hindered, requeue: "slow" },
+  ProjectNotFound: { ...hindered, stalled: "later", requeue: "patient" },
+  BranchNotFound: { ...retried, stalled: "later", requeue: "patient" },
   BranchExists: stalled,
   AdoptionRefused: stalled,
   Conflict: stalled,
   Protected: stalled,
   Rejected: stalled,
   // The service ends branches on time and nothing more is to be seen: only a person begins again.
-  Expired: { ...stalled, look: "refresh" },
-  BranchLost: { ...stalled, look: "refresh" },
+  Expired: { ...stalled, requeue: "refresh" },
+  BranchLost: { ...stalled, requeue: "refresh" },
   Paused: { ...settled, ready: "kept", synced: "compared" },
 } as const satisfies Record<string, ConditionRow>;
 
@@ -52,6 +52,6 @@ export function isTroublesome(reason: string | undefined): boolean {
   const row = rowIn<ConditionRow>(branchReasons, reason);
   return (
     row !== undefined &&
-    (row.stalled !== false || row.look === "backoff" || row.look === "patient" || reason === "Drifted")
+    (row.stalled !== false || row.requeue === "backoff" || row.requeue === "patient" || reason === "Drifted")
   );
 }

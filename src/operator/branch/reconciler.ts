@@ -23,7 +23,7 @@ import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
 import { type BranchReason, branchReasons, isTroublesome } from "./reasons.ts";
-import { begin, noted } from "./remember.ts";
+import { begin, noteList } from "./remember.ts";
 import { type BranchMemory, newMemory } from "./state.ts";
 import { nextStatus } from "./status.ts";
 import * as words from "./words.ts";
@@ -104,8 +104,8 @@ export class BranchReconciler {
   ): Promise<Reconciled> {
     const { cluster, clock, signal, fleet, uninstalling } = this.#options;
     const observed = observe(this.#subjectOf(object), memory, connection, access);
-    if (observed.kind === "observed") noted(memory, observed);
-    const action = await this.#overruled(planBranch(observed, memory), object);
+    if (observed.kind === "observed") noteList(memory, observed);
+    const action = await this.#effectiveAction(planBranch(observed, memory), object);
     let done: Outcome;
     try {
       const held = await withFinalizer(object, cluster);
@@ -142,7 +142,7 @@ export class BranchReconciler {
   }
 
   /** Once the CRD itself goes, every Branch is let go. */
-  async #overruled(action: BranchAction, object: Branch): Promise<BranchAction> {
+  async #effectiveAction(action: BranchAction, object: Branch): Promise<BranchAction> {
     if (action.kind !== "show" || action.reason === "Paused" || !isBeingDeleted(object)) return action;
     if (!(await this.#options.uninstalling())) return action;
     const message = words.released.uninstalling(object.status.branchID ?? "");
@@ -187,7 +187,9 @@ export class BranchReconciler {
     const renewal = o.kind === "observed" && !isBeingDeleted(object) ? renewalInMs(o) : undefined;
     if (requeue === "enqueued") return enqueuedFallbackMs;
     const byReason =
-      shown === undefined ? undefined : requeueDelay(branchReasons[shown.reason].look, (memory.shown?.count ?? 1) - 1);
+      shown === undefined
+        ? undefined
+        : requeueDelay(branchReasons[shown.reason].requeue, (memory.shown?.count ?? 1) - 1);
     const afterMs = requeue === "byReason" ? byReason : requeue;
     // Requeues that follow at once, or renew a lease, need no list of their own.
     memory.dueAt = afterMs === undefined || afterMs <= 1 || keepsList ? undefined : now + afterMs;

@@ -1,3 +1,4 @@
+import { isAboutBranch, isTaken } from "../../api/error.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import type { ServiceAccess } from "../connection/access.ts";
 import type { Branch } from "../resources/branch.ts";
@@ -19,11 +20,12 @@ export function refused(
   const { object, memory, clock } = context;
   const now = clock.monotonic();
   if (failure.kind === "superseded") return outcome(object, { requeue: 1 });
-  if (planned.op === "delete" && failure.kind === "notFound" && /branch/i.test(failure.message)) {
+  if (planned.op === "delete" && failure.kind === "notFound" && isAboutBranch(failure.message)) {
     memory.deleted = { id: planned.id, at: now };
     return outcome(object, { shown: { reason: "Deleting", message: words.deleting.sent(planned.id) }, requeue: 1000 });
   }
-  if (planned.op === "create" && isTaken(failure)) return nameTaken(planned.name, failure.message, object, memory, now);
+  if (planned.op === "create" && isNameTaken(failure))
+    return nameTaken(planned.name, failure.message, object, memory, now);
   if (planned.op === "create" && failure.kind === "ambiguous") memory.unansweredPost = now;
   if (planned.op === "reset") {
     const isUnanswered = failure.kind === "ambiguous";
@@ -43,8 +45,8 @@ export function refused(
   const failures = earlier === undefined ? 0 : earlier.failures + 1;
   const isEnqueued = failure.kind === "busy" && failure.retryAfterMs === undefined && gate.enqueuesRefused;
   const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
-  const { look } = branchReasons[meaning.reason];
-  const waitMs = isEnqueued ? 0 : Math.max(asked, requeueDelay(look, failures) ?? 1000);
+  const { requeue } = branchReasons[meaning.reason];
+  const waitMs = isEnqueued ? 0 : Math.max(asked, requeueDelay(requeue, failures) ?? 1000);
   memory.failed = {
     write: identity,
     through: client.through,
@@ -59,11 +61,9 @@ export function refused(
   return outcome(object, { shown: { reason: meaning.reason, message }, requeue: isEnqueued ? "enqueued" : waitMs });
 }
 
-function isTaken(failure: Failure): boolean {
+function isNameTaken(failure: Failure): boolean {
   return (
-    failure.kind === "refused" &&
-    (failure.status === 409 || /already exists/i.test(failure.message)) &&
-    !/limit/i.test(failure.code)
+    failure.kind === "refused" && (failure.status === 409 || isTaken(failure.message)) && !/limit/i.test(failure.code)
   );
 }
 

@@ -19,7 +19,7 @@ export function begin(memory: BranchMemory, object: Branch, now: number): void {
 }
 
 /** Takes in a list: since when a branch is missing, and since when an end is not shown. */
-export function noted(memory: BranchMemory, { listing, missing, linked }: Observation): void {
+export function noteList(memory: BranchMemory, { listing, missing, linked }: Observation): void {
   // A branch that went makes room, where a limit was in the way.
   if (memory.failed?.reason === "Rejected" && listing.size < memory.failed.branches) memory.failed = undefined;
   memory.branches = listing.size;

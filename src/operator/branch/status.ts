@@ -25,7 +25,7 @@ export function nextStatus(
     ...before,
     ...(listed === undefined ? {} : observed(listed, before)),
     ...(seen?.linked === undefined ? {} : { children: seen.listing.childrenOf(seen.linked.listed.id).length }),
-    ...(seen?.linked === undefined ? {} : through(seen)),
+    ...(seen?.linked === undefined ? {} : observedThrough(seen)),
     ...(isBack ? { gone: undefined } : {}),
     ...(seen === undefined ? {} : { lastHandledReconcileAt: annotationOf(object, "reconcileRequestedAt") }),
     ...news,
@@ -66,7 +66,7 @@ function observed(listed: ListedBranch, before: BranchStatus): BranchStatus {
   };
 }
 
-function through({ fingerprint, object }: Observation): BranchStatus {
+function observedThrough({ fingerprint, object }: Observation): BranchStatus {
   const { kind, name } = object.spec.connectionRef;
   return {
     observedThrough: fingerprint,

@@ -1,3 +1,4 @@
+import { isAboutBranch } from "../../api/error.ts";
 import { clippedNames } from "../objects/conditions-of.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { BranchReason } from "./reasons.ts";
@@ -152,7 +153,7 @@ export function meaningOf(failure: Failure, what: string): { reason: BranchReaso
         message: `The API key may not ${what} (${said}). Give it the right, or use a connection with another key.`,
       };
     case "notFound":
-      if (/branch/i.test(said)) return { reason: "BranchNotFound", message: couldNot(what, said) };
+      if (isAboutBranch(said)) return { reason: "BranchNotFound", message: couldNot(what, said) };
       return {
         reason: "ProjectNotFound",
         message: `The service could not ${what}: ${said}. Check spec.projectID, and whether the connection reaches it.`,

@@ -86,7 +86,7 @@ export class ClaimIndex {
 
   /** The connection that a Compute names may lead elsewhere now; returns the UIDs whose claims that may affect. */
   movedWith(compute: Compute): Set<string> {
-    const woken = this.#at(this.#places.of(compute.metadata.uid));
+    const woken = this.#uidsAt(this.#places.of(compute.metadata.uid));
     this.set(compute);
     for (const uid of this.neighboursOf(compute)) woken.add(uid);
     return woken;
@@ -109,11 +109,11 @@ export class ClaimIndex {
 
   /** The UIDs whose claims a change of this Compute may affect, its own included. */
   neighboursOf(compute: Compute): Set<string> {
-    return this.#at(this.#placesOf(compute)).add(compute.metadata.uid);
+    return this.#uidsAt(this.#placesOf(compute)).add(compute.metadata.uid);
   }
 
   /** UIDs that share a branch or an endpoint. Sharing only the project is no conflict. */
-  #at(places: readonly IndexEntry[]): Set<string> {
+  #uidsAt(places: readonly IndexEntry[]): Set<string> {
     const uids = new Set<string>();
     for (const { index, key } of places) {
       if (index !== this.#byProject) for (const uid of index.get(key)) uids.add(uid);

@@ -24,7 +24,7 @@ export function nextRequeue(
   const isSame = reason === condition.reason;
   const earlier = isSame ? count : 0;
   const row: Row = reasons[condition.reason];
-  const delay = requeueDelay(row.look, earlier);
+  const delay = requeueDelay(row.requeue, earlier);
   const byReason = delay === undefined ? undefined : Math.max(resultAt, now + delay);
   const begun = (isSame ? since : undefined) ?? now;
   const stallsAt = row.stalled === "later" && now < begun + stallsAfterMs ? begun + stallsAfterMs : undefined;

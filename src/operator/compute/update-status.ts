@@ -182,8 +182,8 @@ function transition({ compute, condition, requeue }: Outcome, isAnnounced: boole
 }
 
 function isTrouble(reason: Reason): boolean {
-  const { stalled, look, synced, ready } = reasons[reason];
+  const { stalled, requeue, synced, ready } = reasons[reason];
   const drifted = ready === "True" && synced === "False";
-  const waits = look === "backoff" || look === "patient" || look === "slow";
+  const waits = requeue === "backoff" || requeue === "patient" || requeue === "slow";
   return stalled !== false || waits || drifted || reason === "EndpointLost";
 }

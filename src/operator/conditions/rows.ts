@@ -14,7 +14,7 @@ export interface ConditionRow {
   reconciling: boolean;
   /** `later`: once it has held for `stallsAfterMs`, and instead of `reconciling`. It is retried all the same. */
   stalled: boolean | "later";
-  look: Requeue;
+  requeue: Requeue;
 }
 
 /** The row of a reason that a status shows; `undefined` for none, or one of another version. */
@@ -28,20 +28,20 @@ export function rowIn<Row extends ConditionRow>(
 /** For so long, in milliseconds, a reason that stalls later counts as in progress. */
 export const stallsAfterMs = 300_000;
 
-/** The delay before the n-th look in a row for one reason, in milliseconds; `undefined` waits for news. */
-export function requeueDelay(look: Exclude<Requeue, "refresh">, lookedBefore: number): number;
-export function requeueDelay(look: Requeue, lookedBefore: number): number | undefined;
-export function requeueDelay(look: Requeue, lookedBefore: number): number | undefined {
-  switch (look) {
+/** The delay before the n-th reconcile in a row for one reason, in milliseconds; `undefined` waits for news. */
+export function requeueDelay(requeue: Exclude<Requeue, "refresh">, earlier: number): number;
+export function requeueDelay(requeue: Requeue, earlier: number): number | undefined;
+export function requeueDelay(requeue: Requeue, earlier: number): number | undefined {
+  switch (requeue) {
     case "refresh":
       return undefined;
     case "progress":
-      return Math.min(10_000, 500 * 1.6 ** lookedBefore);
+      return Math.min(10_000, 500 * 1.6 ** earlier);
     case "backoff":
-      return Math.min(60_000, 1000 * 2 ** lookedBefore);
+      return Math.min(60_000, 1000 * 2 ** earlier);
     case "patient":
-      return Math.min(300_000, 5000 * 2 ** lookedBefore);
+      return Math.min(300_000, 5000 * 2 ** earlier);
     case "slow":
-      return Math.min(3_600_000, 60_000 * 2 ** lookedBefore);
+      return Math.min(3_600_000, 60_000 * 2 ** earlier);
   }
 }

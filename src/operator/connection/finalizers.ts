@@ -69,15 +69,15 @@ export class Finalizers {
   async #protect(connection: Connection): Promise<"kept" | "released"> {
     const { cache } = this.#options;
     const namespace = connection.metadata.namespace ?? "";
-    if (this.#inUse(connection)) {
+    if (this.#isInUse(connection)) {
       const secret = cache.secret(namespace, connection.spec.apiKeySecretRef.name);
-      const complete = [connection, ...this.#secretOf(connection)].every((object) => this.#holds(object));
+      const complete = [connection, ...this.#secretOf(connection)].every((object) => this.#hasFinalizer(object));
       // The cache may lag: without users, another shard would remove the finalizer again and again.
-      if (!complete && !(await this.#provedUnused(connection))) {
+      if (!complete && !(await this.#isProvedUnused(connection))) {
         await this.#addFinalizer(kindOf(connection), connection);
         if (secret !== undefined && !isOfCluster(connection)) await this.#addFinalizer(secretKind, secret);
       }
-    } else if (hasFinalizer(connection) && (await this.#provedUnused(connection))) {
+    } else if (hasFinalizer(connection) && (await this.#isProvedUnused(connection))) {
       // The Secret first: after a crash in between, the connection is still there and is reconciled again.
       await this.releaseSecrets(namespace, { gone: connection.metadata.uid });
       await this.#removeFinalizer(kindOf(connection), connection);
@@ -99,7 +99,7 @@ export class Finalizers {
       cache
         .connectionsOf(namespace)
         .filter(({ metadata }) => metadata.uid !== gone)
-        .filter((connection) => this.#inUse(connection) || hasFinalizer(connection))
+        .filter((connection) => this.#isInUse(connection) || hasFinalizer(connection))
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
     // After the connection is gone, nothing triggers the removal from a Secret that the cache does not show yet.
@@ -142,10 +142,10 @@ export class Finalizers {
   /** True if a further user changes nothing: both carry the finalizer, and the deletion of neither waits for users. */
   isSettled(connection: Connection): boolean {
     const objects = [connection, ...this.#secretOf(connection)];
-    return objects.every((object) => this.#holds(object) && object.metadata.deletionTimestamp === undefined);
+    return objects.every((object) => this.#hasFinalizer(object) && object.metadata.deletionTimestamp === undefined);
   }
 
-  #holds(object: KubeObject): boolean {
+  #hasFinalizer(object: KubeObject): boolean {
     return hasFinalizer(object) && !this.#released.has(object);
   }
 
@@ -156,13 +156,13 @@ export class Finalizers {
     return secret === undefined || isOfCluster(connection) ? [] : [secret];
   }
 
-  #inUse({ metadata }: Connection): boolean {
+  #isInUse({ metadata }: Connection): boolean {
     const [user] = this.#options.cache.usersOf(metadata.namespace ?? "", metadata.name);
     return user !== undefined;
   }
 
   /** The cache may lag behind a new user or a label, so the API server is asked before a finalizer is removed. */
-  async #provedUnused(connection: Connection): Promise<boolean> {
+  async #isProvedUnused(connection: Connection): Promise<boolean> {
     const users = await this.#users(connection.metadata.namespace);
     const named = users.filter(({ raw }) => names(raw, connection));
     const labelsOf = named.length > 0 && isOfCluster(connection) ? await this.#labelsNow() : undefined;
@@ -209,7 +209,7 @@ export class Finalizers {
   }
 
   async #addFinalizer<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<void> {
-    if (this.#holds(object) || object.metadata.deletionTimestamp !== undefined) return;
+    if (this.#hasFinalizer(object) || object.metadata.deletionTimestamp !== undefined) return;
     const { uid, namespace } = object.metadata;
     const isUncertain = this.#released.has(object);
     const latest = isUncertain

@@ -6,7 +6,7 @@ import type { BudgetLimits, RequestBudget } from "../service-client/budget.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import { ServiceClient } from "../service-client/client.ts";
 import type { RequestObserver } from "../service-client/exchange.ts";
-import type { InHand } from "../service-client/request-reservation.ts";
+import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { EndpointLister } from "./endpoint-lister.ts";
@@ -36,7 +36,7 @@ export interface SessionOptions {
   signal: AbortSignal;
   observe?: RequestObserver;
   /** A reconcile starts or stops waiting for the service. */
-  changeBlockedWorkers?: InHand;
+  changeBlockedWorkers?: ChangeBlockedWorkers;
   /** `undefined` without a fleet. */
   orphansAmong?: OrphansAmong | undefined;
   onListed?: (projectID: string, listing: Listing, baseURL: string) => void;

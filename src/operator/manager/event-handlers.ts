@@ -114,7 +114,7 @@ export class EventHandlers implements ChangeHandlers {
     } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
       this.connectionsUsedBy(object, previous);
     }
-    if (type !== "updated" || offerOf(previous) !== offerOf(object)) {
+    if (type !== "updated" || factsForComputes(previous) !== factsForComputes(object)) {
       const { namespace = "", name } = object.metadata;
       const users = informers.computes.within(namespace).filter(({ spec }) => spec.branchRef?.name === name);
       enqueue("compute", uidsOf(users));
@@ -262,7 +262,7 @@ function isOfClusters(user: ConnectionUser): boolean {
 }
 
 /** The facts of a Branch that the Computes naming it read. */
-function offerOf({ metadata, status, spec }: Branch): string {
+function factsForComputes({ metadata, status, spec }: Branch): string {
   const ready = conditionOf(status, "Ready")?.status;
   return JSON.stringify([
     status.branchID,

@@ -13,8 +13,8 @@ export const ready = (fields: readonly string[]): string =>
     : `All replicas are ready. The API server changes ${fields.join(", ")} of their spec, as a mutating admission policy has it do.`;
 
 export const scaling = {
-  changing: (pool: string) => `Replicas are being created, changed or removed. ${seeEach(pool)}`,
-  notReady: (pool: string) => `Replicas are not ready yet. ${seeEach(pool)}`,
+  changing: (pool: string) => `Replicas are being created, changed or removed. ${listCommand(pool)}`,
+  notReady: (pool: string) => `Replicas are not ready yet. ${listCommand(pool)}`,
   /** Events. */
   to: (replicas: number) => `Creating or removing replicas, to have ${replicas}.`,
   template: "Applying the changed template to the replicas.",
@@ -34,7 +34,7 @@ export const rejected = (said: string): string =>
 export const driftCorrected = (pool: string): string =>
   `The spec differed from the template of ComputePool ${pool} and was restored. Change the template instead.`;
 
-function seeEach(pool: string): string {
+function listCommand(pool: string): string {
   return `See each with: kubectl get computes -l ${labels.pool}=${pool}`;
 }
 

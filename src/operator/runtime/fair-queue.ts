@@ -174,7 +174,7 @@ export class FairQueue<V, K = unknown> {
     const open: Flow<V, K>[] = [];
     let least: Flow<V, K> | undefined;
     for (const flow of tenant.flows.values()) {
-      if (flow.running >= this.#perFlow || !mayFirstGo(flow, mayGo)) continue;
+      if (flow.running >= this.#perFlow || !isFirstAllowed(flow, mayGo)) continue;
       open.push(flow);
       if (least === undefined || flow.running < least.running) least = flow;
       if (this.#priorities.length === 0 && least.running === 0) break;
@@ -224,7 +224,7 @@ function moveToEnd<V>(map: Map<string, V>, name: string): void {
   map.set(name, value);
 }
 
-function mayFirstGo<V, K>({ name, waiting }: Flow<V, K>, mayGo: (value: V, flow: string) => boolean): boolean {
+function isFirstAllowed<V, K>({ name, waiting }: Flow<V, K>, mayGo: (value: V, flow: string) => boolean): boolean {
   for (const { value } of waiting.values()) return mayGo(value, name);
   return false;
 }

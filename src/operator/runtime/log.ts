@@ -69,7 +69,7 @@ function readable(line: string): string {
   if (parsed === undefined) return line;
   const { time, level, message, ...rest } = parsed;
   const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${String(message)}`;
-  const tail = Object.entries(rest).map(([name, value]) => `${name}=${brief(value)}`);
+  const tail = Object.entries(rest).map(([name, value]) => `${name}=${asLineValue(value)}`);
   return `${[head, ...tail].join("  ")}\n`;
 }
 
@@ -83,7 +83,7 @@ function parse(line: string): Record<string, unknown> | undefined {
 }
 
 /** One line, without the stack of an error: the JSON format has it. */
-function brief(value: unknown): string {
+function asLineValue(value: unknown): string {
   if (typeof value === "string") return /[\s"=]/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === "object" && value !== null && "message" in value && "name" in value) {
     return JSON.stringify(`${String(value.name)}: ${String(value.message)}`);

@@ -11,7 +11,7 @@ export function proxyFor(
 ): string | undefined {
   const { protocol, hostname } = new URL(server);
   const variable = protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
-  const fromEnvironment = isExcluded(hostname, either(env, "NO_PROXY")) ? undefined : either(env, variable);
+  const fromEnvironment = isExcluded(hostname, setting(env, "NO_PROXY")) ? undefined : setting(env, variable);
   const proxy = configured ?? fromEnvironment;
   if (proxy === undefined) return undefined;
   if (!/^https?:\/\//i.test(proxy)) {
@@ -20,7 +20,7 @@ export function proxyFor(
   return proxy;
 }
 
-function either(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
+function setting(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   const value = env[name] ?? env[name.toLowerCase()];
   return value === undefined || value.trim() === "" ? undefined : value.trim();
 }

@@ -160,7 +160,7 @@ export class Turnstile {
     const mayGo = ({ caller }: Waiting, flow: string) => {
       const isAble = caller.key === asking || caller.isAble?.() !== false;
       isPassedOver ||= !isAble;
-      return isAble && this.#calledOf(flow) < Math.max(1, Math.floor(mostCalled / this.#queue.tenants));
+      return isAble && this.#countCalled(flow) < Math.max(1, Math.floor(mostCalled / this.#queue.tenants));
     };
     try {
       const now = this.#clock.monotonic();
@@ -179,7 +179,7 @@ export class Turnstile {
     }
   }
 
-  #calledOf(flow: string): number {
+  #countCalled(flow: string): number {
     let count = 0;
     for (const called of this.#called.values()) if (called.flow === flow) count += 1;
     return count;

@@ -71,7 +71,7 @@ export class WorkQueue {
   /** Enqueues the key now. */
   add(key: string): void {
     if (this.#closed) return;
-    this.#undelay(key);
+    this.#cancelDelay(key);
     if (this.#running.has(key)) {
       this.#dirty.add(key);
       return;
@@ -172,7 +172,7 @@ export class WorkQueue {
     drained?.();
   }
 
-  #undelay(key: string): void {
+  #cancelDelay(key: string): void {
     this.#delayed.get(key)?.cancel();
     this.#delayed.delete(key);
   }
@@ -193,7 +193,7 @@ export class WorkQueue {
       !this.#stopping &&
       this.#running.size - this.#blockedWorkers < this.#work.workers
     ) {
-      if (this.#yields()) return;
+      if (this.#mustYield()) return;
       const next = this.#ready.next();
       if (next === undefined) return;
       this.#running.add(next.key);
@@ -202,7 +202,7 @@ export class WorkQueue {
   }
 
   /** True if timers and sockets come first: handlers that wait for nothing would otherwise all run in one task. */
-  #yields(): boolean {
+  #mustYield(): boolean {
     if (this.#yielding) return true;
     if (this.depth === 0) {
       this.#sliceEndsAt = undefined;

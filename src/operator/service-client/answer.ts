@@ -1,3 +1,4 @@
+import { isNotAllowed, isNotReady } from "../../api/error.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /**
@@ -87,13 +88,12 @@ function sorted(status: number, own: OwnError, response: ServiceResponse): Failu
     case 403:
       return { kind: "forbidden", message };
     case 404:
-      // A key without the right also gets 404, which says nothing about what exists.
-      return /not allowed/i.test(message) ? { kind: "forbidden", message } : { kind: "notFound", message };
+      return isNotAllowed(message) ? { kind: "forbidden", message } : { kind: "notFound", message };
     case 408:
     case 425:
       return undefined;
     case 422:
-      return /not ready/i.test(message) ? { kind: "notReady", message } : { kind: "refused", status, ...own };
+      return isNotReady(message) ? { kind: "notReady", message } : { kind: "refused", status, ...own };
     case 423:
       return { kind: "busy", message, ...retryAfter(response) };
     case 429:

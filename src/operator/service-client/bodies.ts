@@ -28,7 +28,7 @@ export class Bodies {
     try {
       return await bodyText(body, most, (size) => {
         this.#reading.set(body, size);
-        this.#relieve();
+        this.#giveUpLargest();
       });
     } finally {
       this.#reading.delete(body);
@@ -45,7 +45,7 @@ export class Bodies {
     }
   }
 
-  #relieve(): void {
+  #giveUpLargest(): void {
     const { together } = this.#bounds;
     let sum = 0;
     let largest: { body: IncomingBody; size: number } | undefined;

@@ -42,7 +42,7 @@ export class RequestBudget {
     this.#limits = limits;
     this.#tokens = limits.burst;
     this.#filledAt = clock.monotonic();
-    const [free, moreAt] = [() => this.#free(), (now: number) => this.#moreAt(now)];
+    const [free, moreAt] = [() => this.#freeTokens(), (now: number) => this.#moreAt(now)];
     this.#turnstile = new Turnstile({ clock, free, moreAt, priorities });
   }
 
@@ -53,7 +53,7 @@ export class RequestBudget {
 
   /** True if it is full and open, as a new one is. */
   get rested(): boolean {
-    return this.#free() >= this.#limits.burst && this.#turnstile.waiting === 0;
+    return this.#freeTokens() >= this.#limits.burst && this.#turnstile.waiting === 0;
   }
 
   setLimits(limits: BudgetLimits): void {
@@ -160,7 +160,7 @@ export class RequestBudget {
     this.#turnstile.dismiss();
   }
 
-  #free(): number {
+  #freeTokens(): number {
     this.#fill();
     return this.closedForMs > 0 ? 0 : this.#tokens;
   }

@@ -59,7 +59,7 @@ export class RequestReservation {
 }
 
 /** Called with the change of the number of requests that block a worker while they wait. */
-export type InHand = (more: 1 | -1) => void;
+export type ChangeBlockedWorkers = (more: 1 | -1) => void;
 
 export interface AdmissionOptions {
   budget: RequestBudget;
@@ -72,7 +72,7 @@ export interface AdmissionOptions {
   /** Called right before a write is sent: whether the plan behind it is outdated. */
   withdrawn?: () => boolean;
   /** Set if the caller blocks a worker while it waits. */
-  changeBlockedWorkers?: InHand | undefined;
+  changeBlockedWorkers?: ChangeBlockedWorkers | undefined;
 }
 
 /**

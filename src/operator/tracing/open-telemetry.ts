@@ -46,7 +46,10 @@ export class OpenTelemetryTracer implements Tracer {
 
   constructor(options: OpenTelemetryOptions) {
     this.#options = options;
-    const exporter = told(new OTLPTraceExporter({ url: options.url, timeoutMillis: exportMs }), options.log);
+    const exporter = reportingExporter(
+      new OTLPTraceExporter({ url: options.url, timeoutMillis: exportMs }),
+      options.log,
+    );
     const named = resourceFromAttributes({ "service.name": "compute-operator" });
     this.#provider = new TracerProvider({
       resource: defaultResource()
@@ -124,7 +127,7 @@ export class OpenTelemetryTracer implements Tracer {
 }
 
 /** An exporter that reports in the log, once, that the collector takes nothing, and that it does again. */
-function told(exporter: SpanExporter, log: Logger): SpanExporter {
+function reportingExporter(exporter: SpanExporter, log: Logger): SpanExporter {
   let fails = false;
   return {
     export: (spans, done) =>

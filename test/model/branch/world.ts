@@ -6,7 +6,7 @@ import { findLinked, linkedID, type Observation } from "../../../src/operator/br
 import type { Outcome } from "../../../src/operator/branch/outcome.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
 import { branchReasons } from "../../../src/operator/branch/reasons.ts";
-import { begin, noted } from "../../../src/operator/branch/remember.ts";
+import { begin, noteList } from "../../../src/operator/branch/remember.ts";
 import { type BranchMemory, newMemory } from "../../../src/operator/branch/state.ts";
 import { nextStatus } from "../../../src/operator/branch/status.ts";
 import { type Branch, branchNameOf, parseBranch } from "../../../src/operator/resources/branch.ts";
@@ -93,7 +93,7 @@ export async function reconciled(from: State, { fate, lags }: Step, parts: Parts
   const memoryBefore = structuredClone(memory);
   const real = observationOf(state, lags ? state.before : service.branches, client.through);
   const observed = parts.planned?.(real, memory) ?? real;
-  noted(memory, observed);
+  noteList(memory, observed);
   const action = planBranch(observed, memory);
   const cluster = new InMemoryPatcher(object);
   const done = await execute(action, {
@@ -127,7 +127,7 @@ export function passed(state: State, ms: number): void {
 /** Repeated looks come ever later: three seconds stand for all of them. */
 function requeueOf({ requeue, shown }: Outcome): number {
   if (typeof requeue === "number") return Math.min(9000, Math.max(500, requeue));
-  const isRefresh = shown !== undefined && branchReasons[shown.reason].look === "refresh";
+  const isRefresh = shown !== undefined && branchReasons[shown.reason].requeue === "refresh";
   return isRefresh ? 9000 : 3000;
 }
 

@@ -3,7 +3,7 @@ import { requeueDelay } from "../../conditions/rows.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import { millisecondsOf } from "../../resources/duration.ts";
-import type { BranchAction, End } from "../action.ts";
+import type { BranchAction, BranchEnd } from "../action.ts";
 import { isOurs, type Observation, shownReason } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import { ends } from "../words.ts";
@@ -21,10 +21,10 @@ const toleranceMs = 1000;
 export function wantedEnd(
   { spec }: Branch,
   serviceNow: number,
-): { kind: "end"; end: End } | { kind: "past"; at: string } {
+): { kind: "end"; end: BranchEnd } | { kind: "past"; at: string } {
   const { expiry } = spec;
   const words = expiryInWords(expiry);
-  const within = (ms: number): End => ({ expiry: words, at: timestamp(Math.min(ms, serviceNow + horizonMs)) });
+  const within = (ms: number): BranchEnd => ({ expiry: words, at: timestamp(Math.min(ms, serviceNow + horizonMs)) });
   if ("never" in expiry) return { kind: "end", end: { expiry: words, at: undefined } };
   if ("after" in expiry) return { kind: "end", end: within(serviceNow + millisecondsOf(expiry.after)) };
   if ("lease" in expiry) return { kind: "end", end: within(serviceNow + millisecondsOf(expiry.lease)) };
@@ -148,6 +148,6 @@ function isMadeSo({ object, linked }: Observation): boolean {
   return Math.abs(Date.parse(end) - Date.parse(begun ?? "") - lengthMs) <= 60_000;
 }
 
-function send(id: string, end: End, why: "expiry" | "renewal"): BranchAction {
+function send(id: string, end: BranchEnd, why: "expiry" | "renewal"): BranchAction {
   return { kind: "write", write: { op: "patch", id, body: { expires_at: end.at ?? null }, why, end } };
 }

@@ -16,24 +16,24 @@ export function planMissing(o: Observation, memory: ReadonlyMemory, id: string):
   const { object, fingerprint, listing } = o;
   const { status } = object;
   if (status.observedThrough !== undefined && status.observedThrough !== fingerprint) {
-    return asked(o)
-      ? concluded(o, memory, id)
+    return isResetAsked(o)
+      ? actionWhenGone(o, memory, id)
       : { kind: "show", reason: "BranchNotFound", message: messages.unseen(id) };
   }
   const { missing } = memory;
-  if (missing?.proved === true) return concluded(o, memory, id);
+  if (missing?.proved === true) return actionWhenGone(o, memory, id);
   const sinceMs = missing === undefined ? 0 : listing.startedAt - missing.since;
   return sinceMs < mostLagMs ? { kind: "noop", afterMs: mostLagMs - sinceMs } : { kind: "probe", id };
 }
 
 /** A person wants another branch in place of the one that the status names. */
-function asked({ object }: Observation): boolean {
+function isResetAsked({ object }: Observation): boolean {
   const { resetAt } = object.status;
   const asks = annotationOf(object, "resetAt");
   return asks !== undefined && asks !== resetAt;
 }
 
-function concluded(o: Observation, { missing }: ReadonlyMemory, id: string): BranchAction {
+function actionWhenGone(o: Observation, { missing }: ReadonlyMemory, id: string): BranchAction {
   const { object, serviceNow, now } = o;
   const { expiresAt } = object.status;
   const missingAt = serviceNow - (now - (missing?.since ?? now));

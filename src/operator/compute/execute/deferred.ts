@@ -107,7 +107,7 @@ export function recordFailedWrite(
   const isUnknown = write.kind === "create" && failure.kind === "ambiguous";
   const { reason, message: meaning } = isUnknown ? createUnknown : meaningOf(failure, doing);
   // A failure that is retried with backoff needs no way out.
-  const said = wayOut === undefined || reasons[reason].look === "backoff" ? meaning : `${meaning} ${wayOut}`;
+  const said = wayOut === undefined || reasons[reason].requeue === "backoff" ? meaning : `${meaning} ${wayOut}`;
   const identity = identityOf(write, generationOf(compute));
   const { through } = client;
   const earlier = earlierFailure(write, { compute, state }, { client });
@@ -120,9 +120,9 @@ export function recordFailedWrite(
     return earlier === undefined ? unchanged(compute, { requeue }) : shown(compute, reason, message, { requeue });
   }
   const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
-  const { look } = reasons[reason];
-  const backoff = requeueDelay(look, failures) ?? 1000;
-  const isSpread = look === "backoff" && failures >= spreadFrom;
+  const { requeue } = reasons[reason];
+  const backoff = requeueDelay(requeue, failures) ?? 1000;
+  const isSpread = requeue === "backoff" && failures >= spreadFrom;
   const wait = Math.max(asked, isSpread ? jittered(backoff, compute.metadata.uid, failures) : backoff);
   state.failed({ write: identity, through, reason, message, failures }, wait, clock.monotonic());
   return shown(compute, reason, message, { requeue: after(wait) });

@@ -67,8 +67,19 @@ export type Action =
     }
   /** No knowledge that is new enough: the status stays as it is. */
   | { kind: "noop"; requeueAfterMs?: number }
-  /** Only a person can help. `ownedByOther`: the linked endpoint is another Compute's, so the status leaves it out. */
-  | { kind: "blocked"; reason: Reason; message: string; requeueAfterMs?: number; ownedByOther?: true; gone?: string }
+  /**
+   * Only a person can help. `ownedByOther`: the linked endpoint is another Compute's, so the status leaves it out.
+   * `lacksFleet`: this process has no fleet, and the spec needs one.
+   */
+  | {
+      kind: "blocked";
+      reason: Reason;
+      message: string;
+      requeueAfterMs?: number;
+      ownedByOther?: true;
+      lacksFleet?: true;
+      gone?: string;
+    }
   | {
       kind: "settled";
       reason: "Active" | "Idle" | "Disabled" | "Drifted" | "MovedOutside";

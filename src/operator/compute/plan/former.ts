@@ -19,7 +19,7 @@ export function takeOverFormer(o: Observation, s: ReadonlyState): Action | undef
   const { compute, fleet } = o;
   if (wasLinked(o)) return undefined;
   if (fleet === undefined) {
-    return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.withoutFleet };
+    return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.withoutFleet, lacksFleet: true };
   }
   const formers = formersOf(o);
   const lost = formers.find(({ id }) => id === signedID(s));

@@ -210,8 +210,8 @@ function operationsAfter(
   id: string,
 ): StatusOperation[] | undefined {
   const known = new Map<string, StatusOperation>();
-  const memoize = before.endpointID === id ? (before.operations ?? []) : [];
-  for (const operation of memoize) known.set(operation.id, isAtRest(outcome) ? ended(operation) : operation);
+  const recorded = before.endpointID === id ? (before.operations ?? []) : [];
+  for (const operation of recorded) known.set(operation.id, isAtRest(outcome) ? ended(operation) : operation);
   for (const operation of [...operationsIn(outcome), ...seen.operations]) {
     known.set(operation.id, statusOperation(operation, known.get(operation.id)));
   }

@@ -1,4 +1,4 @@
-import { errorCodes } from "../../../api/error.ts";
+import { errorCodes, isAboutBranch, isAboutEndpoint, isTaken } from "../../../api/error.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Reason } from "./reasons.ts";
 
@@ -26,7 +26,7 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
     case "ambiguous":
       return { reason: "ServiceUnavailable", message: serviceUnavailable.ambiguous(doing, said) };
     case "refused":
-      if (failure.code === errorCodes.secondPrimary || /already exists/i.test(said)) {
+      if (failure.code === errorCodes.secondPrimary || isTaken(said)) {
         return { reason: "PrimaryExists", message: primaryRefused(doing, said) };
       }
       return { reason: "Rejected", message: rejected(doing, said, failure.status) };
@@ -34,9 +34,9 @@ export function meaningOf(failure: Failure, doing: string): { reason: Reason; me
 }
 
 function notFound(said: string, doing: string): { reason: Reason; message: string } {
-  if (/branch/i.test(said)) return { reason: "BranchNotFound", message: branchNotFound(doing, said) };
+  if (isAboutBranch(said)) return { reason: "BranchNotFound", message: branchNotFound(doing, said) };
   // A list showed it just now: it went since, which only further lists can prove, or the service contradicts itself.
-  if (/endpoint/i.test(said)) {
+  if (isAboutEndpoint(said)) {
     return { reason: "ServiceUnavailable", message: serviceUnavailable.endpointNotFound(doing, said) };
   }
   return { reason: "ProjectNotFound", message: projectNotFound(doing, said) };

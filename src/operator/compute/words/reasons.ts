@@ -17,24 +17,31 @@ export interface Row extends ConditionRow {
 }
 
 const usual = { reaches: "yes", planError: false, apply: "wait", retryWrite: false } as const;
-const settled: Row = { ...usual, ready: "True", synced: "True", reconciling: false, stalled: false, look: "refresh" };
+const settled: Row = {
+  ...usual,
+  ready: "True",
+  synced: "True",
+  reconciling: false,
+  stalled: false,
+  requeue: "refresh",
+};
 const inProgress: Row = {
   ...usual,
   ready: "False",
   synced: "False",
   reconciling: true,
   stalled: false,
-  look: "progress",
+  requeue: "progress",
 };
 const sameSpec: Row = { ...inProgress, synced: "True" };
-const retried: Row = { ...inProgress, look: "backoff" };
+const retried: Row = { ...inProgress, requeue: "backoff" };
 /** Something is in the way of seeing the endpoint or of writing to it. */
 const hindered: Row = { ...retried, synced: "compared", planError: true };
-const stalled: Row = { ...inProgress, reconciling: false, stalled: true, look: "slow" };
+const stalled: Row = { ...inProgress, reconciling: false, stalled: true, requeue: "slow" };
 
 /**
- * The one place that decides what a reason means for the conditions and when to look again. `Stalled` wherever only a
- * person can help.
+ * The one place that decides what a reason means for the conditions and for the time of the next reconcile. `Stalled`
+ * wherever only a person can help.
  */
 export const reasons = {
   Active: settled,
@@ -51,20 +58,20 @@ export const reasons = {
   RateLimited: { ...hindered, reaches: "first", retryWrite: true },
   ServiceUnavailable: { ...hindered, reaches: "first", retryWrite: true },
   CreateUnknown: { ...retried, retryWrite: true },
-  Unauthorized: { ...hindered, stalled: "later", look: "slow", reaches: "no", apply: "fail" },
-  Forbidden: { ...hindered, stalled: "later", look: "patient", reaches: "no", apply: "fail" },
-  ConnectionNotFound: { ...hindered, stalled: "later", look: "slow" },
-  ConnectionNotReady: { ...hindered, look: "slow", reaches: "no", apply: "fail" },
-  ProjectNotFound: { ...hindered, stalled: "later", look: "patient", reaches: "no", apply: "fail" },
-  BranchNotFound: { ...retried, stalled: "later", look: "patient", apply: "fail" },
-  BranchNotReady: { ...retried, look: "patient", apply: "fail" },
+  Unauthorized: { ...hindered, stalled: "later", requeue: "slow", reaches: "no", apply: "fail" },
+  Forbidden: { ...hindered, stalled: "later", requeue: "patient", reaches: "no", apply: "fail" },
+  ConnectionNotFound: { ...hindered, stalled: "later", requeue: "slow" },
+  ConnectionNotReady: { ...hindered, requeue: "slow", reaches: "no", apply: "fail" },
+  ProjectNotFound: { ...hindered, stalled: "later", requeue: "patient", reaches: "no", apply: "fail" },
+  BranchNotFound: { ...retried, stalled: "later", requeue: "patient", apply: "fail" },
+  BranchNotReady: { ...retried, requeue: "patient", apply: "fail" },
   PrimaryExists: { ...stalled, retryWrite: true },
   FormerMembers: stalled,
   AdoptionRefused: stalled,
   Conflict: stalled,
   Rejected: stalled,
   MovedOutside: stalled,
-  OperationFailed: { ...retried, look: "slow", planError: true, apply: "fail" },
+  OperationFailed: { ...retried, requeue: "slow", planError: true, apply: "fail" },
   EndpointLost: inProgress,
   MassLoss: stalled,
   Paused: { ...settled, ready: "kept", synced: "compared", reaches: "no", apply: "done" },

@@ -4,13 +4,13 @@ import { reasons, rowOf } from "../../../../src/operator/compute/words/reasons.t
 import { type Requeue, requeueDelay } from "../../../../src/operator/conditions/rows.ts";
 
 test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
-  const lines = Object.entries(reasons).map(([reason, { ready, synced, reconciling, stalled, look }]) =>
+  const lines = Object.entries(reasons).map(([reason, { ready, synced, reconciling, stalled, requeue }]) =>
     [
       reason.padEnd(19),
       ready.padEnd(5),
       synced.padEnd(8),
       reconciling ? (stalled === "later" ? "later-stalled" : "reconciling") : stalled === true ? "stalled" : "-",
-      look,
+      requeue,
     ].join(" "),
   );
   expect(Object.keys(reasons).map(rowOf)).toEqual(Object.values(reasons));
@@ -121,12 +121,12 @@ describe("the next reconcile", () => {
     ["backoff", [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]],
     ["patient", [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]],
     ["slow", [60_000, 120_000, 240_000, 480_000, 960_000, 1_920_000, 3_600_000, 3_600_000]],
-  ] as const)("by %s comes after %j ms", (look: Requeue, delays) => {
+  ] as const)("by %s comes after %j ms", (requeue: Requeue, delays) => {
     const rounded = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms));
-    expect(delays.map((_, before) => rounded(requeueDelay(look, before)))).toEqual(delays);
+    expect(delays.map((_, before) => rounded(requeueDelay(requeue, before)))).toEqual(delays);
   });
 
-  test.each(["progress", "backoff", "patient", "slow"] as const)("by %s has an end to its growth", (look) => {
-    expect(requeueDelay(look, 100_000)).toBeLessThanOrEqual(3_600_000);
+  test.each(["progress", "backoff", "patient", "slow"] as const)("by %s has an end to its growth", (requeue) => {
+    expect(requeueDelay(requeue, 100_000)).toBeLessThanOrEqual(3_600_000);
   });
 });
