@@ -259,6 +259,7 @@ function ended(
   memory: BranchMemory,
   now: number,
 ): Outcome["news"] {
+  memory.unansweredEnds = memory.unansweredEnds.filter((one) => one.expiry !== expiry);
   if (isSameEnd(at, shown)) {
     memory.unseenEnd = undefined;
     return { appliedExpiry: expiry, appliedEnd: at };

@@ -27,6 +27,11 @@ export function refused(
   if (planned.op === "create" && isNameTaken(failure))
     return nameTaken(planned.name, failure.message, object, memory, now);
   if (planned.op === "create" && failure.kind === "ambiguous") memory.unansweredPost = now;
+  if (planned.op === "patch" && planned.why === "expiry" && planned.end !== undefined && failure.kind === "ambiguous") {
+    const { end } = planned;
+    const others = memory.unansweredEnds.filter(({ expiry }) => expiry !== end.expiry);
+    memory.unansweredEnds = [...others, { ...end, sentAt: now }];
+  }
   if (planned.op === "reset") {
     const isUnanswered = failure.kind === "ambiguous";
     if (isUnanswered) memory.unansweredReset = { value: planned.value, at: now };

@@ -1,3 +1,4 @@
+import type { BranchEnd } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
 
 /** A write that failed, until it may be sent again. */
@@ -23,6 +24,11 @@ export interface UnseenEnd {
   differsSince: number | undefined;
 }
 
+/** An end whose PATCH got no usable answer, and that the service may still take up. */
+export interface UnansweredEnd extends BranchEnd {
+  sentAt: number;
+}
+
 /**
  * Memory of this term of leadership about one Branch, by uid. All of it may be lost at any time without harm. Times are
  * monotonic milliseconds.
@@ -44,6 +50,8 @@ export interface BranchMemory {
   deleted: { id: string; at: number } | undefined;
   /** An end that was sent and that the answer did not show. */
   unseenEnd: UnseenEnd | undefined;
+  /** The latest of each expiry. The next attempt for the same expiry sends the same end, so it is all one which lands. */
+  unansweredEnds: readonly UnansweredEnd[];
   /** The value of `resetAt` whose request the service may still carry out, and when that ended. */
   unansweredReset: { value: string; at: number } | undefined;
   /** The value of `resetAt` whose request the service has refused: nothing of it is on its way. */
@@ -75,6 +83,7 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     missing: undefined,
     deleted: undefined,
     unseenEnd: undefined,
+    unansweredEnds: [],
     unansweredReset: undefined,
     refusedReset: undefined,
     failed: undefined,

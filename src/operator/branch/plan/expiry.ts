@@ -17,6 +17,9 @@ const horizonMs = (30 * 24 * 3600 - 60) * 1000;
 /** Ends that differ by no more are the same: the service may keep a fraction of a second, or round. */
 const toleranceMs = 1000;
 
+/** A late request shows within so long, in milliseconds: lists are some time apart. */
+const seenLateMs = 120_000;
+
 /** The end that the spec asks for, counted from now; `past`: it asks for one that is over. */
 export function wantedEnd(
   { spec }: Branch,
@@ -55,13 +58,31 @@ export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | u
       return { kind: "show", reason: "Rejected", message: ends.ignored(listed.id) };
     }
   }
+  if (isLateEnd(o, memory)) return wanted.kind === "past" ? undefined : send(listed.id, wanted.end, "expiry");
   if (status.appliedExpiry !== words) {
     if (isMadeSo(o)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: listed.expires_at } };
     if (wanted.kind === "past") return { kind: "show", reason: "Rejected", message: ends.past(wanted.at, listed.id) };
-    return send(listed.id, wanted.end, "expiry");
+    return send(listed.id, begunEnd(wanted.end, memory, serviceNow), "expiry");
   }
   if (wanted.kind === "past" || differs(o) || !isDue(o)) return undefined;
   return send(listed.id, wanted.end, "renewal");
+}
+
+/** The end of an earlier attempt for the same expiry, which may still land, as long as it is to come. */
+function begunEnd(wanted: BranchEnd, { unansweredEnds }: ReadonlyMemory, serviceNow: number): BranchEnd {
+  const begun = unansweredEnds.find(({ expiry }) => expiry === wanted.expiry);
+  if (begun?.at === undefined || Date.parse(begun.at) <= serviceNow) return wanted;
+  return { expiry: begun.expiry, at: begun.at };
+}
+
+/** The service took up an end of ours that another expiry had asked for, after the present one. */
+function isLateEnd({ object, linked, listing, createSettleMs }: Observation, { unansweredEnds }: ReadonlyMemory) {
+  const { appliedExpiry, appliedEnd } = object.status;
+  const theirs = linked?.listed.expires_at;
+  if (appliedExpiry !== expiryInWords(object.spec.expiry) || isSameEnd(theirs, appliedEnd)) return false;
+  return unansweredEnds.some(
+    ({ at, sentAt }) => isSameEnd(at, theirs) && listing.startedAt < sentAt + createSettleMs + seenLateMs,
+  );
 }
 
 /** A person's decision at the service; `undefined`: none. */
@@ -71,16 +92,22 @@ export function drift(o: Observation): string | undefined {
   const { expires_at: theirs } = linked.listed;
   const { appliedExpiry, appliedEnd } = object.status;
   if (appliedExpiry === undefined || isSameEnd(theirs, appliedEnd)) return undefined;
-  return isRenewalOfOurs(o, theirs) ? undefined : ends.drifted(theirs, appliedEnd);
+  return isOwnEnd(o, theirs) ? undefined : ends.drifted(theirs, appliedEnd);
 }
 
 /**
- * True if the end can be that of a renewal whose answer was lost, or is an earlier one: a lease is renewed from there.
- * An end that was seen as a person's decision stays one.
+ * True if the end can be that of an earlier request of ours: of a renewal whose answer was lost, or is an earlier one: a
+ * lease is renewed from there. An end that was seen as a person's decision stays one.
  */
-function isRenewalOfOurs({ object, serviceNow }: Observation, theirs: string | undefined): boolean {
+function isOwnEnd({ object, serviceNow, createSettleMs }: Observation, theirs: string | undefined): boolean {
   const { expiry } = object.spec;
-  if (!("lease" in expiry) || theirs === undefined) return false;
+  if (theirs === undefined) return false;
+  if ("after" in expiry) {
+    // The end of an earlier attempt, sent by a process that is gone: it lies before ours, by what a request takes.
+    const earlierMs = Date.parse(object.status.appliedEnd ?? "") - Date.parse(theirs);
+    return earlierMs >= 0 && earlierMs <= createSettleMs + toleranceMs;
+  }
+  if (!("lease" in expiry)) return false;
   const wasDrift = shownReason(object) === "Drifted" && isSameEnd(theirs, object.status.expiresAt);
   return !wasDrift && Date.parse(theirs) <= serviceNow + millisecondsOf(expiry.lease) + toleranceMs;
 }
