@@ -63,7 +63,8 @@ export const definitions: readonly Definition[] = [
       {
         name: "Branch",
         type: "string",
-        jsonPath: ".spec['branchID','branchName','branchRef']",
+        // A part of a union may name a member of a member.
+        jsonPath: ".spec['branchID','branchName','branchRef.name']",
         description: "The branch it serves, by id, name or Branch as the spec gives it.",
       },
       { name: "Size", type: "string", jsonPath: ".status.size", description: "Its size in compute units." },
@@ -108,7 +109,7 @@ export const definitions: readonly Definition[] = [
       {
         name: "Branch",
         type: "string",
-        jsonPath: ".spec.template['branchID','branchName','branchRef']",
+        jsonPath: ".spec.template['branchID','branchName','branchRef.name']",
         description: "The branch, by id, name or Branch.",
         wide: true,
       },

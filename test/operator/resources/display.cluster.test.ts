@@ -77,6 +77,22 @@ describe("kubectl get", () => {
     await kubectl(["delete", "-n", namespace, "compute/by-name", "computepool/by-name"]);
   });
 
+  it("shows the Branch of a Compute and of a pool by its name, where the manifest refers to one", async () => {
+    const branchRef = { name: "pr-42" };
+    const named = { branchID: undefined, branchRef };
+    const pool = { template: { projectID: "shiny-wind-028834", branchRef } };
+    for (const object of [manifest("Compute", named, "by-ref"), manifest("ComputePool", pool, "by-ref")]) {
+      await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(object) });
+    }
+    const [[, row = []], [, poolRow = []]] = [
+      await table("computes", "by-ref"),
+      await table("computepools", "by-ref", "-o", "wide"),
+    ];
+    expect(row.slice(0, 3)).toEqual(["by-ref", "read_write", "pr-42"]);
+    expect(poolRow.at(-1)).toBe("pr-42");
+    await kubectl(["delete", "-n", namespace, "compute/by-ref", "computepool/by-ref"]);
+  });
+
   it("shows of a ServiceConnection whether its key works, by its short name", async () => {
     await store("ServiceConnection", "default", {
       conditions: [condition("Ready", "Authenticated")],
