@@ -32,7 +32,10 @@ export function observe(
   const { object } = subject;
   const { branches } = access.lister;
   const priority = isBeingDeleted(object) ? "resolve" : "plan";
-  const listing = branches.listedAfter(memory.listsAfter, object.metadata.uid, priority);
+  const { session } = connection;
+  // Ends are counted by the service's clock, which an answer shows again.
+  const newerThan = session.time.isKnown ? memory.listsAfter : subject.now;
+  const listing = branches.listedAfter(newerThan, object.metadata.uid, priority);
   const failure = access.lister.unseen ?? branches.failure;
   if (failure !== undefined) {
     return unobserved({ kind: "shown", ...meaningOf(failure, doing.list(object.spec.projectID)) });
@@ -41,7 +44,6 @@ export function observe(
     if (access.reservation.closedForMs <= longPauseMs) return unobserved({ kind: "pending" });
     return unobserved({ kind: "shown", ...meaningOf({ kind: "rateLimited", message: pauseMessage }, "") });
   }
-  const { session } = connection;
   return {
     ...subject,
     kind: "observed",

@@ -50,7 +50,7 @@ export interface BranchMemory {
   deleted: { id: string; at: number } | undefined;
   /** An end that was sent and that the answer did not show. */
   unseenEnd: UnseenEnd | undefined;
-  /** The latest of each expiry. The next attempt for the same expiry sends the same end, so it is all one which lands. */
+  /** One of each expiry: the next attempt for it sends the same end, so it is all one which request lands last. */
   unansweredEnds: readonly UnansweredEnd[];
   /** The value of `resetAt` whose request the service may still carry out, and when that ended. */
   unansweredReset: { value: string; at: number } | undefined;

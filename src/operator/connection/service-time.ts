@@ -10,6 +10,8 @@ const leastMs = 2000;
 export class ServiceTime {
   readonly #clock: Clock;
   #aheadMs = 0;
+  /** The difference of this machine's clocks when an answer last showed the time; absent until one does. */
+  #apartMs: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -20,6 +22,13 @@ export class ServiceTime {
     const aheadMs = dateMs + halfSecondMs - this.#clock.now();
     const isNews = Math.abs(aheadMs - this.#aheadMs) >= leastMs;
     if (isNews) this.#aheadMs = Math.abs(aheadMs) < leastMs ? 0 : aheadMs;
+    this.#apartMs = this.#clock.now() - this.#clock.monotonic();
+  }
+
+  /** False if somebody set this machine's clock, or the machine slept, since an answer showed the time. */
+  get isKnown(): boolean {
+    if (this.#apartMs === undefined) return true;
+    return Math.abs(this.#clock.now() - this.#clock.monotonic() - this.#apartMs) < leastMs;
   }
 
   /** Milliseconds since the epoch. */

@@ -131,6 +131,27 @@ describe("the end of a Branch", () => {
     );
   });
 
+  it("an end is not counted by a clock that somebody set, but by the service's next answer", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "2h" } });
+    await world.until("pr-1", "Available");
+    const before = world.lists;
+    const setBy = 1.5 * hour;
+    const listed = JSON.stringify(world.console("GET", "/projects/shop/branches"));
+    const serviceNow = () => world.clock.now() - setBy;
+    world.host.instead = ({ method, path }) => {
+      if (method !== "GET" || !path.endsWith("/branches")) return undefined;
+      return { status: 200, headers: { date: new Date(serviceNow()).toUTCString() }, body: listed };
+    };
+    world.clock.stepWall(setBy);
+    world.branch("pr-1", { expiry: { after: "1h" } });
+    for (let waited = 0; world.writes.length < 2; waited += 100) await world.clock.advance(100);
+    const { body } = world.host.calls.findLast(({ method }) => method === "PATCH") ?? {};
+    const end = Date.parse(String(Object(Object(body).branch).expires_at));
+    expect(Math.abs(end - serviceNow() - hour)).toBeLessThan(minute);
+    expect(world.lists).toBeGreaterThan(before);
+  });
+
   it("an end that is over is never sent: Expired without a branch, Rejected with one", async () => {
     await using world = new BranchWorld();
     const past = new Date(world.clock.now() - hour).toISOString();

@@ -21,4 +21,24 @@ describe("the service's clock", () => {
     time.shown(at);
     expect(time.now()).toBe(at);
   });
+
+  it("the service's clock is not known once this machine's was set, or stood still, until an answer shows it", () => {
+    const machine = { ...clock, wall: at, monotonicMs: 0 };
+    const time = new ServiceTime({ ...clock, now: () => machine.wall, monotonic: () => machine.monotonicMs });
+    machine.wall += 3_600_000;
+    expect(time.isKnown).toBe(true);
+    time.shown(at);
+    expect(time.isKnown).toBe(true);
+    expect(time.now()).toBe(at + 500);
+    machine.wall -= 3_600_000;
+    expect(time.isKnown).toBe(false);
+    time.shown(at);
+    expect(time.isKnown).toBe(true);
+    expect(time.now()).toBe(at);
+    machine.wall += 60_000;
+    machine.monotonicMs += 59_000;
+    expect(time.isKnown).toBe(true);
+    machine.monotonicMs += 60_000;
+    expect(time.isKnown).toBe(false);
+  });
 });

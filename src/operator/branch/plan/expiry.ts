@@ -96,8 +96,8 @@ export function drift(o: Observation): string | undefined {
 }
 
 /**
- * True if the end can be that of an earlier request of ours: of a renewal whose answer was lost, or is an earlier one: a
- * lease is renewed from there. An end that was seen as a person's decision stays one.
+ * True if the end can be that of an earlier request of ours, such as a renewal whose answer was lost. A lease is
+ * renewed from an earlier end too. An end that was seen as a person's decision stays one.
  */
 function isOwnEnd({ object, serviceNow, createSettleMs }: Observation, theirs: string | undefined): boolean {
   const { expiry } = object.spec;
