@@ -1,6 +1,7 @@
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
+import { writePrivate } from "./private-file.ts";
 import { type Certificate, certificateFor, newAuthority } from "./proxy/certificate.ts";
 
 /** The proxy's certificate, and the file of the authority that clients trust. */
@@ -25,8 +26,7 @@ export async function certificateBy(path: string, names: readonly string[], now:
   let authority = certificate !== undefined && key !== undefined ? { certificate, key } : undefined;
   if (authority === undefined) {
     authority = newAuthority(now);
-    await writeFile(files.key, authority.key, { mode: 0o600 });
-    await chmod(files.key, 0o600);
+    await writePrivate(files.key, authority.key, undefined);
     await writeFile(files.certificate, authority.certificate, { mode: 0o644 });
   }
   return { certificate: certificateFor(names, authority, now), authorityFile: files.certificate };

@@ -1,8 +1,19 @@
-import { chown, writeFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { ProcessUser } from "./processes.ts";
 
-/** Writes a file that only its owner may read. Without one it is this process's own. */
+const ownerOnly = 0o600;
+
+/**
+ * Writes a file that only its owner may read. Without one it is this process's own. A file that was open to others is
+ * closed to them before it gets the text.
+ */
 export async function writePrivate(file: string, text: string, owner: ProcessUser | undefined): Promise<void> {
-  await writeFile(file, text, { mode: 0o600 });
-  if (owner) await chown(file, owner.uid, owner.gid);
+  const handle = await open(file, "w", ownerOnly);
+  try {
+    await handle.chmod(ownerOnly);
+    if (owner) await handle.chown(owner.uid, owner.gid);
+    await handle.writeFile(text);
+  } finally {
+    await handle.close();
+  }
 }
