@@ -4,13 +4,15 @@ import type { BranchStorage } from "./branch-storage.ts";
 import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
 import { type BranchCatalog, broughtInto, currentRights, syncCatalog } from "./catalog-sync.ts";
 import { messageOf } from "./failure.ts";
+import type { Session } from "./privileged-role.ts";
+import { readableRows } from "./readable-names.ts";
 import type { SqlClient } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
 
 export interface CatalogPorts {
   store: Store;
   clock: ServiceClock;
-  storage: BranchStorage;
+  storage: Pick<BranchStorage, "of">;
   passwordOf: (passwordSource: string) => string;
   /** Tells the operator of the service what went wrong, in one line. */
   report: (line: string) => void;
@@ -73,12 +75,11 @@ export class BranchCatalogs {
     });
   }
 
-  async #takeOver(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+  async #takeOver(branchId: string, connect: (database: string) => Promise<Session>): Promise<void> {
     const { store, clock, change } = this.#ports;
     const before = store.branchData.get(branchId);
     const client = await connect("postgres");
-    const present = await client
-      .query(presentQuery)
+    const present = await readableRows(client, presentQuery)
       .then(presentIn)
       .finally(() => client.close());
     const row = store.branchData.get(branchId);

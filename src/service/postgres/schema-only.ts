@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { checkpointOf } from "./backup.ts";
 import type { OwnServer } from "./branch-storage.ts";
 import { isSegment, placeAt, placeOf } from "./history/segments.ts";
+import { makeNamesReadable } from "./readable-names.ts";
 import { scramVerifier } from "./scram.ts";
 import { identifier, type SqlClient } from "./sql-client.ts";
 
@@ -42,6 +43,7 @@ async function keepSchemaOnly(server: OwnServer): Promise<void> {
   const admin = await server.connect("postgres");
   try {
     await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD '${scramVerifier(copier.password, randomBytes(16))}'`);
+    await makeNamesReadable(admin);
     const all = await admin.query(databases);
     // In all databases before the others' rows go: until then, what is deleted anywhere is kept.
     for (const [name] of all) {

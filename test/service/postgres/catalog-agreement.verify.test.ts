@@ -58,6 +58,18 @@ describe("a database", () => {
     expect(await rig.query(await rig.uri({ database: "memos" }), "TABLE note")).toEqual([{ one: 1 }]);
   });
 
+  it("a database whose name is no UTF-8 gets a name that can be read, and keeps its rows", async () => {
+    const bytes = "CREATE DATABASE bytes TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C'";
+    await rig.query(uri, "CREATE DATABASE odd", bytes);
+    await rig.query(await rig.uri({ database: "odd" }), "CREATE TABLE note AS SELECT 1 AS one");
+    const rename = `DO $$ BEGIN EXECUTE format('ALTER DATABASE odd RENAME TO %I', E'odd\\xff'); END $$`;
+    await rig.query(await rig.uri({ database: "bytes" }), rename);
+    const [name = ""] = /database_\d+_[0-9a-f]{8}(?= of app)/.exec((await shown()).join()) ?? [];
+    expect(await rig.query(await rig.uri({ database: name }), "TABLE note")).toEqual([{ one: 1 }]);
+    expect(await present()).toEqual(await shown());
+    await rig.query(uri, `DROP DATABASE ${name}`, "DROP DATABASE bytes");
+  });
+
   it("a database that clients drop is gone in the API, and no change or start makes it again, empty", async () => {
     await rig.query(await rig.uri({ role: "neondb_owner" }), "DROP DATABASE neondb");
     await rig.query(uri, "DROP DATABASE memos");

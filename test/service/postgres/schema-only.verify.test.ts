@@ -42,6 +42,17 @@ const setUp = [
   "REVOKE ALL ON SCHEMA closed FROM app, other",
 ];
 
+/** In a database of such an encoding a name may have any bytes. */
+const anyBytes = "ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C'";
+const namesThatAreNoText = `DO $$ BEGIN
+  EXECUTE format('ALTER DATABASE odd RENAME TO %I', E'odd\\xff');
+  EXECUTE format('CREATE ROLE %I', E'role\\xff');
+  SET LOCAL client_min_messages = error;
+  EXECUTE format('GRANT %I TO app', E'role\\xff');
+  EXECUTE format('GRANT CREATE ON SCHEMA public TO %I', E'role\\xff');
+  EXECUTE format('ALTER TABLE item OWNER TO %I', E'role\\xff');
+END $$`;
+
 beforeAll(async () => {
   const pg_settings = { max_prepared_transactions: "5" };
   await rig.change("PATCH", `/projects/${project}/endpoints/${primary}`, { endpoint: { settings: { pg_settings } } });
@@ -49,7 +60,8 @@ beforeAll(async () => {
   await rig.change("POST", `/projects/${project}/endpoints/${primary}/restart`);
   await rig.query(uri, ...setUp);
   await rig.query(uri, "CREATE DATABASE shut", "CREATE DATABASE mould IS_TEMPLATE true CONNECTION LIMIT 0");
-  for (const name of ["shut", "mould", "postgres"]) {
+  await rig.query(uri, "CREATE DATABASE odd", `CREATE DATABASE bytes TEMPLATE template0 ${anyBytes}`);
+  for (const name of ["shut", "mould", "postgres", "odd", "bytes"]) {
     const inside = uri.replace("/stock?", `/${name}?`);
     await rig.query(uri, `ALTER DATABASE ${name} CONNECTION LIMIT -1`).catch(() => {});
     await rig.query(inside, `SELECT lo_from_bytea(4712, '${secret}')`);
@@ -57,6 +69,7 @@ beforeAll(async () => {
   }
   before = await textOf(uri);
   schemaBefore = await schema(main);
+  await rig.query(uri.replace("/stock?", "/bytes?"), namesThatAreNoText);
   await rig.query(
     uri,
     "ALTER DATABASE mould CONNECTION LIMIT 0",
@@ -147,7 +160,8 @@ describe("a schema-only branch", () => {
 
   it("a schema-only branch has no rows in databases that are closed to connections, and large objects in none", async () => {
     await rig.query(there, "ALTER DATABASE shut ALLOW_CONNECTIONS true", "ALTER DATABASE mould CONNECTION LIMIT -1");
-    for (const name of ["shut", "mould", "postgres"]) {
+    const [odd] = await rig.query(there, "SELECT datname FROM pg_database WHERE datname LIKE 'database\\_%'");
+    for (const name of ["shut", "mould", "postgres", "bytes", String(odd?.["datname"])]) {
       const inside = there.replace("/stock?", `/${name}?`);
       expect([name, await rig.query(inside, "SELECT oid FROM pg_largeobject_metadata")]).toEqual([name, []]);
       const rows =

@@ -41,6 +41,11 @@ describe("the first packet of a client", () => {
     );
   });
 
+  it("the first packet is refused where a name is no UTF-8, which would become another one", () => {
+    const opening = readOpening(packet(version, Buffer.from("user\0ana\0database\0odd\xff\0\0", "latin1")));
+    expect(opening).toMatchObject({ kind: "invalid", rejection: { sqlState: "22021" } });
+  });
+
   it("never breaks the reader, whatever its bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, asStartup) => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Rejection } from "./rejection.ts";
 
 /** The parameters of a connection, such as `user`, `database` and `options`. */
@@ -40,6 +41,8 @@ export function readOpening(received: Buffer): Opening {
   if (version >>> 16 !== 3) {
     return invalid(`unsupported frontend protocol ${version >>> 16}.${version & 0xffff}: server supports 3.0`, "0A000");
   }
+  // Read as text, such a name would become another one.
+  if (!isUtf8(body)) return invalid("the names of role and database must be UTF-8", "22021");
   const parameters = parametersIn(body);
   if (!parameters) return invalid("invalid startup packet layout");
   if (!parameters.get("user")) return invalid("no PostgreSQL user name specified in startup packet", "28000");
