@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { BranchData } from "../store/branch-data.ts";
 import { superuser } from "./config.ts";
+import { guardOutputPlugins } from "./output-plugins.ts";
 import {
   privilegedAttributes,
   privilegedRole,
@@ -22,7 +23,7 @@ const CatalogRole = z.object({
 const CatalogDatabase = z.object({ id: z.number(), name: z.string(), ownerName: z.string() });
 
 /** The rights that roles are given; data whose roles have others is brought up to date. */
-export const currentRights = 2;
+export const currentRights = 3;
 
 /** The roles and databases that the API knows of a branch. */
 export const BranchCatalog = z.object({
@@ -59,7 +60,10 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     const gone = plan.applied.roles.filter(({ name }) => !keptRoles.has(name) && existing.roles.has(name));
     const version = await serverVersion(client);
     const outdated = plan.applied.rights < plan.wanted.rights || !existing.roles.has(privilegedRole);
-    if (outdated) await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
+    if (outdated) {
+      await guardOutputPlugins(client, plan.connect);
+      await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
+    }
     for (const role of plan.wanted.roles) {
       const exists = existing.roles.has(role.name);
       if (!exists || outdated) await putRights(client, role.name, version, exists);

@@ -11,6 +11,11 @@ async function changes(applied: BranchCatalog, existing: readonly string[], vers
   const answers = (sql: string) => {
     if (sql.includes("server_version_num")) return [[version]];
     if (sql.includes("pg_roles")) return existing.map((name) => [name]);
+    if (sql.includes("datallowconn"))
+      return [
+        ["stock", "f"],
+        ["template0", "t"],
+      ];
     if (sql.includes("pg_database")) return [["stock"]];
     statements.push(sql);
     return [];
@@ -27,6 +32,10 @@ async function changes(applied: BranchCatalog, existing: readonly string[], vers
 
 it("gives the roles of an earlier version of the service the rights of today's, and leaves their passwords", async () => {
   expect(await changes({ rights: 1, roles, databases }, ["app"])).toEqual([
+    expect.stringContaining("CREATE DOMAIN pg_catalog.output_plugin"),
+    'ALTER DATABASE "template0" ALLOW_CONNECTIONS true',
+    expect.stringContaining("CREATE DOMAIN pg_catalog.output_plugin"),
+    'ALTER DATABASE "template0" ALLOW_CONNECTIONS false',
     "CREATE ROLE neon_superuser NOLOGIN NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS",
     "GRANT pg_read_all_data, pg_write_all_data TO neon_superuser",
     "GRANT pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",

@@ -83,6 +83,35 @@ describe("enable_logical_replication", () => {
     expect([refused.status, refused.body["message"]]).toEqual([422, expect.stringContaining("cannot be disabled")]);
   });
 
+  it.each([
+    "SELECT pg_create_logical_replication_slot('load', '/lib/x86_64-linux-gnu/libm.so.6')",
+    "SELECT pg_create_logical_replication_slot('load', plugin => '$libdir/../../libm', temporary => true)",
+    "SELECT pg_copy_logical_replication_slot('feed', 'load', false, 'base/1/1259')",
+  ])("loads no file that a client names, in any database: %s", async (sql) => {
+    await rig.query(uri, "DROP DATABASE IF EXISTS later", "CREATE DATABASE later");
+    for (const name of ["stock", "later", "postgres", "template1"]) {
+      const there = uri.replace("/stock?", `/${name}?`);
+      await expect(rig.query(there, sql)).rejects.toThrow(/an output plugin is named without a path/);
+      const twice = [
+        "SELECT pg_copy_logical_replication_slot('feed', 'twice')",
+        "SELECT pg_drop_replication_slot('twice')",
+      ];
+      if (name === "stock") await rig.query(there, ...twice);
+    }
+  });
+
+  it.each([
+    `CREATE_REPLICATION_SLOT load LOGICAL "/lib/x86_64-linux-gnu/libm.so.6"`,
+    `\n create_replication_slot "load" TEMPORARY LOGICAL "base/1/1259"`,
+  ])("loads no file that a client names in a command: %j", async (command) => {
+    const client = await rig.client(uri, { replication: "database" });
+    await expect(client.query(command)).rejects.toThrow(/is a name without a path/);
+    const fine = await rig.client(uri, { replication: "database" });
+    const made = await fine.query("CREATE_REPLICATION_SLOT fine TEMPORARY LOGICAL pgoutput");
+    expect(made.rows).toMatchObject([{ slot_name: "fine", output_plugin: "pgoutput" }]);
+    await fine.end();
+  });
+
   it("lets a client stream, and keeps its slot from branches", async () => {
     const client = await rig.client(uri, { replication: "database" });
     expect((await client.query("IDENTIFY_SYSTEM")).rows).toMatchObject([{ dbname: "stock" }]);

@@ -3,6 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { DiskErrors } from "../../../src/service/postgres/proxy/disk-errors.ts";
 import { Greeting } from "../../../src/service/postgres/proxy/greeting.ts";
 import { errorResponse, Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
+import { ReplicationCommands } from "../../../src/service/postgres/proxy/replication-commands.ts";
 import { route } from "../../../src/service/postgres/proxy/route.ts";
 import { cancelPacket, readOpening, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 
@@ -195,6 +196,55 @@ describe("what a server says first", () => {
     const sent = Buffer.concat([message("Z", Buffer.from("I")), message("K", Buffer.alloc(8))]);
     expect(greeting.push(sent)).toEqual(sent);
     expect(greeting.push(message("K", Buffer.alloc(8)))).toEqual(message("K", Buffer.alloc(8)));
+  });
+});
+
+describe("what a client that replicates says", () => {
+  const message = (type: string, body: string) => {
+    const head = Buffer.from(`${type}\0\0\0\0`, "latin1");
+    head.writeUInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, Buffer.from(body, "latin1")]);
+  };
+  const harmless = [
+    message("Q", "CREATE_REPLICATION_SLOT feed LOGICAL pgoutput (SNAPSHOT 'nothing')\0"),
+    message("Q", "SELECT 'CREATE_REPLICATION_SLOT a/b'\0"),
+    message("Q", "START_REPLICATION SLOT feed LOGICAL 0/0 (publication_names '\"a/b\"')\0"),
+    message("d", "CREATE_REPLICATION_SLOT a/b\0"),
+    message("Q", ""),
+  ];
+  const harmful = ['create_replication_slot s LOGICAL "a/b"\0', '\t\nCREATE_REPLICATION_SLOT"s"LOGICAL"/x"\0'];
+
+  it("reaches the server as it was up to a slot whose plugin is a path, however it is cut", () => {
+    const cuts = fc.array(fc.nat(), { maxLength: 8 });
+    const messages = fc.array(fc.constantFrom(...harmless), { maxLength: 6 });
+    fc.assert(
+      fc.property(messages, fc.option(fc.constantFrom(...harmful)), cuts, (before, bad, places) => {
+        const good = Buffer.concat(before);
+        const sent = Buffer.concat([good, ...(bad === null ? [] : [message("Q", bad)])]);
+        const commands = new ReplicationCommands();
+        const at = (cut: number) => (sent.length === 0 ? 0 : cut % sent.length);
+        const edges = [0, ...places.map(at).toSorted((one, two) => one - two), sent.length];
+        const passed: Buffer[] = [];
+        let refusal: unknown;
+        try {
+          for (const [index, edge] of edges.slice(1).entries()) {
+            passed.push(Buffer.from(commands.push(sent.subarray(edges[index], edge))));
+          }
+        } catch (error) {
+          refusal = error;
+        }
+        const reached = Buffer.concat(passed);
+        expect(reached).toEqual(good.subarray(0, reached.length));
+        expect(String(refusal)).toMatch(bad === null ? /^undefined$/ : /a name without a path/);
+        expect(bad !== null || reached.length === good.length).toBe(true);
+      }),
+    );
+  });
+
+  it("a client that replicates cannot have a statement held that is longer than a megabyte", () => {
+    const long = message("Q", "");
+    long.writeUInt32BE(1024 ** 2 + 1, 1);
+    expect(() => new ReplicationCommands().push(long)).toThrow(/at most 1048576 bytes/);
   });
 });
 

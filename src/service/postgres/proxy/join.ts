@@ -5,6 +5,8 @@ import { DiskErrors } from "./disk-errors.ts";
 import { Greeting } from "./greeting.ts";
 import { type LoggedIn, logIn } from "./login.ts";
 import type { Admission } from "./proxy.ts";
+import { errorResponse, Rejection } from "./rejection.ts";
+import { ReplicationCommands } from "./replication-commands.ts";
 import { type Parameters, startupPacket } from "./startup.ts";
 
 /** By the proxy's key as text: where a cancelled query runs, and the server's own key. */
@@ -43,16 +45,34 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   client.write(shown(await logIn(server, secret)));
   if (server.destroyed) client.end();
   else server.once("close", () => client.end());
-  if (rest.length > 0) server.write(rest);
+  const asked = parameters.has("replication") ? commandsOf(client, server) : (chunk: Buffer) => chunk;
+  if (rest.length > 0) server.write(asked(rest));
   forward(server, client, shown);
-  forward(client, server);
+  forward(client, server, asked);
   client.once("end", () => server.end());
+}
+
+/** Lets the commands of a client that replicates pass; a refused one ends its connection with the reason. */
+function commandsOf(client: Duplex, server: Duplex): (chunk: Buffer) => Buffer {
+  const commands = new ReplicationCommands();
+  return (chunk) => {
+    try {
+      return commands.push(chunk);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      client.end(errorResponse(error));
+      client.removeAllListeners("data").resume();
+      server.end();
+      return Buffer.alloc(0);
+    }
+  };
 }
 
 /** Writes what comes from one end to the other, no faster than that takes it. */
 function forward(from: Duplex, to: Duplex, changed = (chunk: Buffer) => chunk): void {
   from.on("data", (chunk: Buffer) => {
-    if (to.writable && !to.write(changed(chunk))) from.pause();
+    const passed = changed(chunk);
+    if (to.writable && !to.write(passed)) from.pause();
   });
   to.on("drain", () => from.resume());
   from.resume();

@@ -1,0 +1,47 @@
+import { Rejection } from "./rejection.ts";
+
+const queryType = 0x51;
+
+/** The longest statement of a client that replicates, in bytes: its commands are short. */
+const longestStatement = 1024 ** 2;
+
+/**
+ * Follows the messages of a client that replicates, and refuses to make a slot whose output plugin is a path: the
+ * server would load that file. What the functions of SQL take is checked in the server (`output-plugins.ts`).
+ */
+export class ReplicationCommands {
+  /** Bytes still to pass of a message that is no statement. */
+  #passing = 0;
+  /** The beginning of a message: of any one its head, of a statement what there is. */
+  #held: Buffer = Buffer.alloc(0);
+
+  /** The bytes to send to the server. Throws `Rejection`. */
+  push(chunk: Buffer): Buffer {
+    const received = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    let at = Math.min(this.#passing, received.length);
+    this.#passing -= at;
+    while (received.length - at >= 5) {
+      const length = received.readUInt32BE(at + 1);
+      const end = at + 1 + length;
+      if (received[at] !== queryType) {
+        this.#passing = Math.max(0, end - received.length);
+        at = Math.min(end, received.length);
+      } else {
+        if (length > longestStatement) {
+          throw new Rejection("54000", `a statement of a client that replicates has at most ${longestStatement} bytes`);
+        }
+        if (end > received.length) break;
+        refusePath(received.toString("latin1", at + 5, end));
+        at = end;
+      }
+    }
+    this.#held = received.subarray(at);
+    return received.subarray(0, at);
+  }
+}
+
+/** No name of a slot, no plugin that lies where plugins belong, and no option has a slash. */
+function refusePath(statement: string): void {
+  if (!/^[ \t\n\r\f\v]*create_replication_slot/i.test(statement) || !statement.includes("/")) return;
+  throw new Rejection("42501", "the output plugin of a replication slot is a name without a path, such as pgoutput");
+}
