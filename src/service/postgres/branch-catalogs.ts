@@ -25,6 +25,8 @@ export class BranchCatalogs {
   readonly #ports: CatalogPorts;
   /** By branch: a sync and a refresh would take each other's changes for those of clients. */
   readonly #turns = new Turns();
+  /** By branch: the refresh that has not begun. */
+  readonly #waiting = new Map<string, Promise<void>>();
 
   constructor(ports: CatalogPorts) {
     this.#ports = ports;
@@ -55,9 +57,19 @@ export class BranchCatalogs {
     return this.#turns.take(branchId, () => this.#sync(branchId, connect));
   }
 
-  /** Takes over into the store what clients have changed with SQL in the server that runs on the branch's data. */
-  refresh(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
-    return this.#turns.take(branchId, () => this.#takeOver(branchId, connect));
+  /**
+   * Takes over into the store what clients have changed with SQL in the server that runs on the branch's data. All who
+   * call while one waits for its turn share that: calls of the API have it without a key, as often as they come.
+   */
+  refresh(branchId: string, connect: (database: string) => Promise<Session>): Promise<void> {
+    const waiting = this.#waiting.get(branchId);
+    if (waiting) return waiting;
+    const refreshed = this.#turns.take(branchId, () => {
+      this.#waiting.delete(branchId);
+      return this.#takeOver(branchId, connect);
+    });
+    this.#waiting.set(branchId, refreshed);
+    return refreshed;
   }
 
   async #sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
