@@ -7,6 +7,10 @@ import type { Bench, Figure } from "./figures.ts";
 
 const copiesAtOnce = 10;
 const rounds = 3;
+/** Wakes that are measured where nothing is copied. */
+const quietWakes = 20;
+/** Interval at which each of many clients asks whether its copy is there, in milliseconds: asking takes CPU too. */
+const pollMs = 200;
 const stranger = "ep-stranger";
 const branches = `/projects/${project}/branches`;
 
@@ -22,8 +26,10 @@ export const postgresCopies: Bench = {
       progress(`${megabytes} MB written`);
       figures.push(...(await besideCp(rig, megabytes)));
       progress("copied one by one");
-      figures.push(...(await atOnce(rig, megabytes)));
-      progress(`copied ${copiesAtOnce} times at once`);
+      for (const copies of [1, copiesAtOnce]) {
+        figures.push(...(await atOnce(rig, megabytes, copies)));
+        progress(`${copies} at once`);
+      }
     }
     return figures;
   },
@@ -78,34 +84,38 @@ async function besideCp(rig: PostgresRig, megabytes: number): Promise<Figure[]> 
   ];
 }
 
-async function atOnce(rig: PostgresRig, megabytes: number): Promise<Figure[]> {
+/** Wakes beside copies, and before them: other programs of the machine cost both the same. */
+async function atOnce(rig: PostgresRig, megabytes: number, copies: number): Promise<Figure[]> {
   const uri = await rig.uri({ endpoint: stranger });
-  const waking: number[] = [];
-  const over = new AbortController();
-  const copying = timed(() => Promise.all(Array.from({ length: copiesAtOnce }, () => copied(rig)))).finally(() =>
-    over.abort(),
-  );
-  while (!over.signal.aborted) {
+  const woken = async () => {
     await rig.call("POST", `/projects/${project}/endpoints/${stranger}/suspend`);
     await rig.until("idle", stranger);
-    waking.push(await timed(() => rig.query(uri, "SELECT 1")));
-  }
-  const beside = `${copiesAtOnce} copies of ${megabytes} MB at once`;
+    return timed(() => rig.query(uri, "SELECT 1"));
+  };
+  const quiet: number[] = [];
+  while (quiet.length < quietWakes) quiet.push(await woken());
+  const waking: number[] = [];
+  const over = new AbortController();
+  const all = Promise.all(Array.from({ length: copies }, () => copied(rig, pollMs)));
+  const copying = timed(() => all).finally(() => over.abort());
+  while (!over.signal.aborted) waking.push(await woken());
+  const beside = copies === 1 ? `one copy of ${megabytes} MB` : `${copies} copies of ${megabytes} MB at once`;
   return [
     { name: `${beside}, until the last is done`, unit: "ms", samples: [await copying] },
+    { name: `waking a compute before ${beside}`, unit: "ms", samples: quiet },
     { name: `waking a compute beside ${beside}`, unit: "ms", samples: waking, below: 1000 },
   ];
 }
 
 /** Creates a branch, and resolves when it has its data. */
-async function copied(rig: PostgresRig): Promise<void> {
+async function copied(rig: PostgresRig, everyMs = 10): Promise<void> {
   const { status, body } = await rig.call("POST", branches, { branch: { parent_id: main } });
   if (status !== 201) throw new Error(`no branch: ${status} ${JSON.stringify(body)}`);
   const { id } = z.looseObject({ branch: z.looseObject({ id: z.string() }) }).parse(body).branch;
   for (;;) {
     const answer = await rig.call("GET", `${branches}/${id}`);
     if (JSON.stringify(answer.body).includes('"current_state":"ready"')) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 
