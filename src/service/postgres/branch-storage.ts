@@ -221,6 +221,7 @@ export class BranchStorage {
     return {
       now: this.#ports.now,
       means: this.#means,
+      refuseFullDisk: (base) => this.#refuseFullDisk(base),
       session: async (act) => {
         const running = this.#ports.connectTo(directory);
         const server = running ? undefined : await this.#ports.serve(directory, edition);

@@ -81,17 +81,21 @@ describe("a disk that is full", () => {
     expect(rig.child.tail()).not.toContain("internal error");
   });
 
-  it("goes on where it stopped when there is room again, and says how much a copy lacks", async () => {
+  it("goes on where it stopped when there is room again, and says how much a copy lacks, also of the past", async () => {
     if (!canMount) return;
     rmSync(filler);
+    const then = new Date().toISOString();
     expect((await rename()).status).toBe(200);
     expect(await rig.query(sleeping, "SELECT count(*)::int AS n FROM item")).toEqual([{ n: 0 }]);
     fill();
     truncateSync(filler, statSync(filler).size - 70 * 1024 ** 2);
-    const [copied] = await rig.change("POST", `/projects/${project}/branches`, { branch: { parent_id: main } });
-    expect(copied).toMatchObject({
-      status: "failed",
-      error: expect.stringMatching(/the disk lacks room for a copy of \d+ MiB/),
-    });
+    for (const past of [{}, { parent_timestamp: then }]) {
+      const branch = { parent_id: main, ...past };
+      const [copied] = await rig.change("POST", `/projects/${project}/branches`, { branch });
+      expect(copied).toMatchObject({
+        status: "failed",
+        error: expect.stringMatching(/the disk lacks room for a copy of \d+ MiB/),
+      });
+    }
   });
 });

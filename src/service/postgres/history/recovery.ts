@@ -14,6 +14,8 @@ import { placeAt } from "./segments.ts";
 export interface RecoveryPorts {
   now: () => number;
   means: CopyMeans;
+  /** Rejects with `ServerFailed` where the disk lacks room for a copy of a directory. */
+  refuseFullDisk(directory: string): Promise<void>;
   /** A session on the data of the source, whose server runs or is started for it. */
   session<Result>(act: (client: SqlClient) => Promise<Result>): Promise<Result>;
   /** Runs a server on a directory that recovers to a point first. */
@@ -60,6 +62,7 @@ export async function recover(
       `${pointInWords(point)} lies before the history of branch ${source.branchId}, which ${begins}`,
     );
   }
+  await ports.refuseFullDisk(base.directory);
   await copyTree(base.directory, to, ports.means);
   await history.restoreLog(base.place, source.directory, join(to, "pg_wal"));
   // As a standby it reads the log in pg_wal; for a mere recovery Postgres wants a command, and with it a shell.
