@@ -24,12 +24,12 @@ export interface SqlRequest {
 const Statement = z.object({ query: z.string(), params: z.array(z.unknown()).default([]) });
 const Body = z.union([z.object({ queries: z.array(Statement) }), Statement]);
 
-const isolationLevels: Readonly<Record<string, string>> = {
-  ReadUncommitted: "READ UNCOMMITTED",
-  ReadCommitted: "READ COMMITTED",
-  RepeatableRead: "REPEATABLE READ",
-  Serializable: "SERIALIZABLE",
-};
+const isolationLevels = new Map([
+  ["ReadUncommitted", "READ UNCOMMITTED"],
+  ["ReadCommitted", "READ COMMITTED"],
+  ["RepeatableRead", "REPEATABLE READ"],
+  ["Serializable", "SERIALIZABLE"],
+]);
 
 /** Reads headers, whose names are in lower case, and body. Throws `Rejection`. */
 export function readSqlRequest(headers: Readonly<Record<string, string>>, body: string): SqlRequest {
@@ -66,9 +66,9 @@ export function readSqlRequest(headers: Readonly<Record<string, string>>, body: 
 
 function beginOf(headers: Readonly<Record<string, string>>): string {
   const level = headers["neon-batch-isolation-level"];
-  const sqlLevel = level === undefined ? undefined : isolationLevels[level];
+  const sqlLevel = level === undefined ? undefined : isolationLevels.get(level);
   if (level !== undefined && sqlLevel === undefined) {
-    throw invalid(`the header Neon-Batch-Isolation-Level must be one of ${Object.keys(isolationLevels).join(", ")}`);
+    throw invalid(`the header Neon-Batch-Isolation-Level must be one of ${[...isolationLevels.keys()].join(", ")}`);
   }
   const parts = [
     ...(sqlLevel === undefined ? [] : [`ISOLATION LEVEL ${sqlLevel}`]),
