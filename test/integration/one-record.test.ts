@@ -169,21 +169,31 @@ describe("a service whose lists lose the names", () => {
   });
 });
 
-it("a create where names are shown and nothing is refused costs at most four patches", async () => {
-  const patches: string[] = [];
-  const weather = {
-    ...calm,
-    request: (request: ClusterRequest, timeoutMs: number) => {
-      if (request.method === "PATCH" && request.path.includes("/computes/")) patches.push(request.path);
-      return calm.request(request, timeoutMs);
-    },
-  };
-  await using world = new SmallWorld([place.branchID], 1, {}, weather);
-  world.declare(0, place);
-  await world.settle(1);
-  await world.clock.advance(300_000);
-  expect(patches.length).toBeLessThanOrEqual(4);
-});
+it.each([
+  ["with operations that end at once", {}, 10_000],
+  ["with operations of half a minute", {}, 0.02],
+  ["with a connection Secret", { connectionSecret: { name: "db-app" } }, 0.05],
+])(
+  "a create %s, where names are shown and nothing is refused, costs at most four patches",
+  async (_, more, timeScale) => {
+    const patches: string[] = [];
+    const weather = {
+      ...calm,
+      request: (request: ClusterRequest, timeoutMs: number) => {
+        if (request.method === "PATCH" && request.path.includes("/computes/")) patches.push(request.path);
+        return calm.request(request, timeoutMs);
+      },
+    };
+    await using world = new SmallWorld([place.branchID], 1, { timeScale }, weather);
+    world.declare(0, { ...place, ...more });
+    await world.clock.advance(290_000);
+    expect(world.compute(0).status).toMatchObject({
+      endpointID: world.endpoints[0]?.id,
+      state: expect.stringMatching(/Active|Idle/),
+    });
+    expect(patches.length).toBeLessThanOrEqual(4);
+  },
+);
 
 it("every patch of a Compute tests its uid and its version", async () => {
   const bare: unknown[] = [];

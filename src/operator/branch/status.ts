@@ -5,6 +5,7 @@ import { stallsAfterMs } from "../conditions/rows.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { BranchStatus } from "../resources/branch.ts";
+import { clusterConnectionOf } from "../resources/connection-user.ts";
 import { annotationOf, isBeingDeleted, type Observation, type Unobserved } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { type BranchReason, branchReasons } from "./reasons.ts";
@@ -67,11 +68,7 @@ function observed(listed: ListedBranch, before: BranchStatus): BranchStatus {
 }
 
 function observedThrough({ fingerprint, object }: Observation): BranchStatus {
-  const { kind, name } = object.spec.connectionRef;
-  return {
-    observedThrough: fingerprint,
-    clusterConnection: kind === "ClusterServiceConnection" ? name : undefined,
-  };
+  return { observedThrough: fingerprint, clusterConnection: clusterConnectionOf(object) };
 }
 
 function policyInForce(declared: string | undefined, { branchID, proof, deletionPolicy }: BranchStatus) {

@@ -11,8 +11,11 @@ import { isAtRest, isProgress } from "./words/reasons.ts";
  */
 export const heldForMs = 2000;
 
-/** The same where the status shows the record of a create: its end is most often the next that it says. */
-const recordedForMs = 10_000;
+/**
+ * The same where the status shows the record of a create. Its end is the next that it says, or a create would cost a
+ * fifth patch where its operations take longer; an end that does not come is not worth hiding the endpoint for.
+ */
+const recordedForMs = 300_000;
 
 /** Members that later processes rely on, or a person waits for: never held back. */
 const lasting = [
@@ -22,7 +25,6 @@ const lasting = [
   "disabledByUs",
   "lossDoubted",
   "drift",
-  "binding",
   "resolvedBranch",
   "clusterConnection",
 ] as const satisfies readonly (keyof ComputeStatus)[];

@@ -18,3 +18,9 @@ export function connectionKeyOf({ metadata, spec }: Connected) {
   const { kind, name } = spec.connectionRef;
   return { namespace: kind === "ClusterServiceConnection" ? "" : (metadata.namespace ?? ""), name };
 }
+
+/** Name of the ClusterServiceConnection that an object names; `undefined`: it names one of its namespace. */
+export function clusterConnectionOf({ spec }: Pick<Connected, "spec">): string | undefined {
+  const { kind, name } = spec.connectionRef;
+  return kind === "ClusterServiceConnection" ? name : undefined;
+}

@@ -4,7 +4,7 @@ import { type Effect, type Outcome, shown, unchanged } from "../../../src/operat
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import type { Reason } from "../../../src/operator/compute/words/reasons.ts";
 import type { Compute, ComputeStatus } from "../../../src/operator/resources/compute.ts";
-import { compute, endpoint } from "../../support/builders.ts";
+import { compute, endpoint, recordOf } from "../../support/builders.ts";
 
 const showing = (reason: string, more: ComputeStatus = {}, spec: Partial<Compute["spec"]> = {}): Compute => {
   const ready = { type: "Ready", status: "True", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
@@ -38,7 +38,6 @@ describe("a status may wait", () => {
     ["of a compute that this operator disabled", showing("Active"), "Updating", { disabledByUs: true }],
     ["of a doubted loss", showing("Active"), "Creating", { lossDoubted: true }],
     ["with drift", showing("Active"), "Updating", { drift: [{ field: "disabled", ours: "false", theirs: "true" }] }],
-    ["of a connection Secret", showing("Active"), "Updating", { binding: { name: "shop-db" } }],
     ["of the use of a ClusterServiceConnection", showing("Active"), "Updating", { clusterConnection: "default" }],
   ] satisfies [string, Compute, Reason, ComputeStatus][])("a status %s may not wait", (_, self, reason, after) => {
     expect(waits(self, reason, after)).toBe(false);
@@ -75,6 +74,17 @@ describe("what is held back", () => {
     state.wrote();
     expect(state.known.held).toBeUndefined();
     expect(state.requeueAfter(unchanged(self), 5000)).toBeUndefined();
+  });
+
+  test("a held status of a create waits five minutes where the one before shows the record", () => {
+    const recorded = showing("Creating", { pendingWrite: recordOf() });
+    const state = new ReconcileState(0, "this-term");
+    expect(hold(state, shown(recorded, "Creating", "made", { effect: accepted }), 0, true)).toBe(true);
+    expect(hold(state, shown(recorded, "Creating", "made"), 299_999)).toBe(true);
+    expect(hold(state, shown(recorded, "Creating", "made"), 300_000)).toBe(false);
+    const waiting = new ReconcileState(0, "this-term");
+    hold(waiting, shown(recorded, "Creating", "waits"), 0);
+    expect(hold(waiting, shown(recorded, "Creating", "waits"), heldForMs)).toBe(false);
   });
 
   test("a held status is written where the next reconcile knows nothing new, with what was accepted", () => {

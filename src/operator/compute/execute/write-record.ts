@@ -1,6 +1,7 @@
 import type { ServiceAccess } from "../../connection/access.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute, WriteRecord } from "../../resources/compute.ts";
+import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { finalizers } from "../../resources/names.ts";
 import { generationOf, hasFinalizer } from "../observe/observation.ts";
 import { after, type Outcome, shown } from "../outcome.ts";
@@ -65,7 +66,7 @@ export async function writeRecord(
 
 /**
  * The status of a create under way. `through`: the base URL and key that will show what is made, so that a later loss
- * is not one seen through others.
+ * is not one seen through others. The connection is in use from now on, whether its namespace keeps the access or not.
  */
 function creatingStatus(
   message: string,
@@ -73,7 +74,7 @@ function creatingStatus(
   through: string,
 ): Partial<Compute["status"]> {
   const conditions = conditionsOf(compute, "Creating", message, { now: clock.now(), compared: false });
-  return { conditions, state: "Creating", observedThrough: through };
+  return { conditions, state: "Creating", observedThrough: through, clusterConnection: clusterConnectionOf(compute) };
 }
 
 /** The definition of Compute is older than the operator: nothing is sent, and a person is told. */

@@ -11,6 +11,7 @@ import {
   type StatusProof,
 } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
+import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { generationOf } from "../observe/observation.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
@@ -144,10 +145,6 @@ function policyInForce({ compute: { spec, status }, effect }: Outcome, seen: See
   if (spec.deletionPolicy !== undefined || effect.kind === "ownedByOther") return spec.deletionPolicy;
   if (seen.endpoint === undefined) return status.deletionPolicy;
   return seen.proof === "adopted" ? "Retain" : "Delete";
-}
-
-function clusterConnectionOf({ spec: { connectionRef } }: Compute): string | undefined {
-  return connectionRef.kind === "ClusterServiceConnection" ? connectionRef.name : undefined;
 }
 
 /** Result of `spec.branchName` or `spec.branchRef`. Without an endpoint to show, the branch shown is that one. */

@@ -69,6 +69,16 @@ describe("a create", () => {
     });
   });
 
+  test("notes the ClusterServiceConnection that it goes through with its record, and no connection of its namespace", async () => {
+    const noted = async (connectionRef: object) => {
+      const { acting, self } = creating({ spec: { connectionRef } });
+      await acting.reconcile(self);
+      return acting.compute().status.clusterConnection;
+    };
+    expect(await noted({ kind: "ClusterServiceConnection", name: "fleet" })).toBe("fleet");
+    expect(await noted({ name: "default" })).toBeUndefined();
+  });
+
   test("needs no patch for a finalizer that is there", async () => {
     const { acting, self } = creating({
       metadata: { finalizers: [finalizer] },
