@@ -50,6 +50,7 @@ describe("an import is found out", () => {
     ["src/operator/kube/client.ts", `import { resolve } from "../connection/resolve.ts";`],
     ["src/operator/kube/client.ts", `import { computeKind } from "../resources/compute.ts";`],
     ["src/operator/kube/client.ts", `import type { Endpoint } from "../../api/endpoint.ts";`],
+    ["src/operator/fields/compare.ts", `import type { Action } from "../compute/plan/action.ts";`],
     ["src/operator/claims/claims.ts", `import { rowOf } from "../compute/words/reasons.ts";`],
     ["src/operator/claims/claim-index.ts", `import type { SessionRegistry } from "../connection/registry.ts";`],
     ["src/operator/connection-secret/details.ts", `import { meaningOf } from "../compute/words/failures.ts";`],

@@ -1,7 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { declaredBy } from "../../operator/fields/declared.ts";
 import { parseCompute } from "../../operator/resources/compute.ts";
-import { durationOf } from "../../operator/resources/duration.ts";
 import { API_VERSION } from "../../operator/resources/names.ts";
 
 /** Names that `export` writes into each manifest. */
@@ -33,7 +32,7 @@ export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | U
   const bare = manifest(endpoint, names, {});
   const read = parseCompute(bare);
   if (!read.ok) return { problem: read.problem };
-  for (const [field, value] of Object.entries(fieldsOf(endpoint))) {
+  for (const [field, value] of Object.entries(declaredBy(endpoint))) {
     const fits = parseCompute(manifest(endpoint, names, { [field]: value }));
     if (fits.ok) kept[field] = value;
     else leftOut.push(fits.problem);
@@ -73,30 +72,6 @@ function manifest(endpoint: Endpoint, { namespace, connection }: ExportNames, fi
       deletionPolicy: "Retain",
     },
   };
-}
-
-/** The fields that the service shows, in the order of the documentation; others are omitted. */
-function fieldsOf(endpoint: Endpoint): Record<string, unknown> {
-  const { autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max, suspend_timeout_seconds: suspend } = endpoint;
-  const { pooler_enabled: enabled, pooler_mode: mode, disabled, passwordless_access: passwordlessAccess } = endpoint;
-  const settings = endpoint.settings?.pg_settings ?? {};
-  const sorted = Object.entries(settings).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const pooler = { ...(enabled === undefined ? {} : { enabled }), ...(mode === undefined ? {} : { mode }) };
-  const fields = {
-    computeUnits: min === undefined || max === undefined ? undefined : { min, max },
-    scaleToZero: suspend === undefined ? undefined : scaleToZero(suspend),
-    pooler: Object.keys(pooler).length === 0 ? undefined : pooler,
-    disabled,
-    passwordlessAccess,
-    postgresSettings: sorted.length === 0 ? undefined : Object.fromEntries(sorted),
-  };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-/** The service's seconds (-1: never, 0: its default) as the spec writes them. */
-function scaleToZero(seconds: number): { enabled: boolean; after?: string } {
-  const after = suspendAfterSeconds(seconds);
-  return after === undefined ? { enabled: false } : { enabled: true, after: durationOf(after) };
 }
 
 /** An endpoint's id is a valid name of a Kubernetes object, except for hyphens at its end. */

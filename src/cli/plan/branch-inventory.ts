@@ -10,17 +10,17 @@ import {
 } from "../../operator/branch/observation.ts";
 import { type BranchMemory, newMemory } from "../../operator/branch/state.ts";
 import { doing, meaningOf } from "../../operator/branch/words.ts";
-import { referredBranch, unknownBranch } from "../../operator/compute/observe/branch-ref.ts";
+import { referredBranch } from "../../operator/compute/observe/branch-ref.ts";
 import type { ReferredBranch } from "../../operator/compute/observe/observation.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import { type Branch, branchNameOf, owningBranch } from "../../operator/resources/branch.ts";
 import { allowsProject } from "../../operator/resources/cluster-service-connection.ts";
-import type { Compute } from "../../operator/resources/compute.ts";
+import { type Compute, givenName } from "../../operator/resources/compute.ts";
 import { noteKeys } from "../../operator/resources/names.ts";
 import { derivedBranchUID, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
 import { withAssumedEnd } from "./assumed-end.ts";
 import type { InventoryOptions, Project } from "./inventory.ts";
-import { projectNotAllowed } from "./messages.ts";
+import { branchUnknown, projectNotAllowed } from "./messages.ts";
 
 /** A Branch and what this command remembers of it: the Branch as it would be stored in a cluster by now. */
 export interface TrackedBranch {
@@ -183,6 +183,12 @@ export class BranchInventory {
     const isKnown = branch !== undefined || this.#options.scope.cluster;
     return isKnown ? referredBranch(compute, branch) : unknownBranch(compute);
   }
+}
+
+/** Of a Compute that is planned without a cluster. */
+function unknownBranch({ spec }: Compute): ReferredBranch | undefined {
+  const name = spec.branchRef === undefined ? undefined : givenName(spec);
+  return name === undefined ? undefined : { kind: "unusable", reason: "BranchNotReady", message: branchUnknown(name) };
 }
 
 /** The object of the Branch that a note says made a branch, as `namespace/name`. */

@@ -36,6 +36,11 @@ export function withoutRetain(message: string): string {
   return message.replace(` ${orRetain}`, "");
 }
 
+/** The Branch that a Compute names, where neither manifests nor a cluster show it. */
+export function branchUnknown(name: string): string {
+  return `${name} is known to an operator only. Use branchName or branchID without one.`;
+}
+
 /** A message about a project that the connection of its objects does not allow. */
 export function projectNotAllowed(connection: Connection, projectID: string): string {
   return `${labelOf(connection)} does not allow project ${projectID}. Add it to its spec.allowedProjects, or use another connection.`;

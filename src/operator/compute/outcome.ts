@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
+import type { Difference } from "../fields/compare.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Compute, ResolvedBranch } from "../resources/compute.ts";
-import type { Difference } from "./words/conditions.ts";
 import type { Reason } from "./words/reasons.ts";
 
 /** Conditions after a reconcile. */

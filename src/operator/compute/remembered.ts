@@ -1,6 +1,6 @@
+import type { Difference } from "../fields/compare.ts";
 import type { WriteRecord } from "../resources/compute.ts";
 import type { Effect, Outcome } from "./outcome.ts";
-import type { Difference } from "./words/conditions.ts";
 import type { Reason } from "./words/reasons.ts";
 
 /** Contents of a `ReconcileState`. Times on the monotonic clock, in milliseconds. */
@@ -165,13 +165,6 @@ export interface Signed {
   endpointID: string;
   /** Time before which it is not signed again. */
   renewAt: number;
-  /** Number of signatures before. */
-  before: number;
-}
-
-/** Number of times that this process has signed the endpoint. */
-export function signedBefore({ signed }: ReadonlyState, endpointID: string): number {
-  return signed?.endpointID === endpointID ? signed.before + 1 : 0;
 }
 
 export type ReadonlyState = Readonly<Remembered>;

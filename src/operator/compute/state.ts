@@ -10,7 +10,7 @@ import type { PatchAction } from "./plan/action.ts";
 import { patchedAfter } from "./plan/patched.ts";
 import { afterAnswer, afterList, afterSight } from "./record.ts";
 import type { AnsweredDelete, FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
-import { answersCountAfter, rememberedSince, signedBefore, withDelete } from "./remembered.ts";
+import { answersCountAfter, rememberedSince, withDelete } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
@@ -99,12 +99,7 @@ export class ReconcileState {
     else if (known.missing?.endpointID !== missing) {
       known.missing = { endpointID: missing, firstListWithout: o.startedAt, proved: false };
     }
-    this.#listedForPatch(o);
-  }
-
-  #listedForPatch(o: Observation): void {
-    const { patched } = this.#known;
-    if (patched !== undefined) this.#known.patched = patchedAfter(patched, o);
+    if (known.patched !== undefined) known.patched = patchedAfter(known.patched, o);
   }
 
   /** A write was accepted, or none is needed: an earlier failure no longer counts. */
@@ -182,8 +177,8 @@ export class ReconcileState {
   }
 
   /** Our signature was sent for an endpoint. */
-  signed(signed: Omit<Signed, "before">): void {
-    this.#known.signed = { ...signed, before: signedBefore(this.#known, signed.endpointID) };
+  signed(signed: Signed): void {
+    this.#known.signed = signed;
   }
 
   /** A warning names these endpoints of a former Compute. */

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { proofOf } from "../claims/ownership.ts";
+import { type Comparison, compare, desiredSpec } from "../fields/compare.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { clippedMessage } from "../objects/conditions-of.ts";
 import type { Compute } from "../resources/compute.ts";
@@ -10,7 +11,6 @@ import { mayWait, withHeld } from "./held.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { generationOf, isBeingDeleted, type Observation, type Observed, shownReason } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Comparison, compare, desiredSpec } from "./plan/fields.ts";
 import { noteClearsAt } from "./plan/settle.ts";
 import { carriedBy } from "./record.ts";
 import type { ReadonlyState, Remembered } from "./remembered.ts";

@@ -57,7 +57,7 @@ export async function writeLink(
   return patched(cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), stood);
 }
 
-function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" }>): EventInput[] {
+function linkEvents({ news, endpointID }: Extract<Action, { kind: "link" }>): EventInput[] {
   switch (news) {
     case "none":
       return [];
@@ -66,7 +66,6 @@ function linkEvents({ news, endpointID, proof }: Extract<Action, { kind: "link" 
     case "former":
       return [{ type: "Normal", reason: "Adopted", message: tookOverFormer(endpointID) }];
     case "created":
-      if (proof === "none") return [{ type: "Warning", reason: "Created", message: created.unproved(endpointID) }];
       return [{ type: "Normal", reason: "Created", message: created.replyLost(endpointID) }];
   }
 }

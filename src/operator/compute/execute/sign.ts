@@ -1,15 +1,16 @@
-import { requeueDelay } from "../../conditions/rows.ts";
 import type { ServiceAccess } from "../../connection/access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
-import { signedBefore } from "../remembered.ts";
 import { creating } from "../words/conditions.ts";
 import { requests } from "../words/failures.ts";
 import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { outdated, writeRecord } from "./write-record.ts";
+
+/** A signature that is not shown, or could not be written, is written again after so long: nothing depends on it. */
+const renewAgainMs = { accepted: 3_600_000, failed: 300_000 };
 
 type Sign = Extract<Action, { kind: "sign" }>;
 
@@ -47,7 +48,7 @@ async function renew(action: Sign, context: ExecuteContext, access: ServiceAcces
   const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
   recordAnswer(answer, { endpointID, shows }, context, access);
   // A service that accepts the name and does not keep it is not asked in a loop.
-  const waitMs = requeueDelay(answer.kind === "ok" ? "slow" : "patient", signedBefore(state.known, endpointID));
+  const waitMs = renewAgainMs[answer.kind === "ok" ? "accepted" : "failed"];
   state.signed({ endpointID, renewAt: clock.monotonic() + waitMs });
   // An answer that is laid over lists enqueues the Compute.
   return unchanged(compute, answer.kind === "ok" ? {} : { requeue: after(waitMs) });

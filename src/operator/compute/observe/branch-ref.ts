@@ -1,7 +1,7 @@
 import { conditionOf } from "../../objects/conditions-of.ts";
 import { sameJSON } from "../../objects/record.ts";
 import type { Branch } from "../../resources/branch.ts";
-import { type Compute, givenName } from "../../resources/compute.ts";
+import type { Compute } from "../../resources/compute.ts";
 import { branchRef as messages } from "../words/branch.ts";
 import type { ReferredBranch } from "./observation.ts";
 
@@ -21,12 +21,6 @@ export function referredBranch({ spec }: Compute, branch: Branch | undefined): R
     return notReady(messages.notReady(name));
   }
   return { kind: "listed", ids: [branchID], forMs: Number.POSITIVE_INFINITY };
-}
-
-/** Of a Compute that is planned without a cluster. */
-export function unknownBranch(compute: Compute): ReferredBranch | undefined {
-  if (compute.spec.branchRef === undefined) return undefined;
-  return notReady(messages.unknown(givenName(compute.spec) ?? ""));
 }
 
 function notReady(message: string): ReferredBranch {

@@ -1,14 +1,13 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Proof } from "../../claims/ownership.ts";
+import type { Attributes, Difference } from "../../fields/compare.ts";
 import type { ResolvedBranch } from "../../resources/compute.ts";
 import { pauseEndsInMs } from "../../resources/pause.ts";
 import { signatureIn } from "../../resources/signature.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import type { Difference } from "../words/conditions.ts";
 import type { Progress, Reason } from "../words/reasons.ts";
-import type { Attributes } from "./fields.ts";
 
 /** Occasion of a link. `former`: the endpoint was taken over from a former Compute, and a list shows our signature. */
 export type LinkNews = "none" | "adopted" | "former" | "created";
@@ -107,20 +106,12 @@ export function sendsSpec(action: Action): boolean {
   return action.kind === "create" || action.kind === "patch";
 }
 
-/** Names a write, so that one that failed is not tried again too soon, and another is tried at once. */
+/** Names a write by what it sends, so that one that failed is not tried again too soon, and another is at once. */
 export function identityOf(write: WriteAction, generation: number): string {
-  switch (write.kind) {
-    case "create":
-      return JSON.stringify(["create", generation, write.attributes]);
-    case "patch":
-      return JSON.stringify(["patch", generation, write.attributes]);
-    case "sign":
-      return JSON.stringify(["sign", write.endpointID, write.name]);
-    case "restart":
-      return JSON.stringify(["restart", generation, write.value]);
-    case "delete":
-      return JSON.stringify(["delete", generation, write.endpointID]);
-  }
+  // An edit changes no signature.
+  if (write.kind === "sign") return JSON.stringify(["sign", write.endpointID, write.name]);
+  const content = "attributes" in write ? write.attributes : "value" in write ? write.value : write.endpointID;
+  return JSON.stringify([write.kind, generation, content]);
 }
 
 /** Deletes an endpoint of the Compute with this uid. */
@@ -131,7 +122,7 @@ export function deletionOf(endpoint: Endpoint, why: "deleted" | "duplicate", uid
 }
 
 /** The endpoint's name, if it is our signature in a fleet: only such a one is ever written over by another operator. */
-export function signatureInFleet({ name }: Endpoint, uid: string): string | undefined {
+function signatureInFleet({ name }: Endpoint, uid: string): string | undefined {
   const signature = signatureIn(name);
   return signature?.fleet !== undefined && signature.uid === uid ? name : undefined;
 }

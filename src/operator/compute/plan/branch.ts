@@ -1,8 +1,8 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
+import type { Difference } from "../../fields/compare.ts";
 import { branchIDOf, givenName, resolvedID } from "../../resources/compute.ts";
 import type { Observation } from "../observe/observation.ts";
 import { branchName as messages } from "../words/branch.ts";
-import type { Difference } from "../words/conditions.ts";
 import { meaningOf, requests } from "../words/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
 

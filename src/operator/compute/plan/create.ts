@@ -1,5 +1,6 @@
 import { type Endpoint, hasUnreadableName } from "../../../api/endpoint.ts";
 import { claimOnBranch, claimOnEndpoint, otherMakerOf } from "../../claims/claims.ts";
+import { attributesOf } from "../../fields/compare.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
 import { signatureOf } from "../../resources/signature.ts";
@@ -8,7 +9,6 @@ import { type Observation, who } from "../observe/observation.ts";
 import { adoptionRefused, conflict, creating, primaryExists } from "../words/conditions.ts";
 import { connectionNotReady } from "../words/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
-import { attributesOf } from "./fields.ts";
 import { besideFormer, formerPrimary, takeOverFormer } from "./former.ts";
 
 /** `spec.adopt`, used only until an endpoint is linked. Nothing is written to a target that does not fit. */

@@ -38,7 +38,7 @@ function signedID({ write }: ReadonlyState): string | undefined {
 export function formerPrimary(o: Observation, primary: Endpoint): string | undefined {
   const branchID = branchIDOf(o.compute);
   if (formersOf(o).includes(primary)) return messages.primary(branchID, whyNotTaken(o) ?? "", primary.id);
-  return ofOtherFleets(o).includes(primary) ? messages.primaryOfOtherFleet(branchID, primary.id) : undefined;
+  return formersOf(o, "other").includes(primary) ? messages.primaryOfOtherFleet(branchID, primary.id) : undefined;
 }
 
 /**
@@ -55,7 +55,7 @@ export function besideFormer(o: Observation, { told: { formers: warnedOf = [] } 
     );
     return { kind: "blocked", reason: "FormerMembers", message };
   }
-  const endpointIDs = [...formers, ...ofOtherFleets(o)].map(({ id }) => id).toSorted();
+  const endpointIDs = [...formers, ...formersOf(o, "other")].map(({ id }) => id).toSorted();
   if (endpointIDs.every((id) => warnedOf.includes(id))) return undefined;
   const message =
     formers.length > 0 ? messages.beside(whyNotTaken(o) ?? "", endpointIDs) : messages.besideOtherFleet(endpointIDs);
@@ -93,20 +93,10 @@ export function isSignedByOther({ compute, links }: Observation, { write }: Read
   return wasProved || write?.made === id;
 }
 
-/** Endpoints that bear fleet and key of the Compute, and not its uid. */
-function formersOf({ compute, endpoints, fleet }: Observation): Endpoint[] {
+/** Endpoints that bear the key of the Compute, and not its uid; those of another fleet are never taken over. */
+function formersOf({ compute, endpoints, fleet }: Observation, of: "same" | "other" = "same"): Endpoint[] {
   if (fleet === undefined) return [];
-  return endpoints.bearing(keyOf(compute), fleet, "same").filter((one) => isForeign(one, compute.metadata.uid));
-}
-
-/** Endpoints that a Compute of this namespace and name made in another fleet: named, and never taken over. */
-function ofOtherFleets({ compute, endpoints, fleet }: Observation): Endpoint[] {
-  if (fleet === undefined) return [];
-  return endpoints.bearing(keyOf(compute), fleet, "other").filter((one) => isForeign(one, compute.metadata.uid));
-}
-
-function isForeign({ name }: Endpoint, uid: string): boolean {
-  return uidOfMarker(name) !== uid;
+  return endpoints.bearing(keyOf(compute), fleet, of).filter(({ name }) => uidOfMarker(name) !== compute.metadata.uid);
 }
 
 /** Reason why a former Compute's endpoint is not taken over; `undefined`: it is, if `spec.adopt` asks for it. */

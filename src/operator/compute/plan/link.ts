@@ -7,7 +7,7 @@ import { isOpen } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
 import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
 import { deleteDueInMs } from "./lost.ts";
-import { awaitClosing, finalizerIsOwed, listedSoonMs } from "./pending.ts";
+import { awaitClosing, listedSoonMs } from "./pending.ts";
 
 /**
  * More endpoints of ours: a create took effect long after it was given up. It goes only while a list shows our
@@ -85,7 +85,7 @@ export function restoreFinalizer(o: Observed, s: ReadonlyState): Action | undefi
   if (hasFinalizer(o.compute) || isBeingDeleted(o.compute)) return undefined;
   const { recordedID: endpointID } = o.annotations;
   if (endpointID !== undefined) return { kind: "link", endpointID, proof: "none", news: "none" };
-  return finalizerIsOwed(o, s) ? { kind: "restoreFinalizer" } : undefined;
+  return s.write?.phase === "open" ? { kind: "restoreFinalizer" } : undefined;
 }
 
 /** The same where a list lacks the endpoint: it may stand where the connection does not lead now. */

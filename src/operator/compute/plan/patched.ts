@@ -1,8 +1,8 @@
 import { isInProgress } from "../../../api/operation.ts";
+import { compare, desiredSpec } from "../../fields/compare.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { generationOf, type Observation } from "../observe/observation.ts";
 import type { Patched } from "../remembered.ts";
-import { compare, desiredSpec } from "./fields.ts";
 
 /** An accepted PATCH after a list: over once the list shows it, and else remembered with the lists without it. */
 export function patchedAfter(

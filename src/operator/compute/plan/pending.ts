@@ -2,7 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { chosenAmong } from "../candidates.ts";
-import { hasFinalizer, isBeingDeleted, type Observation, type Observed } from "../observe/observation.ts";
+import { hasFinalizer, isBeingDeleted, type Observation } from "../observe/observation.ts";
 import { type Opening, openingOf, settlesInMs } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isMoveOpen, isOpen, type RememberedWrite } from "../remembered.ts";
@@ -86,11 +86,6 @@ export function openMs(o: Observation, { write }: ReadonlyState): number {
 
 function closesInMs({ now }: Observation, { openedAt, firstShown }: RememberedWrite): number {
   return Math.max(1000, Math.max(openedAt, ...firstShown.values()) + mostLagMs - now);
-}
-
-/** True if our finalizer is missing while a record is open: it is restored also without a list. */
-export function finalizerIsOwed({ compute }: Observed, { write }: ReadonlyState): boolean {
-  return !hasFinalizer(compute) && write?.phase === "open";
 }
 
 function idsOf(endpoints: readonly Endpoint[]): string[] {

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
+import { compare, desiredSpec } from "../../fields/compare.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";
@@ -9,7 +10,6 @@ import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
-import { compare, desiredSpec } from "./fields.ts";
 import { deleteDueInMs } from "./lost.ts";
 import { listedSoonMs, openMs } from "./pending.ts";
 

@@ -2,14 +2,14 @@ import { mostLagMs } from "../../../api/list-lag.ts";
 import { claimOnBranch } from "../../claims/claims.ts";
 import type { Link } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
+import type { Difference } from "../../fields/compare.ts";
+import { type Attributes, type Comparison, compare, desiredSpec, merged, withBothEnds } from "../../fields/compare.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isMoveOpen } from "../remembered.ts";
-import type { Difference } from "../words/conditions.ts";
 import * as messages from "../words/conditions.ts";
 import type { Action, PlanRule } from "./action.ts";
-import { type Attributes, type Comparison, compare, desiredSpec, merged, withBothEnds } from "./fields.ts";
 import { awaitClosing } from "./pending.ts";
 
 /** Sends what differs from the spec, in one PATCH. */

@@ -7,15 +7,7 @@ import {
   temporaryDiskGiB,
   vCPU,
 } from "../../../api/compute-units.ts";
-import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Capacity } from "../../resources/compute.ts";
-
-export function rangeOf({
-  autoscaling_limit_min_cu: min,
-  autoscaling_limit_max_cu: max,
-}: Endpoint): ComputeUnitRange | undefined {
-  return min === undefined || max === undefined ? undefined : { min, max };
-}
 
 export function sizeInWords({ min, max }: ComputeUnitRange): string {
   return min === max ? `${max} CU` : `${min}–${max} CU`;

@@ -1,6 +1,7 @@
 import { isInProgress, type Operation } from "../../../api/operation.ts";
 import { poolerHost } from "../../../api/pooler-host.ts";
 import type { Proof } from "../../claims/ownership.ts";
+import { rangeOf } from "../../fields/declared.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import { sameJSON } from "../../objects/record.ts";
 import {
@@ -15,7 +16,7 @@ import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { generationOf } from "../observe/observation.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
-import { capacityOf, rangeOf, sizeInWords } from "./capacity.ts";
+import { capacityOf, sizeInWords } from "./capacity.ts";
 import type { Seen } from "./seen.ts";
 import { disabledByUs, isUnmade, stateSeen, stateUnseen } from "./state.ts";
 

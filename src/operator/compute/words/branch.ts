@@ -22,7 +22,6 @@ export const branchRef = {
     `The branch of Branch ${quoted(name)} is gone, so nothing is created or moved. The condition of the Branch says what to do.`,
   notReady: (name: string) =>
     `Branch ${quoted(name)} is not ready, so nothing is created or moved. The condition of the Branch says why.`,
-  unknown: (name: string) => `${name} is known to an operator only. Use branchName or branchID without one.`,
 };
 
 export const branchGone = (branchID: string, endpointID: string): string =>

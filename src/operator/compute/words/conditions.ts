@@ -1,15 +1,8 @@
+import type { Difference } from "../../fields/compare.ts";
 import { annotations } from "../../resources/names.ts";
 import type { Progress } from "./reasons.ts";
 
 // Messages of a live Compute's conditions, by their reason. `owner` names the other Compute.
-
-/** One field of the spec in which the service differs from it. */
-export interface Difference {
-  /** As the manifest spells it, e.g. `computeUnits.max`. */
-  field: string;
-  ours: string;
-  theirs: string;
-}
 
 export const resting = {
   Active: "The compute is as declared.",

@@ -4,8 +4,6 @@ export const created = {
   first: (endpointID: string) => `Created endpoint ${endpointID}.`,
   replacement: (endpointID: string) => `Created endpoint ${endpointID} in place of the one that was lost.`,
   replyLost: (endpointID: string) => `Created endpoint ${endpointID}; the reply to the create was lost.`,
-  unproved: (endpointID: string) =>
-    `Linked the primary that appeared on the branch after a create without a reply. The service shows no names to prove that this Compute created it, so it is kept when the Compute is deleted unless spec.adopt.endpointID names it: ${endpointID}.`,
 };
 
 export const adopted = (endpointID: string): string => `Took over endpoint ${endpointID}.`;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
-import { requeueDelay } from "../../../../src/operator/conditions/rows.ts";
 import { endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { Acting, linked, msOf, settled } from "./executing.ts";
@@ -112,9 +111,7 @@ describe("a signature that is renewed", () => {
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" } });
     expect(msOf(outcome)).toBeUndefined();
     expect(acting.tools.state.known.lists.laidOver).toBeDefined();
-    const { signed } = acting.tools.state.known;
-    expect(signed).toMatchObject({ endpointID: "ep-one", before: 0 });
-    expect(signed?.renewAt).toBeCloseTo(now + (requeueDelay("slow", 0) ?? 0), -3);
+    expect(acting.tools.state.known.signed).toEqual({ endpointID: "ep-one", renewAt: now + 3_600_000 });
   });
 
   test("a renewal without a usable answer needs lists from after it, also for another Compute with the same link", async () => {
@@ -126,15 +123,14 @@ describe("a signature that is renewed", () => {
     expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
   });
 
-  test("a refused renewal leaves the conditions too, and is tried again after a patient wait, each longer", async () => {
+  test("a refused renewal leaves the conditions too, and is tried again after five minutes", async () => {
     const { acting, self } = standing();
     acting.answer = () => refusal(403);
     const first = await acting.execute(renewing, self);
     expect(first).toMatchObject({ condition: { kind: "unchanged" } });
-    expect(msOf(first)).toBe(requeueDelay("patient", 0));
+    expect(msOf(first)).toBe(300_000);
     expect(acting.tools.state.known.failedWrite).toBeUndefined();
-    const now = acting.tools.clock.monotonic();
-    expect(msOf(await acting.execute(renewing, self))).toBe(requeueDelay("patient", 1));
-    expect(acting.tools.state.known.signed?.renewAt).toBeCloseTo(now + (requeueDelay("patient", 1) ?? 0), -3);
+    const renewAt = acting.tools.clock.monotonic() + 300_000;
+    expect(acting.tools.state.known.signed).toEqual({ endpointID: "ep-one", renewAt });
   });
 });

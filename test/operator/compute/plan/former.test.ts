@@ -166,7 +166,7 @@ describe("a linked endpoint", () => {
       expect(plan(...input({ fleet, compute: creating, endpoints }))).not.toMatchObject({ kind: "sign" });
       const reported = linked({ spec: { driftPolicy: "Report" } });
       expect(plan(...input({ fleet, compute: reported, endpoints }))).not.toMatchObject({ kind: "sign" });
-      const state = { signed: { endpointID: "ep-one", renewAt: now + 1, before: 0 } };
+      const state = { signed: { endpointID: "ep-one", renewAt: now + 1 } };
       expect(plan(...input({ fleet, compute: linked(), endpoints, state }))).not.toMatchObject({ kind: "sign" });
     }
   });

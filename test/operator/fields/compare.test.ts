@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Endpoint } from "../../../../src/api/endpoint.ts";
-import { attributesOf, compare } from "../../../../src/operator/compute/plan/fields.ts";
-import { compute, endpoint } from "../../../support/builders.ts";
+import type { Endpoint } from "../../../src/api/endpoint.ts";
+import { attributesOf, compare } from "../../../src/operator/fields/compare.ts";
+import { compute, endpoint } from "../../support/builders.ts";
 
 function compared(spec: Record<string, unknown>, seen: Partial<Endpoint>) {
   const { differences, notReturned } = compare(compute({ spec }).spec, endpoint(seen));

@@ -1,8 +1,15 @@
-import type { Endpoint, EndpointPatch } from "../../../api/endpoint.ts";
-import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../../api/scale-to-zero.ts";
-import { branchIDOf, type Compute, type ComputeSpec, givenName } from "../../resources/compute.ts";
-import { secondsOf } from "../../resources/duration.ts";
-import type { Difference } from "../words/conditions.ts";
+import type { Endpoint, EndpointPatch } from "../../api/endpoint.ts";
+import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { branchIDOf, type Compute, type ComputeSpec, givenName } from "../resources/compute.ts";
+import { secondsOf } from "../resources/duration.ts";
+
+/** One field of the spec in which the service differs from it. */
+export interface Difference {
+  /** As the manifest spells it, e.g. `computeUnits.max`. */
+  field: string;
+  ours: string;
+  theirs: string;
+}
 
 /** Attributes sent of an endpoint. Which pooler modes there are is the service's to say. */
 export type Attributes = Omit<EndpointPatch["endpoint"], "pooler_mode"> & { pooler_mode?: string };
