@@ -1,3 +1,4 @@
+import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
 import { poolerHost } from "../../../api/pooler-host.ts";
 import type { Proof } from "../../claims/ownership.ts";
@@ -17,8 +18,8 @@ import { generationOf } from "../observe/observation.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
 import { capacityOf, sizeInWords } from "./capacity.ts";
+import { isUnmade, stateSeen, stateUnseen } from "./printed-state.ts";
 import type { Seen } from "./seen.ts";
-import { disabledByUs, isUnmade, stateSeen, stateUnseen } from "./state.ts";
 
 /** Shortest time between two writes of `lastActive` alone, in milliseconds. */
 const lastActiveEveryMs = 15 * 60_000;
@@ -135,6 +136,20 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     observedThrough: seen.fingerprint ?? before.observedThrough,
     clusterConnection: clusterConnectionOf(outcome.compute),
   };
+}
+
+/**
+ * True if the status says that this operator disabled the endpoint: noted before the request is sent, so that a lost
+ * reply or a crash loses nothing. A lost status is restored if the endpoint was made for this Compute and the spec asks
+ * for disabled; one that was found disabled is somebody else's decision. A status without a proof is that of 0.1.0,
+ * which noted nothing.
+ */
+function disabledByUs(endpoint: Endpoint, { compute }: Outcome, seen: Seen): true | undefined {
+  const { spec, status } = compute;
+  if (status.disabledByUs === true) return seen.clearsDisabling && endpoint.disabled === false ? undefined : true;
+  const isFirstSeen = status.endpointID !== endpoint.id || status.proof === undefined;
+  const isMade = seen.proof === "signature" || seen.proof === "created";
+  return isFirstSeen && isMade && spec.disabled === true && endpoint.disabled === true ? true : undefined;
 }
 
 function proofOf({ metadata }: Compute, by: Proof, endpointID: string): StatusProof {

@@ -59,17 +59,3 @@ function isLost(outcome: Outcome, { annotations }: Seen): boolean {
 function reasonAfter({ compute, condition }: Outcome): string | undefined {
   return condition.kind === "shown" ? condition.reason : shownReason(compute);
 }
-
-/**
- * True if the status says that this operator disabled the endpoint: noted before the request is sent, so that a lost
- * reply or a crash loses nothing. A lost status is restored if the endpoint was made for this Compute and the spec asks
- * for disabled; one that was found disabled is somebody else's decision. A status without a proof is that of 0.1.0,
- * which noted nothing.
- */
-export function disabledByUs(endpoint: Endpoint, { compute }: Outcome, seen: Seen): true | undefined {
-  const { spec, status } = compute;
-  if (status.disabledByUs === true) return seen.clearsDisabling && endpoint.disabled === false ? undefined : true;
-  const isFirstSeen = status.endpointID !== endpoint.id || status.proof === undefined;
-  const isMade = seen.proof === "signature" || seen.proof === "created";
-  return isFirstSeen && isMade && spec.disabled === true && endpoint.disabled === true ? true : undefined;
-}
