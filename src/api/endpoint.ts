@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { computeUnitSizes, computeUnitSizesInWords } from "./compute-units.ts";
+import { computeAttributes, Setting } from "./compute-attributes.ts";
 import { EndpointId, Id } from "./ids.ts";
-import { figure, loose, shortText } from "./loose.ts";
-import { nameOf } from "./names.ts";
+import { loose, shortText } from "./loose.ts";
 import { Operation } from "./operation.ts";
-import { defaultSuspend, longestSuspendSeconds, neverSuspend, shortestSuspendSeconds } from "./scale-to-zero.ts";
+import { columnOf } from "./table.ts";
 import { entryByEntry, fieldByField, tolerant, wholly } from "./tolerant.ts";
 
 export const endpointTypes = ["read_write", "read_only"] as const;
@@ -13,9 +12,6 @@ export type EndpointType = (typeof endpointTypes)[number];
 /** The values of `current_state` and `pending_state` known today. */
 export const endpointStates = ["init", "active", "idle"] as const;
 export type EndpointState = (typeof endpointStates)[number];
-
-/** The value of one Postgres setting. */
-const setting = z.string().max(8192);
 
 /** Fields of an answer; the service itself promises more of them than a reader may count on. */
 export const endpointFields = {
@@ -29,20 +25,7 @@ export const endpointFields = {
   host: shortText.optional(),
   proxy_host: shortText.optional(),
   region_id: shortText.optional(),
-  name: shortText.optional(),
-  autoscaling_limit_min_cu: figure.optional(),
-  autoscaling_limit_max_cu: figure.optional(),
-  /** Seconds; see scale-to-zero.ts for -1 and 0. */
-  suspend_timeout_seconds: z.number().optional(),
-  settings: loose({
-    pg_settings: z.record(z.string(), setting).optional(),
-    preload_libraries: z.looseObject({}).optional(),
-  }).optional(),
-  pooler_enabled: z.boolean().optional(),
-  pooler_mode: shortText.optional(),
-  disabled: z.boolean().optional(),
-  passwordless_access: z.boolean().optional(),
-  provisioner: shortText.optional(),
+  ...columnOf(computeAttributes, "shown"),
   creation_source: shortText.optional(),
   compute_release_version: shortText.optional(),
   /** Absent until the compute is first active. */
@@ -60,7 +43,7 @@ export const endpointFields = {
  */
 export const Endpoint = tolerant(endpointFields, {
   settings: fieldByField({
-    pg_settings: entryByEntry(setting),
+    pg_settings: entryByEntry(Setting),
     preload_libraries: wholly(z.looseObject({})),
   }),
 });
@@ -84,44 +67,7 @@ export type EndpointsAnswer = z.infer<typeof EndpointsAnswer>;
 export const EndpointAnswer = tolerant({ endpoint: Endpoint, operations: z.array(Operation).optional() });
 export type EndpointAnswer = z.infer<typeof EndpointAnswer>;
 
-const ComputeUnits = z.literal([...computeUnitSizes], { error: `must be a compute size: ${computeUnitSizesInWords}` });
-
-const error = `must be -1 (never), 0 (the default of 5 minutes), or ${shortestSuspendSeconds} to ${longestSuspendSeconds} seconds`;
-const SuspendTimeout = z.union(
-  [
-    z.literal([neverSuspend, defaultSuspend], { error }),
-    z.int({ error }).min(shortestSuspendSeconds, { error }).max(longestSuspendSeconds, { error }),
-  ],
-  { error },
-);
-
-/** The settings of a compute as a client sends them: without `pg_settings` the service refuses them. */
-export const EndpointSettings = z.strictObject({
-  pg_settings: z.record(z.string().min(1).max(128), z.string().max(4096), {
-    error: "must be a map of Postgres settings to strings: settings must not be nil",
-  }),
-  preload_libraries: z
-    .strictObject({
-      use_defaults: z.boolean().optional(),
-      enabled_libraries: z.array(z.string().min(1).max(128)).max(100).optional(),
-    })
-    .optional(),
-});
-export type EndpointSettings = z.infer<typeof EndpointSettings>;
-
-/** The attributes that a client can set when it creates a compute and change later. */
-const attributes = {
-  name: nameOf(64).optional(),
-  autoscaling_limit_min_cu: ComputeUnits.optional(),
-  autoscaling_limit_max_cu: ComputeUnits.optional(),
-  suspend_timeout_seconds: SuspendTimeout.optional(),
-  settings: EndpointSettings.optional(),
-  pooler_enabled: z.boolean().optional(),
-  pooler_mode: z.enum(["transaction"]).optional(),
-  disabled: z.boolean().optional(),
-  passwordless_access: z.boolean().optional(),
-  provisioner: z.string().min(1).max(64).optional(),
-};
+const attributes = columnOf(computeAttributes, "sent");
 
 /** The body of `POST …/endpoints`. */
 export const EndpointCreate = z.strictObject({

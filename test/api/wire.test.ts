@@ -8,6 +8,7 @@ import { endpointIdPattern, Id } from "../../src/api/ids.ts";
 import { OperationsAnswer, operationOutcome, operationStatuses } from "../../src/api/operation.ts";
 import { ProjectsAnswer } from "../../src/api/project.ts";
 import { suspendAfterSeconds } from "../../src/api/scale-to-zero.ts";
+import { fieldFacts } from "../support/compute-fields.ts";
 
 const bare = { id: "ep-a", project_id: "p", branch_id: "br-a", type: "read_write", current_state: "idle" };
 
@@ -133,7 +134,8 @@ describe("requests are strict", () => {
     { suspend_timeout_seconds: 604_800 },
     { settings: { pg_settings: { work_mem: "64MB" } } },
     { name: "k8s-1" },
-    { type: "read_only", disabled: true, pooler_enabled: true, pooler_mode: "transaction", passwordless_access: false },
+    { type: "read_only", disabled: true },
+    ...fieldFacts.flatMap(({ wire, values }) => values.map((value) => ({ [wire]: value }))),
   ])("create takes %j", (fields) => {
     expect(create(fields).success).toBe(true);
   });

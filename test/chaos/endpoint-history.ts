@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { type StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import { Store } from "../../src/service/store/store.ts";
+import { fieldFacts } from "../support/compute-fields.ts";
 
 const entry = z.object({
   /** Milliseconds since the epoch. */
@@ -24,13 +25,9 @@ export type Entry = z.infer<typeof entry>;
 const attributes = [
   "branch_id",
   "name",
-  "min_cu",
-  "max_cu",
   "suspend_timeout_seconds",
   "settings",
-  "pooler_enabled",
-  "disabled",
-  "passwordless_access",
+  ...fieldFacts.map(({ column, wire }) => column ?? wire),
 ];
 
 const now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../simulation/api-server/objects.ts";
 import type { Dice } from "../simulation/dice.ts";
+import { randomFields } from "../support/compute-fields.ts";
 
 /** One team's Computes: a namespace with a connection of its own, projects of its own, an operator of its own. */
 export interface Fleet {
@@ -85,6 +86,6 @@ export function specOf(member: Member, branchID: string, dice: Dice): JsonObject
     computeUnits: { min: size, max: dice.chance(0.5) ? size : 8 },
     scaleToZero: { enabled: false },
     ...(dice.chance(0.3) ? { postgresSettings: { work_mem: dice.pick(["4MB", "8MB", "16MB"]) } } : {}),
-    ...(dice.chance(0.2) ? { passwordlessAccess: dice.chance(0.5) } : {}),
+    ...randomFields(dice, 0.2),
   };
 }

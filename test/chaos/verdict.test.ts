@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { initialAttributes } from "../../src/service/store/compute-attributes.ts";
 import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../simulation/api-server/objects.ts";
 import type { Entry } from "./endpoint-history.ts";
@@ -18,15 +19,8 @@ function endpoint(id: string, name?: string): StoredEndpoint {
     branchId: "br-a",
     type: "read_only",
     name,
-    minCu: 1,
-    maxCu: 1,
+    ...initialAttributes,
     suspendTimeoutSeconds: -1,
-    settings: { pg_settings: {} },
-    poolerEnabled: false,
-    poolerMode: "transaction",
-    disabled: false,
-    passwordlessAccess: true,
-    provisioner: "k8s-neonvm",
     currentState: "active",
     pendingState: undefined,
     lastActive: undefined,

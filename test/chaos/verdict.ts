@@ -2,6 +2,7 @@ import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../simulation/api-server/objects.ts";
 import { annotationOf, isOurs, markerOf, statusOf, uidOfMarker } from "../simulation/world/computes.ts";
 import { complaints } from "../simulation/world/judge.ts";
+import { fieldFacts } from "../support/compute-fields.ts";
 import type { Entry } from "./endpoint-history.ts";
 import type { Evidence } from "./evidence.ts";
 
@@ -143,8 +144,9 @@ function untouchedStrangers({ strangers, endpoints, endpointHistory, requests }:
 
 /** What somebody gave an endpoint; its states change by themselves. */
 function givenOf(endpoint: StoredEndpoint): string {
-  const { branchId, type, name, minCu, maxCu, suspendTimeoutSeconds, settings, poolerEnabled, disabled } = endpoint;
-  return JSON.stringify([branchId, type, name, minCu, maxCu, suspendTimeoutSeconds, settings, poolerEnabled, disabled]);
+  const { branchId, type, name, suspendTimeoutSeconds, settings } = endpoint;
+  const plain = fieldFacts.map(({ stored }) => endpoint[stored]);
+  return JSON.stringify([branchId, type, name, suspendTimeoutSeconds, settings, ...plain]);
 }
 
 /** Each value at least once, unless a later one came; and never more often than was asked, but for lost replies. */

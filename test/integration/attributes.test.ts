@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { EndpointPatchBody } from "../../src/service/domain/requests.ts";
+import { specWith } from "../support/compute-fields.ts";
 import { project } from "./support/seeded-service.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
@@ -26,21 +27,15 @@ const inexpressible: Record<string, { because: string; value?: unknown }> = {
 const first = {
   projectID: project,
   branchID: "br-0-a",
-  computeUnits: { min: 1, max: 2 },
+  ...specWith(0),
   scaleToZero: { enabled: true, after: "10m" },
-  pooler: { enabled: false, mode: "transaction" },
-  disabled: false,
-  passwordlessAccess: false,
   postgresSettings: { work_mem: "8MB" },
 };
 const second = {
   projectID: project,
   branchID: "br-0-b",
-  computeUnits: { min: 3, max: 4 },
+  ...specWith(1),
   scaleToZero: { enabled: true, after: "20m" },
-  pooler: { enabled: true, mode: "transaction" },
-  disabled: true,
-  passwordlessAccess: true,
   postgresSettings: { work_mem: "16MB" },
 };
 

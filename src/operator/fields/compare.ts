@@ -1,6 +1,9 @@
+import type { ComputeAttribute } from "../../api/compute-attributes.ts";
 import type { Endpoint, EndpointPatch } from "../../api/endpoint.ts";
 import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { asRecord } from "../objects/record.ts";
 import { branchIDOf, type Compute, type ComputeSpec, givenName } from "../resources/compute.ts";
+import { type ComputeField, type FieldTarget, fieldTargets, partsOf } from "../resources/compute-fields.ts";
 import { secondsOf } from "../resources/duration.ts";
 
 /** One field of the spec in which the service differs from it. */
@@ -69,10 +72,19 @@ export function attributesOf(spec: ComputeSpec): Attributes {
   return attributes;
 }
 
-/** The service holds minimum and maximum against each other: where one of them is sent, both are. */
-export function withBothEnds<T extends Difference>(sent: readonly T[], all: readonly T[]): readonly T[] {
-  const isSize = ({ field }: Difference) => field.startsWith("computeUnits.");
-  return all.filter((difference) => sent.includes(difference) || (isSize(difference) && sent.some(isSize)));
+/** The service holds the parts of some fields against each other: where one of them is sent, all are. */
+export function withWholeFields<T extends Difference>(sent: readonly T[], all: readonly T[]): readonly T[] {
+  const whole = new Set(sent.map(({ field }) => groupOf(field)).filter((group) => wholeFields.has(group)));
+  return all.filter((difference) => sent.includes(difference) || whole.has(groupOf(difference.field)));
+}
+
+const wholeFields = new Set<string>(
+  fieldTargets.flatMap(([field, target]) => (target.unit === "same" && target.isWhole === true ? [field] : [])),
+);
+
+function groupOf(field: string): string {
+  const [group = ""] = field.split(".", 1);
+  return group;
 }
 
 /** One body for several fields. */
@@ -83,45 +95,55 @@ export function merged(parts: readonly Attributes[]): Attributes {
 }
 
 function fieldsOf(spec: ComputeSpec, endpoint: Endpoint | undefined): Field[] {
-  const unreadable = endpoint?.unreadable ?? [];
-  const plain = plainAmong(unreadable);
-  return [
-    plain("branchID", spec.branchID, endpoint?.branch_id, (branch_id) => ({ branch_id })),
-    plain("computeUnits.min", spec.computeUnits?.min, endpoint?.autoscaling_limit_min_cu, (cu) => ({
-      autoscaling_limit_min_cu: cu,
-    })),
-    plain("computeUnits.max", spec.computeUnits?.max, endpoint?.autoscaling_limit_max_cu, (cu) => ({
-      autoscaling_limit_max_cu: cu,
-    })),
-    scaleToZero(spec.scaleToZero, endpoint?.suspend_timeout_seconds, unreadable),
-    plain("pooler.enabled", spec.pooler?.enabled, endpoint?.pooler_enabled, (on) => ({ pooler_enabled: on })),
-    plain("pooler.mode", spec.pooler?.mode, endpoint?.pooler_mode, (mode) => ({ pooler_mode: mode })),
-    plain("disabled", spec.disabled, endpoint?.disabled, (disabled) => ({ disabled })),
-    plain("passwordlessAccess", spec.passwordlessAccess, endpoint?.passwordless_access, (on) => ({
-      passwordless_access: on,
-    })),
-    postgresSettings(spec.postgresSettings, endpoint?.settings, unreadable),
-  ].filter((field) => field !== undefined);
+  const branch = spec.branchID === undefined ? [] : [plain("branchID", spec.branchID, "branch_id", endpoint)];
+  return [...branch, ...fieldTargets.flatMap(([name, target]) => comparisonsOf(name, target, spec, endpoint))];
 }
 
-/** Comparison of one field of the spec with one of the endpoint's; `unreadable`: those that cannot be read. */
-function plainAmong(unreadable: readonly string[]) {
-  return <T extends string | number | boolean>(
-    field: string,
-    ours: T | undefined,
-    theirs: T | undefined,
-    send: (value: T) => Attributes,
-  ): Field | undefined => {
-    if (ours === undefined) return undefined;
-    const sent = send(ours);
-    return {
-      field,
-      ours: String(ours),
-      theirs: theirs?.toString(),
-      equal: isSame(ours, theirs),
-      send: sent,
-      ...(Object.keys(sent).some((name) => unreadable.includes(name)) ? { unreadable: "sendable" } : {}),
-    };
+function comparisonsOf(
+  name: ComputeField,
+  target: FieldTarget,
+  spec: ComputeSpec,
+  endpoint: Endpoint | undefined,
+): Field[] {
+  const unreadable = endpoint?.unreadable ?? [];
+  switch (target.unit) {
+    case "suspension":
+      return present(scaleToZero(spec.scaleToZero, endpoint?.suspend_timeout_seconds, unreadable));
+    case "settings":
+      return present(postgresSettings(spec.postgresSettings, endpoint?.settings, unreadable));
+    case "same":
+      return partsOf(target).flatMap(([part, wire]) => {
+        const ours: unknown = part === undefined ? spec[name] : asRecord(spec[name])[part];
+        return isPlain(ours) ? [plain(part === undefined ? name : `${name}.${part}`, ours, wire, endpoint)] : [];
+      });
+  }
+}
+
+function present(field: Field | undefined): Field[] {
+  return field === undefined ? [] : [field];
+}
+
+type Plain = string | number | boolean;
+
+function isPlain(value: unknown): value is Plain {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** Comparison of one value of the spec with the attribute of the endpoint that has the same unit. */
+function plain(
+  field: string,
+  ours: Plain,
+  wire: "branch_id" | ComputeAttribute,
+  endpoint: Endpoint | undefined,
+): Field {
+  const theirs: unknown = endpoint?.[wire];
+  return {
+    field,
+    ours: String(ours),
+    theirs: isPlain(theirs) ? String(theirs) : undefined,
+    equal: isSame(ours, theirs),
+    send: { [wire]: ours },
+    ...(endpoint?.unreadable?.includes(wire) === true ? { unreadable: "sendable" } : {}),
   };
 }
 

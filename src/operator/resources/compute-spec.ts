@@ -1,10 +1,8 @@
 import { z } from "zod";
-import { computeUnits } from "./compute-units.ts";
+import { columnOf } from "../../api/table.ts";
+import { computeFields } from "./compute-fields.ts";
 import { connectionSecret, noShellVariables } from "./connection-secret.ts";
-import { duration } from "./duration.ts";
 import { endpointID, id, immutable, objectName, optionalFlag, type WrittenRule, withRules } from "./fields.ts";
-
-const WEEK_SECONDS = 7 * 24 * 3600;
 
 const connectionRef = z
   .object({
@@ -17,42 +15,6 @@ const connectionRef = z
     name: objectName.default("default").describe("Name of the connection."),
   })
   .prefault({});
-
-const scaleToZero = withRules(
-  z.object({
-    enabled: z
-      .boolean()
-      .describe("Whether the compute is suspended after a time without activity. false keeps it always active."),
-    after: duration("scaleToZero.after", 60, WEEK_SECONDS)
-      .optional()
-      .describe(
-        "Time without activity until the compute is suspended, in s, m and h, for example 5m: from 60s to 168h (seven days). Needs enabled: true. Left out, the service decides (300 seconds).",
-      ),
-  }),
-  {
-    cel: "!has(self.after) || self.enabled",
-    message: "scaleToZero.after needs scaleToZero.enabled: true",
-    holds: ({ enabled, after }) => after === undefined || enabled,
-  },
-);
-
-const pooler = z.object({
-  enabled: optionalFlag("Whether clients can connect through the service's connection pooler."),
-  mode: z
-    .string()
-    .min(1)
-    .max(60)
-    .regex(/^[a-z_]+$/, "must be a-z and _, for example transaction")
-    .optional()
-    .describe("How the pooler shares connections, for example transaction."),
-});
-
-const postgresSettings = z
-  .record(z.string(), z.string().max(4096))
-  .meta({ maxProperties: 200 })
-  .describe(
-    "Postgres settings by name, all values as strings, for example max_wal_size: 4GB. Only the settings named here are compared and sent; others that the compute has are kept.",
-  );
 
 /** The endpoint to take over. Exactly one member. */
 const adopt = z
@@ -116,20 +78,7 @@ export const commonFields = {
     .describe(
       "The Branch of this namespace, project and connection that the compute serves, instead of branchID. Changing it moves the compute; while that Branch is not ready, nothing is created or moved.",
     ),
-  computeUnits: computeUnits
-    .optional()
-    .describe("Size in compute units. Changing it restarts the compute. Left out, the service decides."),
-  scaleToZero: scaleToZero
-    .optional()
-    .describe("Whether and when the compute is suspended without activity. Left out, the service decides."),
-  pooler: pooler.optional().describe("Connection pooling. Left out, the service decides."),
-  disabled: optionalFlag(
-    "true: the compute accepts no connections. Left out, the service decides; but a compute that this operator disabled is enabled again.",
-  ),
-  passwordlessAccess: optionalFlag(
-    "Whether the service may let a signed-in user connect without a password. Left out, the service decides.",
-  ),
-  postgresSettings: postgresSettings.optional(),
+  ...columnOf(computeFields, "crd"),
   deletionPolicy: z
     .enum(["Delete", "Retain"])
     .optional()

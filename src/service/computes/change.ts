@@ -2,6 +2,7 @@ import type { ServiceContext } from "../context.ts";
 import type { ChangedEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
+import { sets, withRequested } from "../store/compute-attributes.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { type Step, schedule } from "./chain.ts";
@@ -92,16 +93,9 @@ function consequenceOf(before: StoredEndpoint, after: StoredEndpoint): Consequen
   if (after.branchId !== before.branchId) return { kind: "move" };
   const running = before.currentState !== "idle";
   if (running && after.disabled && !before.disabled) return { kind: "suspend" };
-  const resized = after.minCu !== before.minCu || after.maxCu !== before.maxCu;
-  const reconfigured = JSON.stringify(after.settings) !== JSON.stringify(before.settings);
-  if (resized) return { kind: running ? "restart" : "apply-idle" };
-  if (reconfigured) return { kind: running ? "apply" : "apply-idle" };
-  const tuned =
-    after.suspendTimeoutSeconds !== before.suspendTimeoutSeconds ||
-    after.poolerEnabled !== before.poolerEnabled ||
-    after.passwordlessAccess !== before.passwordlessAccess ||
-    after.provisioner !== before.provisioner;
-  return { kind: running && tuned ? "apply" : "none" };
+  if (sets("restart", before, after)) return { kind: running ? "restart" : "apply-idle" };
+  if (sets("reconfigure", before, after)) return { kind: running ? "apply" : "apply-idle" };
+  return { kind: running && sets("apply", before, after) ? "apply" : "none" };
 }
 
 function merged(context: ServiceContext, before: StoredEndpoint, wanted: ChangedEndpoint): StoredEndpoint {
@@ -109,15 +103,7 @@ function merged(context: ServiceContext, before: StoredEndpoint, wanted: Changed
     ...before,
     branchId: wanted.branch_id ?? before.branchId,
     name: context.options.strictSpec ? undefined : (wanted.name ?? before.name),
-    minCu: wanted.autoscaling_limit_min_cu ?? before.minCu,
-    maxCu: wanted.autoscaling_limit_max_cu ?? before.maxCu,
-    suspendTimeoutSeconds: wanted.suspend_timeout_seconds ?? before.suspendTimeoutSeconds,
-    settings: wanted.settings ?? before.settings,
-    poolerEnabled: wanted.pooler_enabled ?? before.poolerEnabled,
-    poolerMode: wanted.pooler_mode ?? before.poolerMode,
-    disabled: wanted.disabled ?? before.disabled,
-    passwordlessAccess: wanted.passwordless_access ?? before.passwordlessAccess,
-    provisioner: wanted.provisioner ?? before.provisioner,
+    ...withRequested(before, wanted),
   };
 }
 

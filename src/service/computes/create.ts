@@ -1,8 +1,10 @@
 import type { ComputeUnitRange } from "../../api/compute-units.ts";
+import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
 import type { NewEndpoint } from "../domain/requests.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
+import { initialAttributes, withRequested } from "../store/compute-attributes.ts";
 import type { DefaultEndpointSettings } from "../store/details.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
@@ -51,7 +53,7 @@ export function newEndpoint(
 ): StoredEndpoint {
   const { pg_settings = {}, pgbouncer_settings, ...usual } = project.details.default_endpoint_settings ?? {};
   const sizes = usualSizes(usual, wanted);
-  const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? 0;
+  const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? defaultSuspend;
   checkLimits(planOf(context.store, project.owner), sizes, suspendTimeoutSeconds);
   const settings = wanted.settings ?? { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
   checkSettings(context, project, settings);
@@ -61,15 +63,11 @@ export function newEndpoint(
     branchId: wanted.branch_id,
     type: wanted.type,
     name: context.options.strictSpec ? undefined : wanted.name,
+    ...withRequested(initialAttributes, wanted),
     minCu: sizes.min,
     maxCu: sizes.max,
     suspendTimeoutSeconds,
     settings,
-    poolerEnabled: wanted.pooler_enabled ?? false,
-    poolerMode: wanted.pooler_mode ?? "transaction",
-    disabled: wanted.disabled ?? false,
-    passwordlessAccess: wanted.passwordless_access ?? true,
-    provisioner: wanted.provisioner ?? "k8s-neonvm",
     currentState: "init",
     pendingState: undefined,
     lastActive: undefined,

@@ -1,5 +1,6 @@
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
+import { attributesShown } from "../store/compute-attributes.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import { endpointHost, proxyHost } from "./hosts.ts";
@@ -13,15 +14,9 @@ export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, 
     branch_id: endpoint.branchId,
     region_id: regionId,
     type: endpoint.type,
-    autoscaling_limit_min_cu: endpoint.minCu,
-    autoscaling_limit_max_cu: endpoint.maxCu,
     current_state: endpoint.currentState,
     ...(endpoint.pendingState !== undefined && { pending_state: endpoint.pendingState }),
-    settings: endpoint.settings,
-    pooler_enabled: endpoint.poolerEnabled,
-    pooler_mode: endpoint.poolerMode,
-    disabled: endpoint.disabled,
-    passwordless_access: endpoint.passwordlessAccess,
+    ...attributesShown(endpoint, true),
     ...(endpoint.lastActive !== undefined && { last_active: timestamp(endpoint.lastActive) }),
     created_at: timestamp(endpoint.createdAt),
     updated_at: timestamp(endpoint.updatedAt),
@@ -33,8 +28,7 @@ export function endpointView(context: ServiceContext, endpoint: StoredEndpoint, 
     ...(endpoint.name !== undefined && { name: endpoint.name }),
     ...(endpoint.startedAt !== undefined && { started_at: timestamp(endpoint.startedAt) }),
     ...(endpoint.suspendedAt !== undefined && { suspended_at: timestamp(endpoint.suspendedAt) }),
-    suspend_timeout_seconds: endpoint.suspendTimeoutSeconds,
-    provisioner: endpoint.provisioner,
+    ...attributesShown(endpoint, false),
     creation_source: "console",
   };
 }

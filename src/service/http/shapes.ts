@@ -5,6 +5,9 @@ import { branchFields } from "../../api/branch.ts";
 import { endpointFields } from "../../api/endpoint.ts";
 import { operationFields } from "../../api/operation.ts";
 import { projectFields } from "../../api/project.ts";
+import { specifiedAttributes } from "../store/compute-attributes.ts";
+
+const specified = Object.fromEntries(specifiedAttributes.map((name) => [name, true] as const));
 
 /** An endpoint whose fields in the specification are always present; fields beyond it may be missing. */
 const Endpoint = z.looseObject(endpointFields).required({
@@ -14,14 +17,8 @@ const Endpoint = z.looseObject(endpointFields).required({
   branch_id: true,
   region_id: true,
   type: true,
-  autoscaling_limit_min_cu: true,
-  autoscaling_limit_max_cu: true,
   current_state: true,
-  settings: true,
-  pooler_enabled: true,
-  pooler_mode: true,
-  disabled: true,
-  passwordless_access: true,
+  ...specified,
   created_at: true,
   updated_at: true,
   proxy_host: true,

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { EndpointCreate, EndpointSettings } from "../../api/endpoint.ts";
+import { EndpointSettings } from "../../api/compute-attributes.ts";
+import { EndpointCreate } from "../../api/endpoint.ts";
 
 const { autoscaling_limit_min_cu, autoscaling_limit_max_cu, suspend_timeout_seconds } =
   EndpointCreate.shape.endpoint.shape;

@@ -1,25 +1,16 @@
 import { z } from "zod";
 import { type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
+import { attributeColumns, attributesIn, attributeValues, type StoredAttributes } from "./compute-attributes.ts";
 import type { Database } from "./database.ts";
-import { ComputeSettings } from "./details.ts";
-import { flag, number, optionalNumber, optionalText, type Row, text } from "./row.ts";
+import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 
 /** A compute as stored. */
-export interface StoredEndpoint {
+export interface StoredEndpoint extends StoredAttributes {
   id: string;
   projectId: string;
   branchId: string;
   type: EndpointType;
   name: string | undefined;
-  minCu: number;
-  maxCu: number;
-  suspendTimeoutSeconds: number;
-  settings: ComputeSettings;
-  poolerEnabled: boolean;
-  poolerMode: string;
-  disabled: boolean;
-  passwordlessAccess: boolean;
-  provisioner: string;
   currentState: EndpointState;
   /** The state after the operations in progress; absent if there are none. */
   pendingState: EndpointState | undefined;
@@ -162,15 +153,7 @@ export class Endpoints {
 const changeable = [
   "branch_id",
   "name",
-  "min_cu",
-  "max_cu",
-  "suspend_timeout_seconds",
-  "settings",
-  "pooler_enabled",
-  "pooler_mode",
-  "disabled",
-  "passwordless_access",
-  "provisioner",
+  ...attributeColumns,
   "current_state",
   "pending_state",
   "last_active",
@@ -179,22 +162,14 @@ const changeable = [
   "suspend_due",
   "metered_at",
   "updated_at",
-] as const;
+];
 
 /** In the order of `changeable`. */
 function valuesOf(endpoint: StoredEndpoint) {
   return [
     endpoint.branchId,
     endpoint.name,
-    endpoint.minCu,
-    endpoint.maxCu,
-    endpoint.suspendTimeoutSeconds,
-    JSON.stringify(endpoint.settings),
-    endpoint.poolerEnabled,
-    endpoint.poolerMode,
-    endpoint.disabled,
-    endpoint.passwordlessAccess,
-    endpoint.provisioner,
+    ...attributeValues(endpoint),
     endpoint.currentState,
     endpoint.pendingState,
     endpoint.lastActive,
@@ -213,15 +188,7 @@ function endpointOf(row: Row): StoredEndpoint {
     branchId: text(row, "branch_id"),
     type: text(row, "type") === "read_only" ? "read_only" : "read_write",
     name: optionalText(row, "name"),
-    minCu: number(row, "min_cu"),
-    maxCu: number(row, "max_cu"),
-    suspendTimeoutSeconds: number(row, "suspend_timeout_seconds"),
-    settings: settingsOf(text(row, "settings")),
-    poolerEnabled: flag(row, "pooler_enabled"),
-    poolerMode: text(row, "pooler_mode"),
-    disabled: flag(row, "disabled"),
-    passwordlessAccess: flag(row, "passwordless_access"),
-    provisioner: text(row, "provisioner"),
+    ...attributesIn(row),
     currentState: State.parse(text(row, "current_state")),
     pendingState: State.optional().parse(optionalText(row, "pending_state")),
     lastActive: optionalNumber(row, "last_active"),
@@ -235,7 +202,3 @@ function endpointOf(row: Row): StoredEndpoint {
 }
 
 const State = z.enum(endpointStates);
-
-function settingsOf(json: string): ComputeSettings {
-  return json === '{"pg_settings":{}}' ? { pg_settings: {} } : ComputeSettings.parse(JSON.parse(json));
-}

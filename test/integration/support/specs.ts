@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { type ComputeStatus, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { secondsOf } from "../../../src/operator/resources/duration.ts";
+import { fieldFacts, valueAt } from "../../support/compute-fields.ts";
 import type { Raw } from "./cluster.ts";
 import { manifest } from "./manifests.ts";
 
@@ -114,20 +115,19 @@ function asSpec(made: unknown): Spec {
 /** The fields in which an endpoint is not what the spec says; read by the test's own understanding of both. */
 export function notMet(spec: Spec, endpoint: Endpoint): string[] {
   const part = (name: string): Spec => asSpec(spec[name] ?? {});
-  const [units, pooler, zero] = [part("computeUnits"), part("pooler"), part("scaleToZero")];
+  const zero = part("scaleToZero");
   const timeout = endpoint.suspend_timeout_seconds === 0 ? 300 : endpoint.suspend_timeout_seconds;
   const after = typeof zero["after"] === "string" ? secondsOf(zero["after"]) : undefined;
   const wanted: [string, unknown, unknown][] = [
     ["branch", placeIn(spec), endpoint.branch_id],
     ["type", spec["type"], endpoint.type],
-    ["computeUnits.min", units["min"], endpoint.autoscaling_limit_min_cu],
-    ["computeUnits.max", units["max"], endpoint.autoscaling_limit_max_cu],
-    ["pooler.enabled", pooler["enabled"], endpoint.pooler_enabled],
-    ["pooler.mode", pooler["mode"], endpoint.pooler_mode],
+    ...fieldFacts.map(({ spec: path, wire }): [string, unknown, unknown] => [
+      path,
+      valueAt(spec, path),
+      endpoint[wire],
+    ]),
     ["scaleToZero.enabled", zero["enabled"], timeout !== -1],
     ["scaleToZero.after", after, timeout],
-    ["disabled", spec["disabled"], endpoint.disabled],
-    ["passwordlessAccess", spec["passwordlessAccess"], endpoint.passwordless_access],
     ...Object.entries(part("postgresSettings")).map(([name, value]): [string, unknown, unknown] => [
       `postgresSettings.${name}`,
       value,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { attributesOf, compare } from "../../../src/operator/fields/compare.ts";
 import { compute, endpoint } from "../../support/builders.ts";
+import { fieldFacts, specWith, valueAt } from "../../support/compute-fields.ts";
 
 function compared(spec: Record<string, unknown>, seen: Partial<Endpoint>) {
   const { differences, notReturned } = compare(compute({ spec }).spec, endpoint(seen));
@@ -190,6 +191,21 @@ describe("Postgres settings", () => {
       "postgresSettings: constructor=1, toString=2, theirs constructor=(unset), toString=(unset)",
     ]);
   });
+});
+
+test.each(fieldFacts)("$spec is compared with $wire, and sent where it differs", ({ spec: path, wire, values }) => {
+  const [ours, theirs] = values;
+  const [name = ""] = path.split(".");
+  const both = specWith(0)[name];
+  const spec = { [name]: both };
+  const others = fieldFacts.filter((other) => other.spec.startsWith(`${name}.`) && other.spec !== path);
+  const same = Object.fromEntries(others.map((other) => [other.wire, other.values[0]]));
+  expect(valueAt(spec, path)).toBe(ours);
+  expect(compared(spec, { ...same, [wire]: ours })).toEqual(nothing);
+  expect(compared(spec, same)).toEqual({ differing: [], notReturned: [path], send: { [wire]: ours } });
+  if (ours === theirs) return;
+  const differing = [`${path}: ${String(ours)}, theirs ${String(theirs)}`];
+  expect(compared(spec, { ...same, [wire]: theirs })).toEqual({ differing, notReturned: [], send: { [wire]: ours } });
 });
 
 test("a new endpoint is given all that the user set, and no more", () => {

@@ -1,4 +1,5 @@
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
+import { fieldFacts, valueAt } from "../../support/compute-fields.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import { isNameless } from "./branch-names.ts";
 import {
@@ -202,21 +203,19 @@ export function isUndecidable(
 
 function differences(compute: KubeObject, endpoint: StoredEndpoint, namesShown: boolean): string[] {
   const spec = specOf(compute);
-  const units = isJsonObject(spec["computeUnits"]) ? spec["computeUnits"] : {};
   const scale = isJsonObject(spec["scaleToZero"]) ? spec["scaleToZero"] : {};
-  const pooler = isJsonObject(spec["pooler"]) ? spec["pooler"] : {};
   const settings = isJsonObject(spec["postgresSettings"]) ? spec["postgresSettings"] : {};
   const wanted: [string, unknown, unknown][] = [
     ["branchID", spec["branchID"], endpoint.branchId],
     ["type", spec["type"], endpoint.type],
-    ["computeUnits.min", units["min"], endpoint.minCu],
-    ["computeUnits.max", units["max"], endpoint.maxCu],
+    ...fieldFacts.map(({ spec: path, stored }): [string, unknown, unknown] => [
+      path,
+      valueAt(spec, path),
+      endpoint[stored],
+    ]),
     // Where the service does not show it, nobody sees what others make of it.
     ["scaleToZero", namesShown && scale["enabled"] === false ? -1 : undefined, endpoint.suspendTimeoutSeconds],
     ["scaleToZero.after", namesShown && scale["after"] === "10m" ? 600 : undefined, endpoint.suspendTimeoutSeconds],
-    ["pooler.enabled", pooler["enabled"], endpoint.poolerEnabled],
-    ["disabled", spec["disabled"], endpoint.disabled],
-    ["passwordlessAccess", spec["passwordlessAccess"], endpoint.passwordlessAccess],
     ...Object.entries(settings).map(([key, value]): [string, unknown, unknown] => [
       `postgresSettings.${key}`,
       value,

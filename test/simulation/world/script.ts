@@ -1,3 +1,4 @@
+import { randomFields } from "../../support/compute-fields.ts";
 import type { JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
@@ -113,7 +114,7 @@ export function specOf(dice: Dice, { project, type, rest }: Member): JsonObject 
     ...(dice.chance(0.2) ? { pooler: { enabled: dice.chance(0.5) } } : {}),
     ...(dice.chance(0.15) ? { disabled: dice.chance(0.5) } : {}),
     ...(dice.chance(0.2) ? { postgresSettings: { work_mem: dice.chance(0.5) ? "4MB" : "8MB" } } : {}),
-    ...(dice.chance(0.15) ? { passwordlessAccess: dice.chance(0.5) } : {}),
+    ...randomFields(dice, 0.15),
   };
 }
 

@@ -3,7 +3,14 @@ import { claimOnBranch } from "../../claims/claims.ts";
 import type { Link } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import type { Difference } from "../../fields/compare.ts";
-import { type Attributes, type Comparison, compare, desiredSpec, merged, withBothEnds } from "../../fields/compare.ts";
+import {
+  type Attributes,
+  type Comparison,
+  compare,
+  desiredSpec,
+  merged,
+  withWholeFields,
+} from "../../fields/compare.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -26,7 +33,7 @@ export const updateFields: PlanRule = (o, s) => {
   }
   const { edited, drift } = since(o, s, link.endpoint.id);
   const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o, s));
-  const differences = withBothEnds(edits, comparison.differences);
+  const differences = withWholeFields(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
   const waits = awaitClosing(o, s);
   if (differences.length === 0 && notReturned.length === 0) return isMovingAway(link, o, s) ? waits : undefined;
