@@ -27,7 +27,7 @@ beforeAll(async () => {
   await installCrds(admin);
   for (const file of ["namespace.yaml", "connection.yaml"])
     await kubectl(["apply", "-f", `deploy/samples/${file}`], admin);
-  const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });
+  const connected = JSON.stringify({ spec: { baseURL: service.baseURL, refreshInterval: "5s" } });
   await kubectl(["patch", "sconn", "default", "-n", "shop", "--type=merge", "-p", connected], admin);
   operator = await OperatorProcess.start({ kubeconfig: cluster.kubeconfig, allowedBaseURLs: [service.baseURL] });
 });

@@ -138,7 +138,7 @@ export class Cluster {
 
   async #answer(request: ClusterRequest) {
     const signal = new AbortController().signal;
-    const { status, body } = await this.#transport.request(request, { signal, timeoutMs: 20_000 });
+    const { status, body } = await this.#transport.request(request, { signal, timeoutMs: 60_000 });
     // Sent through JSON once more, what came is as loose as a test wants to read it.
     return { status, body: JSON.parse(JSON.stringify(body ?? {})) };
   }
