@@ -6,9 +6,12 @@ const pairsInAll = 900;
 const perRun = 100;
 const seed = 20_260_105;
 
-it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
-  "from any valid spec to any other: 100 Computes settle, and nothing is written in 100 refreshes and 100 reconciles of each more (part %i of 9)",
-  async (part) => {
+/** What does not show in twenty reconciles shows in a hundred of some. */
+const roundsOf = (part: number) => (part === 0 ? 100 : 20);
+
+it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => [roundsOf(part), part] as const))(
+  "from any valid spec to any other: 100 Computes settle, and nothing is written in %i more refreshes and reconciles of each (part %i of 9)",
+  async (rounds, part) => {
     const pairs = specPairs(perRun, seed + 10_000 * (part + 1));
     await using world = new SmallWorld(
       pairs.flatMap((_, index) => branchesOf(index)),
@@ -41,11 +44,11 @@ it.each(Array.from({ length: pairsInAll / perRun }, (_, part) => part))(
     // A write that the service refused with 423 did nothing.
     expect(writes.filter(({ status }) => status !== 423).length).toBeLessThanOrEqual(2 * pairs.length);
     // A refresh that shows nothing new reconciles nothing, so each is preceded by a change that does.
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < rounds; round++) {
       world.lookAgain();
       await world.clock.advance(30_000);
     }
-    expect((await world.reconciles()) - reconciles).toBeGreaterThanOrEqual(100 * pairs.length);
+    expect((await world.reconciles()) - reconciles).toBeGreaterThanOrEqual(rounds * pairs.length);
     expect(world.host.calls.filter(({ method }) => method !== "GET")).toHaveLength(writes.length);
     expect(world.versions).toEqual(versions);
   },
