@@ -9,16 +9,18 @@ describe.each(Object.entries(scenarios))("%s", (_, script) => {
   });
 });
 
-// `npm run simulate -- pairs` plays all of them: some hours.
-const share = 131;
+// `npm run simulate -- pairs`, which is part of `npm run verify:long`, plays all of them: some hours.
+const singleShare = 2;
+const pairShare = 131;
 
 describe("a death, a lost reply, a late effect and a refusal", () => {
-  it(`keep every promise, each at any one request, and one in ${share} of all pairs of them`, {
+  it(`keep every promise, one in ${singleShare} of them at each request, and one in ${pairShare} of their pairs`, {
     timeout: 900_000,
   }, async () => {
-    const { failures, singles, played, pairs } = await playPairs({ workers: 2, share });
+    const { failures, singles, played, pairs } = await playPairs({ workers: 2, singleShare, pairShare });
     expect(failures).toEqual([]);
-    expect(singles).toBeGreaterThan(4 * 1000);
-    expect(Math.round(pairs / played)).toBe(share);
+    expect(singles).toBeGreaterThan(3 * 1000);
+    // Which pairs these are depends on how many requests each run makes, so the share is nearly that.
+    expect(Math.abs(pairs / played / pairShare - 1)).toBeLessThan(0.05);
   });
 });

@@ -34,17 +34,22 @@ export interface Total {
 /** Most seeds take a tenth of a second: one that takes this long, in real time, does not end. */
 const seedLimitMs = 120_000;
 
+interface ManyOptions {
+  from: number;
+  seeds: number;
+  workers: number;
+  mutant?: Mutant;
+  limitMs?: number;
+  /** Whether this seed is what was looked for, so that no more are played. */
+  isLast?: (played: Played) => boolean;
+}
+
 /** Plays seeds on several threads; `reported` is called with each as it ends, and with each that does not. */
 export async function playMany(
-  {
-    from,
-    seeds,
-    workers,
-    mutant,
-    limitMs = seedLimitMs,
-  }: { from: number; seeds: number; workers: number; mutant?: Mutant; limitMs?: number },
+  { from, seeds, workers, mutant, limitMs = seedLimitMs, isLast = () => false }: ManyOptions,
   reported: (played: Played, total: Total) => void = () => {},
 ): Promise<Total> {
+  const end = new AbortController();
   const total: Total = { seeds: 0, steps: 0, faults: new Map(), failed: [] };
   const take = (played: Played) => {
     total.seeds += 1;
@@ -52,6 +57,7 @@ export async function playMany(
     for (const [kind, count] of played.faults) total.faults.set(kind, (total.faults.get(kind) ?? 0) + count);
     if (played.broken !== undefined) total.failed.push(played);
     reported(played, total);
+    if (isLast(played)) end.abort();
   };
   const shares = Array.from({ length: workers }, (_, index) => ({
     from: from + index,
@@ -59,7 +65,7 @@ export async function playMany(
     step: workers,
     ...(mutant === undefined ? {} : { mutant }),
   }));
-  await Promise.all(shares.map((share) => playShare(share, limitMs, take)));
+  await Promise.all(shares.map((share) => playShare(share, { limitMs, take, signal: end.signal })));
   return total;
 }
 
@@ -68,12 +74,20 @@ export function replayOf({ seed, broken }: Played): string {
   return `seed ${seed} breaks a promise: ${broken}\n  replay it: npm run simulate -- --seed ${seed}`;
 }
 
+interface Playing {
+  limitMs: number;
+  take: (played: Played) => void;
+  /** Aborted when no more seeds are to be played. */
+  signal: AbortSignal;
+}
+
 /** A worker whose seed does not end is stopped, and another plays the seeds that follow. */
-async function playShare(share: Share, limitMs: number, take: (played: Played) => void): Promise<void> {
+async function playShare(share: Share, playing: Playing): Promise<void> {
   let { from } = share;
-  while (from < share.until) {
-    const next = await runWorker({ ...share, from }, limitMs, take);
-    if (next === from) throw new Error(`the worker that was to play seed ${from} ended before it had`);
+  while (from < share.until && !playing.signal.aborted) {
+    const next = await runWorker({ ...share, from }, playing);
+    if (next === from && !playing.signal.aborted)
+      throw new Error(`the worker that was to play seed ${from} ended before it had`);
     from = next;
   }
 }
@@ -81,8 +95,8 @@ async function playShare(share: Share, limitMs: number, take: (played: Played) =
 /** A world lives shorter than it takes to fill this: what it leaves behind then costs next to nothing to clear away. */
 const resourceLimits = { maxYoungGenerationSizeMb: 128 };
 
-/** Plays until no seed is left or one does not end, and answers with the seed that follows. */
-function runWorker(share: Share, limitMs: number, take: (played: Played) => void): Promise<number> {
+/** Plays until no seed is left, one does not end or no more are wanted, and answers with the seed that follows. */
+function runWorker(share: Share, { limitMs, take, signal }: Playing): Promise<number> {
   return new Promise((resolve, reject) => {
     let seed = share.from;
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: share, resourceLimits });
@@ -92,7 +106,10 @@ function runWorker(share: Share, limitMs: number, take: (played: Played) => void
       seed += share.step;
       void worker.terminate();
     }, limitMs);
+    const stop = () => void worker.terminate();
+    signal.addEventListener("abort", stop);
     worker.on("message", (message) => {
+      if (signal.aborted) return;
       limit.refresh();
       seed += share.step;
       take(Played.parse(message));
@@ -100,6 +117,7 @@ function runWorker(share: Share, limitMs: number, take: (played: Played) => void
     worker.once("error", reject);
     worker.once("exit", () => {
       clearTimeout(limit);
+      signal.removeEventListener("abort", stop);
       resolve(seed);
     });
   });

@@ -24,6 +24,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     line: "this.#renewed = began;",
     as: "this.#renewed = this.#times();",
     breaks: /one leader/,
+    from: 17,
   },
   "a branch's name that is resolved once and never followed": {
     file: "compute/plan/branch.ts",
@@ -50,7 +51,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     line: "(missing > mostLost && missing * 2 > known)",
     as: "missing > 0",
     breaks: /all is well/,
-    from: 24,
+    from: 41,
   },
   "a create that waits ten minutes for nothing": {
     file: "compute/plan/create.ts",

@@ -9,7 +9,6 @@ import { scriptOf } from "./world/script.ts";
 
 /** Of correct code none of these seeds fails: the first tests play them. */
 const mostSeeds = first.seeds;
-const seedsAtOnce = 4;
 
 describe("a planted bug is caught", () => {
   it.each(Object.entries(plantedBugs))("%s", { timeout: 300_000 }, async (name, bug) => {
@@ -33,13 +32,16 @@ async function seedsUntilMutantCaught({
   line,
   as,
   breaks,
-  from: start = 1,
+  from = 1,
 }: Mutant & { breaks: RegExp; from?: number }): Promise<{ seeds: number; promise: string }> {
   const mutant = { file, line, as };
-  for (let played = 0; played < mostSeeds; played += seedsAtOnce) {
-    const from = 1 + ((start - 1 + played) % mostSeeds);
-    const { failed } = await playMany({ from, seeds: seedsAtOnce, workers: first.workers, mutant });
-    const [earliest] = failed.filter(({ broken = "" }) => breaks.test(broken)).toSorted((a, b) => a.seed - b.seed);
+  const isLast = ({ broken = "" }) => breaks.test(broken);
+  for (const seeds of [
+    { from, seeds: mostSeeds + 1 - from },
+    { from: 1, seeds: from - 1 },
+  ]) {
+    const { failed } = await playMany({ ...seeds, workers: 1, mutant, isLast });
+    const [earliest] = failed.filter(isLast).toSorted((a, b) => a.seed - b.seed);
     if (earliest !== undefined) return { seeds: earliest.seed, promise: earliest.broken ?? "" };
   }
   return { seeds: mostSeeds, promise: "none" };
@@ -49,9 +51,11 @@ async function seedsUntilMutantCaught({
 async function seedsUntilCaught({
   plant,
   breaks,
+  from = 1,
   weather = (script) => script,
 }: PlantedBug): Promise<{ seeds: number; promise: string }> {
-  for (let seed = 1; seed <= mostSeeds; seed++) {
+  for (let played = 0; played < mostSeeds; played++) {
+    const seed = 1 + ((from - 1 + played) % mostSeeds);
     const { violations } = await play(weather(scriptOf(seed)), { plant: plant() });
     const broken = violations.find(({ promise }) => breaks.test(promise));
     if (broken !== undefined) return { seeds: seed, promise: broken.promise };

@@ -18,6 +18,8 @@ import type { Plant } from "./world/world.ts";
 export interface PlantedBug {
   plant: () => Plant;
   breaks: RegExp;
+  /** A seed from which on it soon shows. */
+  from?: number;
   /** Weather in which it shows sooner. */
   weather?: (script: Script) => Script;
 }
@@ -46,6 +48,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     plant: () => ({ service: deletesTakenForDone }),
     // One that came too many, from a late create, is not deleted either: that shows afterwards.
     breaks: /finalizers|all is well/,
+    from: 22,
   },
   "a plan from a list that is older than the last write": {
     plant: () => ({ service: listsRemembered }),

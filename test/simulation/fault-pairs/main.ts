@@ -21,7 +21,7 @@ const { scenario } = values;
 let shownAt = 0;
 let known = 0;
 const total = await playPairs(
-  { share: whole("share"), workers: whole("workers"), ...(scenario !== undefined && { only: scenario }) },
+  { singleShare: 1, pairShare: whole("share"), workers: whole("workers"), only: scenario },
   ({ singles, played, pairs, failures }) => {
     for (const failure of failures.slice(known)) console.log(failure);
     known = failures.length;

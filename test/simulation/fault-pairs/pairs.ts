@@ -7,13 +7,18 @@ import type { Script } from "../world/script.ts";
 // Every scenario is played with one fault at each of its requests, and with a second fault at each request after that.
 // The first fault changes which requests follow, so the requests of the second are counted in the run with the first.
 
-/** What one worker plays: every `workers`th first fault from `index` on, and one in `share` of its pairs. */
-export const Work = z.object({
-  index: z.number(),
-  workers: z.number(),
-  share: z.number(),
+/** Which faults are played, of all scenarios or of one. */
+export const Chosen = z.object({
+  /** One in so many of the first faults: of those at one request too, so that no request is left out. */
+  singleShare: z.number(),
+  /** One in so many of the pairs that begin with these. */
+  pairShare: z.number(),
   only: z.string().optional(),
 });
+export type Chosen = z.infer<typeof Chosen>;
+
+/** What one worker plays: every `workers`th first fault from `index` on. */
+export const Work = Chosen.extend({ index: z.number(), workers: z.number() });
 export type Work = z.infer<typeof Work>;
 
 /** What became of one first fault, and of the pairs that begin with it. */
@@ -27,14 +32,18 @@ export const Tally = z.object({
 export type Tally = z.infer<typeof Tally>;
 
 /** Plays the share of one worker; `report` is called with each first fault as its pairs are done. */
-export async function playWork({ index, workers, share, only }: Work, report: (tally: Tally) => void): Promise<void> {
+export async function playWork(
+  { index, workers, singleShare, pairShare, only }: Work,
+  report: (tally: Tally) => void,
+): Promise<void> {
   let count = 0;
   for (const [scenario, script] of Object.entries(scenarios)) {
     if (only !== undefined && scenario !== only) continue;
     const { requests } = await playWith(script);
-    for (const { number, fault } of every(requests.length)) {
+    for (const first of every(requests)) {
+      if ((first.number + faults.indexOf(first.fault)) % singleShare !== 0) continue;
       count += 1;
-      if (count % workers === index) report({ scenario, ...(await playFrom(script, { number, fault }, count, share)) });
+      if (count % workers === index) report({ scenario, ...(await playFrom(script, first, count, pairShare)) });
     }
   }
 }
@@ -47,7 +56,7 @@ async function playFrom(
 ): Promise<Omit<Tally, "scenario">> {
   const { requests, wrong } = await playWith(script, first);
   const failures = [...wrong];
-  const seconds = [...every(requests.length, first.number)];
+  const seconds = [...every(requests, first.number)];
   // Pairs beside each other are alike, so a share takes them far apart.
   const chosen = seconds.filter((_, index) => (count * 31 + index) % share === 0);
   if (wrong.length === 0) for (const second of chosen) failures.push(...(await playWith(script, first, second)).wrong);
@@ -55,8 +64,17 @@ async function playFrom(
 }
 
 /** Every fault at every request after this number. */
-function* every(requests: number, after = 0): Iterable<FaultAt> {
-  for (let number = after + 1; number <= requests; number++) for (const fault of faults) yield { number, fault };
+function* every(requests: readonly Effect[], after = 0): Iterable<FaultAt> {
+  for (const [index, request] of requests.entries()) {
+    const number = index + 1;
+    if (number > after) for (const fault of faultsOf(request)) yield { number, fault };
+  }
+}
+
+/** A read that the service carries out too late has no effect: to its sender it is one whose reply is lost. */
+function faultsOf({ port, what }: Effect): readonly Fault[] {
+  const isRead = port === "service" && what.startsWith("GET ");
+  return isRead ? faults.filter((fault) => fault !== "late effect") : faults;
 }
 
 /** Plays a script with these faults: the requests that left before all was well, and what was wrong, in words. */

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { Tally } from "./pairs.ts";
+import { type Chosen, Tally, type Work } from "./pairs.ts";
 
 /** What all first faults came to. */
 export interface Total {
@@ -9,9 +9,9 @@ export interface Total {
   failures: string[];
 }
 
-/** Plays every single fault of all scenarios, or of one, and one in `share` of the pairs, on several threads. */
+/** Plays these faults, alone and as pairs, on several threads. */
 export async function playPairs(
-  { workers, share, only }: { workers: number; share: number; only?: string },
+  { workers, ...chosen }: Chosen & { workers: number },
   reported: (total: Total) => void = () => {},
 ): Promise<Total> {
   const total: Total = { singles: 0, played: 0, pairs: 0, failures: [] };
@@ -22,7 +22,7 @@ export async function playPairs(
     total.failures.push(...failures.map((failure) => `${scenario}: ${failure}`));
     reported(total);
   };
-  const work = Array.from({ length: workers }, (_, index) => ({ index, workers, share, ...(only && { only }) }));
+  const work = Array.from({ length: workers }, (_, index): Work => ({ ...chosen, index, workers }));
   await Promise.all(
     work.map(
       (workerData) =>

@@ -55,10 +55,10 @@ function judged(object: KubeObject, made: readonly MadeBranch[]): string[] {
   return [];
 }
 
-function madeIn(project: string, { service }: ServiceHost): MadeBranch[] {
+function madeIn(project: string, host: ServiceHost): MadeBranch[] {
   const seeded = new Set(branchesOf(project));
-  return service.context.store.branches
-    .list(project)
+  return host
+    .branches(project)
     .filter(({ id }) => !seeded.has(id))
     .map(({ id, name, details, expiresAt }) => {
       const { [uidKey]: uid } = isJsonObject(details.annotations) ? details.annotations : {};

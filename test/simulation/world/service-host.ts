@@ -4,6 +4,7 @@ import { seededIds } from "../../../src/service/ids.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
 import { applySeed } from "../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
+import type { Branch } from "../../../src/service/store/branches.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { Store } from "../../../src/service/store/store.ts";
 
@@ -58,8 +59,9 @@ export class ServiceHost {
   readonly #past: { until: number; path: string; reply: Reply }[] = [];
   /** What branches were called, until when. */
   readonly #formerNames: { until: number; project: string; id: string; name: string }[] = [];
-  /** Endpoints by project as they stand until the service's next change: the judge looks far more often than that. */
+  /** Endpoints and branches by project until the service's next change: the judge looks far more often. */
   readonly #standing = new Map<string, readonly StoredEndpoint[]>();
+  readonly #standingBranches = new Map<string, readonly Branch[]>();
 
   constructor(options: HostOptions) {
     const { clock, random, firstKey, onError, strictSpec = false, empty = false, lock = "project" } = options;
@@ -72,7 +74,10 @@ export class ServiceHost {
     const ports = { clock: wall, random, ids: seededIds(random), store, onError };
     this.service = createService({ ...ports, options: { strictSpec, projectLock: lock === "project" } });
     this.#console = strictSpec ? createService(ports) : this.service;
-    this.service.onChange(() => this.#standing.clear());
+    this.service.onChange(() => {
+      this.#standing.clear();
+      this.#standingBranches.clear();
+    });
     this.service.change((world, at) =>
       applySeed(world, empty ? withoutEndpoints(seedWith(firstKey)) : seedWith(firstKey), at),
     );
@@ -136,22 +141,26 @@ export class ServiceHost {
   }
 
   branchesNamed(project: string, name: string): string[] {
-    return this.#branches(project).flatMap((branch) => (branch.name === name ? [branch.id] : []));
+    return this.branches(project).flatMap((branch) => (branch.name === name ? [branch.id] : []));
   }
 
   hasBranch(project: string, id: string): boolean {
-    return this.#branches(project).some((branch) => branch.id === id);
+    return this.branches(project).some((branch) => branch.id === id);
   }
 
   /** Whether a branch is called so, or was after `since`. */
   boreName(project: string, id: string, name: string, since: number): boolean {
     const isIt = (one: { id: string; name: string }) => one.id === id && one.name === name;
     const formerly = this.#formerNames.filter((one) => one.until >= since && one.project === project);
-    return [...this.#branches(project), ...formerly].some(isIt);
+    return [...this.branches(project), ...formerly].some(isIt);
   }
 
-  #branches(project: string) {
-    return this.service.context.store.branches.list(project);
+  branches(project: string): readonly Branch[] {
+    const known = this.#standingBranches.get(project);
+    if (known !== undefined) return known;
+    const branches = this.service.context.store.branches.list(project);
+    this.#standingBranches.set(project, branches);
+    return branches;
   }
 
   /** A client connects for a moment, which wakes an idle compute. */
@@ -237,7 +246,7 @@ export class ServiceHost {
       if (reply.status === 200) this.#past.push({ until, path: list, reply });
     }
     if (isOfBranches)
-      this.#formerNames.push(...this.#branches(project).map(({ id, name }) => ({ until, project, id, name })));
+      this.#formerNames.push(...this.branches(project).map(({ id, name }) => ({ until, project, id, name })));
     if (this.#past.length > 200) this.#past.shift();
   }
 }
