@@ -24,6 +24,7 @@ export function verdict(evidence: Evidence): string[] {
       endpoints: ours,
       pools,
       hasBranch: () => true,
+      isBranchUsable: () => true,
       mayLeave: retained,
       namesShown: true,
       forgotten: new Set(),

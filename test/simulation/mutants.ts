@@ -59,6 +59,41 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     as: 'if (o.now - s.seenSince < 600_000) return { kind: "noop", requeueAfterMs: 60_000 };\nconst blocked = type === "read_write" ? occupied(o) : undefined;',
     breaks: /all is well/,
   },
+  "a branch that is gone, and made again though nobody asked": {
+    file: "branch/plan/gone.ts",
+    line: "if (isAsked) {",
+    as: "if (gone.how !== undefined) {",
+    breaks: /no fresh copy/,
+    from: 45,
+  },
+  "a branch that is deleted although its Branch says Retain": {
+    file: "branch/plan/delete.ts",
+    line: "if (isRetained(o)) {",
+    as: "if (isRetained(o) && listed.name === undefined) {",
+    breaks: /never lost/,
+    from: 44,
+  },
+  "an end that a person gave a branch, and that is written over": {
+    file: "branch/plan/expiry.ts",
+    line: 'if (wanted.kind === "past" || differs(o) || !isDue(o)) return undefined;',
+    as: 'if (wanted.kind === "past" || !(differs(o) || isDue(o))) return undefined;',
+    breaks: /ends kept/,
+    from: 22,
+  },
+  "a reset that is sent again without waiting for its outcome": {
+    file: "branch/plan/reset.ts",
+    line: "if (settled !== undefined) return settled;",
+    as: "if (settled === undefined) return settled;",
+    breaks: /reset once/,
+    from: 15,
+  },
+  "a lease that is not renewed": {
+    file: "branch/plan/expiry.ts",
+    line: "return lengthMs !== undefined && o.serviceNow >= renewalAt(o, lengthMs);",
+    as: "return false;",
+    breaks: /all is well/,
+    from: 9,
+  },
 };
 
 /** From now on this thread loads the operator with the mistake in it: nothing of the operator may be loaded before. */

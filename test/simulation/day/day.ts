@@ -6,7 +6,7 @@ import { perform } from "../world/perform.ts";
 import type { Violation } from "../world/records.ts";
 import { comeToRest } from "../world/run.ts";
 import { changeOf, type Member, newMember, specOf } from "../world/script.ts";
-import { branchesOf, projects } from "../world/service-host.ts";
+import { branchesOf, projects } from "../world/service-seed.ts";
 import { World } from "../world/world.ts";
 
 const minute = 60_000;

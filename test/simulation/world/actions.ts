@@ -52,6 +52,12 @@ export type Action =
   | { do: "name branch"; project: string; branch: string; name: string }
   /** The branch that has a name is deleted with its endpoints, and another made that is called so. */
   | { do: "make branch again"; project: string; name: string }
+  /** People give a branch another end, or none: the n-th that is not of the seed, counted round. */
+  | { do: "end branch"; nth: number; inMs: number | null }
+  | { do: "change branch"; nth: number; body: JsonObject }
+  | { do: "remove branch"; nth: number }
+  /** People start a branch from it. */
+  | { do: "branch off"; nth: number; name: string }
   /** A client connects, which wakes an idle compute. */
   | { do: "connect"; nth: number }
   /** The leading operator process dies and another starts. */

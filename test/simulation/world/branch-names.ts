@@ -9,10 +9,18 @@ import type { Services } from "./services.ts";
 /** What an operator may still act on: lists, retries and pauses lie in between. */
 const staleMs = 180_000;
 
-/** A Compute as its `branchName` reads now: with the id of the one branch that has the name, where there is one. */
-export function onNamedBranch(compute: KubeObject, host: ServiceHost): KubeObject {
+/**
+ * A Compute as its `branchName` or `branchRef` reads now: with the id of the one branch that has the name, where there
+ * is one, or of the branch of the Branch.
+ */
+export function onNamedBranch(compute: KubeObject, host: ServiceHost, branches: readonly KubeObject[]): KubeObject {
   const spec = specOf(compute);
-  const { branchName } = spec;
+  const { branchName, branchRef } = spec;
+  if (isJsonObject(branchRef)) {
+    const object = branches.find(({ metadata }) => metadata.name === branchRef["name"]);
+    const id = object && statusOf(object)["branchID"];
+    return id === undefined ? compute : { ...compute, spec: { ...spec, branchID: id } };
+  }
   if (typeof branchName !== "string") return compute;
   const [branchID, ...others] = host.branchesNamed(String(spec["projectID"]), branchName);
   return branchID === undefined || others.length > 0 ? compute : { ...compute, spec: { ...spec, branchID } };

@@ -1,16 +1,20 @@
 import { leadingMessage } from "../../../src/operator/kube/lease.ts";
 import type { ClusterRequest } from "../../../src/operator/kube/transport.ts";
+import { sameJSON } from "../../../src/operator/objects/record.ts";
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { ServiceRequest } from "../../../src/operator/service-client/transport.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import type { Change } from "../api-server/store.ts";
 import { BrakeGuard } from "./brake-guard.ts";
+import type { BranchesGuard } from "./branch-guard.ts";
 import { BudgetGuard } from "./budget-guard.ts";
+import { specOf } from "./computes.ts";
 import { KeyGuard } from "./key-guard.ts";
 import { LeaderGuard } from "./leader-guard.ts";
 import type { Promises } from "./promises.ts";
 import type { ServiceWrite } from "./records.ts";
+import type { Reply } from "./service-host.ts";
 import type { HeardAnswer } from "./service-port.ts";
 import type { Services } from "./services.ts";
 
@@ -19,11 +23,15 @@ import type { Services } from "./services.ts";
  */
 const mostWrites = { minute: 150, second: 16 } as const;
 
+/** `--max-branch-deletes-per-minute` where it is not given. */
+const mostBranchDeletes = 5;
+
 export interface WitnessOptions {
   clock: Clock;
   server: ApiServer;
   services: Services;
   promises: Promises;
+  branches: BranchesGuard;
   /** Computes as they stand in the cluster. */
   computes: () => readonly KubeObject[];
   maxDeletesPerMinute: number;
@@ -40,6 +48,7 @@ export class Invariants {
   readonly #options: WitnessOptions;
   readonly #budgets: BudgetGuard;
   readonly #brake: BrakeGuard;
+  readonly #branchBrake: BrakeGuard;
   /** What happened, to be put into words only where somebody asks. */
   readonly #history: { at: number; what: () => string }[] = [];
   #writes = 0;
@@ -54,6 +63,7 @@ export class Invariants {
     this.leaders = new LeaderGuard(options.clock, options.server, report);
     this.#budgets = new BudgetGuard(options.clock, report);
     this.#brake = new BrakeGuard(options.clock, options.maxDeletesPerMinute, report);
+    this.#branchBrake = new BrakeGuard(options.clock, mostBranchDeletes, report);
   }
 
   /** What happened, in words, for the reader of a failure. */
@@ -75,11 +85,14 @@ export class Invariants {
 
   /** Something in the cluster changed, by an operator's process or, without one, by somebody else. */
   clusterChanged({ resource, object, previous, type }: Change, process: string | undefined): void {
-    const { promises, clock } = this.#options;
+    const { promises, branches, clock } = this.#options;
     const after = type === "DELETED" ? undefined : object;
+    if (resource.plural === "branches") branches.objectChanged(type === "DELETED" ? object : previous, after);
     if (resource.plural === "computes") promises.computeChanged(previous, after, process);
     if (process === undefined || resource.plural === "leases") return;
-    promises.clusterWritten({ process, at: clock.monotonic(), resource: resource.plural, before: previous, after });
+    const write = { process, at: clock.monotonic(), resource: resource.plural, before: previous, after };
+    promises.clusterWritten(write);
+    branches.clusterWritten(write);
     if (resource.plural !== "secrets" && this.keys.leakedIn(JSON.stringify(object))) {
       promises.report("keys stay secret", `${process} wrote a key into ${resource.plural} ${object.metadata.name}`);
     }
@@ -87,6 +100,7 @@ export class Invariants {
     const what = () => `${process} changed ${resource.kind} ${object.metadata.name}: ${changedIn(previous, after)}`;
     this.note(what);
     this.#countWrites(process, object);
+    if (resource.plural === "branches" && isOfLeaseAlone(previous, after)) return;
     // What a connection is good for is read again every ten minutes, and may only then be known: that is one write.
     if (!resource.plural.endsWith("serviceconnections") || this.#hasSpoken.has(process)) {
       this.lastWrite = { at: this.#now(), what };
@@ -107,23 +121,40 @@ export class Invariants {
   sent(process: string, request: ServiceRequest): ServiceWrite | undefined {
     this.steps += 1;
     this.#budgets.sent(process, accountOf(request), request.method);
-    if (request.method === "DELETE") this.#brake.sent(process);
     const { method, path } = request;
-    if (method !== "GET" && path.includes("/branches")) {
-      const sent = () => `${process} sent ${method} ${path} ${JSON.stringify(request.body)}`;
-      this.note(sent);
-      this.lastWrite = { at: this.#now(), what: sent };
-      this.leaders.wrote(process, `${method} ${path}`);
-    }
+    if (isOfBranches(request)) return this.#branchWritten(process, request);
+    if (request.method === "DELETE") this.#brake.sent(process);
     const write = this.#recordOf(process, request);
     if (write === undefined) return undefined;
     const body = JSON.stringify(request.body);
     const what = () => `${process} sent ${method} ${path} ${body}`;
     this.note(what);
     this.lastWrite = { at: this.#now(), what };
-    this.leaders.wrote(process, `${request.method} ${request.path}`);
+    this.leaders.wrote(process, `${method} ${path}`);
     this.#options.promises.sent(write);
     return write;
+  }
+
+  #branchWritten(process: string, request: ServiceRequest): undefined {
+    const { method, path } = request;
+    const what = () => `${process} sent ${method} ${path} ${JSON.stringify(request.body)}`;
+    this.note(what);
+    if (method === "DELETE") this.#branchBrake.sent(process);
+    const { branches } = this.#options;
+    // The renewal of a lease is the one write of what is settled.
+    if (!branches.isRenewal(request)) this.lastWrite = { at: this.#now(), what };
+    this.leaders.wrote(process, `${method} ${path}`);
+    branches.sent(request);
+  }
+
+  branchArrives(at: number): void {
+    const { branches } = this.#options;
+    branches.arrivesAt = Math.max(branches.arrivesAt, at);
+  }
+
+  branchCarriedOut(request: ServiceRequest, reply: Reply, beyondSettle: boolean): void {
+    this.note(() => `the service answers ${request.method} ${request.path} with ${reply.status}`);
+    this.#options.branches.carriedOut(request, reply, beyondSettle);
   }
 
   carriedOut(write: ServiceWrite): void {
@@ -195,6 +226,22 @@ export class Invariants {
   #now(): number {
     return this.#options.clock.monotonic();
   }
+}
+
+function isOfBranches({ method, path }: ServiceRequest): boolean {
+  return method !== "GET" && path.includes("/branches");
+}
+
+/** True if nothing of a Branch changed but the end of its lease. */
+function isOfLeaseAlone(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  const rest = ({ metadata, status, ...others }: KubeObject) => ({
+    ...others,
+    metadata: { ...metadata, resourceVersion: "" },
+    status: { ...(isJsonObject(status) ? status : {}), expiresAt: "", appliedEnd: "" },
+  });
+  const { expiry } = specOf(after);
+  return isJsonObject(expiry) && "lease" in expiry && sameJSON(rest(before), rest(after));
 }
 
 /** Names base URL and key: what a budget and a pause belong to. */

@@ -19,6 +19,8 @@ export interface Scene {
   computes: readonly KubeObject[];
   endpoints: readonly StoredEndpoint[];
   hasBranch: (project: string, id: string) => boolean;
+  /** Whether the Branch of this name is there, ready and to stay. */
+  isBranchUsable: (name: unknown) => boolean;
   pools: readonly { uid: string; name: string; replicas: unknown; status: unknown }[];
   /** Uids of Computes whose endpoints may stand without them: retained, or let go by a person. */
   mayLeave: ReadonlySet<string>;
@@ -132,6 +134,10 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
         const leaves = specOf(other)["branchID"] !== branchID && conditionOf(other, "Ready")?.status === "False";
         return held !== undefined && held.branchId === branchID && held.type === "read_write" && leaves;
       });
+    case "BranchNotReady": {
+      const { branchRef } = specOf(compute);
+      return isJsonObject(branchRef) && !scene.isBranchUsable(branchRef["name"]);
+    }
     case "BranchNotFound":
       return isNameless(compute) || !scene.hasBranch(String(projectID), String(branchID));
     case "MovedOutside": {

@@ -3,7 +3,7 @@ import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import type { Script } from "./script.ts";
-import { branchesOf, projects } from "./service-host.ts";
+import { branchesOf, projects } from "./service-seed.ts";
 
 /** The share of runs in which Computes give the name of their branch; in half of them all do. */
 const named = 0.35;

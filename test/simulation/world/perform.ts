@@ -89,6 +89,11 @@ export function perform(world: World, action: Action): void {
       return nameBranch(host, action);
     case "make branch again":
       return makeBranchAgain(host, action);
+    case "end branch":
+    case "change branch":
+    case "remove branch":
+    case "branch off":
+      return changeMade(world, action);
     case "connect": {
       const endpoint = nthEndpoint(action.nth);
       if (endpoint !== undefined) host.connect(endpoint.id);
@@ -141,6 +146,35 @@ function makeBranchAgain(host: ServiceHost, { project, name }: { project: string
   const [id] = host.branchesNamed(project, name);
   if (id === undefined || host.byPeople("DELETE", `/projects/${project}/branches/${id}`).status >= 300) return;
   host.byPeople("POST", `/projects/${project}/branches`, { branch: { name } });
+}
+
+/** People change a branch that the seed of the service did not make. */
+function changeMade(
+  { host, branches }: World,
+  action: Extract<Action, { nth: number; do: `${string}branch${string}` }>,
+): void {
+  const made = host.madeBranches();
+  const branch = made[action.nth % Math.max(1, made.length)];
+  if (branch === undefined) return;
+  const path = `/projects/${branch.projectId}/branches/${branch.id}`;
+  switch (action.do) {
+    case "end branch": {
+      const at = action.inMs === null ? null : new Date(Math.floor((host.wall + action.inMs) / 1000) * 1000);
+      const { status } = host.byPeople("PATCH", path, { branch: { expires_at: at?.toISOString() ?? null } });
+      if (status < 300) branches.ended(branch.id, at?.getTime());
+      return;
+    }
+    case "change branch":
+      host.byPeople("PATCH", path, { branch: action.body });
+      return;
+    case "remove branch":
+      host.byPeople("DELETE", path);
+      return;
+    case "branch off":
+      host.byPeople("POST", `/projects/${branch.projectId}/branches`, {
+        branch: { name: action.name, parent_id: branch.id },
+      });
+  }
 }
 
 /** Whether the ClusterServiceConnection, where there is one, selects the namespace of the Computes. */

@@ -4,7 +4,7 @@ import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
 import { noFaults } from "./fault-plan.ts";
 import type { Script } from "./script.ts";
-import { branchesOf, projects } from "./service-host.ts";
+import { branchesOf, projects } from "./service-seed.ts";
 
 /** Something that affects some runs only, each with its own random numbers, so that it changes only what it adds. */
 interface Seldom {

@@ -27,6 +27,7 @@ export function comeBack(world: World): void {
 export function loseCluster(world: World, downMs: number): void {
   for (const name of world.processes) world.kill(downMs, name);
   world.promises.fleets.lost(world.workload.computes());
+  world.branches.lost();
   world.server.wipe();
   world.workload.settle(world.services.key);
   world.workload.setBaseURL(world.services.baseURL);

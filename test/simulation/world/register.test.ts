@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import type { JsonObject, KubeObject } from "../api-server/objects.ts";
 import { Register } from "./register.ts";
-import { projects, ServiceHost } from "./service-host.ts";
+import { ServiceHost } from "./service-host.ts";
+import { projects } from "./service-seed.ts";
 
 const [project] = projects;
 

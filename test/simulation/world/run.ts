@@ -1,15 +1,17 @@
+import type { Branch } from "../../../src/service/store/branches.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
-import { branchComplaints } from "./branch-judge.ts";
+import { type BranchScene, branchComplaints, isUsable } from "./branch-judge.ts";
 import { onNamedBranch } from "./branch-names.ts";
-import { annotationOf, conditionOf, recordOf, specOf, uidOfMarker } from "./computes.ts";
+import { annotationOf, conditionOf, isDeleting, recordOf, specOf, statusOf, uidOfMarker } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, isYetToStall, type Scene } from "./judge.ts";
 import { perform } from "./perform.ts";
 import { type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
+import type { ServiceHost } from "./service-host.ts";
 import { untrueConnections, untruths } from "./status-checker.ts";
 import { type Plant, World } from "./world.ts";
 
@@ -83,6 +85,10 @@ export async function comeToRest(world: World, onRest: () => void = () => {}): P
   for (const compute of world.workload.computes()) {
     if (annotationOf(compute, "paused") !== undefined) world.workload.annotate(compute.metadata.name, "paused", null);
   }
+  for (const branch of world.workload.branches()) {
+    if (annotationOf(branch, "paused") !== undefined)
+      world.workload.annotateBranch(branch.metadata.name, "paused", null);
+  }
   let wrong: string[] = [];
   /** What is wrong is more than that a status is behind what the service has done since. */
   let isUnwell = false;
@@ -102,7 +108,9 @@ export async function comeToRest(world: World, onRest: () => void = () => {}): P
     const complaining = complaintsOf(world);
     isUnwell = complaining.length > 0;
     wrong = [...complaining, ...untruths(sceneOf(world)), ...untrueConnections(world.workload.connections())];
-    const onTheWay = promises.writes.some(({ arrivesAt = 0 }) => arrivesAt > clock.monotonic());
+    const onTheWay =
+      world.branches.arrivesAt > clock.monotonic() ||
+      promises.writes.some(({ arrivesAt = 0 }) => arrivesAt > clock.monotonic());
     if (onTheWay || world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
     const restedSince = Math.max(world.invariants.lastWrite.at, serviceRestsFrom);
     unstalled = sceneOf(world).computes.flatMap(isYetToStall);
@@ -125,7 +133,8 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
   const { register } = promises;
   const forgotten = strictSpec ? new Set(register.unproved) : new Set<string>();
   return {
-    computes: workload.computes().map((compute) => onNamedBranch(compute, host)),
+    computes: workload.computes().map((compute) => onNamedBranch(compute, host, workload.branches())),
+    isBranchUsable: (name) => isUsable(workload.branches().find(({ metadata }) => metadata.name === name)),
     hasBranch: (project, id) => host.hasBranch(project, id),
     endpoints: host.allEndpoints(),
     pools: workload.pools(),
@@ -151,12 +160,11 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
 function complaintsOf(world: World): string[] {
   const { awaited } = world.workload;
   const ending = awaited === undefined ? [] : [`${awaited} is still being deleted`];
-  return [...ending, ...complaints(sceneOf(world)), ...branchComplaints(declaredIn(world), world.host)];
+  return [...ending, ...complaints(sceneOf(world)), ...branchComplaints(branchSceneOf(world))];
 }
 
-function declaredIn({ workload }: World) {
-  const { retainedBranches, resetsAsked } = workload;
-  return { retainedBranches, resetsAsked, branches: () => workload.branches() };
+function branchSceneOf({ workload, host, branches, fleet }: World): BranchScene {
+  return { objects: workload.branches(), host, guard: branches, fleet };
 }
 
 /** What was down, paused or without a key recovers automatically, the last of it within about a minute. */
@@ -170,6 +178,7 @@ function lendAHand(world: World, calmAt: number): void {
   const { workload, clock } = world;
   const minutes = Math.floor((clock.monotonic() - calmAt) / 60_000);
   const scene = sceneOf(world);
+  lendBranchesAHand(world, minutes);
   for (const compute of scene.computes) {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
@@ -185,6 +194,30 @@ function lendAHand(world: World, calmAt: number): void {
     });
     if (undecidable) tellOutcome(world, compute, `calm-${minutes}`);
   }
+}
+
+/** What stands in the way of a deletion is put right, and a reset that nobody knows of is asked for once more. */
+function lendBranchesAHand({ workload, host }: World, minutes: number): void {
+  for (const object of workload.branches()) {
+    const ready = conditionOf(object, "Ready");
+    const branch = host.branch(String(specOf(object)["projectID"]), String(statusOf(object)["branchID"]));
+    const isAsked = ready?.reason === "Rejected" && String(ready.message).includes("set resetAt to a new value");
+    if (isAsked) workload.annotateBranch(object.metadata.name, "resetAt", `calm-${minutes}`);
+    if (branch === undefined || !isDeleting(object)) continue;
+    if (ready?.reason === "Protected") unprotect(host, branch);
+    if (ready?.reason !== "HasChildren") continue;
+    for (const child of host.childrenOf(branch)) removeWithChildren(host, child);
+  }
+}
+
+function unprotect(host: ServiceHost, { projectId, id }: Branch): void {
+  host.byPeople("PATCH", `/projects/${projectId}/branches/${id}`, { branch: { protected: false } });
+}
+
+function removeWithChildren(host: ServiceHost, branch: Branch): void {
+  for (const child of host.childrenOf(branch)) removeWithChildren(host, child);
+  if (branch.isProtected) unprotect(host, branch);
+  host.byPeople("DELETE", `/projects/${branch.projectId}/branches/${branch.id}`);
 }
 
 /** Where no names are shown, what a create of the Compute made on its branch, and nothing proves its own. */

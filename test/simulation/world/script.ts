@@ -3,11 +3,13 @@ import type { JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
 import type { Action, Timed } from "./actions.ts";
+import { withBranches } from "./branch-scenarios.ts";
 import { noFaults, type Rates } from "./fault-plan.ts";
 import { withBranchNames } from "./name-scenarios.ts";
 import { withEdges, withMore } from "./rare-scenarios.ts";
-import { branchesOf, type Lock, projects } from "./service-host.ts";
+import type { Lock } from "./service-host.ts";
 import { withServiceOf } from "./service-scenarios.ts";
+import { branchesOf, projects } from "./service-seed.ts";
 
 /** All that one seed decides about a run; the weather's own dice come from the same seed. */
 export interface Script {
@@ -39,6 +41,11 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
+  return withBranches(branchlessScriptOf(seed));
+}
+
+/** The same without Branches. */
+export function branchlessScriptOf(seed: number): Script {
   return withBranchNames(withServiceOf(withEdges(evenScriptOf(seed))));
 }
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Clock, Random } from "../../../src/operator/runtime/clock.ts";
 import { seededIds } from "../../../src/service/ids.ts";
-import { Seed } from "../../../src/service/seed/document.ts";
 import { applySeed } from "../../../src/service/seed/seed.ts";
 import { createService, type Service } from "../../../src/service/service.ts";
 import type { Branch } from "../../../src/service/store/branches.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import { Store } from "../../../src/service/store/store.ts";
+import { branchesOf, consoleKey, projects, seedWith, usersKey, withoutEndpoints } from "./service-seed.ts";
 
 /** An answer of the service as its text, before any network. */
 export interface Reply {
@@ -14,12 +14,6 @@ export interface Reply {
   text: string | undefined;
   retryAfterMs: number | undefined;
 }
-
-/** The key of the service's administrators; the operator has keys of its own. */
-export const usersKey = "peoples-key";
-const consoleKey = "console-key";
-/** The key of an account that has no part in the projects. */
-export const strangersKey = "the-key-of-a-perfect-stranger";
 
 export interface HostOptions {
   clock: Clock;
@@ -39,9 +33,8 @@ export interface HostOptions {
  */
 export type Lock = "project" | "endpoint" | number;
 
-export const projects = ["shiny-wind-000001", "quiet-moon-000002"] as const;
-export const branchesOf = (project: string): string[] =>
-  ["main", "one", "two"].map((name) => `br-${name}-${project.slice(-1)}`);
+/** An end of a branch this far ahead is not waited for, in milliseconds: a lease of ten minutes is renewed before. */
+const farEndMs = 200_000;
 
 /** The real service, in this process, on in-memory SQLite, with what users do there, and its earlier states. */
 export class ServiceHost {
@@ -140,12 +133,39 @@ export class ServiceHost {
     return this.#clock.monotonic();
   }
 
+  /** The service's own clock, in milliseconds since the epoch: nobody steps it. */
+  get wall(): number {
+    return this.service.context.clock.now();
+  }
+
   branchesNamed(project: string, name: string): string[] {
     return this.branches(project).flatMap((branch) => (branch.name === name ? [branch.id] : []));
   }
 
   hasBranch(project: string, id: string): boolean {
     return this.branches(project).some((branch) => branch.id === id);
+  }
+
+  /** Branches that the seed of the service did not make, of both projects. */
+  madeBranches(): Branch[] {
+    return projects.flatMap((project) => {
+      const seeded = branchesOf(project);
+      return this.branches(project).filter(({ id }) => !seeded.includes(id));
+    });
+  }
+
+  branch(project: string, id: string): Branch | undefined {
+    return this.branches(project).find((branch) => branch.id === id);
+  }
+
+  childrenOf(branch: Branch): Branch[] {
+    this.service.settle();
+    return this.service.context.store.branches.childrenOf(branch);
+  }
+
+  /** True if a branch has the name, or one that was deleted and keeps it while it can be recovered. */
+  isNameTaken(project: string, name: string): boolean {
+    return this.service.context.store.branches.isTaken(project, name);
   }
 
   /** Whether a branch is called so, or was after `since`. */
@@ -156,6 +176,7 @@ export class ServiceHost {
   }
 
   branches(project: string): readonly Branch[] {
+    this.service.settle();
     const known = this.#standingBranches.get(project);
     if (known !== undefined) return known;
     const branches = this.service.context.store.branches.list(project);
@@ -173,10 +194,12 @@ export class ServiceHost {
     return this.#deletedByPeople.get(endpointID);
   }
 
-  /** When the service next does something automatically; absent while it rests. */
+  /** When the service next does something automatically; absent while it rests, but for ends of branches far ahead. */
   restsFrom(): number | undefined {
     this.service.settle();
-    return this.service.nextDue();
+    const due = this.service.nextDue();
+    const isFar = due !== undefined && due - this.wall > farEndMs;
+    return isFar && this.madeBranches().some(({ expiresAt }) => expiresAt === due) ? undefined : due;
   }
 
   endpoints(project: string): readonly StoredEndpoint[] {
@@ -252,47 +275,3 @@ export class ServiceHost {
 }
 
 const KeyList = z.array(z.object({ id: z.number(), name: z.string() }));
-
-const seeds = new Map<string, Seed>();
-
-function seedWith(firstKey: string): Seed {
-  const known = seeds.get(firstKey);
-  if (known !== undefined) return known;
-  const seed = Seed.parse({
-    accounts: [
-      {
-        id: "acc-ops",
-        email: "ops@example.com",
-        plan: "scale",
-        apiKeys: [
-          { name: "console", key: consoleKey },
-          { name: "first", key: firstKey },
-        ],
-      },
-      { id: "acc-stranger", email: "stranger@example.com", apiKeys: [{ name: "stranger", key: strangersKey }] },
-      { id: "acc-dev", email: "dev@example.com", plan: "scale", apiKeys: [{ name: "users", key: usersKey }] },
-    ],
-    organizations: [
-      {
-        id: "org-shop",
-        plan: "scale",
-        members: [
-          { account: "acc-ops", role: "admin" },
-          { account: "acc-dev", role: "admin" },
-        ],
-      },
-    ],
-    projects: projects.map((id) => ({
-      id,
-      owner: "org-shop",
-      branches: branchesOf(id).map((branch, index) => ({ id: branch, name: branch, default: index === 0 })),
-      endpoints: [{ id: `ep-seed-${id.slice(-1)}`, branchID: branchesOf(id)[0], type: "read_write" }],
-    })),
-  });
-  seeds.set(firstKey, seed);
-  return seed;
-}
-
-function withoutEndpoints(seed: Seed): Seed {
-  return { ...seed, projects: seed.projects.map((project) => ({ ...project, endpoints: [] })) };
-}

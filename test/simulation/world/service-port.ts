@@ -17,6 +17,10 @@ export interface ServiceWitness {
   /** Called as it leaves; answers the record that is filled in as it goes on, for writes. */
   sent(process: string, request: ServiceRequest): ServiceWrite | undefined;
   carriedOut(write: ServiceWrite): void;
+  /** A write to a branch is to reach the service then. */
+  branchArrives?(at: number): void;
+  /** A write to a branch reached the service; `beyondSettle`: after `--create-settle`. */
+  branchCarriedOut?(request: ServiceRequest, reply: Reply, beyondSettle: boolean): void;
   /** An answer reached the operator. */
   heard(process: string, request: ServiceRequest, answer: HeardAnswer): void;
 }
@@ -82,13 +86,12 @@ export class SimServiceTransport implements ServiceTransport {
     write: ServiceWrite | undefined,
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<Heard> {
-    const { process, crashPoint, weather, clock, createSettleMs } = this.#options;
+    const { process, crashPoint, weather, clock, createSettleMs, invariants } = this.#options;
     if (signal.aborted) throw new NoResponseError("called off");
+    const isWrite = request.method !== "GET";
     const verdict = crashPoint({ process: process.name, port: "service", what: `${request.method} ${request.path}` });
     const fate: ServiceFate =
-      verdict === "pass"
-        ? weather.service(write !== undefined, request.path, timeoutMs)
-        : fateOf(verdict, write !== undefined, createSettleMs);
+      verdict === "pass" ? weather.service(isWrite, request.path, timeoutMs) : fateOf(verdict, isWrite, createSettleMs);
     if (write !== undefined && fate.kind === "late") write.beyondSettle = fate.arriveMs >= createSettleMs;
 
     const deadline = clock.monotonic() + timeoutMs;
@@ -102,6 +105,7 @@ export class SimServiceTransport implements ServiceTransport {
     const arrival = (ms: number): Promise<Reply> =>
       new Promise((resolve) => {
         if (write !== undefined) write.arrivesAt = clock.monotonic() + ms;
+        else if (isWrite) invariants.branchArrives?.(clock.monotonic() + ms);
         clock.after(ms, () => {
           const reply = this.#carryOut(request, write, fate);
           if (verdict === "death") this.#options.crash();
@@ -112,7 +116,7 @@ export class SimServiceTransport implements ServiceTransport {
       case "answered": {
         const reply = arrival(fate.arriveMs);
         await pass(fate.arriveMs + fate.replyMs);
-        return ownAnswer(await reply);
+        return ownAnswer(await reply, this.#dateOf(request));
       }
       case "refused":
         await pass(fate.afterMs);
@@ -127,7 +131,7 @@ export class SimServiceTransport implements ServiceTransport {
         throw new NoResponseError("ECONNRESET: connection reset");
       case "status":
         await pass(fate.afterMs);
-        return ownAnswer(refusal(fate.status, fate.retryAfterMs));
+        return ownAnswer(refusal(fate.status, fate.retryAfterMs), this.#dateOf(request));
       case "broken":
         if (fate.carriedOut) void arrival(1);
         await pass(Math.max(fate.afterMs, 2));
@@ -141,6 +145,11 @@ export class SimServiceTransport implements ServiceTransport {
     return fate satisfies never;
   }
 
+  /** The header `Date`. */
+  #dateOf({ baseURL }: ServiceRequest): number {
+    return Math.floor(this.#options.services.at(baseURL).wall / 1000) * 1000;
+  }
+
   #carryOut(request: ServiceRequest, write: ServiceWrite | undefined, fate: ServiceFate): Reply {
     const { services, invariants, clock } = this.#options;
     const host = services.at(request.baseURL);
@@ -148,7 +157,8 @@ export class SimServiceTransport implements ServiceTransport {
     const query = new URLSearchParams(request.query).toString();
     const path = query === "" ? request.path : `${request.path}?${query}`;
     if (fate.kind === "answered" && fate.lagMs > 0) return host.requestLate(path, key, fate.lagMs);
-    if (write !== undefined && host.locksAtRandom()) return refusal(423, undefined);
+    const isWrite = request.method !== "GET";
+    if (isWrite && host.locksAtRandom()) return refusal(423, undefined);
     const reply = host.request(request.method, path, key, request.body);
     if (write !== undefined) {
       write.carriedOut = { at: clock.monotonic(), status: reply.status };
@@ -157,6 +167,9 @@ export class SimServiceTransport implements ServiceTransport {
         host.made(write.endpointID ?? "", services.nameFor(write));
       }
       invariants.carriedOut(write);
+    } else if (isWrite) {
+      const beyondSettle = fate.kind === "late" && fate.arriveMs >= this.#options.createSettleMs;
+      invariants.branchCarriedOut?.(request, reply, beyondSettle);
     }
     return reply;
   }
@@ -185,8 +198,8 @@ interface Heard {
   own: boolean;
 }
 
-function ownAnswer({ status, text, retryAfterMs }: Reply): Heard {
-  const waits = retryAfterMs === undefined ? {} : { retryAfterMs };
+function ownAnswer({ status, text, retryAfterMs }: Reply, dateMs: number): Heard {
+  const waits = { dateMs, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   const response =
     text === undefined
       ? { status, json: false, body: undefined, ...waits }

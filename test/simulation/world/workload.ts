@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import type { ClusterRequest, ClusterResponse } from "../../../src/operator/kube/transport.ts";
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
-import { computesPath, createRecordOf } from "./computes.ts";
+import { computesPath, createRecordOf, specOf } from "./computes.ts";
 import { operatorNamespace } from "./operator.ts";
 
 const connectionPath = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/serviceconnections";
@@ -38,10 +38,6 @@ export class Workload {
   /** What they have declared, as in a Git repository: applied again if all of it was deleted. */
   readonly #declared = new Map<string, { spec: JsonObject; shard: string | null }>();
   readonly #branches = new Map<string, JsonObject>();
-  /** Uids of Branches that were deleted with Retain: their branches may stay. */
-  readonly retainedBranches = new Set<string>();
-  /** How many resets of each Branch were asked for. */
-  readonly resetsAsked = new Map<string, number>();
   readonly #pools = new Map<string, { replicas: number; template: JsonObject }>();
 
   /** `refreshMs`: of the connection, where it is not the default. */
@@ -161,24 +157,26 @@ export class Workload {
     this.#do({ method: "DELETE", path: `${computesPath}/${name}` });
   }
 
-  applyBranch(name: string, spec: JsonObject): void {
-    this.#branches.set(name, spec);
-    const { status } = this.#do({ method: "POST", path: branchesPath, body: { metadata: { name }, spec } });
-    if (status === 409) this.#patch(`${branchesPath}/${name}`, [{ op: "replace", path: "/spec", value: spec }]);
+  applyBranch(name: string, wanted: JsonObject): void {
+    const spec = this.#through(wanted);
+    this.#branches.set(name, wanted);
+    const current = this.branches().find(({ metadata }) => metadata.name === name);
+    if (current === undefined) this.#do({ method: "POST", path: branchesPath, body: { metadata: { name }, spec } });
+    else if (current.metadata.deletionTimestamp === undefined) {
+      const { projectID, branchName } = specOf(current);
+      const value = { ...spec, projectID, branchName };
+      this.#patch(`${branchesPath}/${name}`, [{ op: "replace", path: "/spec", value }]);
+    }
   }
 
   deleteBranch(name: string): void {
     this.#branches.delete(name);
-    const object = this.branches().find(({ metadata }) => metadata.name === name);
-    const spec = object !== undefined && isJsonObject(object["spec"]) ? object["spec"] : {};
-    if (object !== undefined && spec["deletionPolicy"] === "Retain") this.retainedBranches.add(object.metadata.uid);
     this.#do({ method: "DELETE", path: `${branchesPath}/${name}` });
   }
 
   annotateBranch(name: string, key: string, value: string | null): void {
     const object = this.branches().find(({ metadata }) => metadata.name === name);
     if (object === undefined) return;
-    if (key === "resetAt") this.resetsAsked.set(name, (this.resetsAsked.get(name) ?? 0) + 1);
     const { [`${group}/${key}`]: _, ...others } = object.metadata.annotations ?? {};
     const annotations = { ...others, ...(value === null ? {} : { [`${group}/${key}`]: value }) };
     this.#patch(`${branchesPath}/${name}`, [{ op: "add", path: "/metadata/annotations", value: annotations }]);

@@ -6,6 +6,7 @@ import { underShippedRights } from "../api-server/rights.ts";
 import { ApiServer } from "../api-server/server.ts";
 import { InMemoryClusterTransport } from "../api-server/transport.ts";
 import { seededRandom } from "../random.ts";
+import { BranchesGuard } from "./branch-guard.ts";
 import { SimClusterTransport } from "./cluster-port.ts";
 import { type CrashPoint, noCrash } from "./crash-point.ts";
 import { Edges } from "./edges.ts";
@@ -15,8 +16,9 @@ import { LossGuard } from "./loss-guard.ts";
 import { type OperatorHandle, startOperator } from "./operator.ts";
 import { SimProcess } from "./process.ts";
 import { Promises } from "./promises.ts";
-import { type Lock, ServiceHost, strangersKey } from "./service-host.ts";
+import { type Lock, ServiceHost } from "./service-host.ts";
 import { SimServiceTransport } from "./service-port.ts";
+import { strangersKey } from "./service-seed.ts";
 import { Services } from "./services.ts";
 import { otherServiceURL, serviceURL, Workload } from "./workload.ts";
 
@@ -63,6 +65,7 @@ export class World {
   readonly workload: Workload;
   readonly promises: Promises;
   readonly invariants: Invariants;
+  readonly branches: BranchesGuard;
   readonly losses: LossGuard;
   readonly #options: WorldOptions;
   /** Of all processes, those that died too. */
@@ -96,7 +99,10 @@ export class World {
     this.promises = new Promises({ clock, server, services, refreshMs, poolStands, ...shown });
     const { promises, maxDeletesPerMinute } = this;
     const computes = () => workload.computes();
-    this.invariants = new Invariants({ clock, server, services, promises, computes, maxDeletesPerMinute });
+    const uninstallingSince = () => promises.register.uninstallingSince;
+    this.branches = new BranchesGuard({ clock, host: this.host, uninstallingSince }, promises.report.bind(promises));
+    const { branches } = this;
+    this.invariants = new Invariants({ clock, server, services, promises, branches, computes, maxDeletesPerMinute });
     this.invariants.keys.add(firstKey);
     this.invariants.keys.add(strangersKey);
     this.server.store.subscribe((change) => this.invariants.clusterChanged(change, this.#actor));
