@@ -212,9 +212,31 @@ describe("once broken", () => {
     ],
     [2_016_582, "a disable without an answer may take effect also where somebody else disabled the compute meanwhile"],
     [5109, "two shards do not take the type of a key from each other that /auth showed only one of them"],
+    [200_515, "a move that was held up longer than the settle time looks like a person's, and stays"],
     [1_932_201, "Computes that wait for their project do not call each other for ever"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(branchlessScriptOf(seed))).violations).toEqual([]);
+  });
+
+  it("a copy whose typed link is to a former Compute's endpoint moves it, and does not take that for another cluster's", async () => {
+    const spec = primary({ deletionPolicy: "Retain" });
+    const promises = await broken([
+      [1, apply("c0", spec)],
+      [70, { do: "copy", from: "c0", to: "copy" }],
+      [72, apply("c0", { ...spec, branchID: "br-two-1" })],
+      [155, { do: "delete", name: "c0" }],
+    ]);
+    expect(promises).toEqual([]);
+  });
+
+  it("a Compute without names, replaced and its status wiped while no process runs, is made as a new one is", async () => {
+    const history: [number, Action][] = [
+      [1, apply("c0", replica())],
+      [20, { do: "kill", downMs: 5000 }],
+      [21, { do: "wipe status", name: "c0" }],
+      [22, { do: "replace", name: "c0" }],
+    ];
+    expect(await broken(history, { strictSpec: true })).toEqual([]);
   });
 
   it("a mark that kubectl replace drops is put back while the create may yet land", async () => {

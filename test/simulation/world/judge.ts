@@ -28,8 +28,11 @@ export interface Scene {
   namesShown: boolean;
   /** Uids of Computes from which a user removed the mark: without names, only that showed what they had created. */
   forgotten: ReadonlySet<string>;
-  /** Whether nothing shows any more that the spec of a Compute was edited since its endpoint came to its branch. */
-  isPlaceForgotten: (uid: string, endpointID: string) => boolean;
+  /**
+   * Whether nothing shows that the spec of a Compute was edited since its endpoint came to its branch: its status was
+   * wiped, or a request that no operator can guard against brought it there.
+   */
+  isPlaceForgotten: (uid: string, endpoint: StoredEndpoint) => boolean;
   /** Whether operators run with `--fleet`. */
   inFleet: boolean;
   /** Whether another signature was written over that of a Compute, or in its place. */
@@ -143,7 +146,7 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
     case "MovedOutside": {
       // Rule of section 4: only an edit since `appliedGeneration` moves an endpoint, and a person's move stays.
       const held = endpoints.find(({ id }) => id === linked);
-      return held !== undefined && held.branchId !== branchID && isPlaceForgotten(uid, held.id);
+      return held !== undefined && held.branchId !== branchID && isPlaceForgotten(uid, held);
     }
     case "EndpointLost":
       return driftPolicy === "Report" && named === undefined && !endpoints.some(({ id }) => id === linked);

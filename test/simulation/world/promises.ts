@@ -1,4 +1,5 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
+import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
 import type { KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { AccessGuard } from "./access-guard.ts";
@@ -11,7 +12,14 @@ import { ListGuard } from "./list-guard.ts";
 import { createdElsewhere } from "./mass-loss.ts";
 import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
-import { type ClusterWrite, cameAfterAnother, type ServiceWrite, type Violation, wasMadeTooLate } from "./records.ts";
+import {
+  branchMovedTooLate,
+  type ClusterWrite,
+  cameAfterAnother,
+  type ServiceWrite,
+  type Violation,
+  wasMadeTooLate,
+} from "./records.ts";
 import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
@@ -174,7 +182,8 @@ export class Promises {
     const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
     // Where no names are shown, a person who confirmed losses at one base URL and another had them made again.
     const isConfirmed = !this.#namesShown && this.register.askedSince(this.#services.firstEditedAt).includes(uid);
-    if (twins.length > 1 && !tooLate && !isConfirmed && !this.register.wasLeftToOther(twins, uid)) {
+    const isLikeNew = !this.#namesShown && this.#wasMadeByOther(write, twins) && this.register.likeNew.has(uid);
+    if (twins.length > 1 && !tooLate && !isConfirmed && !isLikeNew && !this.register.wasLeftToOther(twins, uid)) {
       const both = twins.map(({ id }) => id).join(" and ");
       this.report("never twice", `${both} were made for one Compute, ${this.register.nameOf(uid)}`);
     }
@@ -204,9 +213,22 @@ export class Promises {
     });
   }
 
+  /** Whether the twins of what a request made come from other processes: its own sent no other create for them. */
+  #wasMadeByOther({ process, number }: ServiceWrite, twins: readonly StoredEndpoint[]): boolean {
+    const ids = twins.map(({ id }) => id);
+    return this.#writes.every(
+      (one) => one.number === number || one.process !== process || !ids.includes(one.endpointID ?? ""),
+    );
+  }
+
   /** Whether a create that was held up longer than `--create-settle` made an endpoint. */
   isMadeTooLate(endpointID: string): boolean {
     return this.#writes.some((write) => write.endpointID === endpointID && wasMadeTooLate(write));
+  }
+
+  /** Whether a move that was held up longer than `--create-settle` brought the endpoint to its branch. */
+  isMovedTooLate({ id, branchId }: StoredEndpoint): boolean {
+    return this.#writes.some((write) => write.endpointID === id && branchMovedTooLate(write) === branchId);
   }
 
   /** Whether an endpoint was created too late for its Compute's last list, or nothing shows whose it is. */

@@ -70,6 +70,8 @@ export class Register {
   readonly retained = new Set<string>();
   /** Computes from whose status a person took the only proof of their endpoint, at a service that shows no names. */
   readonly unproved = new Set<string>();
+  /** Computes that a person left without finalizer, link and status: a process that starts later takes them for new. */
+  readonly likeNew = new Set<string>();
   /** Computes that were not ready since a person wiped their status: nothing shows whether the spec was edited. */
   readonly wiped = new Set<string>();
   /** Computes that were deleted because their definition was. */
@@ -165,6 +167,7 @@ export class Register {
     if (hasFinalizer(before) && !hasFinalizer(after) && !byOperator) this.letGoByPerson.add(uid);
     const isProved = (one: KubeObject) => proofOf(one)?.by === "created";
     if (before !== undefined && isProved(before) && !isProved(compute) && !byOperator) this.unproved.add(uid);
+    if (before !== undefined && !looksNew(before) && looksNew(compute) && !byOperator) this.likeNew.add(uid);
     const isApplied = (one: KubeObject) => statusOf(one)["appliedGeneration"] !== undefined;
     if (before !== undefined && isApplied(before) && !isApplied(compute) && !byOperator) this.wiped.add(uid);
     if (conditionOf(compute, "Ready")?.status === "True") this.wiped.delete(uid);
@@ -225,6 +228,12 @@ export class Register {
 export function isRetained(compute: KubeObject): boolean {
   const { deletionPolicy } = specOf(compute);
   return deletionPolicy === "Retain" || (deletionPolicy === undefined && proofOf(compute)?.by === "adopted");
+}
+
+function looksNew(compute: KubeObject): boolean {
+  const { conditions, pendingWrite, proof } = statusOf(compute);
+  const isMarked = hasFinalizer(compute) || linkedID(compute) !== undefined;
+  return !isMarked && [conditions, pendingWrite, proof].every((one) => one === undefined);
 }
 
 export function hasFinalizer(compute: KubeObject | undefined): boolean {

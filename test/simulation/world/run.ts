@@ -140,7 +140,8 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
     pools: workload.pools(),
     namesShown: !strictSpec,
     forgotten,
-    isPlaceForgotten: (uid, endpointID) => register.wiped.has(uid) || promises.isMadeTooLate(endpointID),
+    isPlaceForgotten: (uid, endpoint) =>
+      register.wiped.has(uid) || promises.isMadeTooLate(endpoint.id) || promises.isMovedTooLate(endpoint),
     inFleet: promises.fleets.fleet() !== undefined,
     isSignedOver: (uid) => promises.fleets.isSignedOver(uid, host.allEndpoints()),
     toTakeOver: (compute) => promises.fleets.toTakeOver(compute, host.allEndpoints()),

@@ -208,5 +208,8 @@ describe("a linked endpoint", () => {
     const restored = linked({ spec: { computeUnits: { min: 2, max: 2 } } });
     const endpoints = [formers({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 })];
     expect(plan(...input({ fleet, compute: restored, endpoints }))).toMatchObject({ kind: "patch" });
+    // The answer to its own move proves nothing about who made the endpoint.
+    const state = { write: { ...openSince(0, { operation: "move" }, "ep-one"), phase: "closed" } } as const;
+    expect(plan(...input({ fleet, compute: restored, endpoints, state }))).toMatchObject({ kind: "patch" });
   });
 });
