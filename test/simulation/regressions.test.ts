@@ -218,15 +218,22 @@ describe("once broken", () => {
     expect((await play(branchlessScriptOf(seed))).violations).toEqual([]);
   });
 
-  it("a copy whose typed link is to a former Compute's endpoint moves it, and does not take that for another cluster's", async () => {
-    const spec = primary({ deletionPolicy: "Retain" });
-    const promises = await broken([
-      [1, apply("c0", spec)],
-      [70, { do: "copy", from: "c0", to: "copy" }],
-      [72, apply("c0", { ...spec, branchID: "br-two-1" })],
-      [155, { do: "delete", name: "c0" }],
-    ]);
+  it("a copy whose typed link is to an endpoint on another branch leaves it there, whatever else it changes", async () => {
+    const spec = primary({ deletionPolicy: "Retain", computeUnits: { min: 2, max: 2 } });
+    const patches: string[] = [];
+    const promises = await broken(
+      [
+        [1, apply("c0", spec)],
+        [70, { do: "copy", from: "c0", to: "copy" }],
+        [72, apply("c0", { ...spec, branchID: "br-two-1", computeUnits: { min: 1, max: 1 } })],
+        [155, { do: "delete", name: "c0" }],
+      ],
+      {},
+      { crashPoint: ({ what }) => (what.startsWith("PATCH /projects") ? (patches.push(what), "pass") : "pass") },
+    );
     expect(promises).toEqual([]);
+    // The edit's own, and the size that the copy declares.
+    expect(patches).toHaveLength(2);
   });
 
   it("a Compute without names, replaced and its status wiped while no process runs, is made as a new one is", async () => {

@@ -30,8 +30,17 @@ export type Effect =
   | { kind: "gone"; endpointID: string }
   /** The endpoint is as the spec says, but for the drift that is only reported. */
   | { kind: "settled"; drift: readonly Difference[] }
-  /** A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list. */
-  | { kind: "accepted"; generation: number; endpoint: Endpoint | undefined; operations: readonly Operation[] }
+  /**
+   * A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list;
+   * `drift`: what is reported from now on, where it left that out.
+   */
+  | {
+      kind: "accepted";
+      generation: number;
+      endpoint: Endpoint | undefined;
+      operations: readonly Operation[];
+      drift?: readonly Difference[] | undefined;
+    }
   /** The branch that the name in the spec resolves to. */
   | { kind: "resolved"; branch: ResolvedBranch | undefined }
   /** The restart that this value of `restartedAt` asks for is carried out. */

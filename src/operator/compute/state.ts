@@ -161,13 +161,14 @@ export class ReconcileState {
   }
 
   /** The service accepted this PATCH. */
-  patched({ endpointID, fields, corrects }: PatchAction, compute: Compute, now: number): void {
+  patched({ endpointID, fields, corrects, drift: reported }: PatchAction, compute: Compute, now: number): void {
     const known = this.#known;
     const generation = generationOf(compute);
     this.succeeded();
     const tries = known.patched?.generation === generation ? known.patched.tries + 1 : 0;
     known.patched = { generation, branchID: branchIDOf(compute), fields, listsWithout: [], at: now, tries };
-    known.accepted = { endpointID, generation, drift: compute.status.drift ?? known.accepted?.drift ?? [] };
+    const drift = reported ?? compute.status.drift ?? known.accepted?.drift ?? [];
+    known.accepted = { endpointID, generation, drift };
     if (corrects.length > 0) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
   }
 

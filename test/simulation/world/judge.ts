@@ -30,7 +30,7 @@ export interface Scene {
   forgotten: ReadonlySet<string>;
   /**
    * Whether nothing shows that the spec of a Compute was edited since its endpoint came to its branch: its status was
-   * wiped, or a request that no operator can guard against brought it there.
+   * wiped, its link was copied, or a request that no operator can guard against brought the endpoint there.
    */
   isPlaceForgotten: (uid: string, endpoint: StoredEndpoint) => boolean;
   /** Whether operators run with `--fleet`. */

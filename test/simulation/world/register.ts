@@ -36,12 +36,12 @@ export interface Known {
   policySince: number;
   /** When somebody deleted it, whatever holds it since. */
   deletingSince?: number;
-  /** When the mark of its create was first set: one that kubectl replace dropped is put back as it was. */
-  marked?: { since: unknown; at: number };
   /** When its status last came to say through which ClusterServiceConnection it was linked, or through none. */
   throughSince?: number;
   /** When it last came to be linked to another endpoint. */
   linkedSince?: number;
+  /** When its spec last came to name another branch. */
+  branchSince?: number;
   /** When a person last confirmed a loss. */
   askedAt?: number;
   /** Its labels before the last change, and when that was; and the same of the change before that. */
@@ -90,6 +90,13 @@ export class Register {
   /** The Compute that an endpoint was made for, however long that has been gone. */
   makerOf({ name }: StoredEndpoint): Known | undefined {
     return this.get(uidOfMarker(name) ?? "");
+  }
+
+  /** True if only an annotation links the Compute, and its spec has named the same branch since. */
+  neverMoved(uid: string): boolean {
+    const known = this.get(uid);
+    if (known === undefined || proofOf(known.compute) !== undefined) return false;
+    return (known.branchSince ?? known.since) <= (known.linkedSince ?? known.since);
   }
 
   nameOf(uid: string): string {
@@ -212,6 +219,8 @@ export class Register {
     const [through, earlierThrough] = [compute, before].map((one) => statusOf(one)["clusterConnection"]);
     if (through !== earlierThrough) known.throughSince = now;
     if (linkedID(compute) !== linkedID(before)) known.linkedSince = now;
+    const [branch, earlierBranch] = [compute, before].map((one) => JSON.stringify(branchOf(one)));
+    if (branch !== earlierBranch) known.branchSince = now;
     if (isDeleting(compute)) known.deletingSince ??= now;
     const confirmed = annotationOf(compute, "confirmLoss");
     if (confirmed !== undefined && confirmed !== annotationOf(before, "confirmLoss")) known.askedAt = now;
@@ -228,6 +237,12 @@ export class Register {
 export function isRetained(compute: KubeObject): boolean {
   const { deletionPolicy } = specOf(compute);
   return deletionPolicy === "Retain" || (deletionPolicy === undefined && proofOf(compute)?.by === "adopted");
+}
+
+/** What the spec says of its branch. */
+function branchOf(compute: KubeObject): readonly unknown[] {
+  const { branchID, branchName, branchRef } = specOf(compute);
+  return [branchID, branchName, branchRef];
 }
 
 function looksNew(compute: KubeObject): boolean {

@@ -141,7 +141,10 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
     namesShown: !strictSpec,
     forgotten,
     isPlaceForgotten: (uid, endpoint) =>
-      register.wiped.has(uid) || promises.isMadeTooLate(endpoint.id) || promises.isMovedTooLate(endpoint),
+      register.wiped.has(uid) ||
+      register.neverMoved(uid) ||
+      promises.isMadeTooLate(endpoint.id) ||
+      promises.isMovedTooLate(endpoint),
     inFleet: promises.fleets.fleet() !== undefined,
     isSignedOver: (uid) => promises.fleets.isSignedOver(uid, host.allEndpoints()),
     toTakeOver: (compute) => promises.fleets.toTakeOver(compute, host.allEndpoints()),

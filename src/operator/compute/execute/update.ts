@@ -39,7 +39,7 @@ export async function patchEndpoint(
   state.patched(action, compute, now);
   const { endpoint, operations } = answer.value;
   return shown(compute, action.progress, inProgress(action.progress, endpointID), {
-    effect: { kind: "accepted", generation: generationOf(compute), endpoint, operations },
+    effect: { kind: "accepted", generation: generationOf(compute), endpoint, operations, drift: action.drift },
     events: [patchEvent(action)],
   });
 }

@@ -31,6 +31,8 @@ export type Action =
       from?: string;
       /** Differences that the service had made on its own, where they are the reason. */
       corrects: readonly Difference[];
+      /** The drift to report from now on, where the endpoint is on another branch and stays there. */
+      drift?: readonly Difference[];
     }
   /**
    * Writes our signature as the endpoint's name: over that of another fleet, in the background, or over that of a

@@ -16,7 +16,7 @@ import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isMoveOpen } from "../remembered.ts";
 import * as messages from "../words/conditions.ts";
-import type { Action, PlanRule } from "./action.ts";
+import type { Action, PatchAction, PlanRule } from "./action.ts";
 import { awaitClosing } from "./pending.ts";
 
 /** Sends what differs from the spec, in one PATCH. */
@@ -41,8 +41,15 @@ export const updateFields: PlanRule = (o, s) => {
   const refused =
     fieldNotPersisted(differences, o, s) ?? tugOfWar(differences, edited, o, s) ?? blockedMove(differences, o);
   if (refused !== undefined) return refused;
-  return patchOf(link, { differences, notReturned }, edited);
+  const patch = patchOf(link, { differences, notReturned }, edited);
+  const unsent = comparison.differences.find((one) => one.field === "branchID" && !differences.includes(one));
+  return unsent === undefined ? patch : { ...patch, drift: withBranch(drift, unsent) };
 };
+
+/** The reported drift with an endpoint on a branch where it stays: once the status shows that, an edit alone moves it. */
+function withBranch(drift: readonly Difference[], { field, ours, theirs }: Difference): readonly Difference[] {
+  return [...drift.filter((reported) => reported.field !== field), { field, ours, theirs }];
+}
 
 /**
  * Edits of the spec since the service was last brought to it, and the drift reported since. Where a wiped status no
@@ -124,7 +131,7 @@ function patchOf(
   link: Link,
   { differences, notReturned }: Pick<Comparison, "differences" | "notReturned">,
   edited: boolean,
-): Action {
+): PatchAction {
   const attributes: Attributes = merged([...differences, ...notReturned].map(({ send }) => send));
   const moves = attributes.branch_id !== undefined;
   return {

@@ -183,7 +183,7 @@ function concluded(compute: Compute, { condition, effect }: Outcome, seen: Seen)
     ...(effect.kind === "accepted" ? { appliedGeneration: effect.generation } : {}),
     ...(effect.kind === "settled" ? { appliedGeneration: generation } : {}),
     lossDoubted: isLossDoubted(compute, condition.reason, seen) ? true : undefined,
-    drift: effect.kind === "settled" ? nonEmpty(effect.drift) : compute.status.drift,
+    drift: "drift" in effect && effect.drift !== undefined ? nonEmpty(effect.drift) : compute.status.drift,
   };
 }
 
