@@ -44,7 +44,7 @@ export const latency: Bench = {
       const { metadata, status } = watched.parse(object);
       const seen = moments.get(metadata.name) ?? {};
       if (type === "ADDED") Object.assign(seen, { uid: metadata.uid, added: at });
-      if (status?.conditions.some(({ type, status }) => type === "Ready" && status === "True")) seen.ready ??= at;
+      if (status?.conditions.some((one) => one.type === "Ready" && one.status === "True")) seen.ready ??= at;
       moments.set(metadata.name, seen);
     });
 

@@ -39,14 +39,16 @@ export function candidatesOf(o: Observation, write: Search): Endpoint[] {
   });
 }
 
-/** The candidate that `spec.adopt` names: a person decided. */
+/**
+ * The candidate that `spec.adopt` names: a person decided. `branchPrimary` decides only where all are on the branch of
+ * the spec: of one that the create may have made on another branch it says nothing.
+ */
 export function chosenAmong(candidates: readonly Endpoint[], compute: Compute): Endpoint | undefined {
   const { adopt, type } = compute.spec;
   if (adopt === undefined) return undefined;
-  const isPrimary = type === "read_write" && "branchPrimary" in adopt;
-  return candidates.find(
-    ({ id, branch_id }) => endpointNamedBy(compute) === id || (isPrimary && branch_id === branchIDOf(compute)),
-  );
+  const named = candidates.find(({ id }) => id === endpointNamedBy(compute));
+  if (named !== undefined || type !== "read_write" || !("branchPrimary" in adopt)) return named;
+  return candidates.every(({ branch_id }) => branch_id === branchIDOf(compute)) ? candidates[0] : undefined;
 }
 
 /** Since which list each candidate has been nameless beside a signature on another endpoint made since. */

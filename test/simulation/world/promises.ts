@@ -13,9 +13,9 @@ import { createdElsewhere } from "./mass-loss.ts";
 import { ObservationGuard } from "./observation-guard.ts";
 import { PoolGuard } from "./pool-guard.ts";
 import {
-  branchMovedTooLate,
   type ClusterWrite,
   cameAfterAnother,
+  movedTo,
   type ServiceWrite,
   type Violation,
   wasMadeTooLate,
@@ -182,7 +182,7 @@ export class Promises {
     const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
     // Where no names are shown, a person who confirmed losses at one base URL and another had them made again.
     const isConfirmed = !this.#namesShown && this.register.askedSince(this.#services.firstEditedAt).includes(uid);
-    const isLikeNew = !this.#namesShown && this.#wasMadeByOther(write, twins) && this.register.likeNew.has(uid);
+    const isLikeNew = !this.#namesShown && this.#wasMadeByOther(write, twins) && this.register.isLikeNew(uid, twins);
     if (twins.length > 1 && !tooLate && !isConfirmed && !isLikeNew && !this.register.wasLeftToOther(twins, uid)) {
       const both = twins.map(({ id }) => id).join(" and ");
       this.report("never twice", `${both} were made for one Compute, ${this.register.nameOf(uid)}`);
@@ -226,9 +226,14 @@ export class Promises {
     return this.#writes.some((write) => write.endpointID === endpointID && wasMadeTooLate(write));
   }
 
-  /** Whether a move that was held up longer than `--create-settle` brought the endpoint to its branch. */
-  isMovedTooLate({ id, branchId }: StoredEndpoint): boolean {
-    return this.#writes.some((write) => write.endpointID === id && branchMovedTooLate(write) === branchId);
+  /**
+   * Whether a move that the Compute cannot know for an operator's brought the endpoint to its branch: one that was held
+   * up longer than `--create-settle`, or was sent for another before this one stood.
+   */
+  isMovedUnseen({ id, branchId }: StoredEndpoint, uid: string): boolean {
+    const since = this.register.get(uid)?.since ?? 0;
+    const isUnseen = ({ beyondSettle, sentAt }: ServiceWrite) => beyondSettle || sentAt < since;
+    return this.#writes.some((write) => write.endpointID === id && isUnseen(write) && movedTo(write) === branchId);
   }
 
   /** Whether an endpoint was created too late for its Compute's last list, or nothing shows whose it is. */

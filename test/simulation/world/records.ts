@@ -52,9 +52,9 @@ export function wasMadeTooLate({ kind, beyondSettle, carriedOut }: ServiceWrite)
   return kind === "create" && beyondSettle && carriedOut?.status === 201;
 }
 
-/** The branch that a PATCH moved its endpoint to, where it was held up longer than `--create-settle`. */
-export function branchMovedTooLate({ kind, beyondSettle, body, carriedOut }: ServiceWrite): unknown {
-  if (kind !== "patch" || !beyondSettle || carriedOut?.status !== 200) return undefined;
+/** The branch that a PATCH moved its endpoint to. */
+export function movedTo({ kind, body, carriedOut }: ServiceWrite): unknown {
+  if (kind !== "patch" || carriedOut?.status !== 200) return undefined;
   const endpoint = isJsonObject(body) ? body["endpoint"] : undefined;
   return isJsonObject(endpoint) ? endpoint["branch_id"] : undefined;
 }

@@ -10,6 +10,7 @@ import {
   isOurs,
   linkedID,
   proofOf,
+  recordOf,
   specOf,
   statusOf,
   uidOfMarker,
@@ -72,6 +73,8 @@ export class Register {
   readonly unproved = new Set<string>();
   /** Computes that a person left without finalizer, link and status: a process that starts later takes them for new. */
   readonly likeNew = new Set<string>();
+  /** Computes from whose status a person took the record of a create that went to another branch than the spec's. */
+  readonly unplaced = new Set<string>();
   /** Computes that were not ready since a person wiped their status: nothing shows whether the spec was edited. */
   readonly wiped = new Set<string>();
   /** Computes that were deleted because their definition was. */
@@ -97,6 +100,12 @@ export class Register {
     const known = this.get(uid);
     if (known === undefined || proofOf(known.compute) !== undefined) return false;
     return (known.branchSince ?? known.since) <= (known.linkedSince ?? known.since);
+  }
+
+  /** True if nothing told a process that began later of what had been made for the Compute, or where. */
+  isLikeNew(uid: string, made: readonly StoredEndpoint[]): boolean {
+    const isElsewhere = new Set(made.map(({ branchId }) => branchId)).size > 1;
+    return this.likeNew.has(uid) || (isElsewhere && this.unplaced.has(uid));
   }
 
   nameOf(uid: string): string {
@@ -175,6 +184,8 @@ export class Register {
     const isProved = (one: KubeObject) => proofOf(one)?.by === "created";
     if (before !== undefined && isProved(before) && !isProved(compute) && !byOperator) this.unproved.add(uid);
     if (before !== undefined && !looksNew(before) && looksNew(compute) && !byOperator) this.likeNew.add(uid);
+    if (before !== undefined && !byOperator && hasRecordElsewhere(before) && recordOf(compute) === undefined)
+      this.unplaced.add(uid);
     const isApplied = (one: KubeObject) => statusOf(one)["appliedGeneration"] !== undefined;
     if (before !== undefined && isApplied(before) && !isApplied(compute) && !byOperator) this.wiped.add(uid);
     if (conditionOf(compute, "Ready")?.status === "True") this.wiped.delete(uid);
@@ -243,6 +254,11 @@ export function isRetained(compute: KubeObject): boolean {
 function branchOf(compute: KubeObject): readonly unknown[] {
   const { branchID, branchName, branchRef } = specOf(compute);
   return [branchID, branchName, branchRef];
+}
+
+function hasRecordElsewhere(compute: KubeObject): boolean {
+  const { operation, branchID } = recordOf(compute) ?? {};
+  return operation === "create" && branchID !== specOf(compute)["branchID"];
 }
 
 function looksNew(compute: KubeObject): boolean {

@@ -131,7 +131,7 @@ export async function comeToRest(world: World, onRest: () => void = () => {}): P
 
 function sceneOf({ workload, host, promises, services, strictSpec }: World): Scene {
   const { register } = promises;
-  const forgotten = strictSpec ? new Set(register.unproved) : new Set<string>();
+  const forgotten = strictSpec ? new Set([...register.unproved, ...register.unplaced]) : new Set<string>();
   return {
     computes: workload.computes().map((compute) => onNamedBranch(compute, host, workload.branches())),
     isBranchUsable: (name) => isUsable(workload.branches().find(({ metadata }) => metadata.name === name)),
@@ -144,7 +144,7 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
       register.wiped.has(uid) ||
       register.neverMoved(uid) ||
       promises.isMadeTooLate(endpoint.id) ||
-      promises.isMovedTooLate(endpoint),
+      promises.isMovedUnseen(endpoint, uid),
     inFleet: promises.fleets.fleet() !== undefined,
     isSignedOver: (uid) => promises.fleets.isSignedOver(uid, host.allEndpoints()),
     toTakeOver: (compute) => promises.fleets.toTakeOver(compute, host.allEndpoints()),

@@ -88,11 +88,10 @@ export function isSignedByOther({ compute, links }: Observation, { write }: Read
   const signature = signatureIn(name);
   if (id === undefined || signature === undefined || signature.uid === compute.metadata.uid) return false;
   const { proof } = compute.status;
-  const wasProved = proof?.endpointID === id && proof.by !== "adopted";
+  if (proof?.endpointID === id) return proof.by !== "adopted";
   // The answer to a create is a proof too: another cluster may sign before a status says so. That to a move is none:
   // a copy may move what its typed link names.
-  const operation = write?.record.operation;
-  return wasProved || (write?.made === id && (operation === "create" || operation === "takeover"));
+  return write?.made === id && (write.record.operation === "create" || write.record.operation === "takeover");
 }
 
 /** Endpoints that bear the key of the Compute, and not its uid; those of another fleet are never taken over. */
