@@ -80,10 +80,10 @@ async function settledWithHelp(stage: SoakStage, workload: Workload) {
     () => true,
   );
   while (!(await Promise.race([over, sleep(2000, false)]))) {
-    for (const name of await stage.failed()) {
+    for (const { name, reason } of await stage.askingForHelp()) {
       if (helped.has(name)) continue;
       helped.add(name);
-      await workload.tryAgain(name);
+      await workload.help(name, reason);
     }
   }
   return settled;

@@ -12,6 +12,11 @@ import { realClock } from "../support/real-clock.ts";
 import type { Handles, Sample } from "./figures.ts";
 
 export const namespace = "soak";
+
+/** Reasons with which a condition asks a person for an annotation: an operation that failed, a loss in doubt. */
+const helpReasons = ["OperationFailed", "MassLoss"] as const;
+export type HelpReason = (typeof helpReasons)[number];
+
 const megabyte = 1024 * 1024;
 /** Half a minute until the last compute is idle, half until connections that nobody uses are closed, and some more. */
 const restMs = 80_000;
@@ -98,12 +103,13 @@ export class SoakStage implements AsyncDisposable {
     };
   }
 
-  /** The Computes whose condition asks for a restart. */
-  async failed(): Promise<string[]> {
+  /** The Computes whose condition asks a person for something: a restart, or a word that a loss is real. */
+  async askingForHelp(): Promise<{ name: string; reason: HelpReason }[]> {
     const computes = await this.cluster.list("Compute", namespace);
-    return computes
-      .filter((compute) => readyOf(compute).reason === "OperationFailed")
-      .map(({ metadata }) => metadata.name);
+    return computes.flatMap((compute) => {
+      const reason = helpReasons.find((one) => one === readyOf(compute).reason);
+      return reason === undefined ? [] : [{ name: compute.metadata.name, reason }];
+    });
   }
 
   /** What the operator counts, each metric summed over its labels, and with them. */

@@ -2,6 +2,7 @@ import { ApiKeyCreated } from "../../src/api/api-keys.ts";
 import { EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { administratorsKey, compute, goodKey, type Project } from "../e2e/manifests.ts";
 import type { Cluster } from "../integration/support/cluster.ts";
+import type { HelpReason } from "./stage.ts";
 
 export interface PeopleOptions {
   cluster: Cluster;
@@ -120,20 +121,25 @@ export class Workload {
     return this.#change(member, { connectionSecret: Math.random() < 0.5 ? secret : undefined });
   }
 
-  /** Does as a Compute asks that says `OperationFailed`. */
-  async tryAgain(name: string): Promise<void> {
-    await this.#restart(name);
-    this.#count("restarts that a condition asked for");
+  /** Does as the condition of a Compute asks: a restart, or `confirmLoss` where a key was changed amid a loss. */
+  async help(name: string, reason: HelpReason): Promise<void> {
+    await this.#annotate(name, reason === "OperationFailed" ? "restartedAt" : "confirmLoss");
+    this.#count(`annotations that a condition asked for: ${reason}`);
   }
 
   #count(what: string): void {
     this.done.set(what, (this.done.get(what) ?? 0) + 1);
   }
 
-  async #restart(name: string): Promise<void> {
+  #restart(name: string): Promise<void> {
+    return this.#annotate(name, "restartedAt");
+  }
+
+  /** A new value of the annotation. */
+  async #annotate(name: string, annotation: string): Promise<void> {
     const { cluster, namespace } = this.#options;
     await cluster.modify("Compute", namespace, name, ({ metadata }) => {
-      metadata.annotations = { ...metadata.annotations, "compute-operator.dev/restartedAt": `${Date.now()}` };
+      metadata.annotations = { ...metadata.annotations, [`compute-operator.dev/${annotation}`]: `${Date.now()}` };
     });
   }
 

@@ -46,7 +46,7 @@ export const updateFields: PlanRule = (o, s) => {
   return unsent === undefined ? patch : { ...patch, drift: withBranch(drift, unsent) };
 };
 
-/** The reported drift with an endpoint on a branch where it stays: once the status shows that, an edit alone moves it. */
+/** The reported drift with a branch on which the endpoint stays: once the status shows that, only an edit moves it. */
 function withBranch(drift: readonly Difference[], { field, ours, theirs }: Difference): readonly Difference[] {
   return [...drift.filter((reported) => reported.field !== field), { field, ours, theirs }];
 }
