@@ -9,7 +9,7 @@ const life: Play = async () => {
   const world = new HealthWorld();
   world.declare("shop", "db");
   await world.row("Compute", { reason: "", current: false, remark: "created, not seen by the operator yet" });
-  await world.row("Compute", { reason: "Creating" });
+  await world.row("Compute", { reason: "Creating", current: false });
   await world.row("Compute", { reason: "Active" });
   world.edit("shop", "db", { computeUnits: { min: 1, max: 4 } });
   await world.row("Compute", { reason: "Active", current: false, remark: "edited, not seen by the operator yet" });
@@ -49,10 +49,11 @@ const paused: Play = async () => {
 const pausedEarly: Play = async () => {
   const world = new HealthWorld();
   world.declare("shop", "db");
-  await world.row("Compute", { reason: "Creating" });
+  await world.row("Compute", { reason: "Creating", current: false });
   world.rows.length = 0;
   world.annotate("db", "paused", "true");
-  await world.row("Compute", { reason: "Paused", ready: "False", paused: true, remark: "while not ready" });
+  const unready = { reason: "Paused", ready: "False", paused: true, current: false } as const;
+  await world.row("Compute", { ...unready, remark: "while not ready" });
   return world;
 };
 
