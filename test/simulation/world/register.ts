@@ -95,10 +95,10 @@ export class Register {
     return this.get(uidOfMarker(name) ?? "");
   }
 
-  /** True if only an annotation links the Compute, and its spec has named the same branch since. */
+  /** True if the Compute did not make what it is linked to, and its spec has named the same branch since. */
   neverMoved(uid: string): boolean {
     const known = this.get(uid);
-    if (known === undefined || proofOf(known.compute) !== undefined) return false;
+    if (known === undefined || ![undefined, "adopted"].some((by) => by === proofOf(known.compute)?.by)) return false;
     return (known.branchSince ?? known.since) <= (known.linkedSince ?? known.since);
   }
 
