@@ -12,8 +12,11 @@ import type { SqlClient } from "./sql-client.ts";
 const volatile =
   /^(postmaster\.(pid|opts)|postgresql\.(auto\.)?conf|pg_hba\.conf|(standby|recovery)\.signal|backup_label|backup_manifest)$|(^|\/)pgsql_tmp|(^|\/)pg_internal\.init/;
 
-/** Directories whose content a copy of a running server does without: Postgres makes it again. */
-const emptied = /^pg_(wal|replslot|notify|serial|snapshots|stat_tmp|subtrans|dynshmem)\/[^/]+$/;
+/**
+ * Directories whose content a copy of a running server does without: Postgres makes it again. Marks of segments that
+ * are not copied would have the copy's history wait for them.
+ */
+const emptied = /^pg_((wal|replslot|notify|serial|snapshots|stat_tmp|subtrans|dynshmem)|wal\/archive_status)\/[^/]+$/;
 
 /** Whom a copy belongs to, where not to this process, and what several copies share. */
 export interface CopyMeans {
@@ -34,7 +37,12 @@ export interface CopiedLog {
 }
 
 /** Copies the data of a server that runs, as it is when the copy ends. `client` must be the superuser's. */
-export async function copyRunning(from: string, to: string, client: SqlClient, means: CopyMeans): Promise<CopiedLog> {
+export async function copyRunning(
+  from: string,
+  to: string,
+  client: Pick<SqlClient, "query">,
+  means: CopyMeans,
+): Promise<CopiedLog> {
   const { owner } = means;
   // Without a slot to be had, the log that is kept anyway must do.
   await client.query(keepLog).catch(() => {});

@@ -1,0 +1,37 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { copyRunning } from "../../../src/service/postgres/backup.ts";
+import { Slots } from "../../../src/service/postgres/slots.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "compute-operator-backup-"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+it("a copy of a running server has the log that it needs, and no mark of a segment that it lacks", async () => {
+  const [from, to] = [join(home, "from"), join(home, "to")];
+  const [before, needed] = ["000000010000000000000001", "000000010000000000000002"];
+  mkdirSync(join(from, "pg_wal", "archive_status"), { recursive: true });
+  writeFileSync(join(from, "PG_VERSION"), "17");
+  for (const name of [before, needed]) {
+    writeFileSync(join(from, "pg_wal", name), name);
+    writeFileSync(join(from, "pg_wal", "archive_status", `${name}.ready`), "");
+  }
+  const answers = (sql: string) => {
+    if (sql.includes("pg_backup_start")) return [[needed]];
+    return sql.includes("pg_backup_stop") ? [["label", needed, "0/2000100"]] : [];
+  };
+  const client = { query: (sql: string) => Promise.resolve(answers(sql)) };
+  const copied = await copyRunning(from, to, client, { owner: undefined, slots: new Slots(1) });
+  expect(copied).toEqual({ first: needed, last: needed, consistentAt: "0/2000100" });
+  expect(readdirSync(to, { recursive: true, encoding: "utf8" }).toSorted()).toEqual([
+    "PG_VERSION",
+    "backup_label",
+    "pg_wal",
+    join("pg_wal", needed),
+    join("pg_wal", "archive_status"),
+  ]);
+});
