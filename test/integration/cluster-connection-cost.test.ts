@@ -57,7 +57,8 @@ describe("a namespace with many Computes", () => {
       expect(before).toBeGreaterThan(30);
       world.declare("small", "db", { type: "read_only", ...place(0) });
       const began = world.clock.monotonic();
-      await world.until("its write", () => world.compute("small", "db").status.endpointID !== undefined);
+      const link = "compute-operator.dev/endpoint-id";
+      await world.until("its write", () => world.compute("small", "db").metadata.annotations?.[link] !== undefined);
       expect(world.clock.monotonic() - began).toBeLessThanOrEqual(10_000);
       await world.clock.advance(60_000);
       expect(creates() - before).toBeGreaterThan(15);

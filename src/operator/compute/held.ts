@@ -13,9 +13,9 @@ export const heldForMs = 2000;
 
 /**
  * The same where the status shows the record of a create. Its end is the next that it says, or a create would cost a
- * fifth patch where its operations take longer; an end that does not come is not worth hiding the endpoint for.
+ * fifth patch where its operations take up to a minute; longer ones are not worth hiding the endpoint for.
  */
-const recordedForMs = 300_000;
+const recordedForMs = 60_000;
 
 /** Members that later processes rely on, or a person waits for: never held back. */
 const lasting = [

@@ -76,12 +76,12 @@ describe("what is held back", () => {
     expect(state.requeueAfter(unchanged(self), 5000)).toBeUndefined();
   });
 
-  test("a held status of a create waits five minutes where the one before shows the record", () => {
+  test("a held status of a create waits a minute where the one before shows the record", () => {
     const recorded = showing("Creating", { pendingWrite: recordOf() });
     const state = new ReconcileState(0, "this-term");
     expect(hold(state, shown(recorded, "Creating", "made", { effect: accepted }), 0, true)).toBe(true);
-    expect(hold(state, shown(recorded, "Creating", "made"), 299_999)).toBe(true);
-    expect(hold(state, shown(recorded, "Creating", "made"), 300_000)).toBe(false);
+    expect(hold(state, shown(recorded, "Creating", "made"), 59_999)).toBe(true);
+    expect(hold(state, shown(recorded, "Creating", "made"), 60_000)).toBe(false);
     const waiting = new ReconcileState(0, "this-term");
     hold(waiting, shown(recorded, "Creating", "waits"), 0);
     expect(hold(waiting, shown(recorded, "Creating", "waits"), heldForMs)).toBe(false);
