@@ -14,7 +14,7 @@ const Document = z.looseObject({
   ),
 });
 
-/** The public API as its OpenAPI file has it: says what is wrong with an answer. */
+/** The public API as its OpenAPI file has it: says what is wrong with a request or an answer. */
 export class PublicApi {
   readonly #ajv = new Ajv({ strict: false, allErrors: true, formats });
   readonly #paths: readonly { template: string; pattern: RegExp; methods: ReadonlyMap<string, unknown> }[];
@@ -36,17 +36,28 @@ export class PublicApi {
       ?.template;
   }
 
+  /** Everything about a request that the public API would not take: its call, or its body. */
+  requestProblems(method: string, path: string, body: unknown): string[] {
+    const template = this.templateOf(method, path);
+    if (template === undefined) return [`the public API has no ${method} ${path}`];
+    if (body === undefined) return [];
+    const pointer = `public#/paths/${template.replaceAll("/", "~1")}/${method.toLowerCase()}/requestBody`;
+    return this.#problems(`${pointer}/content/application~1json/schema`, body, `${method} ${template}`);
+  }
+
   /** Everything about an answer that the public API would not send. */
   problems(method: string, path: string, status: number, body: unknown): string[] {
     const template = this.templateOf(method, path);
     if (template === undefined) return [`the public API has no ${method} ${path}`];
     const reference = this.#answerReference(template, method.toLowerCase(), status);
     if (reference === undefined) return [];
+    return this.#problems(reference, body, `${method} ${template} ${status}`);
+  }
+
+  #problems(reference: string, body: unknown, what: string): string[] {
     const validate = this.#ajv.getSchema(reference) ?? this.#ajv.compile({ $ref: reference });
     if (validate(body)) return [];
-    return (validate.errors ?? []).map(
-      ({ instancePath, message }) => `${method} ${template} ${status}: ${instancePath} ${message}`,
-    );
+    return (validate.errors ?? []).map(({ instancePath, message }) => `${what}: ${instancePath} ${message}`);
   }
 
   /** Where in the document the schema of an answer stands; `undefined` where it has no body. */
