@@ -217,6 +217,7 @@ describe("once broken", () => {
     [203_799, "a move that was sent for a former Compute looks like a person's to the next, and stays"],
     [206_585, "a copy that adopts what another Compute moved since leaves it where it is"],
     [213_592, "a Compute is let go whose record a person took after the branch was edited, while it was paused"],
+    [207_817, "a person answers for a Compute whose endpoint a copy names too, where no names are shown"],
     [204_969, "a create without a name, whose record a person took after the branch was edited, is known to nobody"],
     [200_515, "a move that was held up longer than the settle time looks like a person's, and stays"],
     [1_932_201, "Computes that wait for their project do not call each other for ever"],

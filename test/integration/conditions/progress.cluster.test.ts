@@ -6,8 +6,8 @@ import { conditions, inProgress, reasonsIn, said, sameSpec, showing } from "./co
 const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
-/** Slow enough to see what is under way. */
-const slow = { service: { timeScale: 0.5 } };
+/** Slow enough to see what is under way: a status waits 400 ms before it says so, and an operation takes twice that. */
+const slow = { service: { timeScale: 0.15 } };
 
 describe.concurrent("while what the operator began is in progress, a Compute shows", () => {
   it("Creating", async () => {

@@ -185,7 +185,7 @@ function namedBy(compute: KubeObject): unknown {
 /**
  * True if only a person can tell what became of a create: it was sent through another base URL; or an endpoint without
  * a name, of its type, on the branch of record or spec and not older than what the create was planned from, is
- * nobody's.
+ * nobody's, or its own though a copy names it too.
  */
 export function isUndecidable(
   compute: KubeObject,
@@ -206,7 +206,7 @@ export function isUndecidable(
       !(namesShown && endpoint.name !== undefined) &&
       [branchID, spec["branchID"]].includes(endpoint.branchId) &&
       endpoint.createdAt >= since - 1000 &&
-      !isOthers(endpoint.id),
+      (linkedID(compute) === endpoint.id || !isOthers(endpoint.id)),
   );
 }
 
