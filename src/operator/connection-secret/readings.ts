@@ -39,7 +39,7 @@ export class Readings {
     this.#dueAt.set(uid, this.#clock.monotonic() + readAgainMs);
   }
 
-  /** Nothing of the Secret can change, or its Compute is gone. */
+  /** The end of its readings: the Secret names no password that can change, or its Compute is gone. */
   stop(uid: string): void {
     this.#dueAt.delete(uid);
   }

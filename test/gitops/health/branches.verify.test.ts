@@ -1,10 +1,8 @@
 import { beforeAll, expect, it } from "vitest";
-import { branchReasons } from "../../../src/operator/branch/reasons.ts";
-import { type ConditionRow, rowIn } from "../../../src/operator/conditions/rows.ts";
 import { BranchWorld } from "../../integration/branch/branches.ts";
 import type { KubeObject } from "../../simulation/api-server/objects.ts";
 import { findProgram, longestBuildMs } from "../programs.ts";
-import { realVerdicts, type Verdicts } from "./verdicts.ts";
+import { disagreements } from "./verdicts.ts";
 import { viewOf } from "./view.ts";
 
 const minute = 60_000;
@@ -16,13 +14,7 @@ beforeAll(async () => {
 }, longestBuildMs);
 
 it("kstatus, Flux's copy of it and Argo CD judge every version of a Branch by what its reason means", async () => {
-  const verdicts = await realVerdicts(versions);
-  const wrong = versions.flatMap((object, index) => {
-    const [expected, real] = [expectedOf(object), verdicts[index]];
-    const agrees = expected.kstatus === real?.kstatus && expected.argocd === real.argocd;
-    return agrees ? [] : [JSON.stringify({ ...viewOf(object), expected, real })];
-  });
-  expect([...new Set(wrong)]).toEqual([]);
+  expect(await disagreements(versions)).toEqual([]);
   const shown = new Set(versions.map((object) => viewOf(object).reason));
   const wanted = ["Available", "BranchExists", "BranchLost", "BranchNotFound", "Creating", "Expired", "Paused"];
   expect(wanted.filter((reason) => !shown.has(reason))).toEqual([]);
@@ -57,20 +49,4 @@ async function everyVersion(): Promise<KubeObject[]> {
   world.drop("lost");
   await world.clock.advance(5 * minute);
   return found;
-}
-
-function expectedOf(object: KubeObject): Verdicts {
-  const { reason, ready, deleting, current } = viewOf(object);
-  const kstatus = deleting ? "Terminating" : current ? meaningOf(object, reason, ready) : "InProgress";
-  const healths = { Current: "Healthy", InProgress: "Progressing", Failed: "Degraded", Terminating: "Progressing" };
-  return { kstatus, argocd: healths[kstatus] };
-}
-
-function meaningOf({ status }: KubeObject, reason: string, ready: string) {
-  const row = rowIn<ConditionRow>(branchReasons, reason);
-  if (row === undefined) throw new Error(`no reason of a Branch: ${reason}`);
-  if (row.ready === "kept") return ready === "True" ? "Current" : "InProgress";
-  const stallsNow = row.stalled === true || (row.stalled === "later" && JSON.stringify(status).includes('"Stalled"'));
-  if (stallsNow) return "Failed";
-  return row.ready === "True" ? "Current" : "InProgress";
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { z } from "zod";
+import { branchReasons } from "../../../src/operator/branch/reasons.ts";
 import { reasons, rowOf } from "../../../src/operator/compute/words/reasons.ts";
+import { type ConditionRow, rowIn } from "../../../src/operator/conditions/rows.ts";
 import type { ConnectionReason } from "../../../src/operator/connection/status.ts";
 import type { KubeObject } from "../../simulation/api-server/objects.ts";
 import { runProgram } from "../../support/run-program.ts";
@@ -52,14 +54,14 @@ export function expectedVerdicts(object: KubeObject): Verdicts {
 }
 
 function meaningOf(object: KubeObject): Verdict {
-  const { kind, reason, ready, deleting, current } = viewOf(object);
+  const { kind, reason, ready, stalled, deleting, current } = viewOf(object);
   if (deleting) return "Terminating";
   if (!current) return "InProgress";
-  if (kind === "Compute") {
-    const row = rowOf(reason);
-    if (row === undefined) throw new Error(`no reason of a Compute: ${reason}`);
+  if (kind === "Compute" || kind === "Branch") {
+    const row: ConditionRow | undefined = kind === "Compute" ? rowOf(reason) : rowIn(branchReasons, reason);
+    if (row === undefined) throw new Error(`no reason of a ${kind}: ${reason}`);
     if (row.ready === "kept") return ready === "True" ? "Current" : "InProgress";
-    if (row.stalled === true) return "Failed";
+    if (row.stalled === true || (row.stalled === "later" && stalled === "True")) return "Failed";
     return row.ready === "True" ? "Current" : "InProgress";
   }
   // Only a change of the spec makes a certificate readable.
@@ -67,6 +69,17 @@ function meaningOf(object: KubeObject): Verdict {
   const verdict = { ...poolReasons, ...connectionReasons }[reason];
   if (verdict === undefined) throw new Error(`no reason of a ${kind}: ${reason}`);
   return verdict;
+}
+
+/** The objects of which the real tools make something else than the operator means. */
+export async function disagreements(objects: readonly KubeObject[]): Promise<string[]> {
+  const verdicts = await realVerdicts(objects);
+  const wrong = objects.flatMap((object, index) => {
+    const [expected, real] = [expectedVerdicts(object), verdicts[index]];
+    const agrees = expected.kstatus === real?.kstatus && expected.argocd === real.argocd;
+    return agrees ? [] : [JSON.stringify({ ...viewOf(object), expected, real })];
+  });
+  return [...new Set(wrong)];
 }
 
 const output = z.array(

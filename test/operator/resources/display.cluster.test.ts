@@ -62,36 +62,28 @@ describe("kubectl get", () => {
     ]);
   });
 
-  it("shows the branch of a Compute and of a pool by its name, where the manifest gives that", async () => {
-    const named = { branchID: undefined, branchName: "main branch" };
-    const pool = { template: { projectID: "shiny-wind-028834", branchName: "main branch" } };
-    for (const object of [manifest("Compute", named, "by-name"), manifest("ComputePool", pool, "by-name")]) {
-      await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(object) });
-    }
-    const [[, row = []], [, poolRow = []]] = [
-      await table("computes", "by-name"),
-      await table("computepools", "by-name", "-o", "wide"),
-    ];
-    expect(row.slice(0, 3)).toEqual(["by-name", "read_write", "main branch"]);
-    expect(poolRow.at(-1)).toBe("main branch");
-    await kubectl(["delete", "-n", namespace, "compute/by-name", "computepool/by-name"]);
-  });
-
-  it("shows the Branch of a Compute and of a pool by its name, where the manifest refers to one", async () => {
-    const branchRef = { name: "pr-42" };
-    const named = { branchID: undefined, branchRef };
-    const pool = { template: { projectID: "shiny-wind-028834", branchRef } };
-    for (const object of [manifest("Compute", named, "by-ref"), manifest("ComputePool", pool, "by-ref")]) {
-      await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(object) });
-    }
-    const [[, row = []], [, poolRow = []]] = [
-      await table("computes", "by-ref"),
-      await table("computepools", "by-ref", "-o", "wide"),
-    ];
-    expect(row.slice(0, 3)).toEqual(["by-ref", "read_write", "pr-42"]);
-    expect(poolRow.at(-1)).toBe("pr-42");
-    await kubectl(["delete", "-n", namespace, "compute/by-ref", "computepool/by-ref"]);
-  });
+  it.each([
+    ["branch", "by-name", { branchName: "main branch" }, "main branch"],
+    ["Branch", "by-ref", { branchRef: { name: "pr-42" } }, "pr-42"],
+  ])(
+    "shows the %s of a Compute and of a pool by its name, where the manifest gives that",
+    async (_, name, given, shows) => {
+      const pool = { template: { projectID: "shiny-wind-028834", ...given } };
+      for (const object of [
+        manifest("Compute", { branchID: undefined, ...given }, name),
+        manifest("ComputePool", pool, name),
+      ]) {
+        await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(object) });
+      }
+      const [[, row = []], [, poolRow = []]] = [
+        await table("computes", name),
+        await table("computepools", name, "-o", "wide"),
+      ];
+      expect(row.slice(0, 3)).toEqual([name, "read_write", shows]);
+      expect(poolRow.at(-1)).toBe(shows);
+      await kubectl(["delete", "-n", namespace, `compute/${name}`, `computepool/${name}`]);
+    },
+  );
 
   it("shows of a ServiceConnection whether its key works, by its short name", async () => {
     await store("ServiceConnection", "default", {

@@ -1,15 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { copyRunning } from "../../../src/service/postgres/backup.ts";
 import { Slots } from "../../../src/service/postgres/slots.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
 
-let home: string;
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "compute-operator-backup-"));
-});
-afterEach(() => rmSync(home, { recursive: true }));
+const { path: home, remove } = temporaryDirectory("backup");
+afterAll(remove);
 
 it("a copy of a running server has the log that it needs, and no mark of a segment that it lacks", async () => {
   const [from, to] = [join(home, "from"), join(home, "to")];

@@ -1,14 +1,11 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { writePrivate } from "../../../src/service/postgres/private-file.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
 
-let home: string;
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "compute-operator-private-file-"));
-});
-afterEach(() => rmSync(home, { recursive: true }));
+const { path: home, remove } = temporaryDirectory("private-file");
+afterAll(remove);
 
 it("a private file is its owner's alone, also where a file was there that others could read", async () => {
   const [fresh, loose] = [join(home, "fresh"), join(home, "loose")];

@@ -85,7 +85,7 @@ export class Promises {
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
       (!this.#namesShown && cameAfterAnother(this.#writes, endpointID)) ||
-      (!this.#namesShown && (this.register.unproved.has(uid) || this.register.unplaced.has(uid)));
+      (!this.#namesShown && this.register.untold.has(uid));
     this.#deletions = new DeletionGuard(
       { clock, services, register: this.register, unseen, access: this.access },
       report,

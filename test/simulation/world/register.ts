@@ -102,6 +102,11 @@ export class Register {
     return (known.branchSince ?? known.since) <= (known.linkedSince ?? known.since);
   }
 
+  /** Computes of which a status no longer tells, at a service that shows no names, what was made for them, or where. */
+  get untold(): ReadonlySet<string> {
+    return new Set([...this.unproved, ...this.unplaced]);
+  }
+
   /** True if nothing told a process that began later of what had been made for the Compute, or where. */
   isLikeNew(uid: string, made: readonly StoredEndpoint[]): boolean {
     const isElsewhere = new Set(made.map(({ branchId }) => branchId)).size > 1;

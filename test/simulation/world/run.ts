@@ -131,7 +131,7 @@ export async function comeToRest(world: World, onRest: () => void = () => {}): P
 
 function sceneOf({ workload, host, promises, services, strictSpec }: World): Scene {
   const { register } = promises;
-  const forgotten = strictSpec ? new Set([...register.unproved, ...register.unplaced]) : new Set<string>();
+  const forgotten = strictSpec ? register.untold : new Set<string>();
   return {
     computes: workload.computes().map((compute) => onNamedBranch(compute, host, workload.branches())),
     isBranchUsable: (name) => isUsable(workload.branches().find(({ metadata }) => metadata.name === name)),
