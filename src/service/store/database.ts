@@ -12,6 +12,8 @@ export class StoreUnusable extends Error {
   override name = "StoreUnusable";
 }
 
+let emptyStore: Uint8Array | undefined;
+
 /** The SQLite database; each statement is prepared once. */
 export class Database {
   readonly #sqlite: DatabaseSync;
@@ -26,7 +28,8 @@ export class Database {
       this.#sqlite = new DatabaseSync(file, { timeout: 2000 });
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
       if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-      this.#migrate(file);
+      if (file === ":memory:") this.#startEmpty();
+      else this.#migrate(file);
     } catch (error) {
       if (error instanceof StoreUnusable) throw error;
       throw new StoreUnusable(
@@ -34,6 +37,13 @@ export class Database {
         { cause: error },
       );
     }
+  }
+
+  /** The tables of a store in memory are copied from the first one of this process, since tests open thousands. */
+  #startEmpty(): void {
+    if (emptyStore !== undefined) return this.#sqlite.deserialize(emptyStore);
+    this.#migrate(":memory:");
+    emptyStore = this.#sqlite.serialize();
   }
 
   #migrate(file: string): void {
