@@ -1,5 +1,5 @@
--- How Argo CD reads the health of a Compute, a ServiceConnection and a ComputePool: from the conditions that kstatus
--- knows, and never from those of an older generation of the spec.
+-- How Argo CD reads the health of our kinds: from the conditions that kstatus knows, and never from those of an older
+-- generation of the spec.
 local hs = {}
 
 if obj.metadata.deletionTimestamp ~= nil then
@@ -19,7 +19,8 @@ end
 local paused = (obj.metadata.annotations or {})["compute-operator.dev/paused"] or "false"
 local ends = paused >= "0" and paused < ":"
 local shown = conditions["Ready"] ~= nil and conditions["Ready"].reason == "Paused"
-if obj.kind == "Compute" and paused ~= "false" and (shown or not ends) then
+local may = obj.kind == "Compute" or obj.kind == "Branch"
+if may and paused ~= "false" and (shown or not ends) then
   hs.status = "Suspended"
   hs.message = "Paused: nothing is sent to the service"
   return hs

@@ -86,7 +86,7 @@ describe("status", () => {
     [
       "the operator",
       [condition("Ready", "False", "Creating", "x"), condition("Reconciling", "True", "Creating", "x")],
-      "the operator goes on by itself",
+      "the operator goes on without you",
     ],
     ["nobody", [condition("Ready", "True", "Active", "x")], "nothing to do"],
     [

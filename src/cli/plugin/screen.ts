@@ -70,7 +70,7 @@ function nextOf({ kind, object }: Found, now: number): string {
   if (metadata.deletionTimestamp !== undefined) return "it goes once its deletion is done";
   if ((status.observedGeneration ?? -1) < (metadata.generation ?? 0)) return "the operator takes up the last edit";
   if (is("Stalled")) return "a person has to act, as the message says";
-  if (is("Reconciling") || ready.status !== "True") return "the operator goes on by itself";
+  if (is("Reconciling") || ready.status !== "True") return "the operator goes on without you";
   if (ready.reason === "Idle") return "nothing to do: the first connection wakes it";
   return "nothing to do";
 }

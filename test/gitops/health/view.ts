@@ -6,6 +6,9 @@ import type { KubeObject } from "../../simulation/api-server/objects.ts";
 export const kinds = ["Compute", "ComputePool", "ServiceConnection", "ClusterServiceConnection"] as const;
 export type Kind = (typeof kinds)[number];
 
+/** The kinds that have the annotation paused. */
+const pausable = new Set(["Compute", "Branch"]);
+
 /** What an object says of its state. */
 export interface View {
   kind: string;
@@ -37,7 +40,7 @@ export function viewOf({ kind, metadata, status: raw }: KubeObject): View {
     stalled: verdict("Stalled"),
     current: status["observedGeneration"] === metadata.generation,
     deleting: metadata.deletionTimestamp !== undefined,
-    paused: kind === "Compute" && (metadata.annotations?.[annotations.paused] ?? "false") !== "false",
+    paused: pausable.has(kind) && (metadata.annotations?.[annotations.paused] ?? "false") !== "false",
   };
 }
 
