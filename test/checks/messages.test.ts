@@ -6,7 +6,7 @@ import { nodesIn } from "./sources.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 /** Where conditions and events come from, and where their messages are. */
-const files = globSync("src/operator/{compute,connection,pool}/**/*.ts", { cwd: root }).map((file) =>
+const files = globSync("src/operator/{compute,conditions,connection,pool}/**/*.ts", { cwd: root }).map((file) =>
   file.replaceAll("\\", "/"),
 );
 const places = /\/(messages\.ts|(messages|words)\/[^/]+\.ts)$/;

@@ -1,6 +1,6 @@
 import { orRetain } from "../../operator/compute/words/deletion.ts";
-import { checkProject, replaceKey, retriedAtEnd } from "../../operator/compute/words/failures.ts";
 import type { Reason } from "../../operator/compute/words/reasons.ts";
+import { checkProject, replaceKey, retriedAtEnd } from "../../operator/conditions/messages.ts";
 import { type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
 import { keyVariable } from "../manifests/accounts.ts";
 

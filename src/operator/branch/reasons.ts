@@ -1,16 +1,6 @@
-import { type ConditionRow, rowIn } from "../conditions/rows.ts";
+import { type ConditionRow, rowIn, rows } from "../conditions/rows.ts";
 
-const settled: ConditionRow = { ready: "True", synced: "True", reconciling: false, stalled: false, requeue: "refresh" };
-const inProgress: ConditionRow = {
-  ready: "False",
-  synced: "False",
-  reconciling: true,
-  stalled: false,
-  requeue: "progress",
-};
-const retried: ConditionRow = { ...inProgress, requeue: "backoff" };
-const hindered: ConditionRow = { ...retried, synced: "compared" };
-const stalled: ConditionRow = { ...inProgress, reconciling: false, stalled: true, requeue: "slow" };
+const { settled, inProgress, retried, hindered, stalled } = rows;
 
 /** The one place that decides what a reason means for the conditions of a Branch, and when it is reconciled again. */
 export const branchReasons = {

@@ -1,4 +1,5 @@
 import { isAboutBranch } from "../../api/error.ts";
+import { meaningOfKind } from "../conditions/messages.ts";
 import { clippedNames } from "../objects/conditions-of.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { BranchReason } from "./reasons.ts";
@@ -140,52 +141,9 @@ export const doing = {
 
 /** Meaning of a failed call for the Branch that it was made for. */
 export function meaningOf(failure: Failure, what: string): { reason: BranchReason; message: string } {
-  const said = failure.message;
-  switch (failure.kind) {
-    case "unauthorized":
-      return {
-        reason: "Unauthorized",
-        message: `The service refused the API key (${said}). Put a valid key into the Secret of the connection.`,
-      };
-    case "forbidden":
-      return {
-        reason: "Forbidden",
-        message: `The API key may not ${what} (${said}). Give it the right, or use a connection with another key.`,
-      };
-    case "notFound":
-      if (isAboutBranch(said)) return { reason: "BranchNotFound", message: couldNot(what, said) };
-      return {
-        reason: "ProjectNotFound",
-        message: `The service could not ${what}: ${said}. Check spec.projectID, and whether the connection reaches it.`,
-      };
-    case "superseded":
-      return {
-        reason: "ConnectionNotReady",
-        message: `The connection changed before the request to ${what} was sent.`,
-      };
-    case "busy":
-    case "notReady":
-      return { reason: "ProjectBusy", message: couldNot(`${what} yet`, said) };
-    case "rateLimited":
-      return { reason: "RateLimited", message: `The service allows no more requests for now (${said}). ${retried}` };
-    case "refusedOnce":
-    case "unavailable":
-      return { reason: "ServiceUnavailable", message: `The service is not available: ${said}. ${retried}` };
-    case "ambiguous":
-      return {
-        reason: "ServiceUnavailable",
-        message: `The service gave no usable answer to a request to ${what}: ${said}. The branches are listed again.`,
-      };
-    case "refused":
-      return {
-        reason: "Rejected",
-        message: `The service refused to ${what}: ${said} (HTTP ${failure.status}). Change the spec; retried with backoff, at most hourly.`,
-      };
-  }
-}
-
-function couldNot(what: string, said: string): string {
-  return `The service could not ${what}: ${said}. ${retried}`;
+  const { kind, message: said } = failure;
+  if (kind !== "notFound" || !isAboutBranch(said)) return meaningOfKind(failure, what, "branches");
+  return { reason: "BranchNotFound", message: `The service could not ${what}: ${said}. ${retried}` };
 }
 
 /** Branches or Computes in a message, as many as fit. */

@@ -17,12 +17,31 @@ export interface ConditionRow {
   requeue: Requeue;
 }
 
+const inProgress: ConditionRow = {
+  ready: "False",
+  synced: "False",
+  reconciling: true,
+  stalled: false,
+  requeue: "progress",
+};
+const retried: ConditionRow = { ...inProgress, requeue: "backoff" };
+
+/** The rows that most reasons have. */
+export const rows = {
+  settled: { ready: "True", synced: "True", reconciling: false, stalled: false, requeue: "refresh" },
+  inProgress,
+  retried,
+  /** Something is in the way of seeing the object at the service, or of writing to it. */
+  hindered: { ...retried, synced: "compared" },
+  stalled: { ...inProgress, reconciling: false, stalled: true, requeue: "slow" },
+} as const satisfies Record<string, ConditionRow>;
+
 /** The row of a reason that a status shows; `undefined` for none, or one of another version. */
 export function rowIn<Row extends ConditionRow>(
-  rows: Readonly<Record<string, Row>>,
+  table: Readonly<Record<string, Row>>,
   reason: string | undefined,
 ): Row | undefined {
-  return reason !== undefined && Object.hasOwn(rows, reason) ? rows[reason] : undefined;
+  return reason !== undefined && Object.hasOwn(table, reason) ? table[reason] : undefined;
 }
 
 /** For so long, in milliseconds, a reason that stalls later counts as in progress. */

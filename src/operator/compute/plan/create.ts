@@ -7,7 +7,7 @@ import { signatureOf } from "../../resources/signature.ts";
 import { newestIn } from "../candidates.ts";
 import { type Observation, who } from "../observe/observation.ts";
 import { adoptionRefused, conflict, creating, primaryExists } from "../words/conditions.ts";
-import { connectionNotReady } from "../words/failures.ts";
+import { terminating } from "../words/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
 import { besideFormer, formerPrimary, takeOverFormer } from "./former.ts";
 
@@ -68,7 +68,7 @@ export const creation: PlanRule = (o, s) => {
   const blocked = type === "read_write" ? occupied(o) : undefined;
   if (blocked !== undefined) return blocked;
   if (o.terminating) {
-    const message = connectionNotReady.terminating(owningPool(compute) !== undefined);
+    const message = terminating(owningPool(compute) !== undefined);
     return { kind: "wait", reason: "ConnectionNotReady", message };
   }
   const warning = besideFormer(o, s);

@@ -1,5 +1,5 @@
 import { conditionsFor } from "../../conditions/conditions.ts";
-import { type ConditionRow, rowIn } from "../../conditions/rows.ts";
+import { type ConditionRow, rowIn, rows } from "../../conditions/rows.ts";
 import type { Compute, Condition } from "../../resources/compute.ts";
 
 export interface Row extends ConditionRow {
@@ -17,27 +17,12 @@ export interface Row extends ConditionRow {
 }
 
 const usual = { reaches: "yes", planError: false, apply: "wait", retryWrite: false } as const;
-const settled: Row = {
-  ...usual,
-  ready: "True",
-  synced: "True",
-  reconciling: false,
-  stalled: false,
-  requeue: "refresh",
-};
-const inProgress: Row = {
-  ...usual,
-  ready: "False",
-  synced: "False",
-  reconciling: true,
-  stalled: false,
-  requeue: "progress",
-};
+const settled: Row = { ...usual, ...rows.settled };
+const inProgress: Row = { ...usual, ...rows.inProgress };
 const sameSpec: Row = { ...inProgress, synced: "True" };
-const retried: Row = { ...inProgress, requeue: "backoff" };
-/** Something is in the way of seeing the endpoint or of writing to it. */
-const hindered: Row = { ...retried, synced: "compared", planError: true };
-const stalled: Row = { ...inProgress, reconciling: false, stalled: true, requeue: "slow" };
+const retried: Row = { ...usual, ...rows.retried };
+const hindered: Row = { ...usual, ...rows.hindered, planError: true };
+const stalled: Row = { ...usual, ...rows.stalled };
 
 /**
  * The one place that decides what a reason means for the conditions and for the time of the next reconcile. `Stalled`
