@@ -15,8 +15,8 @@ export interface Mutant {
 export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: number }>> = {
   "a create sent again before `--create-settle` is over": {
     file: "compute/record.ts",
-    line: "const settlesAt = openedAt + createSettleMs + mostLagMs;",
-    as: "const settlesAt = openedAt + mostLagMs;",
+    line: "return openedAt + createSettleMs + mostLagMs;",
+    as: "return openedAt + mostLagMs;",
     breaks: /never twice|finalizers|all is well/,
   },
   "a lease duration that counts from the answer to a renewal, not from its request": {

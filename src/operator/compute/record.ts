@@ -147,9 +147,28 @@ export function openingOf(o: Observation, write: RememberedWrite | undefined): O
 }
 
 /** In how many milliseconds a list must begin that settles the record; 0: this one did. */
-export function settlesInMs({ createSettleMs, startedAt, now }: Observation, { openedAt }: RememberedWrite): number {
-  const settlesAt = openedAt + createSettleMs + mostLagMs;
-  return startedAt >= settlesAt ? 0 : Math.max(1000, settlesAt - now);
+export function settlesInMs(o: Observation, write: RememberedWrite): number {
+  const at = settlesAt(o, write);
+  return o.startedAt >= at ? 0 : Math.max(1000, at - o.now);
+}
+
+/** Time from which lists show all that the request can have done. */
+function settlesAt({ createSettleMs }: Observation, { openedAt }: RememberedWrite): number {
+  return openedAt + createSettleMs + mostLagMs;
+}
+
+/** Time from which a list closes the open record if it shows no more than this one; infinite: no such list does. */
+export function closesAt(o: Observation, write: RememberedWrite): number {
+  const { made, openedAt, firstShown, record } = write;
+  if (record.operation === "restart") return settlesAt(o, write);
+  // A list that lags may show the branch before.
+  if (record.operation === "move") return showsMove(o, write) ? openedAt + mostLagMs : settlesAt(o, write);
+  if (!isSameService(o, record)) return Number.POSITIVE_INFINITY;
+  const own = ownIn(o);
+  if (own === undefined) return settlesAt(o, write);
+  // The endpoint was listed before under another name, and a list that lags shows that again.
+  if (record.operation === "takeover") return (firstShown.get(own) ?? o.startedAt) + mostLagMs;
+  return own === made ? Number.NEGATIVE_INFINITY : openedAt + mostLagMs;
 }
 
 /** True if lists come from the service that the request went to, or a person says that it made nothing there. */
@@ -168,32 +187,21 @@ export function afterList(write: RememberedWrite, o: Observation): RememberedWri
   if (write.phase === "closed" || o.laidOver === true) return write;
   const closed = { ...write, phase: "closed", firstShown: none } as const;
   if (write.phase === "unsent") return isNeeded(write.record, o) ? write : closed;
-  switch (write.record.operation) {
-    case "restart":
-      return isRestartOver(write, o) ? closed : write;
-    case "move":
-      return hasMoved(write, o) || settlesInMs(o, write) === 0 ? closed : write;
-    case "takeover":
-      return isSameService(o, write.record) ? afterListOfTakeover(write, o) : write;
-    default: {
-      if (!isSameService(o, write.record)) return write;
-      const made = foundIn(write, o);
-      if (made !== undefined) return { ...closed, made };
-      return isSettled(write, o) ? closed : { ...write, firstShown: namelessIn(write, o) };
-    }
-  }
-}
-
-/**
- * Conclusion of a list for a takeover: the endpoint was listed before under another name, and a list that lags shows
- * that again, so only one that begins 10 s after the first with our name closes the record.
- */
-function afterListOfTakeover(write: RememberedWrite, o: Observation): RememberedWrite {
+  const isDue = o.startedAt >= closesAt(o, write);
+  const { operation } = write.record;
+  // Rule 9 waits for the value that the annotation asks for; of any other nothing is to be found out any more.
+  if (operation === "restart") return isDue && !isRestartAsked(write.record, o) ? closed : write;
+  if (operation === "move") return isDue ? closed : write;
+  if (!isSameService(o, write.record)) return write;
   const own = ownIn(o);
-  if (own === undefined) return settlesInMs(o, write) === 0 ? { ...write, phase: "closed" } : write;
-  const firstAt = write.firstShown.get(own) ?? o.startedAt;
-  if (o.startedAt >= firstAt + mostLagMs) return { ...write, phase: "closed", made: own };
-  return { ...write, firstShown: new Map([[own, firstAt]]) };
+  if (isDue && own !== undefined) return { ...closed, made: own };
+  if (operation === "takeover") {
+    if (own === undefined) return isDue ? closed : write;
+    return { ...write, firstShown: new Map([[own, write.firstShown.get(own) ?? o.startedAt]]) };
+  }
+  const firstShown = namelessIn(write, o);
+  const isSettled = isDue && (isGivenUp(o) || candidatesOf(o, { ...write, firstShown }).length === 0);
+  return isSettled ? closed : { ...write, firstShown };
 }
 
 /** True if a record of a request that was never sent, or refused, is for something that is still to be done. */
@@ -208,30 +216,14 @@ function isRestartAsked({ value }: Pick<WriteRecord, "value">, { annotations }: 
   return annotations.restartRequested && annotations.restartedAt === value;
 }
 
-/** Rule 9 waits for the value that the annotation asks for; of any other nothing is to be found out once it settled. */
-function isRestartOver(write: RememberedWrite, o: Observation): boolean {
-  return !isRestartAsked(write.record, o) && settlesInMs(o, write) === 0;
-}
-
-/** A list that lags may show the branch before: only one from 10 s after the answer closes the record. */
-function hasMoved({ made, openedAt, record: { to } }: RememberedWrite, { links, startedAt }: Observation): boolean {
+/** True if the endpoint is where the move was answered to have led. */
+function showsMove({ links }: Observation, { made, record: { to } }: RememberedWrite): boolean {
   const { endpoint } = links.link ?? {};
-  return made !== undefined && made === endpoint?.id && endpoint.branch_id === to && startedAt >= openedAt + mostLagMs;
-}
-
-/** Our own endpoint as the list shows it, if that closes the record. */
-function foundIn({ made, openedAt }: RememberedWrite, o: Observation): string | undefined {
-  const own = ownIn(o);
-  return own !== undefined && (own === made || o.startedAt >= openedAt + mostLagMs) ? own : undefined;
+  return made !== undefined && made === endpoint?.id && endpoint.branch_id === to;
 }
 
 function ownIn({ links: { link } }: Observation): string | undefined {
   return link?.proof === "signature" || link?.proof === "created" ? link.endpoint.id : undefined;
-}
-
-function isSettled(write: RememberedWrite, o: Observation): boolean {
-  if (settlesInMs(o, write) > 0) return false;
-  return isGivenUp(o) || candidatesOf(o, { ...write, firstShown: namelessIn(write, o) }).length === 0;
 }
 
 /** Conclusion of the answer to a create, takeover, move or restart for the record. */

@@ -41,6 +41,8 @@ export interface Remembered {
     count: number;
     since?: number;
     dueAt: number | undefined;
+    /** Time from which a list may end something that only time ends, whatever the reason. */
+    timedAt?: number | undefined;
     /**
      * Time at which the result of the write under way is expected to be seen. Where operations take ten seconds, eight
      * resizes cost 9 status patches instead of 16, and eight creates 35 instead of 39; where they take one, nothing is

@@ -247,6 +247,11 @@ export class ReconcileState {
     this.#known.requeue = { ...this.#known.requeue, resultAt, wasBusy };
   }
 
+  /** Time from which a list may end something that only time ends; `undefined`: no list does. */
+  fallsDue(timedAt: number | undefined): void {
+    this.#known.requeue = { ...this.#known.requeue, timedAt };
+  }
+
   /** Holds a status back, unless it waited long enough; returns whether it waits. `isNew`: of a write just accepted. */
   hold(outcome: Outcome, news: { isNew: boolean; endpoint?: Endpoint | undefined }, now: number): boolean {
     const { compute, condition, effect } = outcome;

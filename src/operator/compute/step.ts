@@ -13,6 +13,7 @@ import type { Outcome } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { letGo } from "./plan/delete.ts";
 import type { plan } from "./plan/plan.ts";
+import { fallsDueAt } from "./requeue.ts";
 import type { ReconcileState } from "./state.ts";
 import { withUnreadable } from "./status/conditions.ts";
 import { endpointAfter, type updateStatus } from "./update-status.ts";
@@ -69,6 +70,7 @@ export function stepOf(options: StepOptions): Step {
     const operations = access?.lister.operations;
     const id = endpoint?.id ?? "";
     state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);
+    state.fallsDue(fallsDueAt(observed, state.known));
     const reported = await parts.updateStatus(outcome, observed, bound, { ...options, state });
     state.reported(reported.status);
     options.onStep?.(action, reported, outcome);

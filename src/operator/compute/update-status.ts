@@ -11,10 +11,10 @@ import { mayWait, withHeld } from "./held.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { generationOf, isBeingDeleted, type Observation, type Observed, shownReason } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
-import { noteClearsAt } from "./plan/settle.ts";
 import { carriedBy } from "./record.ts";
 import type { ReadonlyState, Remembered } from "./remembered.ts";
 import { isOpen } from "./remembered.ts";
+import { noteClearsAt } from "./requeue.ts";
 import type { ReconcileState } from "./state.ts";
 import { holdsForLong } from "./status/conditions.ts";
 import { nextStatus } from "./status/status.ts";
@@ -129,11 +129,8 @@ function statusAfter(
   });
 }
 
-function clearsDisabling(
-  { laidOver, startedAt, createSettleMs }: Observation,
-  { disableNotedAt }: ReadonlyState,
-): boolean {
-  return laidOver !== true && disableNotedAt !== undefined && startedAt >= noteClearsAt(disableNotedAt, createSettleMs);
+function clearsDisabling(o: Observation, known: ReadonlyState): boolean {
+  return o.laidOver !== true && o.startedAt >= noteClearsAt(o, known);
 }
 
 /** `before`: the reason of the last reconciles, and since when they had it. */

@@ -129,6 +129,29 @@ describe("the next reconcile", () => {
     expect(remembering({}).requeueAfter(unchanged(self), now)).toBeUndefined();
   });
 
+  test.each<[string, number, Outcome["requeue"], number]>([
+    ["before the time of the reason", 5000, after(undefined), 5000],
+    ["after the time of the reason, which stays", 90_000, after(undefined), 60_000],
+    ["before the time that the step asks for", 5000, after(7000), 5000],
+    ["before what enqueues the Compute", 5000, { kind: "enqueued" }, 5000],
+    ["at a time that has passed: a list is late, and looked for again in a second", -1, after(undefined), 1000],
+  ])("something falls due %s", (_, due, asked, expected) => {
+    const state = remembering();
+    state.fallsDue(now + due);
+    expect(state.requeueAfter(shown(self, "PrimaryExists", "", { requeue: asked }), now)).toBe(expected);
+    expect(state.known.requeue.dueAt).toBe(now + expected);
+  });
+
+  test("something falls due also where nothing new is known, or a reconcile is due for the same reason", () => {
+    const state = remembering();
+    state.requeueAfter(shown(self, "PrimaryExists", ""), now);
+    state.fallsDue(now + 5000);
+    expect(state.requeueAfter(shown(self, "PrimaryExists", ""), now)).toBe(5000);
+    expect(state.requeueAfter(unchanged(self), now + 1000)).toBe(4000);
+    state.fallsDue(undefined);
+    expect(state.requeueAfter(shown(self, "Conflict", ""), now + 1000)).toBe(60_000);
+  });
+
   test("a reconcile is never due so soon that it would go round in circles", () => {
     expect(remembering().requeueAfter(unchanged(self, { requeue: after(0.2) }), now)).toBe(1);
   });

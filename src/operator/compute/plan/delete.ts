@@ -10,7 +10,7 @@ import { deleted, deleting, deletionWaits, released } from "../words/deletion.ts
 import { type Action, deletionOf, noop, pauseOf } from "./action.ts";
 import { isSignedByOther } from "./former.ts";
 import { isOwnedAlone, recordCreatedEndpoint } from "./link.ts";
-import { deleteDueInMs, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
+import { deleteDueAt, doubtOfLoss, stepOfProof, tooNew } from "./lost.ts";
 import { chosenIn, waitFor } from "./pending.ts";
 
 /**
@@ -70,7 +70,7 @@ function deletion(o: Observation, s: ReadonlyState): Action {
   const extras = [...duplicates, ...replacements.map(({ endpoint }) => endpoint)].filter((each) =>
     isOwnedAlone(each, o),
   );
-  const extra = extras.find(({ id }) => deleteDueInMs(o, s, id) === 0);
+  const extra = extras.find(({ id }) => o.now >= deleteDueAt(s, id));
   if (extra !== undefined) return deletionOf(extra, "duplicate", o.compute.metadata.uid);
   if (link !== undefined) return deletionOfLinked(link, o, s);
   const [waiting] = extras;
@@ -91,7 +91,7 @@ function deletionOfLinked(link: Link, o: Observation, s: ReadonlyState): Action 
   }
   const kept = isSignedByOther(o, s) ? released.signedByOther(endpoint.id) : whyKept(link, claim, o);
   if (kept !== undefined) return unsettledWrite(o, s) ?? { kind: "release", event: "Released", message: kept };
-  if (deleteDueInMs(o, s, endpoint.id) > 0) return stillListed(s, endpoint.id);
+  if (o.now < deleteDueAt(s, endpoint.id)) return stillListed(s, endpoint.id);
   return deletionOf(endpoint, "deleted", o.compute.metadata.uid);
 }
 

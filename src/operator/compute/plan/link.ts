@@ -6,7 +6,7 @@ import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
 import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
-import { deleteDueInMs } from "./lost.ts";
+import { deleteDueAt } from "./lost.ts";
 import { awaitClosing, listedSoonMs } from "./pending.ts";
 
 /**
@@ -20,7 +20,7 @@ export const deleteDuplicate: PlanRule = (o, s) => {
   const waits = awaitClosing(o, s);
   if (waits !== undefined) return waits;
   if (link?.proof !== "signature" || link.endpoint.name === undefined) return undefined;
-  const duplicate = duplicates.find((endpoint) => isOwnedAlone(endpoint, o) && deleteDueInMs(o, s, endpoint.id) === 0);
+  const duplicate = duplicates.find((endpoint) => isOwnedAlone(endpoint, o) && o.now >= deleteDueAt(s, endpoint.id));
   return duplicate && deletionOf(duplicate, "duplicate", o.compute.metadata.uid);
 };
 

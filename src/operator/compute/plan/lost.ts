@@ -2,7 +2,7 @@ import { mostLagMs } from "../../../api/list-lag.ts";
 import { endpointNamedBy } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
-import { type Observation, type Subject, shownReason } from "../observe/observation.ts";
+import { type Observation, shownReason } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { branchGone } from "../words/branch.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../words/conditions.ts";
@@ -115,11 +115,11 @@ const firstDeleteAgainMs = 30_000;
 const mostDeleteAgainMs = 3_600_000;
 
 /**
- * In how many milliseconds a DELETE of this endpoint may be sent; 0: now. A service that reports it deleted and still
- * lists it is not asked in a loop: each DELETE uses up a deletion that the brake allows.
+ * Time from which a DELETE of this endpoint may be sent. A service that reports it deleted and still lists it is not
+ * asked in a loop: each DELETE uses up a deletion that the brake allows.
  */
-export function deleteDueInMs({ now }: Subject, { deletes }: ReadonlyState, endpointID: string): number {
+export function deleteDueAt({ deletes }: ReadonlyState, endpointID: string): number {
   const answered = deletes.get(endpointID);
-  if (answered === undefined) return 0;
-  return Math.max(0, answered.at + Math.min(mostDeleteAgainMs, firstDeleteAgainMs * 2 ** answered.before) - now);
+  if (answered === undefined) return Number.NEGATIVE_INFINITY;
+  return answered.at + Math.min(mostDeleteAgainMs, firstDeleteAgainMs * 2 ** answered.before);
 }

@@ -1,13 +1,12 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { mostLagMs } from "../../../api/list-lag.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { chosenAmong } from "../candidates.ts";
 import { hasFinalizer, isBeingDeleted, type Observation } from "../observe/observation.ts";
-import { type Opening, openingOf, settlesInMs } from "../record.ts";
+import { closesAt, type Opening, openingOf } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { isMoveOpen, isOpen, type RememberedWrite } from "../remembered.ts";
+import { isOpen } from "../remembered.ts";
 import { creating, unknown as messages, moving } from "../words/conditions.ts";
-import { type Action, noop, type PlanRule } from "./action.ts";
+import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 
 /**
  * A create or a takeover that is open: nothing else is created, taken over, adopted or moved before it is settled. What
@@ -63,30 +62,16 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
   const { write } = s;
   if (write === undefined || !isOpen(write)) return undefined;
   if (write.record.operation === "move") {
-    const requeueAfterMs = write.made === undefined ? settlesInMs(o, write) : closesInMs(o, write);
+    const requeueAfterMs = leftUntil(closesAt(o, write), o.now);
     return { kind: "wait", reason: "Moving", message: moving.earlierMove, requeueAfterMs };
   }
   // An answer to this term's request closes the record as soon as a list shows it.
   const isAnswered = write.made !== undefined && write.record.operation === "create";
-  return noop(isAnswered ? listedSoonMs : closesInMs(o, write));
+  return noop(isAnswered ? listedSoonMs : undefined);
 }
 
 /** Time within which a list is to show an endpoint that is known from an answer alone, in milliseconds. */
 export const listedSoonMs = 2000;
-
-/**
- * In how many milliseconds a list may close the record of an endpoint that is listed; 0: none does, or nothing is. Only
- * time closes what no list can show: a move without an answer, and a restart that the annotation no longer asks for.
- */
-export function openMs(o: Observation, { write }: ReadonlyState): number {
-  if (write?.phase !== "open" || openingOf(o, write)?.kind === "elsewhere") return 0;
-  const isUnseen = write.record.operation === "restart" || (isMoveOpen(write) && write.made === undefined);
-  return isUnseen ? settlesInMs(o, write) : closesInMs(o, write);
-}
-
-function closesInMs({ now }: Observation, { openedAt, firstShown }: RememberedWrite): number {
-  return Math.max(1000, Math.max(openedAt, ...firstShown.values()) + mostLagMs - now);
-}
 
 function idsOf(endpoints: readonly Endpoint[]): string[] {
   return endpoints.map(({ id }) => id);

@@ -1,5 +1,4 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { mostLagMs } from "../../../api/list-lag.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { compare, desiredSpec } from "../../fields/compare.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
@@ -10,8 +9,7 @@ import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
-import { deleteDueInMs } from "./lost.ts";
-import { listedSoonMs, openMs } from "./pending.ts";
+import { listedSoonMs } from "./pending.ts";
 
 /** A change in progress for this long no longer keeps another from being sent: if it blocks that, the answer is 423. */
 const blocksForMs = 600_000;
@@ -54,11 +52,6 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   }
   // The next list closes the record: one status says both.
   if (o.laidOver === true && isOpen(s.write) && s.write?.made === endpoint.id) return noop(listedSoonMs);
-  // Only time shows that a duplicate is to be deleted once more, or that note or record may go.
-  const duplicates = o.links.duplicates.map(({ id }) => deleteDueInMs(o, s, id));
-  const openForMs = openMs(o, s);
-  const times = [...duplicates, noteClearsInMs(o, s, endpoint), openForMs].filter((ms) => ms > 0);
-  const due = times.length > 0 ? { requeueAfterMs: Math.min(...times) } : {};
   const named = unfollowed(o);
   if (named !== undefined && "kind" in named) return named;
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
@@ -69,30 +62,18 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const moved = staysMoved ? drift.find(({ field }) => field === "branchID") : undefined;
   if (moved !== undefined) {
     const message = movedOutside(moved.theirs, moved.ours, endpoint.id);
-    return { kind: "settled", reason: "MovedOutside", message, drift, ...due };
+    return { kind: "settled", reason: "MovedOutside", message, drift };
   }
   if (drift.length > 0) {
-    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift, ...due };
+    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift };
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
     const message = serviceUnavailable.unreadableFields(which, endpoint.id);
-    return { kind: "wait", reason: "ServiceUnavailable", message, ...due };
+    return { kind: "wait", reason: "ServiceUnavailable", message };
   }
   const reason = restingState(endpoint);
-  return { kind: "settled", reason, message: resting[reason], drift: [], ...due };
-}
-
-/** After when a list that shows the endpoint enabled clears `disabledByUs`: nothing can disable it any more. */
-export function noteClearsAt(disableNotedAt: number, createSettleMs: number): number {
-  return disableNotedAt + createSettleMs + mostLagMs;
-}
-
-/** In how many milliseconds a list may clear `disabledByUs`; 0: this one does, or nothing is to be cleared. */
-function noteClearsInMs(o: Observation, { disableNotedAt }: ReadonlyState, { disabled }: Endpoint): number {
-  if (o.compute.status.disabledByUs !== true || disabled !== false || disableNotedAt === undefined) return 0;
-  const clearsAt = noteClearsAt(disableNotedAt, o.createSettleMs);
-  return o.startedAt >= clearsAt ? 0 : Math.max(1, clearsAt - o.now);
+  return { kind: "settled", reason, message: resting[reason], drift: [] };
 }
 
 /** Resting state of a settled endpoint. Suspending and waking by the service itself is no news. */

@@ -119,7 +119,7 @@ describe("what an open create made", () => {
     (_, fields) => {
       const endpoints = [madeBy(self, { branch_id: "br-main", disabled: false })];
       const linked = { linked: "ep-one", ...fields };
-      expect(planned(openSince(recently), linked, { endpoints })).toEqual({ kind: "noop", requeueAfterMs: 5000 });
+      expect(planned(openSince(recently), linked, { endpoints })).toEqual({ kind: "noop" });
       const closed = { ...openSince(recently), phase: "closed" } as const;
       expect(planned(closed, linked, { endpoints })).toMatchObject({ kind: "patch" });
     },

@@ -8,7 +8,6 @@ import {
   input,
   madeBy,
   now,
-  openSince,
   operation,
 } from "../../../support/builders.ts";
 
@@ -96,64 +95,7 @@ describe("an operation that failed", () => {
   });
 });
 
-describe("a Compute at rest is reconciled again", () => {
-  test("a Compute at rest is reconciled again at the earlier of the times that something falls due", () => {
-    const self = compute({ linked: "ep-one", shows: "Active", status: { endpointID: "ep-one", disabledByUs: true } });
-    const endpoints = [madeBy(self, { disabled: false }), madeBy(self, { id: "ep-two" })];
-    const due = (deleteMs: number, noteMs: number) =>
-      plan(
-        ...input({
-          compute: self,
-          endpoints,
-          state: {
-            deletes: new Map([
-              ["ep-two", { at: now - 30_000 + deleteMs, before: 0, accepted: false, proved: false, shown: 0 }],
-            ]),
-            disableNotedAt: now - 70_000 + noteMs,
-          },
-        }),
-      );
-    expect(due(6000, 7000)).toMatchObject({ kind: "settled", requeueAfterMs: 6000 });
-    expect(due(7000, 6000)).toMatchObject({ kind: "settled", requeueAfterMs: 6000 });
-  });
-
-  test("when a restart's record settles that no annotation asks for any more", () => {
-    const write = openSince(now - 5000, { operation: "restart", endpointID: "ep-one", value: "second" });
-    expect(planned({}, {}, { state: { write } })).toMatchObject({ kind: "settled", requeueAfterMs: 65_000 });
-  });
-
-  test.each([
-    ["without an answer, once it settles", undefined, 65_000],
-    ["that was answered, once no list that lags can show the branch before", "ep-one", 5000],
-  ])("when the record of a move closes: one %s", (_, made, requeueAfterMs) => {
-    const write = openSince(now - 5000, { operation: "move", branchID: "br-before", to: "br-main" }, made);
-    expect(planned({}, {}, { state: { write } })).toMatchObject({ kind: "settled", requeueAfterMs });
-  });
-});
-
-describe("an endpoint that this operator disabled, while the spec no longer asks for that", () => {
+test("an endpoint that this operator disabled is enabled, once the spec no longer asks for that", () => {
   const noted = { status: { endpointID: "ep-one", disabledByUs: true } };
-  const enabled = { disabled: false };
-
-  test("a disabled endpoint is enabled, though the spec says nothing", () => {
-    expect(planned(noted, { disabled: true })).toMatchObject({ kind: "patch", attributes: { disabled: false } });
-  });
-
-  test.each([
-    ["the settle time and 10 s are over", now - 5000, 65_000],
-    ["a list is begun that late", now - 70_000, 1],
-  ])("an endpoint may still be disabled until %s after the note was seen", (_, disableNotedAt, requeueAfterMs) => {
-    const action = planned(noted, enabled, { state: { disableNotedAt } });
-    expect(action).toMatchObject({ kind: "settled", reason: "Active", requeueAfterMs });
-  });
-
-  test.each<[string, ComputeFields, Partial<Endpoint>, number]>([
-    ["a list was begun after that", noted, enabled, now - 100 - 70_000],
-    ["somebody else disabled it", {}, { disabled: true }, now],
-    ["it is still disabled, as the spec says", { ...noted, spec: { disabled: true } }, { disabled: true }, now],
-    ["the service never shows it", noted, {}, now],
-  ])("a late disabling has no time of its own where %s", (_, fields, seen, disableNotedAt) => {
-    const action = planned(fields, seen, { state: { disableNotedAt } });
-    expect(action).not.toHaveProperty("requeueAfterMs");
-  });
+  expect(planned(noted, { disabled: true })).toMatchObject({ kind: "patch", attributes: { disabled: false } });
 });
