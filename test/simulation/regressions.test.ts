@@ -220,6 +220,10 @@ describe("once broken", () => {
     [207_817, "a person answers for a Compute whose endpoint a copy names too, where no names are shown"],
     [204_969, "a create without a name, whose record a person took after the branch was edited, is known to nobody"],
     [200_515, "a move that was held up longer than the settle time looks like a person's, and stays"],
+    [213_582, "a note goes in its time, though the Compute is blocked by then and nothing happens at the service"],
+    [218_493, "the record of a move settles in its time, though the endpoint is gone and nothing is made in its place"],
+    [217_079, "a person answers for a Compute that goes, of which a name of its branch has moved since"],
+    [217_291, "a person confirms no loss while the connection leads elsewhere for a time"],
     [1_932_201, "Computes that wait for their project do not call each other for ever"],
   ])("seed %i, with aimed delays: %s", { timeout: 20_000 }, async (seed) => {
     expect((await play(branchlessScriptOf(seed))).violations).toEqual([]);

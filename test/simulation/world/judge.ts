@@ -185,7 +185,7 @@ function namedBy(compute: KubeObject): unknown {
 /**
  * True if only a person can tell what became of a create: it was sent through another base URL; or an endpoint without
  * a name, of its type, on the branch of record or spec and not older than what the create was planned from, is
- * nobody's, or its own though a copy names it too.
+ * nobody's, or its own though a copy names it too. A deletion looks up no name: the branch of the status counts.
  */
 export function isUndecidable(
   compute: KubeObject,
@@ -198,13 +198,15 @@ export function isUndecidable(
   const { through, branchID, newest } = record;
   if (through !== "" && through !== baseURL) return true;
   const spec = specOf(compute);
+  const { resolvedBranch } = statusOf(compute);
+  const resolved = isDeleting(compute) && isJsonObject(resolvedBranch) ? resolvedBranch["id"] : undefined;
   const since = typeof newest === "string" ? Date.parse(newest) : Number.NEGATIVE_INFINITY;
   return endpoints.some(
     (endpoint) =>
       endpoint.projectId === spec["projectID"] &&
       endpoint.type === spec["type"] &&
       !(namesShown && endpoint.name !== undefined) &&
-      [branchID, spec["branchID"]].includes(endpoint.branchId) &&
+      [branchID, spec["branchID"], resolved].includes(endpoint.branchId) &&
       endpoint.createdAt >= since - 1000 &&
       (linkedID(compute) === endpoint.id || !isOthers(endpoint.id)),
   );

@@ -13,6 +13,7 @@ import { type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
 import type { ServiceHost } from "./service-host.ts";
 import { untrueConnections, untruths } from "./status-checker.ts";
+import { serviceURL } from "./workload.ts";
 import { type Plant, World } from "./world.ts";
 
 /** How a run went. */
@@ -183,6 +184,8 @@ function lendAHand(world: World, calmAt: number): void {
   const minutes = Math.floor((clock.monotonic() - calmAt) / 60_000);
   const scene = sceneOf(world);
   lendBranchesAHand(world, minutes);
+  // While the connection leads elsewhere a person confirms nothing: what is missing there stands where it leads again.
+  if (world.services.baseURL !== serviceURL) return;
   for (const compute of scene.computes) {
     const { name, uid } = compute.metadata;
     const reason = conditionOf(compute, "Ready")?.reason;
