@@ -1,5 +1,6 @@
 import { isAboutBranch } from "../../api/error.ts";
 import type { ServiceAccess } from "../connection/access.ts";
+import { earlierFailure } from "../connection/failed-write.ts";
 import type { Wait } from "../connection/gate.ts";
 import { guardedPatch, type JsonPatchOperation } from "../kube/json-patch.ts";
 import { conditionOf, timestamp } from "../objects/conditions-of.ts";
@@ -113,10 +114,8 @@ async function probe(id: string, context: ExecuteContext, access: ServiceAccess)
 
 async function write(planned: BranchWrite, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { object, memory, clock } = context;
-  const { failed } = memory;
-  const identity = identityOf(planned, object.metadata.generation ?? 0);
-  const isRepeated = failed?.write === identity && failed.through === access.client.through;
-  if (isRepeated && clock.monotonic() < failed.until) {
+  const failed = earlierFailure(memory.failed, identityOf(planned, object.metadata.generation ?? 0), access.client);
+  if (failed !== undefined && clock.monotonic() < failed.until) {
     const { reason, message } = failed;
     return outcome(object, { shown: { reason, message }, requeue: failed.until - clock.monotonic() });
   }
@@ -125,7 +124,7 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
     return release({ kind: "release", event: "Released", message, isUninstalling: true }, context);
   }
   const waits = access.gate.pass(planned.op === "delete" ? "deletion" : "other");
-  if (waits !== undefined) return waiting(waits, planned, object, isRepeated);
+  if (waits !== undefined) return waiting(waits, planned, object, failed !== undefined);
   const ready = await prepared(planned, context);
   const answer = await send(planned, { ...context, object: ready }, access);
   const now = clock.monotonic();

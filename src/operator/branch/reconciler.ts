@@ -1,10 +1,11 @@
 import { requeueDelay } from "../conditions/rows.ts";
 import { accessTo, type ListerAccess } from "../connection/access.ts";
 import type { EndpointLister } from "../connection/endpoint-lister.ts";
+import { patchAgainMs, refusedPatch } from "../connection/failed-write.ts";
 import type { Brake } from "../connection/gate.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isNotFound, isRefusal } from "../kube/errors.ts";
+import { isNotFound } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { clippedMessage } from "../objects/conditions-of.ts";
@@ -22,7 +23,7 @@ import { type Outcome, outcome } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
-import { type BranchReason, branchReasons, isTroublesome } from "./reasons.ts";
+import { branchReasons, isTroublesome } from "./reasons.ts";
 import { begin, noteList } from "./remember.ts";
 import { type BranchMemory, newMemory } from "./state.ts";
 import { nextStatus } from "./status.ts";
@@ -56,9 +57,6 @@ export interface BranchReconcilerOptions {
 
 /** Delay of the next reconcile of a waiting Branch, in milliseconds: the event that enqueues it may be missed. */
 const enqueuedFallbackMs = 600_000;
-
-/** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */
-const patchAgainMs = 10_000;
 
 /** One reconcile of one Branch: observe, plan, execute, update the status. */
 export class BranchReconciler {
@@ -124,9 +122,7 @@ export class BranchReconciler {
     } catch (error) {
       // The object is gone: the watch is about to say so.
       if (isNotFound(error)) return {};
-      if (!isRefusal(error)) throw error;
-      const reason: BranchReason = error.status === 403 ? "Forbidden" : "Rejected";
-      done = outcome(object, { shown: { reason, message: words.patchRefused(error.message) }, requeue: patchAgainMs });
+      done = outcome(object, { shown: refusedPatch(error, branchKind.kind), requeue: patchAgainMs });
     }
     if (!done.released) await this.#updateStatus(done, observed, memory);
     for (const event of done.events) this.#event(done.object, event);

@@ -1,8 +1,9 @@
 import { isAboutBranch, isTaken } from "../../api/error.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import type { ServiceAccess } from "../connection/access.ts";
+import { failedNow } from "../connection/failed-write.ts";
 import type { Branch } from "../resources/branch.ts";
-import { type Failure, steadyMessage } from "../service-client/answer.ts";
+import type { Failure } from "../service-client/answer.ts";
 import { type BranchWrite, identityOf } from "./action.ts";
 import type { ExecuteContext } from "./execute.ts";
 import { type Outcome, outcome } from "./outcome.ts";
@@ -15,7 +16,7 @@ export function refused(
   planned: BranchWrite,
   failure: Failure,
   context: Pick<ExecuteContext, "object" | "memory" | "clock">,
-  { client, gate }: ServiceAccess,
+  access: ServiceAccess,
 ): Outcome {
   const { object, memory, clock } = context;
   const now = clock.monotonic();
@@ -43,27 +44,13 @@ export function refused(
     planned.op === "create" && failure.kind === "ambiguous"
       ? { reason: "CreateUnknown", message: words.creating.unknown }
       : words.meaningOf(failure, what);
-  const identity = identityOf(planned, object.metadata.generation ?? 0);
-  const earlier =
-    memory.failed?.write === identity && memory.failed.through === client.through ? memory.failed : undefined;
-  const message = steadyMessage(earlier?.message, meaning.message);
-  const failures = earlier === undefined ? 0 : earlier.failures + 1;
-  const isEnqueued = failure.kind === "busy" && failure.retryAfterMs === undefined && gate.enqueuesRefused;
-  const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
+  const write = identityOf(planned, object.metadata.generation ?? 0);
+  const attempt = { write, uid: object.metadata.uid, before: memory.failed };
   const { requeue } = branchReasons[meaning.reason];
-  const waitMs = isEnqueued ? 0 : Math.max(asked, requeueDelay(requeue, failures) ?? 1000);
-  memory.failed = {
-    write: identity,
-    through: client.through,
-    until: now + waitMs,
-    reason: meaning.reason,
-    message,
-    failures,
-    branches: memory.branches,
-  };
-  // Operations often end at once: a project is reported busy if it refuses the same write again.
-  if (isEnqueued && earlier === undefined) return outcome(object, { requeue: "enqueued" });
-  return outcome(object, { shown: { reason: meaning.reason, message }, requeue: isEnqueued ? "enqueued" : waitMs });
+  const { failed, waitMs, isEnqueued, isNews } = failedNow(attempt, failure, { ...meaning, requeue }, access);
+  memory.failed = { ...failed, until: now + waitMs, branches: memory.branches };
+  const next = { requeue: isEnqueued ? ("enqueued" as const) : waitMs };
+  return outcome(object, isNews ? { ...next, shown: { reason: failed.reason, message: failed.message } } : next);
 }
 
 function isNameTaken(failure: Failure): boolean {

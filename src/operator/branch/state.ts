@@ -1,18 +1,6 @@
+import type { FailedWrite } from "../connection/failed-write.ts";
 import type { BranchEnd } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
-
-/** A write that failed, until it may be sent again. */
-export interface FailedWrite {
-  write: string;
-  /** Of the base URL and key that it was sent with. */
-  through: string;
-  until: number;
-  reason: BranchReason;
-  message: string;
-  failures: number;
-  /** Number of branches in the list from which it was planned. */
-  branches: number;
-}
 
 export interface UnseenEnd {
   expiry: string;
@@ -56,7 +44,8 @@ export interface BranchMemory {
   unansweredReset: { value: string; at: number } | undefined;
   /** The value of `resetAt` whose request the service has refused: nothing of it is on its way. */
   refusedReset: string | undefined;
-  failed: FailedWrite | undefined;
+  /** `branches`: the number of branches in the list from which the write was planned. */
+  failed: (FailedWrite<BranchReason> & { branches: number }) | undefined;
   /** The reason shown: how often in a row, and since when. */
   shown: { reason: BranchReason; count: number; since: number; lastAt: number } | undefined;
   /** Time of the next reconcile with a newer list. */

@@ -121,9 +121,6 @@ export const released = {
   uninstalling: (id: string) => `Kept the branch, because the definition of Branches is being deleted: ${id}.`,
 };
 
-export const patchRefused = (said: string) =>
-  `The Kubernetes API server refused the operator's patch of this Branch: ${said}. Nothing is sent to the service until it is accepted: change the policy that refuses it.`;
-
 export const waiting = "Waiting for other requests to the project. This one follows automatically.";
 
 export const paused =

@@ -1,3 +1,4 @@
+import type { FailedWrite } from "../connection/failed-write.ts";
 import type { Difference } from "../fields/compare.ts";
 import type { WriteRecord } from "../resources/compute.ts";
 import type { Effect, Outcome } from "./outcome.ts";
@@ -32,8 +33,7 @@ export interface Remembered {
   accepted?: { endpointID: string | undefined; generation: number; drift: readonly Difference[] } | undefined;
   /** Times of corrected drift, to detect a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
-  /** A write that failed, not to be repeated before `until` with the same base URL and key. */
-  failedWrite?: FailedWrite | undefined;
+  failedWrite?: FailedWrite<Reason> | undefined;
   signed?: Signed;
   /** The reason of the last reconciles: how often in a row, since when, and when the Compute is due again. */
   requeue: {
@@ -101,16 +101,6 @@ export interface Patched {
   listsWithout: readonly number[];
   at: number;
   tries: number;
-}
-
-/** A write that failed, and the base URL and key through which it was sent. */
-export interface FailedWrite {
-  write: string;
-  through?: string;
-  reason: Reason;
-  message: string;
-  until: number;
-  failures: number;
 }
 
 /**

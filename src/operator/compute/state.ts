@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
+import type { FailedWrite } from "../connection/failed-write.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { heldUntil } from "./held.ts";
 import type { Annotations } from "./observe/annotations.ts";
@@ -9,9 +10,10 @@ import type { Outcome } from "./outcome.ts";
 import type { PatchAction } from "./plan/action.ts";
 import { patchedAfter } from "./plan/patched.ts";
 import { afterAnswer, afterList, afterSight } from "./record.ts";
-import type { AnsweredDelete, FailedWrite, ReadonlyState, Remembered, Signed } from "./remembered.ts";
+import type { AnsweredDelete, ReadonlyState, Remembered, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, withDelete } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
+import type { Reason } from "./words/reasons.ts";
 
 /** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
 const enqueuedFallbackMs = 600_000;
@@ -108,7 +110,7 @@ export class ReconcileState {
   }
 
   /** The same write is not repeated for `waitMs`. */
-  failed(failure: Omit<FailedWrite, "until">, waitMs: number, now: number): void {
+  failed(failure: Omit<FailedWrite<Reason>, "until">, waitMs: number, now: number): void {
     this.#known.failedWrite = { ...failure, until: now + waitMs };
   }
 

@@ -1,4 +1,4 @@
-// The meaning of calls that failed, in reasons and messages: the same for Computes and Branches.
+// The meaning of calls and patches that failed, in reasons and messages: the same for Computes and Branches.
 
 /** A failed call, as far as its meaning depends on it. */
 export interface FailedCall {
@@ -83,3 +83,7 @@ export function meaningOfKind({ kind, message: said, status }: FailedCall, doing
   const { reason, message } = meanings[kind];
   return { reason, message: message({ doing, said, status, listed }) };
 }
+
+/** Of reason Forbidden or Rejected. */
+export const patchRefused = (kind: string, said: string): string =>
+  `The Kubernetes API server refused the operator's patch of this ${kind}: ${said}. Nothing is sent to the service until the patch is accepted: shorten the annotations, or change the policy that refuses it.`;

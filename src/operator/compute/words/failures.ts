@@ -3,8 +3,8 @@ import { meaningOfKind } from "../../conditions/messages.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import type { Reason } from "./reasons.ts";
 
-// Messages of conditions about requests that the service or the API server refused or did not answer, by their reason.
-// `doing` is one of `requests`; `said` is the other side's own text.
+// Messages of conditions about requests that the service refused or did not answer, by their reason.
+// `doing` is one of `requests`; `said` is the service's own text.
 
 /** Meaning of a failed call for the Compute that it was made for. */
 export function meaningOf(failure: Failure, doing: string): { reason: Reason; message: string } {
@@ -56,7 +56,3 @@ export const serviceUnavailable = {
 
 const primaryRefused = (doing: string, said: string): string =>
   `The service refused to ${doing}, because the branch already has a primary: ${said}. The endpoints are listed again.`;
-
-/** Of reason Forbidden or Rejected. */
-export const patchRefused = (said: string): string =>
-  `The Kubernetes API server refused the operator's patch of this Compute: ${said}. Nothing is sent to the service until the patch is accepted: shorten the annotations, or change the policy that refuses it.`;

@@ -1,0 +1,73 @@
+import { patchRefused } from "../conditions/messages.ts";
+import { type Requeue, requeueDelay } from "../conditions/rows.ts";
+import { isRefusal } from "../kube/errors.ts";
+import { type Failure, steadyMessage } from "../service-client/answer.ts";
+import type { ServiceAccess } from "./access.ts";
+
+/** A write that failed, not to be sent again before `until` with the same base URL and key. */
+export interface FailedWrite<Reason extends string = string> {
+  /** Identity: what the write sends, and the generation that it was planned for. */
+  write: string;
+  /** Of the base URL and key that it was sent with. */
+  through?: string;
+  reason: Reason;
+  message: string;
+  /** Monotonic milliseconds. */
+  until: number;
+  failures: number;
+}
+
+/** The earlier failure of this very write, through the same address and key. */
+export function earlierFailure<Failed extends FailedWrite>(
+  failed: Failed | undefined,
+  write: string,
+  { through }: Pick<ServiceAccess["client"], "through">,
+): Failed | undefined {
+  return failed?.write === write && failed.through === through ? failed : undefined;
+}
+
+/** The share of a back-off that is left out at most, and the number of failures from which on it is. */
+const jitter = 0.3;
+const spreadFrom = 3;
+
+/** The record of a write that has just failed, its next attempt, and whether to show it. `before`: the last record. */
+export function failedNow<Reason extends string>(
+  { write, uid, before }: { write: string; uid: string; before: FailedWrite | undefined },
+  failure: Failure,
+  { reason, message: said, requeue }: { reason: Reason; message: string; requeue: Requeue },
+  { client, gate }: Pick<ServiceAccess, "client" | "gate">,
+): { failed: Omit<FailedWrite<Reason>, "until">; waitMs: number; isEnqueued: boolean; isNews: boolean } {
+  const earlier = earlierFailure(before, write, client);
+  const failures = earlier === undefined ? 0 : earlier.failures + 1;
+  const failed = { write, through: client.through, reason, message: steadyMessage(earlier?.message, said), failures };
+  // Operations often end at once: a project is reported busy if it refuses the same write again.
+  if (failure.kind === "busy" && failure.retryAfterMs === undefined && gate.enqueuesRefused)
+    return { failed, waitMs: 0, isEnqueued: true, isNews: earlier !== undefined };
+  const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
+  const backoff = requeueDelay(requeue, failures) ?? 1000;
+  const isSpread = requeue === "backoff" && failures >= spreadFrom;
+  const waitMs = Math.max(asked, isSpread ? jittered(backoff, uid, failures) : backoff);
+  return { failed, waitMs, isEnqueued: false, isNews: true };
+}
+
+/** Writes that failed together are sent again apart: uids are random, and each failure draws again. */
+function jittered(ms: number, uid: string, failures: number): number {
+  let drawn = failures;
+  for (const character of uid) drawn = (drawn * 31 + character.charCodeAt(0)) % 1009;
+  return Math.round(ms * (1 - (jitter * drawn) / 1009));
+}
+
+/** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */
+export const patchAgainMs = 10_000;
+
+/**
+ * Meaning of a patch of an object that the API server refuses, as when its annotations are too large or a policy of the
+ * cluster forbids it. Any other error is thrown again: the reconcile is retried.
+ */
+export function refusedPatch(error: unknown, kind: string) {
+  if (!isRefusal(error)) throw error;
+  return {
+    reason: error.status === 403 ? "Forbidden" : "Rejected",
+    message: patchRefused(kind, error.message),
+  } as const;
+}
