@@ -1,8 +1,8 @@
 import { requeueDelay } from "../conditions/rows.ts";
-import { accessTo, type ListerAccess } from "../connection/access.ts";
-import type { EndpointLister } from "../connection/endpoint-lister.ts";
+import type { ListerAccess } from "../connection/access.ts";
 import { patchAgainMs, refusedPatch } from "../connection/failed-write.ts";
 import type { Brake } from "../connection/gate.ts";
+import { JoinedListers } from "../connection/joined-listers.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
@@ -12,7 +12,6 @@ import { clippedMessage } from "../objects/conditions-of.ts";
 import { type Branch, branchKind, branchNameOf, owningBranch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
-import { pausedForMs } from "../resources/pause.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { BranchAction } from "./action.ts";
@@ -62,11 +61,12 @@ const enqueuedFallbackMs = 600_000;
 export class BranchReconciler {
   readonly #options: BranchReconcilerOptions;
   readonly #memories = new Map<string, BranchMemory>();
-  readonly #listers = new Map<string, EndpointLister>();
+  readonly #listers: JoinedListers<Branch>;
   #relistedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: BranchReconcilerOptions) {
     this.#options = options;
+    this.#listers = new JoinedListers({ ...options, newest: (uid) => options.cache.branchByUID(uid) });
   }
 
   /** A complete list of the API server may hide a gap: no plan is acted on from before it. */
@@ -76,7 +76,7 @@ export class BranchReconciler {
   }
 
   async reconcile(uid: string): Promise<Reconciled> {
-    const { cache, selects, clock, connections, brake } = this.#options;
+    const { cache, selects, clock, connections } = this.#options;
     const object = cache.branchByUID(uid);
     if (object === undefined || !selects(object) || isReleased(object)) {
       this.#forget(uid);
@@ -85,8 +85,10 @@ export class BranchReconciler {
     const memory = this.#memoryOf(object);
     begin(memory, object, clock.monotonic());
     const connection = connections.view(object);
-    const lister = this.#join(object, connection);
-    const access = lister && accessTo(lister, object, brake, () => this.#isOutdated(object));
+    const access = this.#listers.join(object, connection, (lister) => {
+      lister.use(uid, undefined, undefined, object.metadata.namespace);
+      lister.branches.watch(uid, interestOf(object));
+    });
     try {
       return await this.#reconcile(object, memory, connection, access);
     } finally {
@@ -228,32 +230,6 @@ export class BranchReconciler {
     };
   }
 
-  /** Joins the lister of the Branch's project, and leaves the previous one if that is another. */
-  #join(object: Branch, connection: ConnectionView): EndpointLister | undefined {
-    const { uid, namespace } = object.metadata;
-    const before = this.#listers.get(uid);
-    const lister = connection.kind === "open" ? connection.session.project(object.spec.projectID) : undefined;
-    if (before !== lister) before?.leave(uid);
-    if (lister === undefined) {
-      this.#listers.delete(uid);
-      return undefined;
-    }
-    this.#listers.set(uid, lister);
-    lister.use(uid, undefined, undefined, namespace);
-    lister.branches.watch(uid, interestOf(object));
-    return lister;
-  }
-
-  /** True if a write that was planned for this version is no longer wanted: it may have waited since. */
-  #isOutdated(object: Branch): boolean {
-    const { cache, selects, connections, clock } = this.#options;
-    const newest = cache.branchByUID(object.metadata.uid);
-    if (newest === undefined || newest.metadata.generation !== object.metadata.generation) return true;
-    const isPaused = (version: Branch) => pausedForMs(version, clock.now()) !== undefined;
-    if (isPaused(newest) !== isPaused(object)) return true;
-    return !selects(newest) || !connections.isGranted(newest);
-  }
-
   #memoryOf(object: Branch): BranchMemory {
     const { uid } = object.metadata;
     const known = this.#memories.get(uid);
@@ -265,9 +241,7 @@ export class BranchReconciler {
   }
 
   #forget(uid: string): void {
-    this.#options.brake.leave(uid);
-    this.#listers.get(uid)?.leave(uid);
-    this.#listers.delete(uid);
+    this.#listers.leave(uid);
     this.#memories.delete(uid);
   }
 }

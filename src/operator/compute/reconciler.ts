@@ -1,20 +1,18 @@
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import { recordedID } from "../claims/ownership.ts";
-import { accessTo } from "../connection/access.ts";
-import type { EndpointLister } from "../connection/endpoint-lister.ts";
 import type { Brake } from "../connection/gate.ts";
-import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
+import { JoinedListers } from "../connection/joined-listers.ts";
+import type { SessionRegistry } from "../connection/registry.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isNotFound, isStale } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Branch } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
-import { pausedForMs } from "../resources/pause.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
-import { type Annotations, annotationsOf } from "./observe/annotations.ts";
+import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isListed } from "./observe/listed.ts";
@@ -59,13 +57,14 @@ const outdatedMs = { first: 1000, longest: 10_000 };
 export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #states = new Map<string, ReconcileState>();
-  readonly #listers = new Map<string, EndpointLister>();
+  readonly #listers: JoinedListers<Compute>;
   /** By uid: the stored version that a patch found outdated. Nothing is sent before the store has passed it. */
   readonly #outdated = new Map<string, { version: string | undefined; until: number }>();
   #relistedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
+    this.#listers = new JoinedListers({ ...options, newest: (uid) => options.cache.computeByUID(uid) });
   }
 
   /** The Compute came under the selector then. */
@@ -110,7 +109,7 @@ export class ComputeReconciler {
       return {};
     }
     const state = this.#stateOf(uid);
-    const { brake, claims, clock, createSettleMs, fleet, secrets } = this.#options;
+    const { claims, clock, createSettleMs, fleet, secrets } = this.#options;
     const now = clock.monotonic();
     const annotations = annotationsOf(compute, clock.now());
     state.seen(compute, now);
@@ -122,14 +121,15 @@ export class ComputeReconciler {
     const handOverMs = handOverForMs(state.known, now);
     if (handOverMs > 0) return { requeueAfterMs: handOverMs };
     const connection = this.#options.connections.view(compute);
-    const lister = this.#join(compute, annotations, connection);
-    const access = lister && accessTo(lister, compute, brake, () => this.#isOutdated(compute));
+    const access = this.#listers.join(compute, connection, (lister) =>
+      lister.use(uid, annotations.recordedID, interestsOf(compute), compute.metadata.namespace),
+    );
     const claimants = claims.claimantsOf(compute);
     const { namespace = "" } = compute.metadata;
     const named = this.#options.cache.branch(namespace, compute.spec.branchRef?.name ?? "");
     const referred = referredBranch(compute, named);
     const subject = { compute, annotations, claimants, now, createSettleMs, fleet, referred };
-    state.begin(annotations, isListed(compute, state.known, lister), now);
+    state.begin(annotations, isListed(compute, state.known, access?.lister), now);
     try {
       const outcome = await this.#options.step(subject, state, connection, access);
       const requeueAfterMs = state.requeueAfter(outcome, clock.monotonic(), secrets.readingDueAt(uid));
@@ -156,34 +156,6 @@ export class ComputeReconciler {
     return standing?.metadata.uid === metadata.uid && standing.metadata.resourceVersion === metadata.resourceVersion;
   }
 
-  /** Joins the lister of the Compute's project, and leaves the previous one if that is another. */
-  #join(compute: Compute, annotations: Annotations, connection: ConnectionView): EndpointLister | undefined {
-    const { uid } = compute.metadata;
-    const before = this.#listers.get(uid);
-    const lister = connection.kind === "open" ? connection.session.project(compute.spec.projectID) : undefined;
-    if (before !== lister) before?.leave(uid);
-    if (lister === undefined) {
-      this.#listers.delete(uid);
-      return undefined;
-    }
-    this.#listers.set(uid, lister);
-    lister.use(uid, annotations.recordedID, interestsOf(compute), compute.metadata.namespace);
-    return lister;
-  }
-
-  /** True if a write that was planned for this version is no longer wanted: it may have waited since. */
-  #isOutdated({ metadata }: Compute): boolean {
-    const newest = this.#options.cache.computeByUID(metadata.uid);
-    if (newest === undefined) return true;
-    if (newest.metadata.generation !== metadata.generation || this.#isPaused(newest)) return true;
-    if (!this.#options.selects(newest)) return true;
-    return !this.#options.connections.isGranted(newest);
-  }
-
-  #isPaused(compute: Compute): boolean {
-    return pausedForMs(compute, this.#options.clock.now()) !== undefined;
-  }
-
   #stateOf(uid: string): ReconcileState {
     const now = this.#options.clock.monotonic();
     const lists = { countAfter: now, firstAfter: this.#relistedAt };
@@ -192,14 +164,8 @@ export class ComputeReconciler {
     return state;
   }
 
-  #leave(uid: string): void {
-    this.#listers.get(uid)?.leave(uid);
-    this.#listers.delete(uid);
-  }
-
   #forget(uid: string): void {
-    this.#options.brake.leave(uid);
-    this.#leave(uid);
+    this.#listers.leave(uid);
     this.#options.secrets.forget(uid);
     this.#states.delete(uid);
     this.#outdated.delete(uid);
