@@ -2,6 +2,7 @@ import type { BranchInterest, BranchListing } from "../../api/branch-listing.ts"
 import type { ListerAccess } from "../connection/access.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import { longPauseMs, pauseMessage } from "../service-client/request-reservation.ts";
 import {
   findLinked,
@@ -14,9 +15,6 @@ import {
 import type { ReadonlyMemory } from "./state.ts";
 import { doing, meaningOf } from "./words.ts";
 
-/** A connection that becomes ready enqueues its Branches. Should that be missed, they are reconciled after this. */
-const connectionPendingMs = 10_000;
-
 /** Joins a Branch with its project's latest list that is new enough, or says why there is none. */
 export function observe(
   subject: Subject,
@@ -27,7 +25,8 @@ export function observe(
   const unobserved = (why: Unobserved["why"]): Unobserved => ({ ...subject, kind: "unobserved", why });
   if (connection.kind === "closed") return unobserved({ ...connection, kind: "shown" });
   if (connection.kind === "pending" || access === undefined) {
-    return unobserved({ kind: "pending", afterMs: connectionPendingMs });
+    // A connection that becomes ready enqueues its Branches; that event may be missed.
+    return unobserved({ kind: "pending", afterMs: shortlyMs });
   }
   const { object } = subject;
   const { branches } = access.lister;

@@ -13,6 +13,7 @@ import { type Branch, branchKind, branchNameOf, owningBranch } from "../resource
 import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { seldomMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { BranchAction } from "./action.ts";
 import { execute, withFinalizer } from "./execute.ts";
@@ -53,9 +54,6 @@ export interface BranchReconcilerOptions {
   /** True if this process reconciles the Branch, by its selector. */
   selects: (object: Branch) => boolean;
 }
-
-/** Delay of the next reconcile of a waiting Branch, in milliseconds: the event that enqueues it may be missed. */
-const enqueuedFallbackMs = 600_000;
 
 /** One reconcile of one Branch: observe, plan, execute, update the status. */
 export class BranchReconciler {
@@ -183,7 +181,8 @@ export class BranchReconciler {
       memory.shown = { reason, count: (same?.count ?? 0) + 1, since: same?.since ?? now, lastAt: now };
     }
     const renewal = o.kind === "observed" && !isBeingDeleted(object) ? renewalInMs(o) : undefined;
-    if (requeue === "enqueued") return enqueuedFallbackMs;
+    // The event that enqueues it may be missed.
+    if (requeue === "enqueued") return seldomMs;
     const byReason =
       shown === undefined
         ? undefined

@@ -3,6 +3,7 @@ import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import type { FailedWrite } from "../connection/failed-write.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
+import { seldomMs } from "../runtime/waits.ts";
 import { heldUntil } from "./held.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { generationOf, type Observation } from "./observe/observation.ts";
@@ -14,9 +15,6 @@ import type { AnsweredDelete, ReadonlyState, Remembered, Signed } from "./rememb
 import { answersCountAfter, rememberedSince, withDelete } from "./remembered.ts";
 import { nextRequeue } from "./requeue.ts";
 import type { Reason } from "./words/reasons.ts";
-
-/** A Compute that is to be enqueued by what it waits for is reconciled after this long even so, in milliseconds. */
-const enqueuedFallbackMs = 600_000;
 
 /**
  * Memory of this term of leadership about one Compute, by uid. All of it may be lost at any time without harm. Others
@@ -289,7 +287,8 @@ export class ReconcileState {
     if (outcome.condition.kind === "released") return undefined;
     const known = this.#known;
     known.requeue = { ...known.requeue, ...nextRequeue(outcome, known, now) };
-    const fallback = outcome.requeue.kind === "enqueued" ? now + enqueuedFallbackMs : Number.POSITIVE_INFINITY;
+    // The event that enqueues it may be missed.
+    const fallback = outcome.requeue.kind === "enqueued" ? now + seldomMs : Number.POSITIVE_INFINITY;
     const next = Math.min(known.requeue.dueAt ?? fallback, by, known.held?.dueAt ?? Number.POSITIVE_INFINITY);
     return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
   }

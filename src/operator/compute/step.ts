@@ -3,6 +3,7 @@ import type { ConnectionView } from "../connection/registry.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import type { BindTools, bind } from "./bind.ts";
 import type { ComputePatcher, CrdDeletion } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
@@ -51,9 +52,6 @@ export type Step = (
   access: ListerAccess | undefined,
 ) => Promise<Outcome>;
 
-/** A Compute that its pool is about to change is reconciled again after this long, in milliseconds, if it is not. */
-const poolAwaitedMs = 10_000;
-
 export function stepOf(options: StepOptions): Step {
   const { parts, cluster, clock, signal, uninstalling } = options;
   return async (subject, state, connection, access) => {
@@ -86,7 +84,8 @@ async function overruled(
   { awaitsPool, uninstalling }: StepOptions,
 ): Promise<Action> {
   const { compute } = subject;
-  if (sendsSpec(action) && awaitsPool(compute)) return noop(poolAwaitedMs);
+  // The change that its pool is about to make enqueues it.
+  if (sendsSpec(action) && awaitsPool(compute)) return noop(shortlyMs);
   if (action.kind !== "wait" || action.reason === "Deleting" || !isBeingDeleted(compute)) return action;
   return (await uninstalling.now(compute)) ? letGo(released.uninstalling(undefined), subject, known) : action;
 }

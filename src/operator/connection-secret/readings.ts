@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../runtime/clock.ts";
+import { hourlyMs } from "../runtime/waits.ts";
 
-/** Interval of the questions whether a Secret's password still holds, and the wait after one that failed. */
-const readEveryMs = 3_600_000;
+/** The wait after a question that failed whether a Secret's password still holds. */
 const readAgainMs = 300_000;
 
 /**
@@ -20,7 +20,7 @@ export class Readings {
   /** True once the time has come; the first question of this process sets it. */
   isDue(uid: string): boolean {
     const now = this.#clock.monotonic();
-    const dueAt = this.#dueAt.get(uid) ?? now + readEveryMs * (0.5 + shareOf(uid) / 2);
+    const dueAt = this.#dueAt.get(uid) ?? now + hourlyMs * (0.5 + shareOf(uid) / 2);
     this.#dueAt.set(uid, dueAt);
     return now >= dueAt;
   }
@@ -32,7 +32,7 @@ export class Readings {
   }
 
   succeeded(uid: string): void {
-    this.#dueAt.set(uid, this.#clock.monotonic() + readEveryMs);
+    this.#dueAt.set(uid, this.#clock.monotonic() + hourlyMs);
   }
 
   failed(uid: string): void {

@@ -1,6 +1,7 @@
 import { patchRefused } from "../conditions/messages.ts";
 import { type Requeue, requeueDelay } from "../conditions/rows.ts";
 import { isRefusal } from "../kube/errors.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { ServiceAccess } from "./access.ts";
 
@@ -58,7 +59,7 @@ function jittered(ms: number, uid: string, failures: number): number {
 }
 
 /** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */
-export const patchAgainMs = 10_000;
+export const patchAgainMs = shortlyMs;
 
 /**
  * Meaning of a patch of an object that the API server refuses, as when its annotations are too large or a policy of the

@@ -1,12 +1,10 @@
 import { isInProgress, type Operation } from "../../api/operation.ts";
 import { dropOldest, setNewest } from "../runtime/caches.ts";
 import { Index } from "../runtime/index-entries.ts";
+import { seldomMs } from "../runtime/waits.ts";
 
 /** An operation without news for this long no longer counts as blocking its project, in milliseconds. */
 export const staleAfterMs = 60_000;
-
-/** Nor does an operation in progress for this long: if it still blocks, the service answers 423. In milliseconds. */
-const blocksForMs = 600_000;
 
 /** Maximum number of ended operations remembered per project, of ids of operations given up, and of ends. */
 const mostRemembered = 1000;
@@ -118,7 +116,7 @@ export class FollowedOperations {
   *#running(): Generator<{ operation: Operation; until: number }> {
     for (const followed of this.#inProgress.values()) {
       const { operation, since, updatedAt, expectedEndAt = Number.POSITIVE_INFINITY } = followed;
-      yield { operation, until: Math.min(expectedEndAt, updatedAt + staleAfterMs, since + blocksForMs) };
+      yield { operation, until: Math.min(expectedEndAt, updatedAt + staleAfterMs, since + seldomMs) };
     }
   }
 

@@ -1,5 +1,6 @@
 import { sleep, unlessAborted } from "../runtime/clock.ts";
-import { turnsOf } from "../runtime/turns.ts";
+import { turnsOf } from "../runtime/event-loop.ts";
+import { hourlyMs } from "../runtime/waits.ts";
 import type { ListSelection } from "./client.ts";
 import { ClusterError, ClusterUnreachable, errorOfStatus, isGone, isNotFound } from "./errors.ts";
 import { listAll } from "./list-all.ts";
@@ -14,8 +15,6 @@ export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflect
 const shortestWatchMs = 1000;
 /** A watch without a line for this long is dead: even of a quiet kind, bookmarks come every two minutes. */
 const idleTimeoutMs = 150_000;
-/** After this long the list is read again when the next watch ends, for any reason. In milliseconds. */
-const relistAfterMs = 3_600_000;
 /** After this many idle time-outs without a line the version of the watch may be one that is still to come. */
 const mostSilences = 2;
 /** Number of a list's objects read before others may have their turn: a few milliseconds after a start. */
@@ -125,8 +124,9 @@ export class Reflector<T extends KubeObject> {
     if (watching && needed) this.#askForList("expired");
   }
 
+  /** Then the list is read again when the next watch ends, for any reason. */
   #isListOld(): boolean {
-    return this.#resourceVersion !== undefined && this.#options.clock.monotonic() - this.#listedAt >= relistAfterMs;
+    return this.#resourceVersion !== undefined && this.#options.clock.monotonic() - this.#listedAt >= hourlyMs;
   }
 
   #askForList(cause: RelistCause): void {

@@ -1,4 +1,4 @@
-import { fallsFreeSoon, isLate, soonMs } from "../branch/plan/expiry.ts";
+import { endsSoonMs, fallsFreeSoon, isLate } from "../branch/plan/expiry.ts";
 import type { Listing } from "../connection/list-changes.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { nameOf } from "../kube/objects.ts";
@@ -68,7 +68,7 @@ function measureBranches(
   const now = clock.now();
   const standing = informers.branches.list().filter(({ status }) => status.gone === undefined);
   const isEnding = ({ status: { expiresAt } }: Branch) =>
-    expiresAt !== undefined && Date.parse(expiresAt) - now < soonMs;
+    expiresAt !== undefined && Date.parse(expiresAt) - now < endsSoonMs;
   metrics.branchesEnding.set({}, standing.filter(isEnding).length);
   metrics.branchLeasesLate.set({}, standing.filter((branch) => isLate(branch, now)).length);
   const waiting = informers.branches.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);

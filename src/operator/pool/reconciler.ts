@@ -9,6 +9,7 @@ import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../re
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
 import { API_VERSION, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import * as messages from "./messages.ts";
 import { poolEvent } from "./messages.ts";
@@ -41,9 +42,6 @@ export interface PoolReconcilerOptions {
     compute(namespace: string, name: string): Compute | undefined;
   };
 }
-
-/** The watch reports changes; a replica that was deleted unseen, as with its CRD, is found after this long. */
-const resyncMs = 10_000;
 
 /** Reconciles a ComputePool: as many read replicas as declared, each with the template. */
 export class PoolReconciler {
@@ -88,7 +86,8 @@ export class PoolReconciler {
     const refusal = changed ?? created.refusal;
     await this.#updateStatus(pool, members, plan, refusal ?? blockedIn(plan, members));
     const retryMs = refusal === undefined ? undefined : refusedRetryMs;
-    return { requeueAfterMs: created.waitMs ?? retryMs ?? (changes > 0 ? resyncMs : undefined) };
+    // The watch reports changes, but for a replica that was deleted unseen, as with its CRD.
+    return { requeueAfterMs: created.waitMs ?? retryMs ?? (changes > 0 ? shortlyMs : undefined) };
   }
 
   /**

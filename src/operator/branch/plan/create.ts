@@ -1,17 +1,12 @@
 import type { ListedBranch } from "../../../api/branch.ts";
 import { branchNameOf } from "../../resources/branch.ts";
 import { noteKeys } from "../../resources/names.ts";
+import { shortlyMs, soonMs } from "../../runtime/waits.ts";
 import type { BranchAction, CreateBody } from "../action.ts";
 import { isFormers, notedUID, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import { adoption, creating, taken } from "../words.ts";
 import { wantedEnd } from "./expiry.ts";
-
-/** A name that is taken and not listed is looked for this long before a person is told, in milliseconds. */
-const lookedForMs = 10_000;
-
-/** Interval of the lists of branches meanwhile, in milliseconds. */
-const lookAgainMs = 2000;
 
 /** Nothing is linked: adopts what the spec names, or creates. The name is the identity until then. */
 export function linkOrCreate(o: Observation, memory: ReadonlyMemory): BranchAction {
@@ -73,7 +68,7 @@ function create(o: Observation, { nameTaken }: ReadonlyMemory, name: string): Br
   if (nameTaken !== undefined) {
     const message = taken.looking(name);
     const lookedMs = listing.startedAt - nameTaken.since;
-    if (lookedMs < lookedForMs) return { kind: "show", reason: "Creating", message, afterMs: lookAgainMs };
+    if (lookedMs < shortlyMs) return { kind: "show", reason: "Creating", message, afterMs: soonMs };
     if (o.now < nameTaken.triedAt) {
       return { kind: "show", reason: "BranchExists", message: taken.unlisted(name, nameTaken.said) };
     }

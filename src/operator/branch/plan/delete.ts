@@ -1,5 +1,6 @@
 import type { ListedBranch } from "../../../api/branch.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
+import { soonMs } from "../../runtime/waits.ts";
 import type { BranchAction } from "../action.ts";
 import { isOurs, linkedID, notedUID, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
@@ -22,7 +23,7 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
     }
     const { deleted } = memory;
     if (deleted?.id === listed.id && o.listing.startedAt < deleted.at + mostLagMs) {
-      return { kind: "show", reason: "Deleting", message: deleting.sent(listed.id), afterMs: 2000 };
+      return { kind: "show", reason: "Deleting", message: deleting.sent(listed.id), afterMs: soonMs };
     }
     return obstacle(o, listed) ?? { kind: "write", write: { op: "delete", id: listed.id } };
   }

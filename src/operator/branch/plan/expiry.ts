@@ -127,11 +127,11 @@ export function isLate({ spec: { expiry }, status }: Branch, wallNow: number): b
 }
 
 /** Ends that lie so near, in milliseconds, concern a person. */
-export const soonMs = 24 * 3_600_000;
+export const endsSoonMs = 24 * 3_600_000;
 
 /** True if the branch of somebody else that has the name ends within a day: then this object creates its own. */
 export function fallsFreeSoon({ status: { takenUntil } }: Branch, wallNow: number): boolean {
-  return takenUntil !== undefined && Date.parse(takenUntil) - wallNow <= soonMs;
+  return takenUntil !== undefined && Date.parse(takenUntil) - wallNow <= endsSoonMs;
 }
 
 function differs(o: Observation): boolean {

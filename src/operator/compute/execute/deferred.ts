@@ -9,6 +9,7 @@ import type { Wait } from "../../connection/gate.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
+import { soonMs } from "../../runtime/waits.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { pauseMessage } from "../../service-client/request-reservation.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
@@ -28,9 +29,6 @@ const progressOf = {
 } as const;
 
 const createUnknown = { reason: "CreateUnknown", message: noAnswer } as const;
-
-/** A deletion that waits for no longer than about this says nothing, in milliseconds: most go at once, or soon. */
-const briefWaitMs = 2000;
 
 /** A longer wait for the budget or for the end of a pause, in milliseconds, is reported. */
 const longWaitMs = 5000;
@@ -56,14 +54,14 @@ export function waiting(wait: Wait, write: WriteAction, context: ExecuteContext,
   const keepsFailure = reason !== undefined && failed?.reason === reason;
   const isNews = wait === "brake" && conditionOf(compute.status, "Ready")?.message !== message;
   if (isBrief || keepsFailure || (isReported && !isNews)) return unchanged(compute, { requeue: { kind: "enqueued" } });
-  if (isDeletedJustNow(compute, clock.now())) return unchanged(compute, { requeue: after(briefWaitMs) });
+  if (isDeletedJustNow(compute, clock.now())) return unchanged(compute, { requeue: after(soonMs) });
   const events: EventInput[] = wait === "brake" ? [{ type: "Warning", reason: progress, message }] : [];
   return shown(compute, progress, message, { requeue: { kind: "enqueued" }, events });
 }
 
 function isDeletedJustNow({ metadata: { deletionTimestamp } }: Compute, wallNow: number): boolean {
   // Times of the API server have whole seconds, and its clock may be another.
-  return deletionTimestamp !== undefined && Math.abs(wallNow - Date.parse(deletionTimestamp)) < briefWaitMs + 1000;
+  return deletionTimestamp !== undefined && Math.abs(wallNow - Date.parse(deletionTimestamp)) < soonMs + 1000;
 }
 
 /** The service asked for a long pause. */

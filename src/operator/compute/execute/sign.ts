@@ -1,5 +1,6 @@
 import type { ServiceAccess } from "../../connection/access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
+import { hourlyMs } from "../../runtime/waits.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { creating } from "../words/conditions.ts";
@@ -10,7 +11,7 @@ import { recordFailedWrite } from "./deferred.ts";
 import { outdated, writeRecord } from "./write-record.ts";
 
 /** A signature that is not shown, or could not be written, is written again after so long: nothing depends on it. */
-const renewAgainMs = { accepted: 3_600_000, failed: 300_000 };
+const renewAgainMs = { accepted: hourlyMs, failed: 300_000 };
 
 type Sign = Extract<Action, { kind: "sign" }>;
 

@@ -3,6 +3,7 @@ import { timestamp } from "../../objects/conditions-of.ts";
 import type { Compute, WriteRecord } from "../../resources/compute.ts";
 import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { finalizers } from "../../resources/names.ts";
+import { hourlyMs } from "../../runtime/waits.ts";
 import { generationOf, hasFinalizer } from "../observe/observation.ts";
 import { after, type Outcome, shown } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
@@ -11,9 +12,6 @@ import { outdatedCRD } from "../words/conditions.ts";
 import { conditionsOf } from "../words/reasons.ts";
 import type { ExecuteContext } from "./context.ts";
 import { patched, patchOf, statusCarrying, withoutFormerNotes, withStatus } from "./patch-metadata.ts";
-
-/** An API server that drops the record is asked again after this long, in milliseconds. */
-const outdatedAgainMs = 3_600_000;
 
 /** The requests that are recorded, and what of the record follows from them. */
 type Fields = Omit<WriteRecord, "uid" | "n" | "by" | "since" | "through">;
@@ -81,7 +79,8 @@ function creatingStatus(
 export function outdated(action: WriteAction, { compute, state, clock }: ExecuteContext): Outcome {
   const write = identityOf(action, generationOf(compute));
   const failure = { write, reason: "Rejected", message: outdatedCRD, failures: 0 } as const;
-  state.failed(failure, outdatedAgainMs, clock.monotonic());
+  // An API server that drops the record is asked again.
+  state.failed(failure, hourlyMs, clock.monotonic());
   const events = [{ type: "Warning", reason: "Rejected", message: outdatedCRD }] as const;
-  return shown(compute, "Rejected", outdatedCRD, { requeue: after(outdatedAgainMs), events });
+  return shown(compute, "Rejected", outdatedCRD, { requeue: after(hourlyMs), events });
 }

@@ -5,6 +5,7 @@ import type { ConnectionView } from "../../connection/registry.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import { branchIDOf, resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
+import { shortlyMs } from "../../runtime/waits.ts";
 import { type Failure, isLasting } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
@@ -23,11 +24,6 @@ import {
   shownReason,
 } from "./observation.ts";
 
-/**
- * A connection that becomes ready enqueues its Computes. Should that be missed, they are reconciled again after this.
- */
-const connectionPendingMs = 10_000;
-
 /** Joins a Compute with its project's latest list that is new enough, or says why there is none. */
 export async function observe(
   subject: Subject,
@@ -37,7 +33,8 @@ export async function observe(
 ): Promise<Observed> {
   if (connection.kind === "closed") return { ...subject, ...connection, kind: "unavailable", projectGone: false };
   if (connection.kind === "pending" || access === undefined) {
-    return { ...subject, kind: "pending", requeueAfterMs: connectionPendingMs };
+    // A connection that becomes ready enqueues its Computes; that event may be missed.
+    return { ...subject, kind: "pending", requeueAfterMs: shortlyMs };
   }
   const { compute } = subject;
   const { lister, reservation, client } = access;

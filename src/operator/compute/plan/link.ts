@@ -1,5 +1,6 @@
 import { claimOnEndpoint } from "../../claims/claims.ts";
 import { type Proof, proofOf } from "../../claims/ownership.ts";
+import { soonMs } from "../../runtime/waits.ts";
 import { hasFormerNotes } from "../observe/former-marks.ts";
 import { hasFinalizer, isBeingDeleted, type Observation, type Observed, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -7,7 +8,7 @@ import { isOpen } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
 import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
 import { deleteDueAt } from "./lost.ts";
-import { awaitClosing, listedSoonMs } from "./pending.ts";
+import { awaitClosing } from "./pending.ts";
 
 /**
  * More endpoints of ours: a create took effect long after it was given up. It goes only while a list shows our
@@ -16,7 +17,7 @@ import { awaitClosing, listedSoonMs } from "./pending.ts";
 export const deleteDuplicate: PlanRule = (o, s) => {
   const { duplicates, link } = o.links;
   if (duplicates.length === 0) return undefined;
-  if (o.laidOver === true) return noop(listedSoonMs);
+  if (o.laidOver === true) return noop(soonMs);
   const waits = awaitClosing(o, s);
   if (waits !== undefined) return waits;
   if (link?.proof !== "signature" || link.endpoint.name === undefined) return undefined;

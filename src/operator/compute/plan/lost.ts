@@ -2,6 +2,7 @@ import { mostLagMs } from "../../../api/list-lag.ts";
 import { endpointNamedBy } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
 import { branchIDOf } from "../../resources/compute.ts";
+import { hourlyMs } from "../../runtime/waits.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { branchGone } from "../words/branch.ts";
@@ -112,7 +113,6 @@ export function doubtOfLoss(
 
 /** Time for which lists may still show a deleted endpoint before it is deleted once more, in milliseconds: doubles. */
 const firstDeleteAgainMs = 30_000;
-const mostDeleteAgainMs = 3_600_000;
 
 /**
  * Time from which a DELETE of this endpoint may be sent. A service that reports it deleted and still lists it is not
@@ -121,5 +121,5 @@ const mostDeleteAgainMs = 3_600_000;
 export function deleteDueAt({ deletes }: ReadonlyState, endpointID: string): number {
   const answered = deletes.get(endpointID);
   if (answered === undefined) return Number.NEGATIVE_INFINITY;
-  return answered.at + Math.min(mostDeleteAgainMs, firstDeleteAgainMs * 2 ** answered.before);
+  return answered.at + Math.min(hourlyMs, firstDeleteAgainMs * 2 ** answered.before);
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { signatureOf } from "../../resources/signature.ts";
+import { soonMs } from "../../runtime/waits.ts";
 import { chosenAmong } from "../candidates.ts";
 import { hasFinalizer, isBeingDeleted, type Observation } from "../observe/observation.ts";
 import { closesAt, type Opening, openingOf } from "../record.ts";
@@ -67,11 +68,8 @@ export function awaitClosing(o: Observation, s: ReadonlyState): Action | undefin
   }
   // An answer to this term's request closes the record as soon as a list shows it.
   const isAnswered = write.made !== undefined && write.record.operation === "create";
-  return noop(isAnswered ? listedSoonMs : undefined);
+  return noop(isAnswered ? soonMs : undefined);
 }
-
-/** Time within which a list is to show an endpoint that is known from an answer alone, in milliseconds. */
-export const listedSoonMs = 2000;
 
 function idsOf(endpoints: readonly Endpoint[]): string[] {
   return endpoints.map(({ id }) => id);

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { compare, desiredSpec } from "../../fields/compare.ts";
+import { seldomMs, soonMs } from "../../runtime/waits.ts";
 import { type Observation, shownReason } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";
@@ -9,14 +10,13 @@ import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
-import { listedSoonMs } from "./pending.ts";
 
-/** A change in progress for this long no longer keeps another from being sent: if it blocks that, the answer is 423. */
-const blocksForMs = 600_000;
-
-/** An operation of ours is in progress: nothing else is begun, unless it takes too long. */
+/**
+ * An operation of ours is in progress: nothing else is begun. One that takes too long no longer keeps another from
+ * being sent: if it blocks that, the answer is 423.
+ */
 export const blockingOperation: PlanRule = (o, s) =>
-  o.now - (o.busySince ?? o.now) < blocksForMs ? operationInProgress(o, s) : undefined;
+  o.now - (o.busySince ?? o.now) < seldomMs ? operationInProgress(o, s) : undefined;
 
 /** An operation of ours is in progress. The service's own waking and suspending do not count. */
 export const operationInProgress: PlanRule = ({ compute, links, operations }, { held }) => {
@@ -51,7 +51,7 @@ export function settle(o: Observation, s: ReadonlyState): Action {
     return { kind: "wait", reason: "OperationFailed", message: operationFailed(failed, failures, endpoint.id) };
   }
   // The next list closes the record: one status says both.
-  if (o.laidOver === true && isOpen(s.write) && s.write?.made === endpoint.id) return noop(listedSoonMs);
+  if (o.laidOver === true && isOpen(s.write) && s.write?.made === endpoint.id) return noop(soonMs);
   const named = unfollowed(o);
   if (named !== undefined && "kind" in named) return named;
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);

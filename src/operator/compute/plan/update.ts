@@ -12,6 +12,7 @@ import {
   withWholeFields,
 } from "../../fields/compare.ts";
 import { branchIDOf } from "../../resources/compute.ts";
+import { seldomMs } from "../../runtime/waits.ts";
 import { generationOf, type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isMoveOpen } from "../remembered.ts";
@@ -172,7 +173,6 @@ function fieldNotPersisted(differences: readonly Difference[], o: Observation, s
 
 /** Corrections of one generation in the last ten minutes that are still taken for coincidence. */
 const mostCorrections = 4;
-const correctionsCountForMs = 600_000;
 
 function tugOfWar(
   differences: readonly Difference[],
@@ -182,11 +182,11 @@ function tugOfWar(
 ): Action | undefined {
   if (edited) return undefined;
   const recent = corrections.filter(
-    ({ generation, at }) => generation === generationOf(compute) && now - at < correctionsCountForMs,
+    ({ generation, at }) => generation === generationOf(compute) && now - at < seldomMs,
   );
   if (recent.length < mostCorrections) return undefined;
   const message = messages.tugOfWar(differences);
-  return { kind: "blocked", reason: "Rejected", message, requeueAfterMs: correctionsCountForMs };
+  return { kind: "blocked", reason: "Rejected", message, requeueAfterMs: seldomMs };
 }
 
 /** A primary moves onto a branch only when that is free. */

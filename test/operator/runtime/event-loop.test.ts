@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { Turns, turnsOf } from "../../../src/operator/runtime/turns.ts";
+import { Turns, turnsOf } from "../../../src/operator/runtime/event-loop.ts";
 import { workClock } from "./work-clock.ts";
 
 test("those who compute for long let timers and sockets come in between, whichever of them it is", async () => {
