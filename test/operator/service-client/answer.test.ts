@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Failure, failureOf } from "../../../src/operator/service-client/answer.ts";
+import { type Failure, failureOf, steadyMessage } from "../../../src/operator/service-client/answer.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 
@@ -96,4 +96,15 @@ test.each([
   [400, false, "HTTP 400 with a body that is not JSON"],
 ])("what is no answer of the service's is described: %i, JSON %s", (status, isJSON, message) => {
   expect(failureOf({ status, json: isJSON, body: isJSON ? {} : undefined }, true).message).toBe(message);
+});
+
+test.each([
+  ["request 7 was refused", "request 8 was refused", "request 7 was refused"],
+  ["try again at 12:00:01Z (id 0f3a-1)", "try again at 12:05:09Z (id 9c01-77)", "try again at 12:00:01Z (id 0f3a-1)"],
+  ["HTTP 500", "HTTP 502", "HTTP 502"],
+  ["branch not found", "project not found", "project not found"],
+  ["size 8 is too large", "no such branch 8", "no such branch 8"],
+  [undefined, "busy 1", "busy 1"],
+])("a message that differs only in numbers is steady: after %j, %j is reported as %j", (before, now, reported) => {
+  expect(steadyMessage(before, now)).toBe(reported);
 });
