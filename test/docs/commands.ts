@@ -61,7 +61,7 @@ export function commandsIn(page: string): Documented[] {
 
 /** Pages whose prompts are played, and compared with the output below them, by a test of their own. */
 const played: Readonly<Record<string, string>> = {
-  "docs/cli.md": "test/cli/page.test.ts",
+  "docs/cli.md": "test/cli/commands.page.test.ts",
   "docs/kubectl.md": "test/integration/kubectl.cluster.test.ts",
   // Put together from docs/kubectl.md.
   "README.md": "test/integration/kubectl.cluster.test.ts",
@@ -99,7 +99,7 @@ const scripts: Readonly<Record<string, string>> = {
 /** What cannot be run in a test, and what is done instead. */
 const cannotRun: Readonly<Record<string, { because: string; instead: string }>> = {
   "docker build": { because: "there is no container engine", instead: "test/deploy/image.test.ts" },
-  "compute-operator export": { because: "it asks the public service", instead: "test/cli/page.test.ts" },
+  "compute-operator export": { because: "it asks the public service", instead: "test/cli/commands.page.test.ts" },
   "compute-operator plan": {
     because: "it needs a running operator",
     instead: "test/docs/pull-request.cluster.verify.test.ts",

@@ -19,8 +19,8 @@ export function testFiles(): string[] {
   });
   const leftOut = new Set([
     // Processes and threads of their own, which no mutant reaches.
-    "test/cli/processes.test.ts",
-    "test/cli/page.test.ts",
+    "test/cli/commands.processes.test.ts",
+    "test/cli/commands.page.test.ts",
     "test/simulation/seeds.test.ts",
     // Minutes for what others show in seconds.
     "test/simulation/planted-bugs.test.ts",
