@@ -1,5 +1,5 @@
-import { crash } from "../service/persistence/crashes.ts";
 import { killUnderWriters } from "../service/postgres/kills.ts";
+import { crash } from "../service/store/crashes.ts";
 import { flagsOf, wholeNumber } from "../support/flags.ts";
 import { storm } from "./storm.ts";
 import { upgradeUnderKills } from "./upgrade.ts";

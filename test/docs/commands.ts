@@ -82,7 +82,7 @@ const scripts: Readonly<Record<string, string>> = {
   "generate gitops": "test/long/page.test.ts",
   "generate health": "test/gitops/health/tools.verify.test.ts",
   "generate dashboard": "test/deploy/dashboard.test.ts",
-  "generate console": "test/service/console/pictures.browser.verify.test.ts",
+  "generate console": "test/service/console/console.pictures.browser.verify.test.ts",
   demo: "test/e2e/demo.cluster.test.ts",
   chaos: "test/e2e/storm.cluster.verify.test.ts",
   simulate: "test/simulation/seeds.test.ts",
@@ -92,7 +92,7 @@ const scripts: Readonly<Record<string, string>> = {
   bench: "test/bench/figures.test.ts",
   bundle: "test/deploy/image.test.ts",
   release: "test/release/release.verify.test.ts",
-  pack: "test/service/package.verify.test.ts",
+  pack: "test/release/package.verify.test.ts",
   mutants: "test/mutants/mutants.test.ts",
 };
 
@@ -108,12 +108,12 @@ const cannotRun: Readonly<Record<string, { because: string; instead: string }>> 
     because: "it needs a running operator",
     instead: "test/docs/pull-request.cluster.verify.test.ts",
   },
-  "kind create": { because: "there is no container engine", instead: "test/service/deployed.test.ts" },
-  "kind load": { because: "there is no container engine", instead: "test/service/deployed.test.ts" },
-  "minikube start": { because: "there is no container engine", instead: "test/service/deployed.test.ts" },
-  "minikube image": { because: "there is no container engine", instead: "test/service/deployed.test.ts" },
+  "kind create": { because: "there is no container engine", instead: "test/deploy/service.test.ts" },
+  "kind load": { because: "there is no container engine", instead: "test/deploy/service.test.ts" },
+  "minikube start": { because: "there is no container engine", instead: "test/deploy/service.test.ts" },
+  "minikube image": { because: "there is no container engine", instead: "test/deploy/service.test.ts" },
   "kubectl logs": { because: "no pod runs", instead: "test/e2e/postgres.cluster.verify.test.ts" },
-  "npx --yes": { because: "it installs the package", instead: "test/service/package.verify.test.ts" },
+  "npx --yes": { because: "it installs the package", instead: "test/release/package.verify.test.ts" },
   "npx vitest": { because: "it would write the page again", instead: "test/integration/kubectl.cluster.test.ts" },
 };
 
@@ -136,7 +136,7 @@ export function testOf({ page, text, place }: Documented): string | undefined {
     case "sha256sum":
       return "test/release/release.verify.test.ts";
     case "psql":
-      return "test/service/postgres/life.verify.test.ts";
+      return "test/service/postgres/postgres.life.verify.test.ts";
     case "compute-operator":
     case "node_modules/.bin/node":
     case "curl":

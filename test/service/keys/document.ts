@@ -16,7 +16,7 @@ export function keysDocument(): string {
 The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
 (own), belongs to somebody else (other), or does not exist (none). A missing, malformed, unknown or revoked key gets 401
 everywhere. Written by \`npm run generate\` from \`test/service/keys/rights.ts\`, which is written by hand; every cell is
-tried in \`test/service/keys/table.test.ts\`.
+tried in \`test/service/accounts.rights.test.ts\`.
 
 ${markdownTable(["route", "about", ...callerNames], lines)}
 `;

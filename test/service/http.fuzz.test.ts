@@ -2,10 +2,10 @@ import { Ajv, type ValidateFunction } from "ajv";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { ErrorBody } from "../../../src/api/error.ts";
-import { Shop } from "../support/shop.ts";
-import { brokenInvariants } from "./invariants.ts";
-import { type Fuzzed, requestsFor } from "./requests.ts";
+import { ErrorBody } from "../../src/api/error.ts";
+import { brokenInvariants } from "./fuzz/invariants.ts";
+import { type Fuzzed, requestsFor } from "./fuzz/requests.ts";
+import { Shop } from "./support/shop.ts";
 
 const runs = 100;
 const requestsPerRun = 40;

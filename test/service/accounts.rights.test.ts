@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
-import { keys, project, Shop } from "../support/shop.ts";
-import { callers, requestLine, table, tryCell } from "./cells.ts";
-import { rights } from "./rights.ts";
+import { callers, requestLine, table, tryCell } from "./keys/cells.ts";
+import { rights } from "./keys/rights.ts";
+import { keys, project, Shop } from "./support/shop.ts";
 
 const cells = table(new Shop().core.routes);
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { behavioursIn, unproved } from "../support/behaviour.ts";
+import { behavioursIn, unproved } from "./behaviour.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const behaviours = behavioursIn(readFileSync(join(root, "docs", "proof", "service-behaviour.md"), "utf8"));

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { ApiKeyCreated, ApiKeyRevoked, ApiKeysAnswer } from "../../../src/api/api-keys.ts";
-import { temporaryDirectory } from "../../support/guardian.ts";
-import type { TestService } from "../support/service.ts";
-import { keys, project, Shop } from "../support/shop.ts";
+import { ApiKeyCreated, ApiKeyRevoked, ApiKeysAnswer } from "../../src/api/api-keys.ts";
+import { temporaryDirectory } from "../support/guardian.ts";
+import type { TestService } from "./support/service.ts";
+import { keys, project, Shop } from "./support/shop.ts";
 
 /** Creates a key with another one; answers its id and its secret. */
 function created(service: TestService, key: string, path: string, body: object): ApiKeyCreated {

@@ -6,8 +6,8 @@ import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { parseSeed } from "../../src/service/seed/file.ts";
 import { applySeed } from "../../src/service/seed/seed.ts";
-import { Running } from "./support/running.ts";
-import { TestService } from "./support/service.ts";
+import { Running } from "../service/support/running.ts";
+import { TestService } from "../service/support/service.ts";
 
 const folder = join(import.meta.dirname, "..", "..", "deploy", "service");
 

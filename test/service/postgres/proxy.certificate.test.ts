@@ -1,0 +1,30 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { expect, it } from "vitest";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+
+it("makes a certificate for its names by an authority, which alone may sign", () => {
+  const now = Date.UTC(2026, 0, 1);
+  const authority = newAuthority(now);
+  const { certificate, key } = certificateFor(["localhost", "*.db.test", "127.0.0.1"], authority, now);
+  const [root, leaf] = [new X509Certificate(authority.certificate), new X509Certificate(certificate)];
+  expect([root.ca, leaf.ca]).toEqual([true, false]);
+  expect([leaf.checkIssued(root), leaf.verify(root.publicKey), root.verify(root.publicKey)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(leaf.subjectAltName).toBe("DNS:localhost, DNS:*.db.test, IP Address:127.0.0.1");
+  expect([leaf.checkHost("ep-a.db.test"), leaf.checkHost("db.test")]).toEqual(["*.db.test", undefined]);
+  expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+  expect(leaf.validToDate.getUTCFullYear()).toBe(2035);
+  expect(leaf.checkPrivateKey(createPrivateKey(key))).toBe(true);
+  expect(newAuthority(now).certificate).not.toBe(authority.certificate);
+});
+
+it("makes certificates that can be read, however long they are", () => {
+  const authority = newAuthority(0);
+  for (let length = 1; length <= 63; length += 1) {
+    const { certificate } = certificateFor(["a".repeat(length)], authority, 0);
+    expect(new X509Certificate(certificate).subjectAltName).toBe(`DNS:${"a".repeat(length)}`);
+  }
+});
