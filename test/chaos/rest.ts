@@ -3,14 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { writesBy } from "../control-plane/audit.ts";
 import type { KubeObject } from "../simulation/api-server/objects.ts";
 import { annotationOf, conditionOf, isDeleting, statusOf } from "../simulation/world/computes.ts";
-import { pathOf } from "./cluster.ts";
 import { sizeOf } from "./fleet.ts";
-import { operatorUser, type Stage } from "./stage.ts";
-import type { Person } from "./workload.ts";
+import { pathOf } from "./patient-cluster.ts";
+import type { Person } from "./person.ts";
+import { operatorUser, type StormStage } from "./storm-stage.ts";
 
 const lookMs = 1000;
 
-export async function listAll({ cluster, fleets }: Stage, plural: string): Promise<KubeObject[]> {
+export async function listAll({ cluster, fleets }: StormStage, plural: string): Promise<KubeObject[]> {
   const lists = await Promise.all(fleets.map(({ namespace }) => cluster.list(namespace, plural)));
   return lists.flat();
 }
@@ -19,7 +19,7 @@ export async function listAll({ cluster, fleets }: Stage, plural: string): Promi
  * Waits until everything declared exists and is ready; users create again what was still being deleted. Where
  * that takes longer it ends all the same: what is not well by then is for the verdict to tell.
  */
-export async function settle(stage: Stage, workload: readonly Person[], seconds: number): Promise<void> {
+export async function settle(stage: StormStage, workload: readonly Person[], seconds: number): Promise<void> {
   const size = stage.fleets.reduce((sum, fleet) => sum + sizeOf(fleet), 0);
   const deadline = performance.now() + 1000 * seconds;
   while (performance.now() < deadline) {
@@ -45,7 +45,11 @@ function isSettled(compute: KubeObject): boolean {
 /**
  * Waits until nothing was written for so long, the lease aside; answers with the last writes where that never comes.
  */
-export async function comeToRest({ proxy, controlPlane }: Stage, seconds: number, patience: number): Promise<string[]> {
+export async function comeToRest(
+  { proxy, controlPlane }: StormStage,
+  seconds: number,
+  patience: number,
+): Promise<string[]> {
   const { auditLogFile } = controlPlane;
   const began = performance.now();
   let quietSince = began;
@@ -67,7 +71,7 @@ export async function comeToRest({ proxy, controlPlane }: Stage, seconds: number
 }
 
 /** People delete all there is, connections and keys last; answers with what does not go, and what still holds it. */
-export async function clearAway(stage: Stage, seconds: number): Promise<string[]> {
+export async function clearAway(stage: StormStage, seconds: number): Promise<string[]> {
   const { cluster, fleets } = stage;
   const remove = (path: string) => cluster.request({ method: "DELETE", path });
   const collections = fleets.flatMap(({ namespace }) => [

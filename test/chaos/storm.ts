@@ -6,11 +6,11 @@ import type { Evidence } from "./evidence.ts";
 import type { Fleet } from "./fleet.ts";
 import { historyOf } from "./history.ts";
 import { Intruder } from "./intruder.ts";
+import { Person } from "./person.ts";
 import { clearAway, comeToRest, listAll, settle } from "./rest.ts";
-import { Stage } from "./stage.ts";
+import { StormStage } from "./storm-stage.ts";
 import { leftovers, ownedEndpoints, verdict } from "./verdict.ts";
 import { isCreate, Weather } from "./weather.ts";
-import { Person } from "./workload.ts";
 import { WorkloadHistory } from "./workload-history.ts";
 
 export interface StormOptions {
@@ -62,7 +62,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   const began = performance.now();
   const say = (line: string) =>
     progress(`${String(Math.round((performance.now() - began) / 1000)).padStart(5)} s  ${line}`);
-  await using stage = await Stage.start(options);
+  await using stage = await StormStage.start(options);
   const dice = new Dice(seededRandom(seed));
   const workloadHistory = new WorkloadHistory();
   const workload = stage.fleets.flatMap((fleet) => peopleOf(fleet, { stage, workloadHistory, dice }, options));
@@ -125,7 +125,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
 
 function peopleOf(
   fleet: Fleet,
-  { stage, workloadHistory, dice }: { stage: Stage; workloadHistory: WorkloadHistory; dice: Dice },
+  { stage, workloadHistory, dice }: { stage: StormStage; workloadHistory: WorkloadHistory; dice: Dice },
   { deedsPerSecond, computes }: StormOptions,
 ): Person[] {
   const count = Math.ceil(fleet.members.length / membersPerPerson);
@@ -140,7 +140,7 @@ function peopleOf(
 }
 
 /** The service is killed for it: what counts is what it has written, and while it runs nobody else may read that. */
-async function gather(stage: Stage, workloadHistory: WorkloadHistory): Promise<Evidence> {
+async function gather(stage: StormStage, workloadHistory: WorkloadHistory): Promise<Evidence> {
   const computes = await listAll(stage, "computes");
   const pools = await listAll(stage, "computepools");
   const { service, fleets, strangers, proxy, projects } = stage;
@@ -152,7 +152,7 @@ async function gather(stage: Stage, workloadHistory: WorkloadHistory): Promise<E
 }
 
 function figuresOf(
-  { operators, proxy }: Stage,
+  { operators, proxy }: StormStage,
   weather: Weather,
   { endpointHistory, workloadHistory }: Evidence,
 ): Record<string, number> {

@@ -11,8 +11,8 @@ import { seededRandom } from "../simulation/random.ts";
 import { conditionOf, linkedID, specOf, statusOf } from "../simulation/world/computes.ts";
 import { eventually } from "../support/eventually.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
-import { Cluster, pathOf } from "./cluster.ts";
 import { earlierVersion } from "./earlier-version.ts";
+import { PatientCluster, pathOf } from "./patient-cluster.ts";
 
 export interface UpgradeReport {
   rounds: number;
@@ -72,7 +72,7 @@ async function upgradeOnce(
   await established(admin);
   const seed = seedOf([{ id: project, branches }]);
   await using service = await ServiceProcess.start({ seed, timeScale: 5, args: ["--faults"] });
-  await using cluster = new Cluster(kubeconfig);
+  await using cluster = new PatientCluster(kubeconfig);
   const options = {
     kubeconfig,
     allowedBaseURLs: [service.baseURL],
@@ -125,7 +125,7 @@ async function upgradeOnce(
 }
 
 /** Waits until every Compute is ready; answers which are not after five minutes, and why. */
-async function unsettled(cluster: Cluster): Promise<string[]> {
+async function unsettled(cluster: PatientCluster): Promise<string[]> {
   const waiting = async () => (await cluster.list(namespace, "computes")).filter((one) => !isReady(one));
   const all = async () => ((await waiting()).length === 0 ? true : undefined);
   try {
@@ -139,7 +139,7 @@ async function unsettled(cluster: Cluster): Promise<string[]> {
 }
 
 /** An edit, a restart, or that the Compute be disabled. */
-function disturb(cluster: Cluster, name: string, dice: Dice): Promise<boolean> {
+function disturb(cluster: PatientCluster, name: string, dice: Dice): Promise<boolean> {
   const path = pathOf(namespace, "computes", name);
   const at = `round-${dice.between(1, 1000)}`;
   return dice.weighted<() => Promise<boolean>>([
@@ -155,7 +155,7 @@ function disturb(cluster: Cluster, name: string, dice: Dice): Promise<boolean> {
   ])();
 }
 
-function enable(cluster: Cluster, name: string): Promise<boolean> {
+function enable(cluster: PatientCluster, name: string): Promise<boolean> {
   const path = pathOf(namespace, "computes", name);
   return cluster.patch(path, [
     { op: "add", path: "/spec/disabled", value: true },

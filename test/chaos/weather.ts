@@ -4,10 +4,10 @@ import type { CountedRequest } from "../support/counting-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { faultRules } from "./faults.ts";
 import type { StormOperator } from "./operators.ts";
-import type { Stage } from "./stage.ts";
+import type { StormStage } from "./storm-stage.ts";
 
 export interface WeatherOptions {
-  stage: Stage;
+  stage: StormStage;
   dice: Dice;
   /** How long a create may be held up, in milliseconds: less than `--create-settle`. */
   longestHeldMs: number;

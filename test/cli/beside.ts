@@ -7,7 +7,7 @@ import { ApiServer } from "../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../simulation/api-server/transport.ts";
 import { seededRandom } from "../simulation/random.ts";
 import { installCRDs } from "../support/shipped-crd.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 
 export const kubeconfig = `apiVersion: v1
 kind: Config

@@ -3,7 +3,7 @@ import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { markerOf, uidOfMarker } from "../../src/operator/resources/signature.ts";
 import type { ServiceRequest } from "../../src/operator/service-client/transport.ts";
 import { main, preview, primary, project, staging } from "../service/support/shop.ts";
-import { type Fate, hidingBranches, Stage } from "./stage.ts";
+import { type Fate, hidingBranches, Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 const shop = documents(

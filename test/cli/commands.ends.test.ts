@@ -4,7 +4,7 @@ import { applyCommand, planCommand } from "../../src/cli/commands/command.ts";
 import { HostileServer, json } from "../operator/kube/hostile-server.ts";
 import { realClock } from "../support/real-clock.ts";
 import { kubeconfig } from "./beside.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
 let service: HostileServer;

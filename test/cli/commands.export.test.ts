@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { keys, main, preview, project } from "../service/support/shop.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { baseURL } from "./texts.ts";
 
 /** The shop with computes of every make. */

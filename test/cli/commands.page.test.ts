@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { keys } from "../service/support/shop.ts";
-import { type Run, Stage } from "./stage.ts";
+import { type Run, Stage } from "./command-stage.ts";
 
 const page = "docs/cli.md";
 

@@ -4,7 +4,7 @@ import { readLine } from "../../src/cli/commands/ports.ts";
 import { renderPlan } from "../../src/cli/plan/render.ts";
 import { main, preview, project } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
 // What a sample of the mutation tool's changes showed that no other test notices.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { keys, project } from "../service/support/shop.ts";
-import { refusals, Stage } from "./stage.ts";
+import { refusals, Stage } from "./command-stage.ts";
 import { baseURL, compute, documents } from "./texts.ts";
 
 const secret = `apiVersion: v1

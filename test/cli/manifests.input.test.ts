@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { main, preview, project } from "../service/support/shop.ts";
-import { refusals, Stage } from "./stage.ts";
+import { refusals, Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 const head = "apiVersion: compute-operator.dev/v1alpha1\n";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemPrograms } from "../../src/cli/commands/programs.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
 const made = documents(connection, compute("a"));

@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { Beside, kubeconfig } from "./beside.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
 const held = documents(connection, compute("a"));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { main, preview, project, staging } from "../service/support/shop.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
 /** A Compute that gives the name of its branch. */

@@ -5,7 +5,7 @@ import { derivedBranchUID } from "../../src/cli/manifests/derived-uid.ts";
 import { noteKeys } from "../../src/operator/resources/names.ts";
 import { fleetOf, signatureOf } from "../../src/operator/resources/signature.ts";
 import { keys, main, project, staging } from "../service/support/shop.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { baseURL, compute, connection, documents } from "./texts.ts";
 
 const branch = (name: string, spec = "expiry: {after: 72h}") => `apiVersion: compute-operator.dev/v1alpha1

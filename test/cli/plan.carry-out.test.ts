@@ -4,7 +4,7 @@ import { carryOut, dryRun } from "../../src/cli/plan/carry-out.ts";
 import { prepare } from "../../src/cli/plan/prepare.ts";
 import type { Compute } from "../../src/operator/resources/compute.ts";
 import { main, preview, primary, project } from "../service/support/shop.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
 // `apply` has the operator's executor: what that guards against, apply guards against.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { main, preview, primary, project, staging } from "../service/support/shop.ts";
-import { hidingBranches, Stage } from "./stage.ts";
+import { hidingBranches, Stage } from "./command-stage.ts";
 import { compute, connection, documents } from "./texts.ts";
 
 const plan = (stage: Stage, text: string, ...flags: string[]) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { derivedUID, derivedUIDBefore } from "../../src/cli/manifests/derived-uid.ts";
 import { fleetOf, markerOf, signatureOf } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 const applied = (stage: Stage, text: string, ...flags: string[]) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { main, preview, primary, staging } from "../service/support/shop.ts";
-import { Stage } from "./stage.ts";
+import { Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 /** One manifest for each kind of line in a plan. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { writesBy } from "./audit.ts";
-import { createNamespace, kubectl as kubectlOnShared, tryKubectl } from "./cluster.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { kubectl } from "./kubectl.ts";
+import { createNamespace, kubectl as kubectlOnShared, tryKubectl } from "./shared-control-plane.ts";
 
 describe("the control plane that a run shares", () => {
   it("the shared control plane is Kubernetes 1.36", async () => {

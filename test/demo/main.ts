@@ -4,9 +4,9 @@
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { endEverything } from "../support/guardian.ts";
+import { setStage } from "./demo-stage.ts";
 import { samplesFor } from "./samples.ts";
 import { createScreen } from "./screen.ts";
-import { setStage } from "./stage.ts";
 import { toPlayWith } from "./to-play-with.ts";
 import { walk } from "./walk.ts";
 

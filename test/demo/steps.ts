@@ -1,7 +1,7 @@
 import { type KubectlOptions, kubectl } from "../control-plane/kubectl.ts";
 import { costOf } from "./cost.ts";
+import type { Stage } from "./demo-stage.ts";
 import type { Screen } from "./screen.ts";
-import type { Stage } from "./stage.ts";
 
 /** What a person types and sees in the demo, and what each step costs the service. */
 export class Steps {

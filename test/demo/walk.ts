@@ -1,9 +1,9 @@
 import { eventually } from "../support/eventually.ts";
 import { databaseClient } from "./database.ts";
+import type { Stage } from "./demo-stage.ts";
 import { pullRequest, pullRequestEnds } from "./pull-request.ts";
 import type { Samples } from "./samples.ts";
 import type { Screen } from "./screen.ts";
-import type { Stage } from "./stage.ts";
 import { Steps } from "./steps.ts";
 
 const namespace = "shop";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { apply, createNamespace, kubectl, tryKubectl } from "../control-plane/cluster.ts";
+import { apply, createNamespace, kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
 import { manifest } from "../operator/resources/manifest.ts";
 import { eventually } from "../support/eventually.ts";
 

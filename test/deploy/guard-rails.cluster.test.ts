@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { apply, createNamespace, kubectl, tryKubectl } from "../control-plane/cluster.ts";
+import { apply, createNamespace, kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
 import { after, type Kind, manifest, template, units } from "../operator/resources/manifest.ts";
 import { eventually } from "../support/eventually.ts";
 

@@ -5,7 +5,7 @@ import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { computeStatus } from "../../src/operator/resources/compute-status.ts";
 import { definitions } from "../../src/operator/resources/crd-definitions.ts";
-import { apply, kubeconfig, kubectl, tryKubectl } from "../control-plane/cluster.ts";
+import { apply, kubeconfig, kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
 import { main, preview, project } from "../integration/support/seeded-service.ts";
 import { useStage } from "../integration/support/use-stage.ts";
 import { Child } from "../support/child.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { createNamespace, kubectl, tryKubectl } from "../control-plane/cluster.ts";
+import { createNamespace, kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { needsTools } from "../tools/tools.ts";
 import { type Deployment, deploymentsOf, helm, kustomize, type Rendered } from "./render.ts";

@@ -1,6 +1,6 @@
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { kubectl } from "../control-plane/cluster.ts";
+import { kubectl } from "../control-plane/shared-control-plane.ts";
 import { runTool } from "../tools/tools.ts";
 
 const rendered = z.looseObject({

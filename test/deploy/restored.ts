@@ -4,7 +4,7 @@ import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
 import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { goodKey } from "../e2e/manifests.ts";
-import { Cluster, type Raw } from "../integration/support/cluster.ts";
+import { Cluster, type Raw } from "../integration/support/cluster-admin.ts";
 import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
 import type { Installation } from "./installation.ts";

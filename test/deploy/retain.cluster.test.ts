@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { apply, createNamespace, kubectl } from "../control-plane/cluster.ts";
+import { apply, createNamespace, kubectl } from "../control-plane/shared-control-plane.ts";
 import { manifest, template } from "../operator/resources/manifest.ts";
 import { eventually } from "../support/eventually.ts";
 

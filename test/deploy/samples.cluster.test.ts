@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { tryKubectl } from "../control-plane/cluster.ts";
+import { tryKubectl } from "../control-plane/shared-control-plane.ts";
 
 it("the samples are applied without a word of warning", async () => {
   const { status, stdout, stderr } = await tryKubectl(["apply", "-k", "deploy/samples", "--dry-run=client"]);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { kubectl } from "../control-plane/cluster.ts";
+import { kubectl } from "../control-plane/shared-control-plane.ts";
 
 const definition = z.looseObject({
   type: z.string().optional(),

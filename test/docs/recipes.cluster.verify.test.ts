@@ -5,7 +5,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
 import { API_KEY_SECRET_TYPE } from "../../src/operator/resources/names.ts";
 import { parseServiceConnection } from "../../src/operator/resources/service-connection.ts";
-import { kubectl, tryKubectl } from "../control-plane/cluster.ts";
+import { kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
 import { runProgram } from "../support/run-program.ts";
 import { blocksOf } from "./blocks.ts";
 

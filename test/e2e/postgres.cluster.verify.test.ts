@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { apply, createNamespace, kubeconfig, kubectl } from "../control-plane/cluster.ts";
+import { apply, createNamespace, kubeconfig, kubectl } from "../control-plane/shared-control-plane.ts";
 import { nodePostgres } from "../service/postgres/node-postgres.ts";
 import { asRoot } from "../service/postgres/rig.ts";
 import { freePort } from "../support/ports.ts";

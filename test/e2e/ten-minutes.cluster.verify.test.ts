@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { apply as applyToCluster, createNamespace, kubeconfig, kubectl } from "../control-plane/cluster.ts";
+import {
+  apply as applyToCluster,
+  createNamespace,
+  kubeconfig,
+  kubectl,
+} from "../control-plane/shared-control-plane.ts";
 import { DrivenOperator } from "./driven.ts";
 import { compute, connection, goodKey, keySecret } from "./manifests.ts";
 

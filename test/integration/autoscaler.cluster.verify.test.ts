@@ -7,9 +7,9 @@ import { kubectl } from "../control-plane/kubectl.ts";
 import { blocksOf } from "../docs/blocks.ts";
 import { newAuthority } from "../support/authority.ts";
 import { eventually } from "../support/eventually.ts";
+import { Stage } from "./support/operator-stage.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { main, project } from "./support/seeded-service.ts";
-import { Stage } from "./support/stage.ts";
 
 // A control plane of its own: while an API service cannot be reached, no namespace of the cluster ends.
 let own: ControlPlane;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
-import type { Raw } from "./support/cluster.ts";
+import type { Raw } from "./support/cluster-admin.ts";
 import { newKey, revokeFirstKey } from "./support/keys.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { preview, project } from "./support/seeded-service.ts";

@@ -8,7 +8,7 @@ import { installCrds } from "../control-plane/crds.ts";
 import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
 import { silentLogger } from "../support/silent-logger.ts";
-import { Cluster, type Raw } from "./support/cluster.ts";
+import { Cluster, type Raw } from "./support/cluster-admin.ts";
 import { inMemorySettings } from "./support/in-memory.ts";
 import { keySecret, manifest } from "./support/manifests.ts";
 import { Network } from "./support/network.ts";

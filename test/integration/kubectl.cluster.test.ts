@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { withPart } from "../../scripts/page-part.ts";
-import { kubectl } from "../control-plane/cluster.ts";
+import { kubectl } from "../control-plane/shared-control-plane.ts";
 import { manifest } from "./support/manifests.ts";
 import type { Scenario, ScenarioOptions } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { kubectl } from "../control-plane/cluster.ts";
+import { kubectl } from "../control-plane/shared-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Scenario } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";

@@ -5,9 +5,9 @@ import { eventually } from "../support/eventually.ts";
 import { flagsOf, wholeNumber } from "../support/flags.ts";
 import { endEverything } from "../support/guardian.ts";
 import { complaintsOf, type Sample } from "./figures.ts";
+import { People } from "./people.ts";
 import { type Requests, type Result, reportOf } from "./report.ts";
-import { namespace, SoakStage } from "./stage.ts";
-import { Workload } from "./workload.ts";
+import { namespace, SoakStage } from "./soak-stage.ts";
 
 const usage = `Usage: npm run soak -- [flags]
 
@@ -34,18 +34,18 @@ async function soak(): Promise<number> {
   await using stage = await SoakStage.start(computes);
   const { installation } = stage;
   const serviceURL = installation.service.baseURL;
-  const workload = new Workload({ cluster: stage.cluster, serviceURL, namespace, projects: stage.projects, computes });
-  await workload.declare();
+  const people = new People({ cluster: stage.cluster, serviceURL, namespace, projects: stage.projects, computes });
+  await people.declare();
   progress(`waiting for ${computes} Computes to settle`);
   await stage.settled();
   const before = await stage.atRest();
 
   await stage.faults(true);
-  const { samples, requests } = await churn(stage, workload);
+  const { samples, requests } = await churn(stage, people);
 
   progress("faults are over: waiting for all to settle");
   await stage.faults(false);
-  const count = await settledWithHelp(stage, workload);
+  const count = await settledWithHelp(stage, people);
   const after = await stage.atRest();
   const complaints = [...stage.problems, ...complaintsOf(samples, before.handles, after.handles)];
   if (after.writes > 0) complaints.push(`${after.writes} writes to the service while all was at rest`);
@@ -56,8 +56,8 @@ async function soak(): Promise<number> {
     samples,
     before: before.handles,
     after: after.handles,
-    done: workload.done,
-    refused: workload.refused,
+    done: people.done,
+    refused: people.refused,
     requests,
     metrics: await stage.metrics(),
     complaints,
@@ -72,7 +72,7 @@ async function soak(): Promise<number> {
  * Waits until all is well, while users watch: an operation that failed at the service is tried again only by somebody
  * who restarts the compute, as its condition says.
  */
-async function settledWithHelp(stage: SoakStage, workload: Workload) {
+async function settledWithHelp(stage: SoakStage, people: People) {
   const helped = new Set<string>();
   const settled = stage.settled();
   const over = settled.then(
@@ -83,7 +83,7 @@ async function settledWithHelp(stage: SoakStage, workload: Workload) {
     for (const { name, reason } of await stage.askingForHelp()) {
       if (helped.has(name)) continue;
       helped.add(name);
-      await workload.help(name, reason);
+      await people.help(name, reason);
     }
   }
   return settled;
@@ -92,7 +92,7 @@ async function settledWithHelp(stage: SoakStage, workload: Workload) {
 /**
  * Lets users change things while the service fails now and then, and once or twice goes down, as the API server does.
  */
-async function churn(stage: SoakStage, workload: Workload): Promise<{ samples: Sample[]; requests: Requests }> {
+async function churn(stage: SoakStage, people: People): Promise<{ samples: Sample[]; requests: Requests }> {
   const { counter, operator, cluster } = stage.installation;
   const samples: Sample[] = [];
   const requests: Requests = { reads: 0, writes: 0 };
@@ -118,7 +118,7 @@ async function churn(stage: SoakStage, workload: Workload): Promise<{ samples: S
     });
   };
   await Promise.all([
-    every(actEveryMs, () => workload.act()),
+    every(actEveryMs, () => people.act()),
     every(sampleEveryMs, async () => {
       samples.push(await stage.sample(passed()));
     }),
@@ -128,7 +128,7 @@ async function churn(stage: SoakStage, workload: Workload): Promise<{ samples: S
       requests.writes += counter.writes.length;
       counter.clear();
       await stage.lookForTwins();
-      progress(`minute ${Math.round(passed())} of ${minutes}: ${lineOf(samples.at(-1), workload, requests)}`);
+      progress(`minute ${Math.round(passed())} of ${minutes}: ${lineOf(samples.at(-1), people, requests)}`);
     }),
     at(0.25, "the service crashes, for five seconds", () => stage.crashService()),
     at(0.5, "the API server is restarted", () => cluster.restartApiServer()),
@@ -137,8 +137,8 @@ async function churn(stage: SoakStage, workload: Workload): Promise<{ samples: S
   return { samples, requests };
 }
 
-function lineOf(sample: Sample | undefined, workload: Workload, { reads, writes }: Requests): string {
-  const changes = [...workload.done.values()].reduce((sum, times) => sum + times, 0);
+function lineOf(sample: Sample | undefined, people: People, { reads, writes }: Requests): string {
+  const changes = [...people.done.values()].reduce((sum, times) => sum + times, 0);
   const memory = `heap ${sample?.heapMB.toFixed(1)} MB, resident ${sample?.rssMB.toFixed(0)} MB`;
   return `${memory}; ${changes} changes by users, ${writes} writes and ${reads} reads at the service`;
 }

@@ -2,7 +2,7 @@
 // It works, and takes no short cut that is not in every tutorial: no marks, no claims, no shared lists, no budget.
 // node test/bench/baseline/operator.ts --kubeconfig FILE --base-url URL --key KEY
 import { parseArgs } from "node:util";
-import { Cluster, type Compute } from "./cluster.ts";
+import { Cluster, type Compute } from "./compute-api.ts";
 import { Queue } from "./queue.ts";
 import { Service } from "./service.ts";
 

@@ -7,8 +7,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startBrowser } from "../../service/console/chromium.ts";
-import { namespace, residentMB, SoakStage } from "../../soak/stage.ts";
-import { Workload } from "../../soak/workload.ts";
+import { People } from "../../soak/people.ts";
+import { namespace, residentMB, SoakStage } from "../../soak/soak-stage.ts";
 import { endEverything } from "../../support/guardian.ts";
 import { freePort } from "../../support/ports.ts";
 import { dashboard, filledIn } from "./dashboard.ts";
@@ -36,7 +36,7 @@ async function picture(seconds: number): Promise<void> {
   const start = Date.now() / 1000;
   const end = start + seconds;
   const serviceURL = installation.service.baseURL;
-  const workload = new Workload({ cluster: stage.cluster, serviceURL, namespace, projects: stage.projects, computes });
+  const workload = new People({ cluster: stage.cluster, serviceURL, namespace, projects: stage.projects, computes });
   await workload.declare();
   await stage.faults(true);
   for (let renewed = start; Date.now() / 1000 < end; ) {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
-import { kubectl } from "../../control-plane/cluster.ts";
+import { kubectl } from "../../control-plane/shared-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Scenario } from "../support/scenario.ts";
 import { project } from "../support/seeded-service.ts";

@@ -2,7 +2,7 @@ import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import type { OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Branch, parseBranch } from "../../../src/operator/resources/branch.ts";
 import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
-import type { Raw } from "../support/cluster.ts";
+import type { Raw } from "../support/cluster-admin.ts";
 import { SmallWorld } from "../support/small-world.ts";
 
 const api = "/apis/compute-operator.dev/v1alpha1/namespaces/default/branches";

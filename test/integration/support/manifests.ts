@@ -1,4 +1,4 @@
-import type { Raw } from "./cluster.ts";
+import type { Raw } from "./cluster-admin.ts";
 import { main, project } from "./seeded-service.ts";
 
 /** A Compute on the branch `main` unless `spec` gives another, by id or name, with `spec` laid over that. */

@@ -12,7 +12,7 @@ import { seededRandom } from "../../simulation/random.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-import type { Raw } from "./cluster.ts";
+import type { Raw } from "./cluster-admin.ts";
 import { connectNamespace, inMemorySettings, wholeMilliseconds } from "./in-memory.ts";
 import { manifest } from "./manifests.ts";
 import { Network } from "./network.ts";

@@ -5,7 +5,7 @@ import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { type ComputeStatus, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { secondsOf } from "../../../src/operator/resources/duration.ts";
 import { fieldFacts, valueAt } from "../../support/compute-fields.ts";
-import type { Raw } from "./cluster.ts";
+import type { Raw } from "./cluster-admin.ts";
 import { manifest } from "./manifests.ts";
 
 /** A node of the CRD's schema, as far as specs are made from it. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { Stage, type StageOptions } from "./stage.ts";
+import { Stage, type StageOptions } from "./operator-stage.ts";
 
 /** One stage for all tests of a file: begun before the first, and ended after the last. */
 export function useStage(options: StageOptions = {}): () => Stage {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { HttpTransport } from "../../../src/operator/kube/http-transport.ts";
 import { loadKubeConfig } from "../../../src/operator/kube/kubeconfig.ts";
-import { kubeconfig } from "../../control-plane/cluster.ts";
+import { kubeconfig } from "../../control-plane/shared-control-plane.ts";
 import { ConnectProxy } from "../../support/connect-proxy.ts";
 import { realClock } from "../../support/real-clock.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isAlreadyExists, isConflict, isNotFound, isStale, isTestFailed } from "../../../src/operator/kube/errors.ts";
 import { EventRecorder } from "../../../src/operator/kube/events.ts";
 import { guardedPatch } from "../../../src/operator/kube/json-patch.ts";
-import { createNamespace, kubeconfig, kubectl } from "../../control-plane/cluster.ts";
+import { createNamespace, kubeconfig, kubectl } from "../../control-plane/shared-control-plane.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { configMap, configMaps } from "./config-maps.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { leases } from "../../../src/operator/kube/lease-claim.ts";
-import { createNamespace, kubeconfig } from "../../control-plane/cluster.ts";
+import { createNamespace, kubeconfig } from "../../control-plane/shared-control-plane.ts";
 import { Child } from "../../support/child.ts";
 import { eventually } from "../../support/eventually.ts";
 import { realCandidate, timing } from "./candidates.ts";

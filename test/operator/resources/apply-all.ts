@@ -1,4 +1,4 @@
-import { tryKubectl } from "../../control-plane/cluster.ts";
+import { tryKubectl } from "../../control-plane/shared-control-plane.ts";
 import { type Fields, type Kind, manifest } from "./manifest.ts";
 
 /** A manifest with a name of its own. */

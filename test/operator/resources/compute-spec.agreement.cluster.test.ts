@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { brokenWhenWritten } from "../../../src/operator/resources/compute-spec.ts";
-import { createNamespace } from "../../control-plane/cluster.ts";
+import { createNamespace } from "../../control-plane/shared-control-plane.ts";
 import { applyAll } from "./apply-all.ts";
 import { type Fields, manifest } from "./manifest.ts";
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { createNamespace, kubectl } from "../../control-plane/cluster.ts";
+import { createNamespace, kubectl } from "../../control-plane/shared-control-plane.ts";
 import { type Fields, type Kind, manifest } from "./manifest.ts";
 
 let namespace = "";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { createNamespace, kubectl, tryKubectl } from "../../control-plane/cluster.ts";
+import { createNamespace, kubectl, tryKubectl } from "../../control-plane/shared-control-plane.ts";
 import { type Answer, applyAll as applyAllIn, type Named } from "./apply-all.ts";
 import { changeCases } from "./change-cases.ts";
 import { type Fields, type Kind, manifest } from "./manifest.ts";

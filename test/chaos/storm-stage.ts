@@ -4,10 +4,10 @@ import { installCrds } from "../control-plane/crds.ts";
 import { connection, keySecret } from "../e2e/manifests.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { ServiceProcess } from "../support/processes.ts";
-import { Cluster, pathOf } from "./cluster.ts";
 import { plantLedger, readEndpoints } from "./endpoint-history.ts";
 import { type Fleet, fleetOf } from "./fleet.ts";
 import { StormOperator } from "./operators.ts";
+import { PatientCluster, pathOf } from "./patient-cluster.ts";
 import { seedOf } from "./seed.ts";
 
 export interface StageOptions {
@@ -25,12 +25,12 @@ const flags = ["--max-deletes-per-minute=6000", "--log-level=debug"];
 const timeScale = 5;
 
 /** The real parts of a storm: API server, etcd and service, a proxy before it, and operators, each a process. */
-export class Stage implements AsyncDisposable {
+export class StormStage implements AsyncDisposable {
   readonly fleets: readonly Fleet[];
   readonly controlPlane: ControlPlane;
   readonly service: ServiceProcess;
   readonly proxy: CountingProxy;
-  readonly cluster: Cluster;
+  readonly cluster: PatientCluster;
   /** Of the first fleet: it leads without a lease. */
   readonly lone: StormOperator;
   /** Of the second fleet: they compete for a lease. */
@@ -39,7 +39,7 @@ export class Stage implements AsyncDisposable {
   readonly strangers: readonly StoredEndpoint[];
   readonly #everything: AsyncDisposable;
 
-  static async start(options: StageOptions): Promise<Stage> {
+  static async start(options: StageOptions): Promise<StormStage> {
     await using stack = new AsyncDisposableStack();
     const half = Math.ceil(options.computes / 2);
     const fleets = [fleetOf("alpha", half), fleetOf("beta", options.computes - half)] as const;
@@ -52,7 +52,7 @@ export class Stage implements AsyncDisposable {
     plantLedger(service.dataFile);
     await service.start();
     const proxy = stack.use(await CountingProxy.start(service));
-    const cluster = stack.use(new Cluster(kubeconfig));
+    const cluster = stack.use(new PatientCluster(kubeconfig));
     for (const fleet of fleets) await settleIn(cluster, fleet, proxy.baseURL, options.refreshInterval);
     const start = async ({ namespace }: Fleet, ...args: string[]) =>
       stack.use(
@@ -68,7 +68,7 @@ export class Stage implements AsyncDisposable {
     const elected = ["--leader-elect", "--lease-namespace", second.namespace];
     const pair = [await start(second, ...elected), await start(second, ...elected)] as const;
     const parts = { fleets, controlPlane, service, proxy, cluster, lone, pair, strangers };
-    return new Stage(parts, stack.move());
+    return new StormStage(parts, stack.move());
   }
 
   private constructor(parts: StageParts, everything: AsyncDisposable) {
@@ -97,7 +97,7 @@ export class Stage implements AsyncDisposable {
 }
 
 type StageParts = Pick<
-  Stage,
+  StormStage,
   "fleets" | "controlPlane" | "service" | "proxy" | "cluster" | "lone" | "pair" | "strangers"
 >;
 
@@ -108,7 +108,12 @@ function projectsOf(fleets: readonly Fleet[]): string[] {
   return fleets.flatMap(({ projects }) => projects);
 }
 
-async function settleIn(cluster: Cluster, fleet: Fleet, baseURL: string, refreshInterval: string): Promise<void> {
+async function settleIn(
+  cluster: PatientCluster,
+  fleet: Fleet,
+  baseURL: string,
+  refreshInterval: string,
+): Promise<void> {
   const { namespace, key } = fleet;
   const post = (path: string, body: object) => cluster.request({ method: "POST", path, body });
   await post("/api/v1/namespaces", { metadata: { name: namespace } });

@@ -1,8 +1,8 @@
 import { ApiKeyCreated } from "../../src/api/api-keys.ts";
 import { EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { administratorsKey, compute, goodKey, type Project } from "../e2e/manifests.ts";
-import type { Cluster } from "../integration/support/cluster.ts";
-import type { HelpReason } from "./stage.ts";
+import type { Cluster } from "../integration/support/cluster-admin.ts";
+import type { HelpReason } from "./soak-stage.ts";
 
 export interface PeopleOptions {
   cluster: Cluster;
@@ -26,7 +26,7 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 /**
  * The users of a churning fleet: one change at a time, in the cluster, or at the service outside the operator.
  */
-export class Workload {
+export class People {
   /** How often each thing was done. */
   readonly done = new Map<string, number>();
   /** What the API server or the service refused, or did not answer, as while either is down. */

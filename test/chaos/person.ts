@@ -2,16 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject, KubeObject } from "../simulation/api-server/objects.ts";
 import type { Dice } from "../simulation/dice.ts";
 import { annotationOf, isDeleting, linkedID, specOf as specIn, statusOf } from "../simulation/world/computes.ts";
-import { type Cluster, pathOf } from "./cluster.ts";
 import { type Fleet, type Member, specOf } from "./fleet.ts";
 import type { Intruder } from "./intruder.ts";
+import { type PatientCluster, pathOf } from "./patient-cluster.ts";
 import type { WorkloadHistory } from "./workload-history.ts";
 
 const restartAnnotation = "compute-operator.dev/restartedAt";
 const apiVersion = "compute-operator.dev/v1alpha1";
 
 export interface PersonOptions {
-  cluster: Cluster;
+  cluster: PatientCluster;
   fleet: Fleet;
   /** The Computes that only this user manages. */
   members: readonly Member[];

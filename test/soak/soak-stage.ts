@@ -6,7 +6,7 @@ import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { Installation } from "../deploy/installation.ts";
 import { connection, goodKey, keySecret, type Project, seedOf } from "../e2e/manifests.ts";
-import { Cluster, type Raw } from "../integration/support/cluster.ts";
+import { Cluster, type Raw } from "../integration/support/cluster-admin.ts";
 import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
 import type { Handles, Sample } from "./figures.ts";

@@ -11,7 +11,7 @@ const group = "/apis/compute-operator.dev/v1alpha1";
 const patienceMs = 120_000;
 
 /** The API server as users use it: they send a request again until it is answered. */
-export class Cluster implements AsyncDisposable {
+export class PatientCluster implements AsyncDisposable {
   readonly #transport: HttpTransport;
 
   constructor(kubeconfig: string) {
