@@ -14,16 +14,15 @@ export type Latest =
   | { kind: "failed"; failure: Failure };
 
 /**
- * Times of polls, in milliseconds. `everyMs`: at most one in this time. `firstMs`: after a write whose operation takes
- * an unknown time. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll waits for
- * those of further writes. `many`: with so many in progress, all of a known duration, it waits until no write has come
- * for `gapMs`, `mostOfManyMs` at most. `mostMs`: the longest delay between polls while operations last longer than
+ * Times of polls, in milliseconds. `everyMs`: at most one in this time; an operation of unknown duration is expected to
+ * take so long. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll waits for those of
+ * further writes. `many`: with so many in progress, all of a known duration, it waits until no write has come for
+ * `gapMs`, `mostOfManyMs` at most. `mostMs`: the longest delay between polls while operations last longer than
  * expected; each is `factor` times longer. Once `share` of the time that the newest operation has taken is more, that
  * is the longest delay, but no longer than the refresh interval.
  */
 const polling = {
   everyMs: 1000,
-  firstMs: 300,
   putOffMs: 150,
   mostPutOffMs: 1500,
   many: 3,
@@ -99,7 +98,7 @@ export class Operations {
       this.followed.set({ operation, since: now, updatedAt: now, changedAt: now, expectedEndAt });
       if (!this.followed.inProgress.has(operation.id)) continue;
       begun = true;
-      this.#expect(expectedEndAt ?? now + polling.firstMs - slackMs, expectedEndAt !== undefined);
+      this.#expect(expectedEndAt ?? now + polling.everyMs, expectedEndAt !== undefined);
     }
     // Ended operations must not postpone the next poll: in a large fleet, reconciles report such all the time.
     if (!begun) return;

@@ -7,7 +7,7 @@ import type { Priority } from "../../../src/operator/service-client/priority.ts"
 import { endpoint, operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-import { refreshMs } from "./watching.ts";
+import { firstPollMs, refreshMs } from "./watching.ts";
 
 /** A budget that notes what each request was for, and whose turn it took. */
 class NotingBudget extends RequestBudget {
@@ -93,7 +93,7 @@ describe("the priority of the requests of a project", () => {
     state.operations = [operation()];
     lister.operations.follow(state.operations);
     asked();
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect(asked()).toEqual(["follow"]);
     lister.listedAfter(clock.monotonic() + 1500, "a", "resolve");
     await clock.advance(1000);
@@ -125,7 +125,7 @@ describe("a poll of operations", () => {
     lister.writeLimiter.accepted("a");
     expect([lister.writeLimiter.take("b"), news()]).toEqual([false, []]);
     state.operations = [operation({ status: "finished" }), operation({ id: "op-2", endpoint_id: "ep-3" })];
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect([news(), ended, lists()]).toEqual([["b"], ["op-1 finished"], 1]);
     await clock.advance(1);
     expect([news(), lists()]).toEqual([["a"], 2]);

@@ -6,6 +6,7 @@ import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import { operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { firstPollMs } from "./watching.ts";
 
 const start = { action: "start_compute" };
 const move = { action: "move_compute" };
@@ -53,6 +54,9 @@ function polling(options: { perMinute?: number; burst?: number } = {}) {
   return { clock, stop, state, service, budget, client, times, operations, follow, polledAt, changes, endedOperations };
 }
 
+/** Polls in 20 seconds after the write: the first after a second, then each after a delay 1.5 times longer. */
+const slowing = [1020, 2020, 3520, 5770, 9145, 14_145, 19_145];
+
 describe("polls of operations that take an unknown time", () => {
   test("the polls of an operation that runs for hours become as rare as refreshes, and frequent again with the next write", async () => {
     const { clock, follow, polledAt } = polling();
@@ -64,27 +68,27 @@ describe("polls of operations that take an unknown time", () => {
     follow(operation({ id: "op-2" }));
     const next = clock.monotonic();
     await clock.advance(20_000);
-    expect(polledAt.slice(120).map((at) => at - next)).toEqual([300, 1300, 2800, 5050, 8425, 13_425, 18_425]);
+    expect(polledAt.slice(120).map((at) => at - next)).toEqual(slowing);
   });
 
-  test("begin 300 ms after the write, and then more and more slowly, until another write", async () => {
+  test("begin a second after the write, and then more and more slowly, until another write", async () => {
     const { clock, follow, polledAt } = polling();
     follow(operation());
     await clock.advance(20_000);
-    expect(polledAt.splice(0)).toEqual([300, 1300, 2800, 5050, 8425, 13_425, 18_425]);
+    expect(polledAt.splice(0)).toEqual(slowing);
     follow(operation({ id: "op-2" }));
-    await clock.advance(3000);
-    expect(polledAt).toEqual([20_300, 21_300, 22_800]);
+    await clock.advance(4000);
+    expect(polledAt).toEqual(slowing.slice(0, 3).map((at) => 20_000 + at));
   });
 
-  test("polls are not hastened by ended operations that reconciles report again", async () => {
+  test("polls are neither hastened nor put off by ended operations that reconciles report again", async () => {
     const { clock, operations, follow, polledAt } = polling();
     follow(operation());
     for (let n = 0; n < 200; n += 1) {
       await clock.advance(100);
       operations.follow([operation({ id: `over-${n}`, status: "finished" })]);
     }
-    expect(polledAt).toEqual([300, 1300, 2800, 5050, 8425, 13_425, 18_425]);
+    expect(polledAt).toEqual(slowing);
   });
 
   test("wait for each other: one poll shows the operations of several writes, and at most one begins a second", async () => {
@@ -92,10 +96,11 @@ describe("polls of operations that take an unknown time", () => {
     follow(operation());
     await clock.advance(100);
     follow(operation({ id: "op-2" }));
-    await clock.advance(310);
-    follow(operation({ id: "op-3" }));
+    await clock.advance(firstPollMs);
+    expect(polledAt).toEqual([100 + firstPollMs]);
+    follow(operation({ id: "op-3", ...start }));
     await clock.advance(1000);
-    expect(polledAt).toEqual([400, 1400]);
+    expect(polledAt).toEqual([100 + firstPollMs, 1100 + firstPollMs]);
   });
 
   test("never overlap, however long one takes", async () => {
@@ -107,12 +112,12 @@ describe("polls of operations that take an unknown time", () => {
         clock.after(5000, () => resolve(answer));
       });
     follow(operation());
-    await clock.advance(400);
+    await clock.advance(firstPollMs + 100);
     follow(operation({ id: "op-2" }));
     await clock.advance(4800);
-    expect(polledAt).toEqual([300]);
+    expect(polledAt).toEqual([firstPollMs]);
     await clock.advance(200);
-    expect(polledAt).toEqual([300, 5300]);
+    expect(polledAt).toEqual([firstPollMs, firstPollMs + 5000]);
   });
 
   test.each([
@@ -122,7 +127,7 @@ describe("polls of operations that take an unknown time", () => {
   ])("the polls of %i operations ask for %s", async (count, limit) => {
     const { clock, service, follow } = polling();
     follow(...Array.from({ length: count }, (_, n) => operation({ id: `op-${n}`, endpoint_id: `ep-${n}` })));
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect(service.requests.map(({ query }) => query?.["limit"])).toEqual([limit]);
   });
 });
@@ -176,7 +181,7 @@ describe("polls of operations that are expected to end", () => {
     expect(operations.showsResultAt("ep-one")).toBe(420 + 1500);
     follow(operation({ id: "op-2", endpoint_id: "ep-two" }));
     expect([operations.showsResultAt("ep-two"), operations.showsResultAt("ep-none")]).toEqual([undefined, undefined]);
-    await clock.advance(420);
+    await clock.advance(720);
     expect(operations.showsResultAt("ep-one")).toBeUndefined();
   });
 
@@ -206,7 +211,7 @@ describe("polls of operations that are expected to end", () => {
     follow(operation());
     const others = Array.from({ length: 99 }, (_, n) => ({ id: `other-${n}`, action: n }));
     service.script = () => json(200, { operations: [...others, operation({ status: "finished" })] });
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect(endedOperations).toEqual(["op-1 finished"]);
   });
 
@@ -215,7 +220,7 @@ describe("polls of operations that are expected to end", () => {
     follow(operation());
     const { endpoint_id: _, ...bare } = operation();
     state.listed = [bare];
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect([operations.followed.isBusyWith("ep-one"), operations.followed.of("ep-one").length]).toEqual([true, 1]);
   });
 });
@@ -226,10 +231,10 @@ describe("polls that are stopped", () => {
     follow(operation());
     operations.stop();
     expect(clock.pending).toBe(0);
-    const waiting = polling({ perMinute: 60, burst: 1 });
+    const waiting = polling({ perMinute: 30, burst: 1 });
     expect(waiting.budget.takeSpare()).toBe(true);
     waiting.follow(operation());
-    await waiting.clock.advance(400);
+    await waiting.clock.advance(firstPollMs);
     waiting.operations.stop();
     await waiting.clock.advance(1000);
     expect([waiting.polledAt, waiting.budget.available, waiting.clock.pending]).toEqual([[], 1, 0]);
@@ -245,7 +250,7 @@ describe("polls that are stopped", () => {
         answer = () => resolve(json(200, { operations: [operation()] }));
       });
     follow(operation());
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     if (how === "stopped") operations.stop();
     else stop.abort();
     answer();
@@ -259,7 +264,7 @@ describe("a service that refuses the call", () => {
     const { clock, service, client, operations, follow, changes } = polling();
     service.script = () => refusal(404, "this route does not exist");
     follow(operation());
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect(changes).toEqual([[]]);
     expect(await operations.latest("ep-one", client)).toEqual({ kind: "unsupported" });
     expect(service.requests).toHaveLength(1);
@@ -270,7 +275,7 @@ describe("a service that refuses the call", () => {
     expect((await operations.latest("ep-one", client)).kind).toBe("listed");
     service.script = () => refusal(404, "this route does not exist");
     follow(operation());
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect(operations.followed.isBusyWith("ep-one")).toBe(true);
   });
 });

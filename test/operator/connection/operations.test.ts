@@ -5,6 +5,7 @@ import { Operations } from "../../../src/operator/connection/operations.ts";
 import { operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { firstPollMs } from "./watching.ts";
 
 function following(listed: Operation[] = []) {
   const clock = new VirtualClock();
@@ -32,8 +33,8 @@ describe("operations that a write of ours set off", () => {
     const { clock, state, operations, changes, polls } = following(many);
     operations.follow(many);
     expect(operations.followed.writesRunningAt(clock.monotonic())).toBe(20);
-    await clock.advance(1000);
-    expect(polls()).toBeLessThanOrEqual(3);
+    await clock.advance(2500);
+    expect(polls()).toBe(2);
     expect(changes).toEqual([]);
     state.listed = many.map((one) => ({ ...one, status: "finished" }));
     await clock.advance(2000);
@@ -52,26 +53,17 @@ describe("operations that a write of ours set off", () => {
         answer = () => resolve(json(200, { operations: [operation()] }));
       });
     operations.follow([operation()]);
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     operations.stop();
     answer();
     await clock.advance(60_000);
     expect([polls(), clock.pending]).toEqual([1, 0]);
   });
 
-  test("operations are polled soon, then more and more slowly", async () => {
-    const { clock, operations, polls } = following([operation()]);
-    operations.follow([operation()]);
-    await clock.advance(300);
-    expect(polls()).toBe(1);
-    await clock.advance(60_000);
-    expect(polls()).toBeLessThan(22);
-  });
-
   test("enqueue the Computes of the endpoint when their status or failures change", async () => {
     const { clock, state, operations, changes } = following([operation({ status: "scheduling" })]);
     operations.follow([operation({ status: "scheduling" })]);
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     state.listed = [operation({ status: "running" })];
     await clock.advance(1000);
     state.listed = [operation({ status: "running", failures_count: 1 })];
@@ -114,7 +106,7 @@ describe("an operation of which nothing is heard", () => {
       const { clock, service, client, operations, changes, polls } = following();
       service.script = () => refusal(status, "this route does not exist");
       operations.follow([operation()]);
-      await clock.advance(300);
+      await clock.advance(firstPollMs);
       expect([
         operations.followed.of("ep-one"),
         operations.followed.writesRunningAt(clock.monotonic()),
@@ -177,7 +169,7 @@ describe("a service that refuses the call", () => {
   test("a service that refuses the call after it had answered it has not lost it: operations are followed on, and of the latest nothing is known", async () => {
     const { clock, service, client, state, operations, changes } = following([operation()]);
     operations.follow([operation()]);
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     const answers = service.script;
     service.script = refused;
     await clock.advance(3000);
@@ -198,12 +190,12 @@ describe("a service that refuses the call", () => {
     await clock.advance(590_000);
     expect(polls()).toBe(1);
     service.script = answers;
-    await clock.advance(11_000);
+    await clock.advance(12_000);
     operations.follow([operation()]);
     expect([operations.followed.writesRunningAt(clock.monotonic()), operations.followed.of("ep-one")]).toEqual([0, []]);
     state.listed = [operation({ id: "op-2", status: "failed" })];
     operations.follow([operation({ id: "op-2" })]);
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect(operations.followed.of("ep-one")).toMatchObject([{ id: "op-2", status: "failed" }]);
   });
 });
@@ -221,7 +213,7 @@ test("the newest thousand of the operations that were given up are remembered, a
   await clock.advance(10_000);
   expect(polls()).toBe(asked);
   operations.follow(ids(0, 1));
-  await clock.advance(1000);
+  await clock.advance(firstPollMs);
   expect(polls()).toBeGreaterThan(asked);
 });
 
@@ -246,14 +238,4 @@ test("where the newest operations of a project are all of other endpoints, it is
   expect(await operations.latest("ep-one", client)).toEqual({ kind: "listed", operations: [] });
   state.listed = others(100);
   expect(await operations.latest("ep-one", client)).toEqual({ kind: "unsupported" });
-});
-
-test("ended operations that reconciles report again do not postpone the next poll", async () => {
-  const { clock, operations, polls } = following([operation({ id: "running" })]);
-  operations.follow([operation({ id: "running" })]);
-  for (let reported = 0; reported < 40; reported += 1) {
-    operations.follow([operation({ id: `over-${reported}`, status: "finished" })]);
-    await clock.advance(100);
-  }
-  expect(polls()).toBeGreaterThan(2);
 });

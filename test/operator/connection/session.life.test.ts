@@ -10,6 +10,7 @@ import { compute, endpoint, operation } from "../../support/builders.ts";
 import { connection } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { firstPollMs } from "./watching.ts";
 
 const seconds = 1000;
 const limits = { perMinute: 700, burst: 40 };
@@ -121,7 +122,7 @@ describe("a session", () => {
     lister.use("uid", "ep-one");
     lister.operations.follow([operation()]);
     operations = [operation({ status: "finished" })];
-    await clock.advance(300);
+    await clock.advance(firstPollMs);
     expect(reports).toEqual([
       "https://service.example/api/v2 listed shop",
       "https://service.example/api/v2 ended op-1",

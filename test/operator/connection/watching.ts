@@ -3,6 +3,9 @@ import { EndpointLister } from "../../../src/operator/connection/endpoint-lister
 import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
+/** The first poll of an operation of unknown duration, which is expected to take a second. */
+export const firstPollMs = 1020;
+
 export const refreshMs = 30_000;
 
 /** A project that is listed, and who is enqueued. */
