@@ -40,8 +40,8 @@ export interface RunOptions {
 /** How long it may take until all is well once faults have stopped, besides what the deletion brake holds back. */
 const wellWithinMs = 5 * 60_000;
 const lookEveryMs = 5_000;
-/** What the service does automatically is seen with the next refresh. */
-const seenWithinMs = 35_000;
+/** What the service does automatically is seen with the next refresh; what has ended, by a second list 10 s later. */
+const seenWithinMs = 45_000;
 /** How long an action of a user, or an event, is delayed at most so that it falls on a deadline. */
 const mostPutOffMs = 5_000;
 /** All is well, and then the service may still suspend what came up last, in the longest time that plays ask for. */
