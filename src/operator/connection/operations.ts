@@ -14,12 +14,12 @@ export type Latest =
   | { kind: "failed"; failure: Failure };
 
 /**
- * Times of polls, in milliseconds. `everyMs`: at most one in this time; an operation of unknown duration is expected to
- * take so long. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll waits for those of
- * further writes. `many`: with so many in progress, all of a known duration, it waits until no write has come for
- * `gapMs`, `mostOfManyMs` at most. `mostMs`: the longest delay between polls while operations last longer than
- * expected; each is `factor` times longer. Once `share` of the time that the newest operation has taken is more, that
- * is the longest delay, but no longer than the refresh interval.
+ * Times of polls, in milliseconds. `everyMs`: at most one in this time; an operation of unknown duration is
+ * expected to take so long. `putOffMs`: so long for each operation in progress, and `mostPutOffMs` in all, a poll
+ * waits for those of further writes. `many`: with so many in progress, all of a known duration, it waits until no
+ * write has come for `gapMs`, `mostOfManyMs` at most. `mostMs`: the longest delay between polls while operations
+ * last longer than expected; each is `factor` times longer. Once `share` of the time that the newest operation has
+ * taken is more, that is the longest delay, but no longer than the refresh interval.
  */
 const polling = {
   everyMs: 1000,

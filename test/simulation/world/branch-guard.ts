@@ -44,11 +44,11 @@ export class BranchesGuard {
   readonly #known = new Map<string, KnownBranch>();
   /** By id: the last end that people gave a branch, and when. */
   readonly #peoplesEnds = new Map<string, { end: number | undefined; at: number }>();
-  readonly #standing: StandingBranches;
+  readonly standing: StandingBranches;
 
   constructor(options: BranchGuardOptions, report: (promise: string, message: string) => void) {
     this.#options = options;
-    this.#standing = new StandingBranches(options);
+    this.standing = new StandingBranches(options);
     this.#report = report;
   }
 
@@ -83,7 +83,7 @@ export class BranchesGuard {
   objectChanged(before: KubeObject | undefined, after: KubeObject | undefined): void {
     const uid = (after ?? before)?.metadata.uid ?? "";
     const known = this.#known.get(uid);
-    this.#standing.look();
+    this.standing.look();
     const now = this.#now();
     if (after === undefined) {
       if (before !== undefined && known !== undefined) {
@@ -125,7 +125,7 @@ export class BranchesGuard {
   /** A write to a branch leaves. */
   sent({ method, path, body }: ServiceRequest): void {
     const [, project = "", id] = /^\/projects\/([^/]+)\/branches(?:\/([^/]+))?/.exec(path) ?? [];
-    this.#standing.look();
+    this.standing.look();
     const fields = isJsonObject(body) && isJsonObject(body["branch"]) ? body["branch"] : {};
     if (id === undefined) return this.#createSent(project, fields, body);
     const branch = this.#options.host.branch(project, id);
@@ -153,7 +153,7 @@ export class BranchesGuard {
     // A create that arrives after the settle time is known to nobody.
     const known = this.#known.get(uid);
     if (beyondSettle && (known === undefined || known.until < Number.POSITIVE_INFINITY)) this.mayStay.add(uid);
-    const twins = this.#options.host.madeBranches().filter((branch) => notedUID(branch) === uid);
+    const twins = this.standing.twinsOf(uid, body);
     if (twins.length > 1 && !beyondSettle) {
       this.#report("never twice", `${twins.map((twin) => twin.id).join(" and ")} were made for one Branch`);
     }
@@ -174,8 +174,9 @@ export class BranchesGuard {
       this.mayStay.add(uid);
       return;
     }
-    const left = this.#options.host.madeBranches().filter((branch) => notedUID(branch) === uid);
-    const unseen = left.filter(({ createdAt }) => this.#options.host.wall - createdAt < goodFaithMs);
+    const { host } = this.#options;
+    const left = host.madeBranches().filter((branch) => notedUID(branch) === uid && !this.standing.isTwice(uid));
+    const unseen = left.filter(({ createdAt }) => host.wall - createdAt < goodFaithMs);
     if (left.length > unseen.length) {
       this.#report("finalizers", `${process} let Branch ${name} go while its branch ${left[0]?.id} stands`);
     }
@@ -188,6 +189,7 @@ export class BranchesGuard {
       this.#report("no stranger's branch", `POST of a branch for uid ${uid}, which no Branch has`);
       return;
     }
+    this.standing.left(body);
     const { metadata } = known.object;
     const spec = specOf(known.object);
     const name = spec["branchName"] ?? `${metadata.namespace}/${metadata.name}`;
@@ -208,7 +210,7 @@ export class BranchesGuard {
   /** A fresh branch takes the place of one that is gone only if somebody asked since. */
   #checkFresh(uid: string, known: KnownBranch): void {
     // What a late create made and somebody deleted before it was linked is known to nobody.
-    const stoodAt = this.#standing.lastStood(uid, known.linked);
+    const stoodAt = this.standing.lastStood(uid, known.linked);
     const stands = this.#options.host.madeBranches().some((branch) => notedUID(branch) === uid);
     if (stoodAt === Number.NEGATIVE_INFINITY || stands) return;
     const asks = annotationOf(known.object, "resetAt");
@@ -218,20 +220,18 @@ export class BranchesGuard {
     this.#report("no fresh copy for lost data", `POST for Branch ${name}, whose branch is gone and whom nobody asked`);
   }
 
-  #deleteSent(branch: Branch, owner: KnownBranch): void {
-    const { id } = branch;
-    const { name } = owner.object.metadata;
-    const of = `delete of ${id} of Branch ${name}`;
+  #deleteSent({ id, isDefault }: Branch, owner: KnownBranch): void {
+    const of = `delete of ${id} of Branch ${owner.object.metadata.name}`;
     if (owner.until === Number.POSITIVE_INFINITY && !isDeleting(owner.object)) {
       this.#report("never lost", `${of}, which is to be`);
     }
     if (isRetained(owner.object) && this.#ago(owner.specSince) > goodFaithMs) {
       this.#report("never lost", `${of}, which says Retain`);
     }
-    const { protected: protectedSince, children } = this.#standing.since(id);
+    const { protected: protectedSince, children } = this.standing.since(id);
     if (this.#ago(protectedSince) > goodFaithMs) this.#report("never lost", `${of}, which is protected`);
     if (this.#ago(children) > goodFaithMs) this.#report("never lost", `${of}, which has children`);
-    if (branch.isDefault) this.#report("never lost", `${of}, which is the default branch`);
+    if (isDefault) this.#report("never lost", `${of}, which is the default branch`);
     if (this.#wentWithDefinition(owner)) {
       this.#report("uninstalling deletes nothing", `${of} while the CRD of Branches is being deleted`);
     }

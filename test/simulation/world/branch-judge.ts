@@ -66,14 +66,13 @@ function judged(object: KubeObject, scene: BranchScene): string[] {
 }
 
 /** Its own branches: by the note, or the proof that it took them over. */
-function ownOf(object: KubeObject, { host }: BranchScene): Branch[] {
+function ownOf(object: KubeObject, { host, guard }: BranchScene): Branch[] {
   const proof = proofOf(object);
-  return host
-    .madeBranches()
-    .filter(
-      (branch) =>
-        notedUID(branch) === object.metadata.uid || (proof?.["by"] === "former" && proof["branchID"] === branch.id),
-    );
+  const { uid } = object.metadata;
+  const isOwn = (branch: Branch) =>
+    notedUID(branch) === uid || (proof?.["by"] === "former" && proof["branchID"] === branch.id);
+  const own = host.madeBranches().filter(isOwn);
+  return guard.standing.isTwice(uid) ? own.filter(({ id }) => id === statusOf(object)["branchID"]) : own;
 }
 
 function differencesOf(object: KubeObject, branch: Branch, scene: BranchScene): string[] {
