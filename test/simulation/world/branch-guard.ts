@@ -175,7 +175,7 @@ export class BranchesGuard {
       return;
     }
     const { host } = this.#options;
-    const left = host.madeBranches().filter((branch) => notedUID(branch) === uid && !this.standing.isTwice(uid));
+    const left = host.madeBranches().filter((branch) => notedUID(branch) === uid);
     const unseen = left.filter(({ createdAt }) => host.wall - createdAt < goodFaithMs);
     if (left.length > unseen.length) {
       this.#report("finalizers", `${process} let Branch ${name} go while its branch ${left[0]?.id} stands`);
