@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { applyCommand, exportCommand, planCommand } from "../../src/cli/commands/command.ts";
 import type { CliPorts } from "../../src/cli/commands/ports.ts";
 import type { Ended } from "../../src/cli/commands/programs.ts";
+import { type Prepared, type PrepareOptions, prepare } from "../../src/cli/plan/prepare.ts";
 import * as plugin from "../../src/cli/plugin/commands.ts";
 import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
 import type { Clock } from "../../src/operator/runtime/clock.ts";
@@ -140,6 +141,15 @@ export class Stage implements Disposable {
       serviceTransport: this.transport(),
       ...(this.cluster === undefined ? {} : { clusterTransport: this.cluster }),
     };
+  }
+
+  /** What `apply` has of a text before it lists the service. */
+  prepare(text: string, flags: Partial<PrepareOptions> = {}): Promise<Prepared> {
+    const none = { kustomize: undefined, namespace: undefined, kubeconfig: undefined, context: undefined };
+    const given = { cluster: "none", fleet: undefined, baseURL: undefined, createSettleMs: 60_000 } as const;
+    const paths = [this.file("a.yaml", text)];
+    const options = { ...none, ...given, prune: false, writes: true, paths, ...flags };
+    return prepare(options, this.ports(), this.transport());
   }
 
   /** What a person types, when somebody reads it. */

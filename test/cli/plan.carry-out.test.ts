@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { carryOut, dryRun } from "../../src/cli/plan/carry-out.ts";
-import { prepare } from "../../src/cli/plan/prepare.ts";
 import type { Compute } from "../../src/operator/resources/compute.ts";
 import { main, preview, primary, project } from "../service/support/shop.ts";
 import { Stage } from "./command-stage.ts";
@@ -19,26 +18,14 @@ const restartOfPrimary =
 
 /** Lists, plans and carries out the one Compute of a text, so many times; answers with what stands in memory then. */
 async function afterRounds(stage: Stage, text: string, rounds: number): Promise<Compute> {
-  const ports = stage.ports();
-  const none = {
-    cluster: "none" as const,
-    kustomize: undefined,
-    namespace: undefined,
-    kubeconfig: undefined,
-    context: undefined,
-    fleet: undefined,
-    baseURL: undefined,
-  };
-  const flags = { ...none, createSettleMs: 60_000, prune: false, writes: true };
-  const paths = [stage.file("a.yaml", documents(connection, text))];
-  const { inventory, tracked } = await prepare({ ...flags, paths }, ports, stage.transport());
+  const { inventory, tracked } = await stage.prepare(documents(connection, text));
   const [one] = tracked;
   if (one === undefined) throw new Error("no Compute in the text");
   for (let round = 0; round < rounds; round++) {
     // Each round needs the outcome of the one before.
     await inventory.refresh();
-    const { action, observed } = await dryRun(inventory, one, ports.clock);
-    await carryOut(action, observed, { inventory, tracked: one, clock: ports.clock });
+    const { action, observed } = await dryRun(inventory, one, stage.time);
+    await carryOut(action, observed, { inventory, tracked: one, clock: stage.time });
     // A write that failed is not sent again before.
     await new Promise<void>((resolve) => stage.time.after(1000, resolve));
   }
