@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { BranchWorld, hour } from "./branches.ts";
 
 const minute = 60_000;
@@ -67,11 +67,16 @@ it("the deletion of a Branch sets no timer for a pause that ends in forty days t
   await world.until("pr-1", "Available");
   world.mark("pr-1", { paused: new Date(world.clock.now() + 40 * 24 * hour).toISOString() });
   await world.clock.advance(minute);
-  const timers = vi.spyOn(world.clock, "after");
+  const after = world.clock.after.bind(world.clock);
+  const delays: number[] = [];
+  world.clock.after = (ms, run) => {
+    delays.push(ms);
+    return after(ms, run);
+  };
   world.mark("pr-1", { reconcileRequestedAt: "1" });
   await world.clock.advance(24 * hour);
   // Node fires a timer of 25 days or more at once.
-  expect(Math.max(...timers.mock.calls.map(([ms]) => ms))).toBeLessThan(2 ** 31);
+  expect(Math.max(...delays)).toBeLessThan(2 ** 31);
 });
 
 it.each(["2026-13-01T00:00:00Z", "2026-01-01T00:00", "1d"])(
