@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { uidOf } from "../../../support/builders.ts";
+import { type BranchFields, branch, listed, madeBy, planned, shows } from "../builders.ts";
+
+const older = "2025-01-01T00:00:00Z";
+const younger = "2027-01-01T00:00:00Z";
+
+/** Another Branch that reaches the same project, of the same branch name. */
+const other = ({ spec, ...fields }: BranchFields = {}) =>
+  branch({
+    uid: uidOf("b"),
+    name: "other",
+    namespace: "others",
+    spec: { branchName: "team/shop", ...spec },
+    ...fields,
+  });
+
+/** A status that links a branch without any proof, as a restored or copied object has it. */
+const unproved = { proof: undefined };
+const byID = { adopt: { branchID: "br-one" } };
+
+describe("of two that want the same branch and have none", () => {
+  test.each([
+    ["the older one", { created: older }, true],
+    ["the lesser uid of two of one age", { uid: uidOf("A") }, true],
+    ["not the greater uid of two of one age", {}, false],
+    ["not the younger one", { created: younger, uid: uidOf("A") }, false],
+    ["not one that wants another name", { created: older, spec: { branchName: "team/next" } }, false],
+    ["not one that wants a branch by its id", { created: older, spec: byID }, false],
+  ])("a free name belongs to %s", (_, fields: BranchFields, isOthers) => {
+    const expected = isOthers ? shows("Conflict") : { kind: "write", write: { op: "create" } };
+    expect(planned({ others: [other(fields)] })).toMatchObject(expected);
+  });
+
+  test("the loser names the object that has the better claim, and the name or the id that both want", () => {
+    expect(planned({ others: [other({ created: older })] })).toMatchObject(
+      shows("Conflict", 'Branch object others/other has the better claim to branch "team/shop".'),
+    );
+    const adopter = { object: branch({ spec: byID }), branches: [listed()] };
+    expect(planned({ ...adopter, others: [other({ created: older, spec: byID })] })).toMatchObject(
+      shows("Conflict", "Branch object others/other has the better claim to branch br-one."),
+    );
+  });
+});
+
+describe("of two that are linked to one branch", () => {
+  test.each([
+    ["a proof beats a link without one", { status: unproved }, { created: younger }, true],
+    ["a link without proof does not beat a proof", {}, { created: older, status: unproved }, false],
+    [
+      "a proof for another uid is none",
+      { created: younger },
+      { status: { proof: { uid: uidOf("c"), branchID: "br-one", by: "created" } } },
+      false,
+    ],
+    [
+      "a proof for another branch is none",
+      { created: younger },
+      { status: { proof: { uid: uidOf("b"), branchID: "br-two", by: "created" } } },
+      false,
+    ],
+    ["of two proofs the older object's counts", {}, { created: older }, true],
+    ["of two proofs the younger object's does not count", {}, { created: younger }, false],
+    [
+      "of two links without proof the older object's counts",
+      { status: unproved },
+      { created: older, status: unproved },
+      true,
+    ],
+  ])("%s", (_, mine: BranchFields, theirs: BranchFields, isOthers) => {
+    const object = branch({ linked: "br-one", ...mine, status: { branchID: "br-one", ...mine.status } });
+    const others = [other({ linked: "br-one", ...theirs })];
+    expect(planned({ object, others })).toMatchObject(
+      isOthers ? shows("Conflict", "branch br-one") : shows("Available"),
+    );
+  });
+
+  test("the branch is its maker's by the note, whatever another one's status says", () => {
+    const object = branch({ linked: "br-one" });
+    const others = [other({ linked: "br-one", created: older })];
+    expect(planned({ object, others, branches: [madeBy(object)] })).toMatchObject(shows("Available"));
+  });
+
+  test("a link without proof beats the wish to adopt the branch, however old the wish is", () => {
+    const object = branch({ linked: "br-one", status: unproved });
+    expect(planned({ object, others: [other({ created: older, spec: byID })] })).toMatchObject(shows("Available"));
+    const adopter = branch({ spec: byID, created: older });
+    const others = [other({ linked: "br-one", status: unproved })];
+    expect(planned({ object: adopter, others, branches: [listed()] })).toMatchObject(
+      shows("Conflict", "branch br-one"),
+    );
+  });
+
+  test.each([
+    ["another branch", other({ linked: "br-two", created: older })],
+    [
+      "a branch that is proved gone",
+      other({
+        linked: "br-one",
+        created: older,
+        status: { gone: { branchID: "br-one", how: "BranchLost", expiry: "never" } },
+      }),
+    ],
+    ["no branch, and wants the same name", other({ created: older })],
+  ])("an older object counts for nothing that is linked to %s", (_, claimant) => {
+    expect(planned({ object: branch({ linked: "br-one", status: unproved }), others: [claimant] })).toMatchObject(
+      shows("Available"),
+    );
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+
+import { uidOf } from "../../../support/builders.ts";
+import { branch, day, hour, inMs, listed, madeBy, minute, now, planned, second, shows } from "../builders.ts";
+
+const former = branch({ uid: uidOf("z") });
+
+describe("a Branch that has none and adopts none", () => {
+  test("the whole create follows from the spec: name, parent, point, data, protection and end", () => {
+    expect(planned()).toEqual({
+      kind: "write",
+      write: { op: "create", name: "team/shop", body: { name: "team/shop" }, end: { expiry: "never", at: undefined } },
+    });
+    const parent = { branchName: "main", lsn: "0/1A2B3C4", schemaOnly: true };
+    const spec = { branchName: "preview/pr-42", parent, protected: true };
+    expect(planned({ object: branch({ spec }) })).toMatchObject({
+      write: {
+        name: "preview/pr-42",
+        body: {
+          name: "preview/pr-42",
+          parent_id: "br-main",
+          parent_lsn: "0/1A2B3C4",
+          init_source: "schema-only",
+          protected: true,
+        },
+      },
+    });
+    const at = "2026-01-09T00:00:00Z";
+    const timed = { parent: { branchID: "br-main", at, schemaOnly: false }, expiry: { after: "72h" } };
+    expect(planned({ object: branch({ spec: timed }) })).toEqual({
+      kind: "write",
+      write: {
+        op: "create",
+        name: "team/shop",
+        body: { name: "team/shop", parent_id: "br-main", parent_timestamp: at, expires_at: inMs(3 * day) },
+        end: { expiry: "after 72h", at: inMs(3 * day) },
+      },
+    });
+  });
+
+  test.each([
+    ["id", { branchID: "br-gone" }, "br-gone"],
+    ["name", { branchName: "gone" }, '"gone"'],
+  ])("a parent that is not listed is named by its %s, and nothing is sent", (_, parent, named) => {
+    expect(planned({ object: branch({ spec: { parent } }) })).toEqual(
+      shows("BranchNotFound", `Project shiny-wind-028834 has no branch ${named}`),
+    );
+  });
+
+  test("an end that is over is never sent: the Branch has expired before it was made", () => {
+    const at = inMs(-second);
+    expect(planned({ object: branch({ spec: { expiry: { at } } }) })).toEqual(shows("Expired", at));
+  });
+});
+
+describe("a name that a listed branch has", () => {
+  test.each([
+    ["a Branch that left its note", madeBy(former), `a Branch team/shop with uid ${uidOf("z")}`],
+    ["nobody who left a note", listed(), "nobody who left a note"],
+    ["another program, with a note of its own", listed({ note: { "made-by": "ci" } }), "another operator"],
+    ["one whose note lacks the place", listed({ note: { "compute-operator.dev/uid": "u" } }), "another operator"],
+  ])("the message says that it was made by %s", (_, taken, maker) => {
+    expect(planned({ branches: [taken] })).toMatchObject(
+      shows("BranchExists", `Branch "team/shop" exists and was made by ${maker}; it has no end.`),
+    );
+  });
+
+  test("the status keeps when the branch that has the name ends, and the message says so", () => {
+    const taken = listed({ expires_at: inMs(hour) });
+    expect(planned({ branches: [taken] })).toMatchObject({
+      ...shows("BranchExists", `it ends at ${inMs(hour)}.`),
+      news: { takenUntil: inMs(hour) },
+    });
+  });
+});
+
+describe("a name that the service refuses and no list shows", () => {
+  const taken = (ms: number, triedInMs: number) => ({
+    nameTaken: { since: now - ms, said: "branch already exists", triedAt: now + triedInMs, tries: 1 },
+  });
+
+  test.each([
+    ["is listed again for 10 s", 10 * second - 1, -1, { ...shows("Creating", "listed again"), afterMs: 2000 }],
+    ["is then reported with what the service said", 10 * second, 1, shows("BranchExists", "(branch already exists)")],
+    ["is tried again when that is due", 10 * second, 0, { kind: "write", write: { op: "create" } }],
+  ])("the name %s", (_, sinceMs, triedInMs, expected) => {
+    expect(planned({}, taken(sinceMs, triedInMs))).toMatchObject(expected);
+  });
+
+  test("a list that began before the refusal proves nothing", () => {
+    expect(planned({ startedAt: now - minute }, taken(10 * second, -1))).toMatchObject(shows("Creating"));
+  });
+});
+
+describe("adopt by id or by name", () => {
+  const byID = branch({ spec: { adopt: { branchID: "br-one" } } });
+  const byName = branch({ spec: { adopt: { byName: true } } });
+
+  test.each([
+    ["id", byID, "No branch br-one is there to adopt."],
+    ["name", byName, 'No branch "team/shop" is there to adopt.'],
+  ])("a branch that is missing by its %s is refused, and none is created", (_, object, message) => {
+    expect(planned({ object })).toEqual(shows("AdoptionRefused", message));
+  });
+
+  test.each([
+    ["id", byID, listed({ name: "legacy" })],
+    ["name", byName, listed()],
+  ])("a branch without an operator's note is linked by its %s and recorded as adopted", (_, object, seen) => {
+    expect(planned({ object, branches: [seen] })).toEqual({
+      kind: "note",
+      news: { branchID: "br-one", proof: { uid: uidOf("a"), branchID: "br-one", by: "adopted" } },
+      event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Adopted the branch") },
+    });
+  });
+
+  test.each([
+    ["id", byID],
+    ["name", byName],
+  ])("a branch with the note of an operator is refused by its %s, with its maker", (_, object) => {
+    expect(planned({ object, branches: [madeBy(former)] })).toEqual(
+      shows("AdoptionRefused", `a Branch team/shop with uid ${uidOf("z")}`),
+    );
+  });
+
+  test("a note that is no operator's is no obstacle", () => {
+    expect(planned({ object: byID, branches: [listed({ note: { "made-by": "ci" } })] })).toMatchObject({
+      kind: "note",
+      news: { proof: { by: "adopted" } },
+    });
+  });
+});
+
+describe("adopt.former", () => {
+  const object = branch({ spec: { adopt: { former: true } } });
+  const fleet = "prod";
+  const formers = madeBy(former, {}, fleet);
+
+  test("the branch of the former Branch of this fleet, namespace and name is taken over", () => {
+    expect(planned({ object, fleet, branches: [formers] })).toEqual({
+      kind: "note",
+      news: { branchID: "br-one", proof: { uid: uidOf("a"), branchID: "br-one", by: "former" } },
+      event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Took over the branch") },
+    });
+  });
+
+  test.each([
+    ["another fleet's", { branches: [madeBy(former, {}, "staging")] }],
+    ["of no fleet", { branches: [madeBy(former)] }],
+    ["of an object of another name", { branches: [madeBy(branch({ name: "next", uid: uidOf("z") }), {}, fleet)] }],
+    [
+      "of an object of another namespace",
+      {
+        branches: [madeBy(branch({ namespace: "others" }), {}, fleet)].map((one) => ({
+          ...one,
+          note: { ...one.note, "compute-operator.dev/uid": uidOf("z") },
+        })),
+      },
+    ],
+    ["a live Branch's", { branches: [formers], alive: [uidOf("z")] }],
+    ["without a note", { branches: [listed()] }],
+  ])("a branch that is %s is not taken over", (_, seen) => {
+    expect(planned({ object, fleet, ...seen })).toMatchObject(shows("BranchExists"));
+  });
+
+  test("nothing is known of former clusters without --fleet", () => {
+    expect(planned({ object, branches: [formers] })).toEqual(shows("AdoptionRefused", "--fleet"));
+  });
+
+  test("a branch is created where there is none to take over, with or without --fleet", () => {
+    expect(planned({ object, fleet })).toMatchObject({ kind: "write", write: { op: "create" } });
+    expect(planned({ object })).toMatchObject({ kind: "write", write: { op: "create" } });
+  });
+});

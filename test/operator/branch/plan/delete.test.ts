@@ -1,0 +1,209 @@
+import { describe, expect, test } from "vitest";
+import { uidOf } from "../../../support/builders.ts";
+import {
+  type BranchFields,
+  branch,
+  hour,
+  inMs,
+  listed,
+  madeBy,
+  minute,
+  now,
+  planned,
+  type Seen,
+  second,
+  shows,
+} from "../builders.ts";
+
+const going = (fields: BranchFields = {}) => branch({ deleting: true, ...fields });
+const mine = going({ linked: "br-one" });
+const unlinked = going();
+const released = (text: string) => ({ kind: "release", event: "Released", message: expect.stringContaining(text) });
+const deletes = (id = "br-one") => ({ kind: "write", write: { op: "delete", id } });
+
+describe("a Branch that is being deleted has its branch", () => {
+  test.each([
+    ["the note", going({ linked: "br-one", status: { proof: undefined } }), madeBy(mine)],
+    ["a proof of its create", mine, listed()],
+    [
+      "a proof of its takeover",
+      going({ linked: "br-one", status: { proof: { uid: uidOf("a"), branchID: "br-one", by: "former" } } }),
+      madeBy(branch({ uid: uidOf("z") })),
+    ],
+  ])("deleted where %s shows that it is its own", (_, object, seen) => {
+    expect(planned({ object, branches: [seen] })).toEqual(deletes());
+  });
+
+  test.each([
+    [
+      "adopted",
+      going({ linked: "br-one", status: { proof: { uid: uidOf("a"), branchID: "br-one", by: "adopted" } } }),
+      {},
+      "which was adopted",
+    ],
+    ["linked without a proof", going({ linked: "br-one", status: { proof: undefined } }), {}, "nothing proves"],
+    [
+      "another object's by its better claim",
+      mine,
+      { others: [branch({ uid: uidOf("b"), linked: "br-one", created: "2025-01-01T00:00:00Z" })] },
+      "Another Branch object owns the branch",
+    ],
+    ["to be kept by the spec", going({ linked: "br-one", spec: { deletionPolicy: "Retain" } }), {}, "it has no end"],
+    [
+      "to be kept by the policy in force",
+      going({ linked: "br-one", status: { deletionPolicy: "Retain" } }),
+      {},
+      "Retain",
+    ],
+  ])("kept where it is %s", (_, object, seen: Seen, text) => {
+    expect(planned({ object, ...seen })).toEqual(released(text));
+  });
+
+  test("kept with the end that it has, which the event names", () => {
+    const object = going({ linked: "br-one", spec: { deletionPolicy: "Retain" } });
+    expect(planned({ object, branches: [listed({ expires_at: inMs(hour) })] })).toEqual(
+      released(`it still ends at ${inMs(hour)}`),
+    );
+  });
+
+  test("deleted by the policy of the spec, whatever was in force before", () => {
+    const status = { deletionPolicy: "Retain" };
+    expect(planned({ object: going({ linked: "br-one", spec: { deletionPolicy: "Delete" }, status }) })).toEqual(
+      deletes(),
+    );
+  });
+});
+
+describe("an obstacle to the deletion of a branch", () => {
+  const child = listed({ id: "br-two", name: "team/child", parent_id: "br-one" });
+
+  test.each([
+    ["Protected", "the project's default branch", { branches: [listed({ default: true })] }, "default branch"],
+    ["Protected", "a protected branch", { branches: [listed({ protected: true })] }, "A protected branch"],
+    ["HasChildren", "a branch from which others start", { branches: [listed(), child] }, "this one: team/child."],
+    ["HasChildren", "a child without a name", { branches: [listed(), { ...child, name: undefined }] }, ": br-two."],
+    ["InUse", "a Compute that uses the branch", { usedBy: ["web", "jobs"] }, "jobs, web"],
+  ])("%s is shown for %s, and nothing is sent", (reason, _, seen: Seen, text) => {
+    expect(planned({ object: mine, ...seen })).toEqual(shows(reason, text));
+  });
+
+  test("the children of another branch are none", () => {
+    expect(planned({ object: mine, branches: [listed(), { ...child, parent_id: "br-main" }] })).toEqual(deletes());
+  });
+});
+
+describe("the DELETE of a branch", () => {
+  const sent = (ms: number) => ({ deleted: { id: "br-one", at: now - ms } });
+
+  test.each([
+    ["is waited for while lists may still show the branch", 10 * second - 1, { ...shows("Deleting"), afterMs: 2000 }],
+    ["is sent again where lists show the branch for longer", 10 * second, deletes()],
+  ])("an answered DELETE %s", (_, ms, expected) => {
+    expect(planned({ object: mine }, sent(ms))).toEqual(expected);
+  });
+
+  test("an answered DELETE of another branch says nothing of this one", () => {
+    expect(planned({ object: mine }, { deleted: { id: "br-two", at: now } })).toEqual(deletes());
+  });
+
+  const missing = (ms: number, proved = false) => ({ missing: { id: "br-one", since: now - ms, proved } });
+  const lacking = { object: mine, branches: [] };
+  const confirming = { ...shows("Deleting", "further lists confirm it: br-one"), afterMs: 10 * second };
+
+  test.each([
+    ["is confirmed by further lists from the first on", {}, confirming],
+    ["is confirmed for as long as lists may lag", missing(4 * second), { ...confirming, afterMs: 6 * second }],
+    ["is then asked for by its own GET", missing(10 * second), { kind: "probe", id: "br-one" }],
+    [
+      "is gone once that proves it",
+      missing(10 * second, true),
+      { kind: "release", event: "Deleted", message: "Deleted the branch and its computes: br-one." },
+    ],
+  ])("a branch that lists lack %s", (_, remembered, expected) => {
+    expect(planned(lacking, remembered)).toEqual(expected);
+  });
+
+  test("the branch that was deleted is named, and not one that was already gone", () => {
+    const both = { ...missing(10 * second, true), deleted: { id: "br-two", at: 0 } };
+    expect(planned(lacking, both)).toMatchObject({ event: "Deleted", message: expect.stringContaining("br-two") });
+    const onlyDeleted = { deleted: { id: "br-one", at: 0 } };
+    expect(planned({ object: unlinked }, onlyDeleted)).toMatchObject({ event: "Deleted" });
+  });
+});
+
+describe("a create without a usable answer, before the finalizer goes", () => {
+  const settling = (afterMs: number) => ({
+    ...shows("Deleting", "An earlier create may still be carried out"),
+    afterMs,
+  });
+  const none = released("No branch was left to delete.");
+  /** The settle time and the lag of lists. */
+  const settles = 70 * second;
+
+  test("nothing is waited for where no create was sent", () => {
+    expect(planned({ object: unlinked })).toEqual(none);
+  });
+
+  test.each([
+    ["is waited for", settles - second, settling(second + 1)],
+    ["is waited for up to its last moment, and not in a busy loop", settles - 1, settling(second)],
+    ["is over after the settle time and the lag of lists", settles, none],
+  ])("a create of this process %s", (_, ms, expected) => {
+    expect(planned({ object: unlinked }, { unansweredPost: now - ms })).toEqual(expected);
+  });
+
+  test("only a list that began after the settle time proves that nothing came of the create", () => {
+    const seen = { object: unlinked, startedAt: now - 2 * second };
+    expect(planned(seen, { unansweredPost: now - settles })).toEqual(settling(second));
+  });
+
+  test("a create that an earlier process may have sent counts from when this one first saw the object", () => {
+    const seenFor = (ms: number) => ({ earlierTerm: true, seenSince: now - ms });
+    expect(planned({ object: unlinked }, seenFor(settles - minute))).toEqual(settling(minute + 1));
+    expect(planned({ object: unlinked }, seenFor(settles))).toEqual(none);
+    expect(planned({ object: unlinked }, { ...seenFor(settles - minute), earlierTerm: false })).toEqual(none);
+  });
+
+  test("the later of both creates counts", () => {
+    const early = { earlierTerm: true, seenSince: now - settles, unansweredPost: now - minute };
+    expect(planned({ object: unlinked }, early)).toEqual(settling(10 * second + 1));
+    const late = { earlierTerm: true, seenSince: now - minute, unansweredPost: now - settles };
+    expect(planned({ object: unlinked }, late)).toEqual(settling(10 * second + 1));
+  });
+
+  test.each([
+    ["an old branch proves that no create was on its way when this process began", settles + 2 * second, true],
+    ["beside a young branch another create may have been on its way", settles, false],
+  ])("%s", (_, madeMsBefore, isReleased) => {
+    const seenSince = now - 30 * second;
+    const createdAt = inMs(-30 * second - madeMsBefore);
+    const object = going({ linked: "br-one", status: { createdAt } });
+    const gone = { earlierTerm: true, seenSince, missing: { id: "br-one", since: seenSince, proved: true } };
+    expect(planned({ object, branches: [] }, gone)).toMatchObject(
+      isReleased ? { kind: "release", event: "Deleted" } : settling(40 * second + 1),
+    );
+  });
+
+  test("a branch whose age is unknown counts as young", () => {
+    const gone = { earlierTerm: true, seenSince: now - 30 * second, missing: { id: "br-one", since: 0, proved: true } };
+    expect(planned({ object: mine, branches: [] }, gone)).toEqual(settling(40 * second + 1));
+  });
+
+  test("what shows up late with our note is deleted, whatever its name, also beside one that is proved gone", () => {
+    const late = madeBy(mine, { id: "br-late", name: "renamed" });
+    const proved = { missing: { id: "br-one", since: 0, proved: true } };
+    expect(planned({ object: mine, branches: [late] }, proved)).toEqual(deletes("br-late"));
+    const kept = going({ linked: "br-one", spec: { deletionPolicy: "Retain" } });
+    expect(planned({ object: kept, branches: [late] }, proved)).toMatchObject({ kind: "release" });
+  });
+
+  test("another object's note is not ours to delete", () => {
+    const others = madeBy(branch({ uid: uidOf("b") }), { id: "br-late" });
+    expect(planned({ object: unlinked, branches: [others] })).toEqual(none);
+  });
+
+  test("an object with Retain waits for no create", () => {
+    const object = going({ spec: { deletionPolicy: "Retain" } });
+    expect(planned({ object }, { unansweredPost: now })).toEqual(none);
+  });
+});
