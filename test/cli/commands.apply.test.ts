@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { applyCommand } from "../../src/cli/commands/command.ts";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { markerOf, uidOfMarker } from "../../src/operator/resources/signature.ts";
 import type { ServiceRequest } from "../../src/operator/service-client/transport.ts";
@@ -105,15 +106,18 @@ test("a lost reply to a change leads to a second request only if a new list show
   }
 });
 
-test("a lost reply to a restart leads to no second restart", async () => {
+test.each<[Fate, string]>([
+  ["answered", `shop/shop-primary: restarted ${primary}`],
+  ["lost after", "Applied: 1 as declared."],
+])("a restart whose reply is %s is sent once", async (fate, said) => {
   using stage = new Stage();
   stage.shop.active();
-  stage.fate = once("POST", "lost after");
+  stage.fate = once("POST", fate);
   const metadata = `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
   const text = compute("shop-primary", "", main, metadata);
   const status = "status: {observedGeneration: 1}\n";
   const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text + status)), "--yes"]);
-  expect(run.status).toBe(0);
+  expect(run).toMatchObject({ status: 0, out: expect.stringContaining(said) });
   expect(stage.writes.map(({ line }) => line)).toEqual([`POST /projects/${project}/endpoints/${primary}/restart`]);
 });
 
@@ -264,14 +268,143 @@ describe("before anything is sent", () => {
   });
 });
 
-test("called off, it says so and sends no more", async () => {
-  using stage = new Stage();
-  stage.fate = ({ method }) => {
-    if (method === "POST") stage.stopping.abort();
-    return "answered";
-  };
-  const run = await stage.run("apply", ["-f", stage.file("shop.yaml", shop), "--yes"]);
-  expect(run.status).toBe(1);
-  expect(run.out).toContain("interrupted; what was sent goes on at the service");
-  expect(stage.writes).toHaveLength(1);
+describe("the rounds of apply", () => {
+  const branch = (name: string, of: string = project) => `apiVersion: compute-operator.dev/v1alpha1
+kind: Branch
+metadata: {name: ${name}, namespace: shop}
+spec: {projectID: ${of}, branchName: ${name}, expiry: {never: true}}
+`;
+  const reader = compute("reader", "type: read_only", main);
+  const inOtherProject = reader.replace("reader", "other").replace(project, "shop-two").replace(main, "br-two");
+
+  /** Applies a text: also the times and ends of the requests, and the lines that follow the plan. */
+  async function applied(stage: Stage, text: string, ...flags: string[]) {
+    const requests: string[] = [];
+    const { fate } = stage;
+    const began = stage.time.now();
+    stage.fate = (request) => {
+      const [, path = request.path] = /([a-z]+(?:\/[0-9a-f-]{36})?)$/.exec(request.path) ?? [];
+      requests.push(`${stage.time.now() - began} ${request.method} ${path.replace(/\/.*/, "/ID")}`);
+      return fate(request);
+    };
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text)), "--yes", ...flags]);
+    const lines = run.out.split("\n").filter((line) => /^(?:! | {2}|Applied)/.test(line));
+    return { ...run, requests, lines: lines.filter((line) => !/ (?:wait|refuse) {3}/.test(line)) };
+  }
+
+  test("list again soon after a write and ever later while nothing changes, and read operations before", async () => {
+    using stage = new Stage();
+    const { requests } = await applied(stage, documents(branch("pr-1"), reader));
+    const lists = (at: number) => [`${at} GET endpoints`, `${at} GET branches`];
+    const round = (at: number) => [`${at} GET operations/ID`, ...lists(at)];
+    expect(requests).toEqual([
+      ...lists(0),
+      ...lists(0),
+      "0 POST branches",
+      ...round(250),
+      ...round(625),
+      "625 POST endpoints",
+      ...round(875),
+      ...round(1250),
+    ]);
+  });
+
+  test("pause for five seconds at most while nothing changes", async () => {
+    using stage = new Stage();
+    stage.fate = ({ method }) => (method === "POST" ? "lost before" : "answered");
+    const { requests } = await applied(stage, reader, "--timeout", "30s");
+    const times = requests.filter((line) => line.endsWith("GET endpoints")).map((line) => Number.parseInt(line, 10));
+    const pauses = times.map((time, nth) => time - (times[nth - 1] ?? 0)).slice(2);
+    expect(pauses).toEqual([250, 375, 563, 845, 1268, 1902, 2853, 4280, 5000, 5000, 5000, 5000]);
+  });
+
+  test.each([
+    ["is not read again where the service does not know it", 404, ["250"]],
+    ["is read again after a refusal", 503, ["250", "625", "1188"]],
+  ])("an operation %s", async (_, status, times) => {
+    using stage = new Stage();
+    const body = { code: "", message: "no operation here", request_id: "" };
+    stage.rewrite = ({ path }, response) => (path.includes("/operations/") ? { status, body, json: true } : response);
+    const run = await applied(stage, reader, "--timeout", "1s");
+    const reads = run.requests.filter((line) => line.includes("operations"));
+    expect(reads).toEqual(times.map((time) => `${time} GET operations/ID`));
+  });
+
+  test("end with --timeout for each that is not done, with its last line if it has one", async () => {
+    using stage = new Stage();
+    // The project stays busy with the first write.
+    stage.rewrite = ({ path }, response) =>
+      path.includes("/operations/")
+        ? { ...response, body: JSON.parse(JSON.stringify(response.body).replace('"finished"', '"running"')) }
+        : response;
+    const run = await applied(stage, documents(branch("pr-1"), branch("pr-2"), reader), "--timeout", "1s");
+    expect(run.status).toBe(1);
+    expect(run.lines.map((line) => line.replace(/br-[a-z-]+-\w+/, "BRANCH"))).toEqual([
+      "  Branch shop/pr-1: created BRANCH",
+      "  Branch shop/pr-1: Creating: The service prepares the branch (init): BRANCH.",
+      '  Branch shop/pr-1: Available: Branch "pr-1" can be used: BRANCH.',
+      "! Branch shop/pr-2: not done after 1 s (--timeout)",
+      "! shop/reader: not done after 1 s (--timeout)",
+      "Applied: 1 as declared, 2 not.",
+    ]);
+  });
+
+  test.each([
+    ["Computes", documents(reader, inOtherProject)],
+    ["Branches", documents(branch("pr-1"), branch("pr-2", "shop-two"))],
+  ])("say that they are called off, and send no more for %s of any project", async (_, text) => {
+    using stage = new Stage();
+    stage.fate = ({ method }) => {
+      if (method === "POST") stage.stopping.abort();
+      return "answered";
+    };
+    const run = await applied(stage, text);
+    expect(run.status).toBe(1);
+    expect(run.out.match(/^! .*: interrupted; what was sent goes on at the service/gm)).toHaveLength(2);
+    expect(run.lines.at(-1)).toBe("Applied: 0 as declared, 2 not.");
+    expect(stage.writes).toHaveLength(1);
+  });
+
+  test("end well for a Compute that is paused", async () => {
+    using stage = new Stage();
+    const paused = compute("paused", "", staging, 'annotations: {compute-operator.dev/paused: "true"}');
+    const run = await applied(stage, documents(reader, paused));
+    expect(run).toMatchObject({ status: 0, out: expect.stringMatching(/^ {2}shop\/paused: Paused: /m) });
+    expect(run.lines.at(-1)).toBe("Applied: 2 as declared.");
+  });
+
+  test("give a write up that fails eight times in a row, and say its failure once and with the end", async () => {
+    using stage = new Stage();
+    stage.fate = ({ method }) => (method === "PATCH" ? "lost before" : "answered");
+    const text = compute("a", "adopt: {branchPrimary: true}, disabled: true", main);
+    const run = await applied(stage, text, "--timeout", "3h");
+    expect(run.status).toBe(1);
+    expect(run.requests.filter((line) => line.includes("PATCH"))).toHaveLength(8);
+    expect(run.lines.map((line) => line.slice(0, 30))).toEqual([
+      "  shop/a: ServiceUnavailable: ",
+      "! shop/a: ServiceUnavailable: ",
+      "Applied: 0 as declared, 1 not.",
+    ]);
+  });
+
+  test("change an adopted replica of a service without names, though another like it stands beside", async () => {
+    using stage = new Stage({ strictSpec: true });
+    const [adopted = ""] = [1, 2].map(() => {
+      const { endpoint } = stage.shop.create({ branch_id: main, type: "read_only" });
+      stage.shop.finishOperations();
+      return endpoint.id;
+    });
+    const text = compute("a", `type: read_only, adopt: {endpointID: ${adopted}}, disabled: true`, main);
+    expect(await applied(stage, text)).toMatchObject({ status: 0 });
+    expect(stage.writes.map(({ line }) => line)).toEqual([`PATCH /projects/${project}/endpoints/${adopted}`]);
+  });
+
+  test("end with the error of a caller that cannot take a line", async () => {
+    using stage = new Stage();
+    const ports = stage.ports("", (line) => {
+      if (line.includes("created")) throw new Error("the pipe is closed");
+    });
+    const args = ["-f", stage.file("a.yaml", documents(connection, reader)), "--yes"];
+    await expect(applyCommand(args, ports)).rejects.toThrow("the pipe is closed");
+  });
 });

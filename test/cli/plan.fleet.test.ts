@@ -218,7 +218,8 @@ describe("what apply makes", () => {
       out: expect.stringContaining(`name ${markerOf(own.metadata.uid)} → k8s-`),
     });
     const run = await apply(stage, replica, "--fleet", "prod");
-    expect(run).toMatchObject({ status: 0, err: "" });
+    const said = /^ {2}shop\/a: wrote the signature of the fleet as the name of ep-/m;
+    expect(run).toMatchObject({ status: 0, err: "", out: expect.stringMatching(said) });
     expect(names(stage)).toEqual([signatureOf(own, prod)]);
     expect(stage.writes).toHaveLength(2);
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(0);
@@ -230,6 +231,7 @@ describe("what apply makes", () => {
     stage.fate = ({ method }) => (method === "PATCH" ? "lost before" : "answered");
     const run = await apply(stage, replica, "--fleet", "prod");
     expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! shop\/a: the service did not accept/) });
+    expect(run.out).not.toMatch(/^ {2}shop\/a: /m);
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(2);
   });
 

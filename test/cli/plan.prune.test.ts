@@ -47,6 +47,22 @@ describe("apply --prune", () => {
     expect((await apply(stage, text, "--prune")).out).toContain("Plan: 1 unchanged.");
   });
 
+  test("does not repeat that an endpoint is being deleted while lists still show it", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    let deletedAt = Number.POSITIVE_INFINITY;
+    let before: unknown;
+    stage.rewrite = ({ method, path }, response) => {
+      if (method === "DELETE") deletedAt = stage.time.now();
+      if (method !== "GET" || !path.endsWith("/endpoints") || stage.time.now() > deletedAt + 5000) return response;
+      if (stage.time.now() < deletedAt) before = response.body;
+      return { ...response, body: before };
+    };
+    const run = await apply(stage, documents(connection, replica("a")), "--prune");
+    expect(run.out).toMatch(/^ {2}shop\/ep-\S+: deleted ep-/m);
+    expect(run.out).not.toContain("Deleting: ");
+  });
+
   test("asks first: nothing is deleted without a yes, or if the plan has changed meanwhile", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, replica("a"), replica("b")));
