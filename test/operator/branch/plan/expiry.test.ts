@@ -311,6 +311,8 @@ describe("an end at the service that is not the applied one", () => {
   test("a renewal is not sent over a person's decision", () => {
     expect(planned({ object: applied({ lease: "24h" }, hour), ...ending(25 * hour) })).toEqual(drifts);
     expect(planned({ object: applied({ lease: "24h" }, hour), ...ending(undefined) })).toEqual(drifts);
+    const decided = { shows: "Drifted", status: { expiresAt: inMs(10 * hour) } };
+    expect(planned({ object: applied({ lease: "24h" }, 20 * hour, decided), ...ending(10 * hour) })).toEqual(drifts);
   });
 });
 
