@@ -134,6 +134,14 @@ test.each<[string, string, Arrange, Record<number, string>]>([
     },
   ],
   [
+    "waits for a parent that is a Branch whose name is that of its object",
+    documents(child("branchName: shop/other"), unnamed),
+    () => {},
+    {
+      0: `waits: ${noParent('"shop/other"')}`,
+    },
+  ],
+  [
     "has failed where a Branch of another project alone has the name of its parent",
     documents(child("branchName: other"), branch("other").replace(project, "shop-two")),
     () => {},

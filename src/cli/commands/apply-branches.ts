@@ -1,6 +1,7 @@
 import type { BranchWrite } from "../../operator/branch/action.ts";
 import type { Outcome } from "../../operator/branch/outcome.ts";
 import { branchReasons } from "../../operator/branch/reasons.ts";
+import { branchNameOf } from "../../operator/resources/branch.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import type { TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOutBranch, dryRunBranch } from "../plan/carry-out-branch.ts";
@@ -49,7 +50,7 @@ function shown(
   // The parent may be a Branch of these manifests that is yet to be created.
   const { branchName: parent } = object.spec.parent ?? {};
   const isComing = inventory.branches.all.some(
-    (other) => other.project === project && other.object.spec.branchName === parent,
+    (other) => other.project === project && branchNameOf(other.object) === parent,
   );
   if (reason === "BranchNotFound" && parent !== undefined && isComing) return { wrote: false, said };
   const isObstacle = reason === "InUse" || reason === "HasChildren";
