@@ -4,25 +4,16 @@ import { patchEndpoint } from "../../../../src/operator/compute/execute/update.t
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
-import { Acting, standing } from "./executing.ts";
+import { Acting, poolerPatch, standing } from "./executing.ts";
 
 // What the answer to a write means for the lists that the next plan may be made on.
-
-const patch = {
-  kind: "patch",
-  endpointID: "ep-one",
-  attributes: { pooler_enabled: true },
-  fields: ["pooler"],
-  progress: "Updating",
-  corrects: [],
-} as const;
 
 /** Sends a PATCH 700 ms after the start. */
 async function patched(answer: Acting["answer"], more: object = {}) {
   const { acting, self } = standing();
   acting.answer = answer;
   await acting.cluster.clock.advance(700);
-  const { condition } = await patchEndpoint({ ...patch, ...more }, acting.context(self), acting.access);
+  const { condition } = await patchEndpoint({ ...poolerPatch, ...more }, acting.context(self), acting.access);
   return { acting, message: condition.kind === "shown" ? condition.message : "", known: acting.tools.state.known };
 }
 
@@ -41,7 +32,7 @@ describe("after a write, lists from before", () => {
     const { acting, self } = standing();
     acting.withdrawn = true;
     await acting.cluster.clock.advance(700);
-    const outcome = await patchEndpoint(patch, acting.context(self), acting.access);
+    const outcome = await patchEndpoint(poolerPatch, acting.context(self), acting.access);
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { kind: "after", ms: 1 } });
     expect(acting.effects).toEqual([]);
     expect(acting.tools.state.known.lists.countAfter).toBe(0);

@@ -6,7 +6,7 @@ import { operationsIn } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { endpoint, madeBy, operation } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
-import { Acting, linked, msOf, settled, standing } from "./executing.ts";
+import { Acting, linked, msOf, poolerPatch, settled, standing } from "./executing.ts";
 
 type Create = Extract<Action, { kind: "create" }>;
 type Patch = Extract<Action, { kind: "patch" }>;
@@ -36,14 +36,6 @@ describe("of a create is remembered", () => {
 });
 
 describe("of a change is remembered", () => {
-  const action: Patch = {
-    kind: "patch",
-    endpointID: "ep-one",
-    attributes: { pooler_enabled: true },
-    fields: ["pooler"],
-    progress: "Updating",
-    corrects: [],
-  };
   const drift = { field: "pooler", ours: "true", theirs: "false" };
 
   function changing(status: object = {}, remembered: Parameters<Acting["remember"]>[0] = {}) {
@@ -58,7 +50,8 @@ describe("of a change is remembered", () => {
       acting,
       self,
       known: acting.remember(remembered),
-      send: (more: Partial<Patch> = {}) => patchEndpoint({ ...action, ...more }, acting.context(self), acting.access),
+      send: (more: Partial<Patch> = {}) =>
+        patchEndpoint({ ...poolerPatch, ...more }, acting.context(self), acting.access),
     };
   }
 

@@ -6,18 +6,10 @@ import { DeletionBrake } from "../../../../src/operator/connection/deletion-brak
 import { compute, endpoint } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
-import { Acting, linked, settled } from "./executing.ts";
+import { Acting, linked, poolerPatch, settled } from "./executing.ts";
 
 const attributes = { branch_id: "br-main", type: "read_write" };
 const create: Action = { kind: "create", attributes, newest: undefined, lost: false };
-const patch: WriteAction = {
-  kind: "patch",
-  endpointID: "ep-one",
-  attributes: { pooler_enabled: true },
-  fields: ["pooler"],
-  progress: "Updating",
-  corrects: [],
-};
 const restart: WriteAction = { kind: "restart", endpointID: "ep-one", value: "now", startedAt: undefined };
 const remove: WriteAction = { kind: "delete", endpointID: "ep-one", why: "duplicate" };
 const confirm: Action = { kind: "confirmDeletion", endpointID: "ep-one", after: "lost" };
@@ -39,7 +31,7 @@ function waiting(wait?: "brake" | "project" | "budget", { waitMs = 6000, closedF
 describe("a write that waits", () => {
   test.each<[WriteAction["kind"], Action, string]>([
     ["create", create, "Creating"],
-    ["patch", patch, "Updating"],
+    ["patch", poolerPatch, "Updating"],
     ["restart", restart, "Restarting"],
     ["delete", remove, "Deleting"],
   ])("a waiting write says what it is to become, and is woken: a %s", async (_, action, reason) => {
@@ -52,18 +44,18 @@ describe("a write that waits", () => {
   test("a write is not said to wait where its project is reported busy: that lasts until a write is accepted", async () => {
     const busy = compute({ linked: "ep-one", shows: "ProjectBusy" });
     const waits = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } };
-    expect(await waiting("project").send(patch, busy)).toMatchObject(waits);
+    expect(await waiting("project").send(poolerPatch, busy)).toMatchObject(waits);
     const condition = { kind: "shown", reason: "Updating", message: expect.stringContaining("request budget") };
-    expect(await waiting("budget").send(patch, busy)).toMatchObject({ condition });
+    expect(await waiting("budget").send(poolerPatch, busy)).toMatchObject({ condition });
     const ofProject = { kind: "shown", message: expect.stringContaining("another operation runs") };
-    expect(await waiting("project").send(patch)).toMatchObject({ condition: ofProject });
+    expect(await waiting("project").send(poolerPatch)).toMatchObject({ condition: ofProject });
   });
 
   test.each(["project", "budget", "brake"] as const)(
     "a write that waits for its %s keeps the reason that it failed for, until another is shown or another write waits",
     async (wait) => {
       const { acting, send } = waiting(wait);
-      const [action, other] = wait === "brake" ? [remove, { ...remove, endpointID: "ep-two" }] : [patch, restart];
+      const [action, other] = wait === "brake" ? [remove, { ...remove, endpointID: "ep-two" }] : [poolerPatch, restart];
       const failed = compute({ linked: "ep-one", shows: "ServiceUnavailable" });
       const { through } = acting.access.client;
       const write = identityOf(action, failed.metadata.generation ?? 0);
@@ -77,7 +69,7 @@ describe("a write that waits", () => {
   );
 
   test.each<[string, Action, string]>([
-    ["patch", patch, "Waiting: another operation runs in project shiny-wind-028834. The change follows."],
+    ["patch", poolerPatch, "Waiting: another operation runs in project shiny-wind-028834. The change follows."],
     ["restart", restart, "Waiting: another operation runs in project shiny-wind-028834. The restart follows."],
     [
       "deletion",
@@ -141,7 +133,7 @@ describe("a write that waits", () => {
   test("a waiting write changes nothing where the status speaks of it already", async () => {
     const { send } = waiting("project");
     const reported = compute({ linked: "ep-one", shows: "Updating" });
-    expect(await send(patch, reported)).toMatchObject({
+    expect(await send(poolerPatch, reported)).toMatchObject({
       condition: { kind: "unchanged" },
       requeue: { kind: "enqueued" },
     });
@@ -158,13 +150,13 @@ describe("a write that waits", () => {
     ["says nothing of a pause that is brief", { waitMs: 5000, closedForMs: 5000 }, { kind: "unchanged" }],
   ])("a write that waits for the budget %s", async (_, reservation, condition) => {
     const { send } = waiting("budget", reservation);
-    expect(await send(patch)).toMatchObject({ condition, requeue: { kind: "enqueued" }, events: [] });
+    expect(await send(poolerPatch)).toMatchObject({ condition, requeue: { kind: "enqueued" }, events: [] });
   });
 
   test("a write is no deletion for the brake, unless it is one", async () => {
     const { acting, send } = waiting("brake");
     acting.answer = () => json(200, { endpoint: endpoint(), operations: [] });
-    await send(patch);
+    await send(poolerPatch);
     expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
   });
 });
@@ -228,7 +220,7 @@ describe("an action that sends nothing", () => {
   });
 
   test("an action without a connection that is open sends nothing", async () => {
-    const outcome = await execute(patch, { ...acting.context(self), access: undefined });
+    const outcome = await execute(poolerPatch, { ...acting.context(self), access: undefined });
     expect(outcome).toMatchObject({ compute: self, condition: { kind: "unchanged" } });
     expect(acting.effects).toEqual([]);
   });

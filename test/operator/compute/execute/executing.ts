@@ -179,3 +179,13 @@ export function standing(spec: object = {}, annotations: object = {}) {
 export function msOf({ requeue }: Outcome): number | undefined {
   return requeue.kind === "after" ? requeue.ms : undefined;
 }
+
+/** The action that turns the pooler of `ep-one` on. */
+export const poolerPatch: Extract<Action, { kind: "patch" }> = {
+  kind: "patch",
+  endpointID: "ep-one",
+  attributes: { pooler_enabled: true },
+  fields: ["pooler"],
+  progress: "Updating",
+  corrects: [],
+};
