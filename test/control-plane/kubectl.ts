@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { eventually } from "../support/eventually.ts";
 import { type ProgramResult, runProgram } from "../support/run-program.ts";
 
 export interface KubectlOptions {
@@ -22,4 +23,18 @@ export async function kubectl(args: readonly string[], options: KubectlOptions):
   const { status, stdout, stderr } = await runKubectl(args, options);
   if (status !== 0) throw new Error(`\`kubectl ${args.join(" ")}\` ends with status ${status}: ${stderr.trim()}`);
   return stdout;
+}
+
+/**
+ * `kubectl replace`, again where it conflicts: it reads the object before it writes, and an operator that writes between
+ * the two is no fault of anybody's.
+ */
+export async function replace(object: object, args: readonly string[], options: KubectlOptions): Promise<void> {
+  const input = JSON.stringify(object);
+  await eventually("a replace that nobody comes between", async () => {
+    const { status, stderr } = await runKubectl([...args, "replace", "-f", "-"], { ...options, input });
+    if (status === 0) return true;
+    if (!stderr.includes("(Conflict)")) throw new Error(`\`kubectl replace\` ends with status ${status}: ${stderr}`);
+    return undefined;
+  });
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import type { ProgramResult } from "../support/run-program.ts";
-import { kubectl as run, runKubectl } from "./kubectl.ts";
+import { replace as replaceObject, kubectl as run, runKubectl } from "./kubectl.ts";
 
 // What a `*.cluster.test.ts` needs of the control plane that its run shares.
 
@@ -25,6 +25,11 @@ export function kubectl(args: readonly string[], options: Options = {}): Promise
 /** Runs kubectl and resolves with exit status and output, for what is expected to be refused. */
 export function tryKubectl(args: readonly string[], options: Options = {}): Promise<ProgramResult> {
   return runKubectl(args, { kubeconfig: kubeconfig(), kubectl: inject("kubectl"), ...options });
+}
+
+/** `kubectl replace` of one object in this namespace, again where an operator's write comes between. */
+export function replace(namespace: string, object: object): Promise<void> {
+  return replaceObject(object, ["--namespace", namespace], { kubeconfig: kubeconfig(), kubectl: inject("kubectl") });
 }
 
 /** Applies a manifest, given as text or as objects, and resolves with kubectl's output. */

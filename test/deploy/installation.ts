@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../control-plane/control-plane.ts";
 import { established } from "../control-plane/crds.ts";
-import { kubectl } from "../control-plane/kubectl.ts";
+import { kubectl, replace } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { type ServiceOptions, ServiceProcess } from "../support/processes.ts";
 import { Image } from "./image.ts";
@@ -82,7 +82,7 @@ export class Installation implements AsyncDisposable {
 
   /** `kubectl replace`, which drops what the object has besides. */
   async replace(item: object): Promise<void> {
-    await kubectl(["replace", "-f", "-"], { ...this.#options(), input: JSON.stringify(item) });
+    await replace(item, [], this.#options());
   }
 
   /** Waits until each of the objects in the samples' namespace is Ready. */

@@ -3,7 +3,7 @@ import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import type { Fault } from "../../../src/service/http/faults.ts";
 import type { Service } from "../../../src/service/service.ts";
-import { kubectl } from "../../control-plane/shared-control-plane.ts";
+import { replace } from "../../control-plane/shared-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Cluster, Raw } from "./cluster-admin.ts";
 import { keySecret, manifest } from "./manifests.ts";
@@ -170,8 +170,7 @@ export class Scenario {
 
   /** `kubectl replace` with the bare manifest; resolves when what tests go by no longer shows what was before. */
   async replace(name: string): Promise<void> {
-    const input = JSON.stringify(manifest(name));
-    const replaced = kubectl(["--namespace", this.namespace, "replace", "-f", "-"], { input });
+    const replaced = replace(this.namespace, manifest(name));
     await this.#seen(
       this.namespace,
       name,
