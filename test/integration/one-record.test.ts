@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterRequest } from "../../src/operator/kube/transport.ts";
+import type { ServiceReply } from "../../src/service/http/message.ts";
 import { calm } from "../simulation/api-server/faults.ts";
+import type { Call } from "./support/network.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 // The record of a write, against what once made two endpoints, left one behind, or deleted a stranger's.
@@ -133,13 +135,18 @@ describe("an annotation that a tenant types", () => {
   });
 });
 
+/** The service's answers about endpoints without a member, to every method or to one. */
+function without(world: SmallWorld, member: RegExp, ofMethod?: string): (call: Call) => ServiceReply | undefined {
+  return ({ method, path, body }) => {
+    if (!path.endsWith("/endpoints") || (ofMethod !== undefined && method !== ofMethod)) return undefined;
+    const shown = JSON.stringify(world.console(method, path, body)).replaceAll(member, "");
+    return { status: method === "POST" ? 201 : 200, headers: {}, body: shown };
+  };
+}
+
 describe("a service whose lists lose the names", () => {
   const nameless = (world: SmallWorld) => {
-    world.host.instead = ({ method, path, body }) => {
-      if (method !== "GET" || !path.endsWith("/endpoints")) return undefined;
-      const shown = JSON.stringify(world.console(method, path, body)).replaceAll(/"name":"k8s-[^"]*",?/g, "");
-      return { status: 200, headers: {}, body: shown };
-    };
+    world.host.instead = without(world, /"name":"k8s-[^"]*",?/g, "GET");
   };
 
   it("deletes the endpoint with its Compute all the same", async () => {
@@ -173,6 +180,8 @@ it.each([
   ["with operations that end at once", {}, 10_000],
   ["with operations of half a minute", {}, 0.02],
   ["with a connection Secret", { connectionSecret: { name: "db-app" } }, 0.05],
+  ["under driftPolicy Report", { driftPolicy: "Report", computeUnits: { min: 1, max: 2 } }, 0.05],
+  ["with a field that the service does not show", { passwordlessAccess: true }, 0.05],
 ])(
   "a create %s, where names are shown and nothing is refused, costs at most four patches",
   async (_, more, timeScale) => {
@@ -185,6 +194,7 @@ it.each([
       },
     };
     await using world = new SmallWorld([place.branchID], 1, { timeScale }, weather);
+    if ("passwordlessAccess" in more) world.host.instead = without(world, /"passwordless_access":[a-z]+,?/g);
     world.declare(0, { ...place, ...more });
     await world.clock.advance(290_000);
     expect(world.compute(0).status).toMatchObject({

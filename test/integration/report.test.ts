@@ -65,6 +65,34 @@ it("with driftPolicy Report an endpoint that is taken over is brought to the spe
   expect(reasonOf(world)).not.toBe("Drifted");
 });
 
+describe("with driftPolicy Report, an endpoint whose create got no reply, found by another operator", () => {
+  async function found(meanwhile: (world: SmallWorld) => void): Promise<SmallWorld> {
+    const world = new SmallWorld([place.branchID], 1);
+    world.host.service.setFaults([{ kind: "drop-after", method: "POST", route: "*", count: 1 }]);
+    world.declare(0, { ...reporting, ...sized(1) });
+    await world.clock.advance(2000);
+    expect(world.writes).toHaveLength(1);
+    await world.restart(() => meanwhile(world));
+    await world.clock.advance(120_000);
+    return world;
+  }
+
+  it("has an edit carried out that was made since", async () => {
+    await using world = await found((at) => at.declare(0, { ...reporting, ...sized(2) }));
+    expect(world.compute(0).status).toMatchObject({ size: "2 CU", appliedGeneration: 2 });
+    expect(patches(world)).toHaveLength(1);
+  });
+
+  it("has what another changed since reported, and nothing sent", async () => {
+    await using world = await found((at) => {
+      at.console("PATCH", `/projects/shop/endpoints/${at.endpoints[0]?.id}`, {
+        endpoint: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 },
+      });
+    });
+    expect([reasonOf(world), patches(world).length]).toEqual(["Drifted", 0]);
+  });
+});
+
 it("with driftPolicy Report, drift is not taken for an edit because the Secret that was edited cannot be made", async () => {
   await using world = new SmallWorld([place.branchID], 1);
   world.declare(0, { ...reporting, ...sized(1) });

@@ -69,12 +69,18 @@ export function withHeld(outcome: Outcome, held: HeldStatus | undefined, isSeen:
   return {
     ...outcome,
     condition: condition.kind === "unchanged" && isAbout(outcome.compute, held) ? held.condition : condition,
-    effect: effect.kind === "none" ? lastingEffect(held.effect, isSeen) : effect,
+    effect: effect.kind === "none" ? lastingEffect(held.effect, isSeen) : withOperations(effect, held.effect),
   };
 }
 
 function isAbout(compute: Compute, { generation }: HeldStatus): boolean {
   return generation === generationOf(compute);
+}
+
+/** At a service that lists no operations, nothing else says what there were. */
+function withOperations(effect: Effect, held: Effect): Effect {
+  const isEnd = effect.kind === "settled" && held.kind === "accepted";
+  return isEnd ? { ...effect, operations: held.operations } : effect;
 }
 
 function lastingEffect(effect: Effect, isSeen: boolean): Effect {

@@ -28,8 +28,8 @@ export type Effect =
   | { kind: "ownedByOther" }
   /** The endpoint that the Compute had is proved gone. */
   | { kind: "gone"; endpointID: string }
-  /** The endpoint is as the spec says, but for the drift that is only reported. */
-  | { kind: "settled"; drift: readonly Difference[] }
+  /** The endpoint is as the spec says, but for the drift that is only reported. `operations`: of what was held back. */
+  | { kind: "settled"; drift: readonly Difference[]; operations?: readonly Operation[] }
   /**
    * A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list;
    * `drift`: what is reported from now on, where it left that out.
@@ -74,5 +74,5 @@ export function after(ms: number | undefined): Requeue {
 
 /** Operations in the answers to this reconcile's requests. */
 export function operationsIn({ effect }: Outcome): readonly Operation[] {
-  return "operations" in effect ? effect.operations : [];
+  return ("operations" in effect ? effect.operations : undefined) ?? [];
 }

@@ -83,7 +83,7 @@ export const computeStatus = z.object({
       "Ready and Synced always, with one message; Reconciling and Stalled only while they are true. All share one reason.",
     ),
   appliedGeneration: optionalInteger(
-    "The last generation of the spec that was applied at the service; -1 while an adopted endpoint does not have the spec yet.",
+    "The last generation of the spec that was applied at the service, or that a create under way applies; -1 while an adopted endpoint does not have the spec yet.",
   ),
   state: optionalText(
     "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost, NotCreated while there is no endpoint, or Unknown while one cannot be seen. While the service cannot be reached, it keeps its last value.",

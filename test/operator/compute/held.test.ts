@@ -4,7 +4,7 @@ import { type Effect, type Outcome, shown, unchanged } from "../../../src/operat
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import type { Reason } from "../../../src/operator/compute/words/reasons.ts";
 import type { Compute, ComputeStatus } from "../../../src/operator/resources/compute.ts";
-import { compute, endpoint, recordOf } from "../../support/builders.ts";
+import { compute, endpoint, operation, recordOf } from "../../support/builders.ts";
 
 const showing = (reason: string, more: ComputeStatus = {}, spec: Partial<Compute["spec"]> = {}): Compute => {
   const ready = { type: "Ready", status: "True", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
@@ -97,6 +97,20 @@ describe("what is held back", () => {
     expect(withHeld(later, held, false)).toMatchObject({ condition: later.condition, effect: accepted });
     const other = shown(self, "Conflict", "", { effect: { kind: "ownedByOther" } });
     expect(withHeld(other, held, false)).toEqual(other);
+  });
+
+  test("a held status leaves its operations to the end, where no list says which there were", () => {
+    const state = new ReconcileState(0, "this-term");
+    const effect: Effect = { ...accepted, operations: [operation()] };
+    hold(state, { ...made, effect }, 0, true);
+    const end = shown(self, "Active", "", { effect: { kind: "settled", drift: [] } });
+    expect(withHeld(end, state.known.held, true).effect).toEqual({
+      kind: "settled",
+      drift: [],
+      operations: [operation()],
+    });
+    const lost = shown(self, "EndpointLost", "", { effect: { kind: "gone", endpointID: "ep-one" } });
+    expect(withHeld(lost, state.known.held, true)).toEqual(lost);
   });
 
   test("a held status has the endpoint as last seen, though the answer showed an earlier one, or none", () => {

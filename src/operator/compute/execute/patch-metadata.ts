@@ -32,7 +32,8 @@ export async function link(action: Extract<Action, { kind: "link" }>, context: E
 
 /**
  * Links an endpoint: finalizer and id in one patch. What a list cannot prove is noted in the status first; and of one
- * that is taken over, that it is still to be brought to the spec, also if another process continues.
+ * that is taken over, or was made by a create of 0.1.0, that it is still to be brought to the spec, also if another
+ * process continues. The status of any other create says already which generation it has.
  */
 export async function writeLink(
   { endpointID, proof, news = "none" }: { endpointID: string; proof: Proof; news?: LinkNews },
@@ -47,7 +48,7 @@ export async function writeLink(
     ...(isNoted ? { proof: { uid: compute.metadata.uid, endpointID, by: proof } } : {}),
     // A list that shows the endpoint outranks the proof that it was gone.
     ...(before.gone === endpointID ? { gone: undefined } : {}),
-    ...(news === "none" ? {} : { appliedGeneration: -1 }),
+    ...(news === "none" ? {} : { appliedGeneration: news === "created" ? (before.appliedGeneration ?? -1) : -1 }),
     // The status must not say that this operator disabled an endpoint that none of its creates may have made.
     ...((news === "adopted" || news === "former") && !isOpen(state.known.write) ? { disabledByUs: undefined } : {}),
   };

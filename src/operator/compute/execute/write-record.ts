@@ -63,8 +63,9 @@ export async function writeRecord(
 }
 
 /**
- * The status of a create under way. `through`: the base URL and key that will show what is made, so that a later loss
- * is not one seen through others. The connection is in use from now on, whether its namespace keeps the access or not.
+ * The status of a create under way. Whatever it makes has the spec of this generation, also if nothing tells that it
+ * did. `through`: the base URL and key that will show what is made, so that a later loss is not one seen through others.
+ * The connection is in use from now on, whether its namespace keeps the access or not.
  */
 function creatingStatus(
   message: string,
@@ -72,7 +73,13 @@ function creatingStatus(
   through: string,
 ): Partial<Compute["status"]> {
   const conditions = conditionsOf(compute, "Creating", message, { now: clock.now(), compared: false });
-  return { conditions, state: "Creating", observedThrough: through, clusterConnection: clusterConnectionOf(compute) };
+  return {
+    conditions,
+    appliedGeneration: generationOf(compute),
+    state: "Creating",
+    observedThrough: through,
+    clusterConnection: clusterConnectionOf(compute),
+  };
 }
 
 /** The definition of Compute is older than the operator: nothing is sent, and a person is told. */

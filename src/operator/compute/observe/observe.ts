@@ -1,4 +1,5 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
+import { recordedID } from "../../claims/ownership.ts";
 import type { ListerAccess } from "../../connection/access.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
@@ -149,8 +150,10 @@ function isNews({ compute }: Subject): boolean {
 /** Purpose of a list: a create or a deletion to resolve, a change still to be sent, or one under way. */
 function priorityOf({ compute, annotations }: Subject, { accepted, write }: ReadonlyState): Priority {
   if (compute.metadata.deletionTimestamp !== undefined || isUnanswered(write)) return "resolve";
-  // The status may not show the accepted generation yet.
-  const isAccepted = [compute.status.appliedGeneration, accepted?.generation].includes(generationOf(compute));
+  // The status may not show the accepted generation yet, and shows that of a create before anything is made.
+  const isAccepted =
+    recordedID(compute) !== undefined &&
+    [compute.status.appliedGeneration, accepted?.generation].includes(generationOf(compute));
   const isAwaited = write?.phase === "open" && write.made === undefined;
   return !isAccepted || annotations.reconcileRequested || isAwaited ? "plan" : "follow";
 }

@@ -224,10 +224,11 @@ function operationsAfter(
 ): StatusOperation[] | undefined {
   const known = new Map<string, StatusOperation>();
   const recorded = before.endpointID === id ? (before.operations ?? []) : [];
-  for (const operation of recorded) known.set(operation.id, isAtRest(outcome) ? ended(operation) : operation);
-  for (const operation of [...operationsIn(outcome), ...seen.operations]) {
+  for (const operation of recorded) known.set(operation.id, operation);
+  for (const operation of operationsIn(outcome))
     known.set(operation.id, statusOperation(operation, known.get(operation.id)));
-  }
+  if (isAtRest(outcome)) for (const [key, operation] of known) known.set(key, ended(operation));
+  for (const operation of seen.operations) known.set(operation.id, statusOperation(operation, known.get(operation.id)));
   const newestFirst = [...known.values()].toSorted(
     (a, b) => (b.createdAt ?? "").localeCompare(a.createdAt ?? "") || a.id.localeCompare(b.id),
   );

@@ -20,12 +20,24 @@ function write(acting: Acting, action: Action, compute = acting.compute()) {
 }
 
 describe("a link", () => {
-  test("sets finalizer and id in one patch, and has the endpoint brought to the spec", async () => {
+  test.each([
+    ["that is taken over", "former", 1, -1],
+    ["that is adopted", "adopted", 1, -1],
+    ["that a create of 0.1.0 made", "created", undefined, -1],
+  ] as const)("an endpoint %s is to be brought to the spec", async (_, news, appliedGeneration, expected) => {
+    const acting = new Acting();
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration } });
+    await write(acting, { ...link, news });
+    expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: expected });
+  });
+
+  test("sets finalizer and id in one patch, of an endpoint that has the generation of its record", async () => {
     const acting = new Acting();
     acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
+    acting.remember({ write: openSince(0, { uid: acting.compute().metadata.uid }) });
     const { events, condition } = await write(acting, link);
     expect(acting.compute().metadata.finalizers).toEqual(["example.com/other", finalizer]);
-    expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: -1 });
+    expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: 1 });
     expect(acting.annotation("endpoint-id")).toBe("ep-one");
     expect(acting.effects).toEqual(["PATCH computes/shop/status", "PATCH computes/shop"]);
     expect(events).toMatchObject([{ type: "Normal", reason: "Created" }]);

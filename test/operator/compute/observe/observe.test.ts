@@ -134,6 +134,11 @@ describe("what a list is for", () => {
     ["what is in progress, after a refresh", { status: handled }, "follow"],
     ["a deletion", { deleting: true }, "resolve"],
     ["a create that is open", { status: { pendingWrite: recordOf() } }, "resolve"],
+    [
+      "a create whose record is written, and that was refused",
+      { unlinked: true, status: { appliedGeneration: 1 } },
+      "plan",
+    ],
     ["a change still to be sent", { status: { appliedGeneration: 0 } }, "plan"],
     ["a requested refresh", { annotations: { reconcileRequestedAt: "now" }, status: handled }, "plan"],
     ["a restart that is open", { status: { pendingWrite: recordOf({ operation: "restart" }) } }, "plan"],
