@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { transformSync } from "rolldown/utils";
-import { flagsOf, wholeNumber } from "../support/flags.ts";
+import { flagsOf, shardOf, wholeNumber } from "../support/flags.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
@@ -135,7 +135,7 @@ function conclude(verdicts: ReadonlyMap<Mutant, Verdict>): number {
 }
 
 function selected(mutants: readonly Mutant[]): Mutant[] {
-  const [part = 1, parts = 1] = values.shard.split("/").map(Number);
+  const { part, parts } = shardOf(usage, values.shard);
   const changed = values.since === undefined ? undefined : changedLines(values.since);
   return mutants.filter(
     ({ id, file, line }) =>

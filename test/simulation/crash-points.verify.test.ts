@@ -17,7 +17,8 @@ describe("a death, a lost reply, a late effect and a refusal", () => {
   it(`keep every promise, one in ${singleShare} of them at each request, and one in ${pairShare} of their pairs`, {
     timeout: 900_000,
   }, async () => {
-    const { failures, singles, played, pairs } = await playPairs({ workers: 2, singleShare, pairShare });
+    const pairShard = { part: 1, parts: pairShare };
+    const { failures, singles, played, pairs } = await playPairs({ workers: 2, singleShare, pairShard });
     expect(failures).toEqual([]);
     expect(singles).toBeGreaterThan(3 * 1000);
     // Which pairs these are depends on how many requests each run makes, so the share is nearly that.

@@ -6,6 +6,7 @@ describe("a program that tries for an hour whether a promise holds", () => {
     ["simulation/simulate.ts --seed abc", "--seed must be a whole number from 1 on, not "],
     ["simulation/simulate.ts --seeds 0", "--seeds must be a whole number from 1 on"],
     ["simulation/simulate.ts --sed 3", "Unknown option '--sed'"],
+    ["simulation/fault-pairs/main.ts --shard 9/8", "--shard must be K/N, the Kth of N parts, not"],
     ["soak/main.ts --minutes x", "--minutes must be a whole number from 1 on"],
     ["chaos/main.ts operator --computes -1", "--computes"],
     ["chaos/main.ts operater", "There is no operater."],

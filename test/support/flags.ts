@@ -20,6 +20,19 @@ export function wholeNumber(usage: string, flag: string, value: string, least: n
   return refuse(usage, `${flag} must be a whole number from ${least} on, not ${JSON.stringify(value)}`);
 }
 
+/** One part of several, counted from 1. */
+export interface Shard {
+  part: number;
+  parts: number;
+}
+
+/** `K/N`: the Kth of N parts; anything else ends the program. */
+export function shardOf(usage: string, value: string): Shard {
+  const [, part, parts] = /^([0-9]{1,6})\/([0-9]{1,6})$/.exec(value)?.map(Number) ?? [];
+  if (part !== undefined && parts !== undefined && part >= 1 && part <= parts) return { part, parts };
+  return refuse(usage, `--shard must be K/N, the Kth of N parts, not ${JSON.stringify(value)}`);
+}
+
 function refuse(usage: string, message: string): never {
   console.error(`${message}\n\n${usage}`);
   process.exit(1);

@@ -1,27 +1,27 @@
 import { availableParallelism } from "node:os";
-import { flagsOf, wholeNumber } from "../../support/flags.ts";
+import { flagsOf, shardOf, wholeNumber } from "../../support/flags.ts";
 import { playPairs } from "./workers.ts";
 
 const usage = `Usage: npm run simulate -- pairs [flags]
 
-  --share N       plays one in N of the pairs of faults (default 1: all of them, some hours)
+  --shard K/N     the Kth of N parts of the pairs of faults (default 1/1: all of them, some hours)
   --scenario NAME of this scenario alone
   --workers N     on how many cores (default: all)`;
 
 const { values } = flagsOf(usage, {
   options: {
-    share: { type: "string", default: "1" },
+    shard: { type: "string", default: "1/1" },
     scenario: { type: "string" },
     workers: { type: "string", default: String(availableParallelism()) },
   },
 });
-const whole = (flag: "share" | "workers") => wholeNumber(usage, `--${flag}`, values[flag] ?? "", 1);
-const { scenario } = values;
+const { scenario, shard } = values;
+const workers = wholeNumber(usage, "--workers", values.workers, 1);
 
 let shownAt = 0;
 let known = 0;
 const total = await playPairs(
-  { singleShare: 1, pairShare: whole("share"), workers: whole("workers"), only: scenario },
+  { singleShare: 1, pairShard: shardOf(usage, shard), workers, only: scenario },
   ({ singles, played, pairs, failures }) => {
     for (const failure of failures.slice(known)) console.log(failure);
     known = failures.length;

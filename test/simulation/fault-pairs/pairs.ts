@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Shard } from "../../support/flags.ts";
 import { crashPointsAt, type Effect, type Fault, type FaultAt, faults } from "../world/crash-point.ts";
 import { play } from "../world/run.ts";
 import { scenarios } from "../world/scenarios.ts";
@@ -11,8 +12,8 @@ import type { Script } from "../world/script.ts";
 export const Chosen = z.object({
   /** One in so many of the first faults: of those at one request too, so that no request is left out. */
   singleShare: z.number(),
-  /** One in so many of the pairs that begin with these. */
-  pairShare: z.number(),
+  /** The part of the pairs that begin with these: the parts together are all pairs, and no pair is in two. */
+  pairShard: z.object({ part: z.number(), parts: z.number() }),
   only: z.string().optional(),
 });
 export type Chosen = z.infer<typeof Chosen>;
@@ -33,7 +34,7 @@ export type Tally = z.infer<typeof Tally>;
 
 /** Plays the share of one worker; `report` is called with each first fault as its pairs are done. */
 export async function playWork(
-  { index, workers, singleShare, pairShare, only }: Work,
+  { index, workers, singleShare, pairShard, only }: Work,
   report: (tally: Tally) => void,
 ): Promise<void> {
   let count = 0;
@@ -43,7 +44,7 @@ export async function playWork(
     for (const first of every(requests)) {
       if ((first.number + faults.indexOf(first.fault)) % singleShare !== 0) continue;
       count += 1;
-      if (count % workers === index) report({ scenario, ...(await playFrom(script, first, count, pairShare)) });
+      if (count % workers === index) report({ scenario, ...(await playFrom(script, first, count, pairShard)) });
     }
   }
 }
@@ -52,13 +53,13 @@ async function playFrom(
   script: Script,
   first: FaultAt,
   count: number,
-  share: number,
+  { part, parts }: Shard,
 ): Promise<Omit<Tally, "scenario">> {
   const { requests, wrong } = await playWith(script, first);
   const failures = [...wrong];
   const seconds = [...every(requests, first.number)];
-  // Pairs beside each other are alike, so a share takes them far apart.
-  const chosen = seconds.filter((_, index) => (count * 31 + index) % share === 0);
+  // Pairs beside each other are alike, so a part takes them far apart.
+  const chosen = seconds.filter((_, index) => (count * 31 + index) % parts === part - 1);
   if (wrong.length === 0) for (const second of chosen) failures.push(...(await playWith(script, first, second)).wrong);
   return { played: wrong.length === 0 ? chosen.length : 0, pairs: seconds.length, failures };
 }
