@@ -26,8 +26,8 @@ export async function kubectl(args: readonly string[], options: KubectlOptions):
 }
 
 /**
- * `kubectl replace`, again where it conflicts: it reads the object before it writes, and an operator that writes between
- * the two is no fault of anybody's.
+ * `kubectl replace`, again where it conflicts: it reads the object before it writes, and an operator may write between
+ * the two.
  */
 export async function replace(object: object, args: readonly string[], options: KubectlOptions): Promise<void> {
   const input = JSON.stringify(object);

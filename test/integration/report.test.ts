@@ -77,13 +77,13 @@ describe("with driftPolicy Report, an endpoint whose create got no reply, found 
     return world;
   }
 
-  it("has an edit carried out that was made since", async () => {
+  it("an endpoint that another operator finds has an edit carried out that was made since", async () => {
     await using world = await found((at) => at.declare(0, { ...reporting, ...sized(2) }));
     expect(world.compute(0).status).toMatchObject({ size: "2 CU", appliedGeneration: 2 });
     expect(patches(world)).toHaveLength(1);
   });
 
-  it("has what another changed since reported, and nothing sent", async () => {
+  it("an endpoint that another operator finds has a change from outside reported, and nothing sent", async () => {
     await using world = await found((at) => {
       at.console("PATCH", `/projects/shop/endpoints/${at.endpoints[0]?.id}`, {
         endpoint: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 },

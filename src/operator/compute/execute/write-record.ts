@@ -64,8 +64,8 @@ export async function writeRecord(
 
 /**
  * The status of a create under way. Whatever it makes has the spec of this generation, also if nothing tells that it
- * did. `through`: the base URL and key that will show what is made, so that a later loss is not one seen through others.
- * The connection is in use from now on, whether its namespace keeps the access or not.
+ * did. `through`: the base URL and key that will show what is made, so that a later loss is not one seen through
+ * others. The connection is in use from now on, whether its namespace keeps the access or not.
  */
 function creatingStatus(
   message: string,
