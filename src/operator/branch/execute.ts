@@ -7,6 +7,7 @@ import { conditionOf, timestamp } from "../objects/conditions-of.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { soonMs } from "../runtime/waits.ts";
 import type { Answer } from "../service-client/answer.ts";
 import type { WrittenBranch } from "../service-client/branch-calls.ts";
 import { type BranchAction, type BranchWrite, identityOf } from "./action.ts";
@@ -43,9 +44,6 @@ export interface ExecuteContext {
   /** Brings the owned Compute to what is declared, or deletes it. */
   compute: (step: ComputeStep) => Promise<void>;
 }
-
-/** Interval at which a deletion that waits for others asks the brake again, in milliseconds. */
-const askAgainMs = 3000;
 
 const progressOf = { create: "Creating", patch: "Updating", reset: "Resetting", delete: "Deleting" } as const;
 
@@ -141,7 +139,7 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
 function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: boolean): Outcome {
   // Deletions of one project are let through one by one: the others ask again, and learn that the brake holds them.
   const again = planned.op === "delete" && wait === "project";
-  const enqueued = outcome(object, again ? { requeue: askAgainMs, keepsList: true } : { requeue: "enqueued" });
+  const enqueued = outcome(object, again ? { requeue: soonMs, keepsList: true } : { requeue: "enqueued" });
   if (wait !== "brake" || planned.op !== "delete") {
     // The wait lasts moments: an object that shows nothing yet says what it is about to do.
     const reason = progressOf[planned.op];

@@ -1,6 +1,6 @@
 import { requeueDelay } from "../conditions/rows.ts";
 import type { ListerAccess } from "../connection/access.ts";
-import { patchAgainMs, refusedPatch } from "../connection/failed-write.ts";
+import { refusedPatch } from "../connection/failed-write.ts";
 import type { Brake } from "../connection/gate.ts";
 import { JoinedListers } from "../connection/joined-listers.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
@@ -13,7 +13,7 @@ import { type Branch, branchKind, branchNameOf, owningBranch } from "../resource
 import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { seldomMs } from "../runtime/waits.ts";
+import { seldomMs, shortlyMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { BranchAction } from "./action.ts";
 import { execute, withFinalizer } from "./execute.ts";
@@ -122,7 +122,7 @@ export class BranchReconciler {
     } catch (error) {
       // The object is gone: the watch is about to say so.
       if (isNotFound(error)) return {};
-      done = outcome(object, { shown: refusedPatch(error, branchKind.kind), requeue: patchAgainMs });
+      done = outcome(object, { shown: refusedPatch(error, branchKind.kind), requeue: shortlyMs });
     }
     if (!done.released) await this.#updateStatus(done, observed, memory);
     for (const event of done.events) this.#event(done.object, event);

@@ -1,7 +1,6 @@
 import { patchRefused } from "../conditions/messages.ts";
 import { type Requeue, requeueDelay } from "../conditions/rows.ts";
 import { isRefusal } from "../kube/errors.ts";
-import { shortlyMs } from "../runtime/waits.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { ServiceAccess } from "./access.ts";
 
@@ -57,9 +56,6 @@ function jittered(ms: number, uid: string, failures: number): number {
   for (const character of uid) drawn = (drawn * 31 + character.charCodeAt(0)) % 1009;
   return Math.round(ms * (1 - (jitter * drawn) / 1009));
 }
-
-/** A patch that the API server refused is sent again after this long, in milliseconds: no event says when it may. */
-export const patchAgainMs = shortlyMs;
 
 /**
  * Meaning of a patch of an object that the API server refuses, as when its annotations are too large or a policy of the

@@ -1,5 +1,6 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import { seldomMs } from "../runtime/waits.ts";
 import { type Failure, isRefused } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import { mostOperationsListed, operationsListed } from "../service-client/operations-answer.ts";
@@ -38,9 +39,6 @@ const slackMs = 20;
 
 /** Time after its request by which a poll and the list that follows it have come in, in milliseconds. */
 const listedWithinMs = 1500;
-
-/** A refused call is tried again after this long, in milliseconds: the key may have lacked a right. */
-const refusedForMs = 600_000;
 
 export interface OperationsOptions {
   /** For polls, which no reconcile waits for. */
@@ -196,8 +194,8 @@ export class Operations {
       const answer = await client.listOperations(projectID, signal, { limit, wanted });
       if (answer.kind === "ok") this.#hasAnswered = true;
       else if (this.#isNoCall(answer)) {
-        // Only the states of the endpoints show progress from now on.
-        this.#refusedUntil = clock.monotonic() + refusedForMs;
+        // Only the states of the endpoints show progress until then; the key may have lacked a right.
+        this.#refusedUntil = clock.monotonic() + seldomMs;
         this.#dropInProgress();
         onPolled(new Set());
         return;

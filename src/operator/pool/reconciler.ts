@@ -26,9 +26,6 @@ interface Blocked {
 /** A refused change is retried after this long, in milliseconds, because no watch reports that the obstacle is gone. */
 const refusedRetryMs = 60_000;
 
-/** A pool that has changed is reconciled again after this long, in milliseconds unless the watch is sooner. */
-const staleRetryMs = 5000;
-
 export interface PoolReconcilerOptions {
   cluster: ClusterClient;
   clock: Clock;
@@ -69,7 +66,8 @@ export class PoolReconciler {
     const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
     const changes = due.length + plan.adopt.length + plan.update.length + plan.remove.length;
-    if (changes > 0 && !(await this.#isUnchanged(pool))) return { requeueAfterMs: staleRetryMs };
+    // The watch may be sooner.
+    if (changes > 0 && !(await this.#isUnchanged(pool))) return { requeueAfterMs: shortlyMs };
     const changed = await this.#execute(pool, [
       ...plan.adopt.map((compute) => () => this.#adopt(pool, compute)),
       ...plan.update.map((member) => () => this.#update(pool, member)),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { computePoolKind } from "../../../src/operator/resources/compute-pool.ts";
+import { shortlyMs } from "../../../src/operator/runtime/waits.ts";
 import { pooled, root } from "./pooled.ts";
 
 describe(`a ${computePoolKind.kind}`, () => {
@@ -46,7 +47,7 @@ describe(`a ${computePoolKind.kind}`, () => {
     await reconcile();
     expect(await computes()).toHaveLength(3);
     world.seen = old;
-    expect(await reconcile()).toBe(5000);
+    expect(await reconcile()).toBe(shortlyMs);
     expect(await computes()).toHaveLength(3);
     expect((await computes()).every(({ metadata }) => metadata.deletionTimestamp === undefined)).toBe(true);
   });

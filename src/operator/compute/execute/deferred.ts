@@ -1,17 +1,12 @@
 import type { ServiceAccess } from "../../connection/access.ts";
-import {
-  earlierFailure,
-  failedNow,
-  refusedPatch as meaningOfRefusal,
-  patchAgainMs,
-} from "../../connection/failed-write.ts";
+import { earlierFailure, failedNow, refusedPatch as meaningOfRefusal } from "../../connection/failed-write.ts";
 import type { Wait } from "../../connection/gate.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
-import { soonMs } from "../../runtime/waits.ts";
+import { shortlyMs, soonMs } from "../../runtime/waits.ts";
 import type { Failure } from "../../service-client/answer.ts";
-import { pauseMessage } from "../../service-client/request-reservation.ts";
+import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import { generationOf, shownReason } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
@@ -30,9 +25,6 @@ const progressOf = {
 
 const createUnknown = { reason: "CreateUnknown", message: noAnswer } as const;
 
-/** A longer wait for the budget or for the end of a pause, in milliseconds, is reported. */
-const longWaitMs = 5000;
-
 /**
  * A write that does not pass the gate. What it waits for is reported once: a status that reports this write stays, or
  * Computes that wait for each other would keep writing theirs. Only the brake is reported after another wait, too. A
@@ -44,7 +36,7 @@ export function waiting(wait: Wait, write: WriteAction, context: ExecuteContext,
   const closed = wait === "budget" ? paused(compute, reservation) : undefined;
   if (closed !== undefined) return closed;
   const progress = progressOf[write.kind];
-  const isBrief = wait === "budget" && reservation.waitMs <= longWaitMs;
+  const isBrief = wait === "budget" && reservation.waitMs <= longPauseMs;
   const reason = shownReason(compute);
   const message = messageOf(wait, write, compute.spec.projectID);
   // A project that is reported busy is so until a write is accepted.
@@ -66,7 +58,7 @@ function isDeletedJustNow({ metadata: { deletionTimestamp } }: Compute, wallNow:
 
 /** The service asked for a long pause. */
 export function paused(compute: Compute, { closedForMs }: ServiceAccess["reservation"]): Outcome | undefined {
-  if (closedForMs <= longWaitMs) return undefined;
+  if (closedForMs <= longPauseMs) return undefined;
   const { reason, message } = meaningOf({ kind: "rateLimited", message: pauseMessage }, "");
   return shown(compute, reason, message, { requeue: { kind: "enqueued" } });
 }
@@ -114,5 +106,5 @@ export function recordFailedWrite(
 /** The outcome if the API server refuses a patch of the Compute. */
 export function refusedPatch(error: unknown, compute: Compute): Outcome {
   const { reason, message } = meaningOfRefusal(error, computeKind.kind);
-  return shown(compute, reason, message, { requeue: after(patchAgainMs) });
+  return shown(compute, reason, message, { requeue: after(shortlyMs) });
 }

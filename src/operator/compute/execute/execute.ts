@@ -1,6 +1,7 @@
 import type { ServiceAccess } from "../../connection/access.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { soonMs } from "../../runtime/waits.ts";
 import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action, WriteAction } from "../plan/action.ts";
@@ -15,9 +16,6 @@ import { link, release, restoreFinalizer } from "./patch-metadata.ts";
 import { restartEndpoint, restarted } from "./restart.ts";
 import { signEndpoint } from "./sign.ts";
 import { patchEndpoint } from "./update.ts";
-
-/** A write to an endpoint that another is under way to is planned again after this long, in milliseconds. */
-const underWayMs = 1000;
 
 type ConfirmDeletion = Extract<Action, { kind: "confirmDeletion" }>;
 
@@ -87,7 +85,7 @@ async function write(action: WriteAction, context: ExecuteContext, access: Servi
   const { underWay } = access.lister;
   const target = action.kind === "create" ? undefined : action.endpointID;
   // Another Compute's, as of one of which this is a copy: what it does is to be listed first.
-  if (target !== undefined && underWay.has(target)) return unchanged(compute, { requeue: after(underWayMs) });
+  if (target !== undefined && underWay.has(target)) return unchanged(compute, { requeue: after(soonMs) });
   const wait = access.gate.pass(action.kind === "delete" ? "deletion" : "other");
   // While the CRD is being deleted nothing is deleted at the service, so nothing waits for the brake.
   if (wait === "brake" && action.kind === "delete" && isBeingDeleted(compute) && (await uninstalling.lately(compute)))

@@ -4,6 +4,7 @@ import { attributesOf } from "../../fields/compare.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
 import { signatureOf } from "../../resources/signature.ts";
+import { shortlyMs } from "../../runtime/waits.ts";
 import { newestIn } from "../candidates.ts";
 import { type Observation, who } from "../observe/observation.ts";
 import { adoptionRefused, conflict, creating, primaryExists } from "../words/conditions.ts";
@@ -26,16 +27,13 @@ export const adoption: PlanRule = (o, s) => {
   return taken(o, primary) ?? perhapsOthers(o, primary) ?? link(primary);
 };
 
-/** Interval of the checks of another Compute's create, in milliseconds. */
-const othersCreateMs = 5_000;
-
 /** A primary without a name may be what another Compute's open create made: then it belongs to that. */
 function perhapsOthers({ compute, claimants, endpoints }: Observation, primary: Endpoint): Action | undefined {
   if (primary.name !== undefined && !hasUnreadableName(primary)) return undefined;
   const maker = otherMakerOf(primary, compute, claimants, endpoints);
   if (maker === undefined) return undefined;
   const message = creating.perhapsOthers(who(maker), primary.id);
-  return { kind: "wait", reason: "Creating", message, requeueAfterMs: othersCreateMs };
+  return { kind: "wait", reason: "Creating", message, requeueAfterMs: shortlyMs };
 }
 
 function link({ id }: Endpoint): Action {

@@ -1,3 +1,4 @@
+import { soonMs } from "../../runtime/waits.ts";
 import {
   generationOf,
   isBeingDeleted,
@@ -64,12 +65,9 @@ export function plan(o: Observed, s: ReadonlyState): Action {
   }
 }
 
-/** Time for which a new Compute waits for its connection before it reports that there is none, in milliseconds. */
-const togetherMs = 2000;
-
 /** kubectl apply creates a Compute before its connection if both are in one command: that is not reported yet. */
 function awaitConnection({ compute, reason, now }: Unavailable, { seenSince }: ReadonlyState): Action | undefined {
-  const leftMs = reason === "ConnectionNotFound" ? seenSince + togetherMs - now : 0;
+  const leftMs = reason === "ConnectionNotFound" ? seenSince + soonMs - now : 0;
   return leftMs > 0 && shownReason(compute) === undefined ? noop(leftMs) : undefined;
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { updateStatus } from "../../../../src/operator/compute/update-status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { markerOf } from "../../../../src/operator/resources/signature.ts";
+import { soonMs } from "../../../../src/operator/runtime/waits.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, input, madeBy } from "../../../support/builders.ts";
 import { json } from "../../../support/scripted-service.ts";
@@ -71,7 +72,7 @@ test("nothing is sent to an endpoint while a write of another Compute is under w
   const differing = seen({ passwordless_access: false });
   expect(await acting.reconcile(self, differing)).toMatchObject({
     condition: { kind: "unchanged" },
-    requeue: { ms: 1000 },
+    requeue: { ms: soonMs },
   });
   expect(acting.effects).toEqual([]);
   other.clear();
