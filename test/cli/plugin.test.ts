@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { psqlCommand } from "../../src/cli/plugin/commands.ts";
+import type { ClusterRequest, ClusterTransport } from "../../src/operator/kube/transport.ts";
 import { asRecord } from "../../src/operator/objects/record.ts";
+import { HostileServer, json } from "../operator/kube/hostile-server.ts";
 import { main, project } from "../service/support/shop.ts";
+import { realClock } from "../support/real-clock.ts";
 import { Beside, kubeconfig } from "./beside.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
@@ -136,6 +140,7 @@ describe("restart", () => {
       if (ms > 10_000) report(beside, "restartedAt", annotationsOf(beside)["compute-operator.dev/restartedAt"]);
     };
     const done = await run(beside, "restart shop-preview --wait");
+    expect(annotationsOf(beside)["compute-operator.dev/restartedAt"]).toBe(new Date(began).toISOString());
     expect(done).toMatchObject({ status: 0, err: "" });
     expect(done.out.split("\n")).toEqual([
       "asked for a restart of Compute shop/shop-preview",
@@ -153,6 +158,23 @@ describe("restart", () => {
       err: expect.stringContaining("after 5 s (--timeout); the request stands"),
     });
     expect(annotationsOf(beside)).toHaveProperty(["compute-operator.dev/restartedAt"]);
+  });
+
+  test("a restart that is waited for is given up after five minutes where no time is given", async () => {
+    using beside = cluster();
+    const began = beside.stage.time.now();
+    const late = await run(beside, "restart shop-preview --wait");
+    expect(late.err).toContain("not carried out after 300 s (--timeout)");
+    expect(Math.round((beside.stage.time.now() - began) / 10_000)).toBe(30);
+  });
+
+  test("a restart is not waited for without --wait, nor said to be carried out by an earlier one", async () => {
+    using beside = cluster();
+    report(beside, "restartedAt", "2026-01-01T00:00:00.000Z");
+    beside.stage.time.passing = () => report(beside, "state", "Active");
+    expect((await run(beside, "restart shop-preview")).out).toBe("asked for a restart of Compute shop/shop-preview");
+    const waited = await run(beside, "restart shop-preview --wait --timeout 3s");
+    expect(waited).toMatchObject({ status: 1, out: "asked for a restart of Compute shop/shop-preview" });
   });
 
   test("a restart is for Computes alone", async () => {
@@ -192,7 +214,12 @@ describe("reset", () => {
     using beside = cluster();
     expect((await run(beside, "reset pr-1")).err).toContain("pass --yes to reset the branch");
     beside.stage.terminal = true;
-    expect((await run(beside, "reset pr-1", "no\n")).err).toContain("nothing was sent");
+    const refused = await run(beside, "reset pr-1", "no\n");
+    expect(refused).toEqual({
+      status: 1,
+      out: 'Reset Branch shop/pr-1 to the head of its parent? What was written to it is lost. Type "yes": ',
+      err: "compute-operator reset: nothing was sent",
+    });
     expect(annotationsOf(beside, "pr-1", "branches")).toEqual({});
     expect((await run(beside, "reset pr-1", "yes\n")).out).toContain("asked for a reset of Branch shop/pr-1");
     expect(annotationsOf(beside, "pr-1", "branches")).toHaveProperty(["compute-operator.dev/resetAt"]);
@@ -241,9 +268,21 @@ describe("psql", () => {
   });
 
   test.each([
-    ["a Compute without a Secret of a database", "psql shop-preview", undefined, "writes no Secret to connect with"],
-    ["a Secret that is not there yet", "psql db", undefined, "has no Secret shop-db yet"],
+    [
+      "a Compute without a Secret of a database",
+      "psql shop-preview",
+      undefined,
+      "Compute shop/shop-preview writes no Secret to connect with",
+    ],
+    ["a Secret that is not there yet", "psql db", undefined, "namespace shop has no Secret shop-db yet"],
     ["a Secret without a URI", "psql db", { host: "h" }, "Secret shop-db: holds no readable uri"],
+    [
+      "a Secret without a URI of the pooler",
+      "psql db --pooled",
+      { uri },
+      "Secret shop-db: holds no readable pooled-uri",
+    ],
+    ["a Secret whose URI is none", "psql db", { uri: "ep-a" }, "Secret shop-db: holds no readable uri"],
     ["a machine without psql", "psql db", { uri }, "psql is not on the PATH"],
   ])("says what to do about %s", async (_, line, data, message) => {
     using beside = cluster();
@@ -256,10 +295,114 @@ test.each([
   ["status", "the name of the object is needed"],
   ["status a b", "one name is taken, and here are more: a, b"],
   ["restart a --for 1h", "unknown option '--for'"],
+  ["pause a --for 0d", "--for must be a duration"],
+  ["pause a --for 1000d", "--for must be a duration"],
   ["pause a -n", "option '-n, --namespace <NAME>' argument missing"],
 ])("%s is refused", async (line, message) => {
   using beside = cluster();
   expect(await run(beside, line)).toMatchObject({ status: 1, out: "", err: expect.stringContaining(message) });
+});
+
+test.each([
+  ["the context's", "status a", "shop"],
+  ["default, where the context has none", "status a --context other", "default"],
+  ["the one of the flag", "status a --context other -n eu", "eu"],
+  ["the one of the flag, written out", "restart a --namespace eu", "eu"],
+])("the namespace of an object is %s", async (_, line, namespace) => {
+  using beside = cluster();
+  expect((await run(beside, line)).err).toContain(`: namespace ${namespace} has no Compute`);
+});
+
+test("the cluster is the one of --kubeconfig", async () => {
+  using beside = cluster();
+  const file = beside.stage.file("other", kubeconfig.replace("namespace: shop", "namespace: eu"));
+  expect((await run(beside, `status a --kubeconfig ${file}`)).err).toContain(": namespace eu has no Compute");
+  expect((await run(beside, "status a --kubeconfig nowhere")).err).toMatch(/^compute-operator status: .*nowhere/);
+});
+
+/** Answers reads of objects in place of the API server, and keeps the writes. */
+function answering(beside: Beside, read: (path: string) => unknown, writes: ClusterRequest[] = []): ClusterRequest[] {
+  const through = beside.stage.cluster;
+  if (through === undefined) throw new Error("there is no cluster");
+  const request: ClusterTransport["request"] = (asked, options) => {
+    if (asked.method !== "GET") writes.push(asked);
+    const body = asked.method === "GET" ? read(asked.path) : undefined;
+    return body === undefined ? through.request(asked, options) : Promise.resolve({ status: 200, body });
+  };
+  beside.stage.cluster = { request, watch: (asked, options) => through.watch(asked, options) };
+  return writes;
+}
+
+test.each([
+  ["Compute", "computes", "status a"],
+  ["Branch", "branches", "pause a"],
+  ["ComputePool", "computepools", "status a"],
+  ["ServiceConnection", "serviceconnections", "status a"],
+])("a %s that cannot be read is named", async (kind, plural, line) => {
+  using beside = cluster();
+  const metadata = { name: "a", namespace: "shop", uid: "u-1", resourceVersion: "1" };
+  const unread = { apiVersion: "compute-operator.dev/v1alpha1", kind, metadata };
+  answering(beside, (asked) => (asked.includes(`/${plural}/`) ? unread : undefined));
+  const verb = line.split(" ")[0];
+  expect(await run(beside, line)).toMatchObject({
+    status: 1,
+    out: "",
+    err: expect.stringMatching(new RegExp(`^compute-operator ${verb}: ${kind} shop/a cannot be read: .*spec`)),
+  });
+});
+
+test.each([
+  ["pause shop-preview", "computes", "paused"],
+  ["restart shop-preview", "computes", "restartedAt"],
+  ["reset pr-1 --yes", "branches", "resetAt"],
+])("%s writes nothing to another object that has the name by then", async (line, plural, annotation) => {
+  using beside = cluster();
+  const name = line.split(" ")[1] ?? "";
+  const { metadata, ...found } = beside.send({ method: "GET", path: path(plural, name) });
+  const before = { ...found, metadata: { ...asRecord(metadata), uid: "of-the-one-before" } };
+  answering(beside, (asked) => (asked === path(plural, name) ? before : undefined));
+  expect(await run(beside, line)).toMatchObject({ status: 1, out: "", err: expect.stringContaining(name) });
+  expect(annotationsOf(beside, name, plural)).not.toHaveProperty([`compute-operator.dev/${annotation}`]);
+});
+
+test("resume writes nothing to an object that is not paused", async () => {
+  using beside = cluster();
+  const writes = answering(beside, () => undefined);
+  await run(beside, "resume pr-1");
+  expect(writes).toEqual([]);
+  await run(beside, "pause pr-1");
+  expect((await run(beside, "resume pr-1")).out).toBe("resumed Branch shop/pr-1");
+  expect(writes.map(({ method, path: to }) => `${method} ${to}`)).toEqual([
+    `PATCH ${path("branches", "pr-1")}`,
+    `PATCH ${path("branches", "pr-1")}`,
+  ]);
+});
+
+test("a command that is interrupted says so, and not that the cluster failed", async () => {
+  using beside = cluster();
+  beside.stage.time.passing = () => beside.stage.stopping.abort();
+  const stopped = await run(beside, "restart shop-preview --wait");
+  expect(stopped).toMatchObject({ status: 1, err: "compute-operator restart: interrupted" });
+});
+
+test("a command leaves no connection to the cluster, and says who it is", async () => {
+  using beside = cluster();
+  const server = new HostileServer();
+  server.behaviour = (_, response) => json(response, 404, { reason: "NotFound", message: "no" });
+  const address = `server: "${await server.start()}", insecure-skip-tls-verify: true`;
+  const file = beside.stage.file("real", kubeconfig.replace('server: "https://cluster.test:6443"', address));
+  beside.stage.cluster = undefined;
+  const said: string[] = [];
+  const ports = beside.stage.ports(
+    "",
+    () => {},
+    (line) => said.push(line),
+  );
+  await psqlCommand(["db", "--kubeconfig", file], { ...ports, clock: realClock });
+  expect(said).toEqual(["compute-operator psql: namespace shop has no Compute of the name db"]);
+  expect(server.requests.map(({ headers }) => headers["user-agent"])).toEqual(["compute-operator-cli"]);
+  await expect.poll(() => server.open).toBe(0);
+  await server.stop();
 });
 
 test("a right that is missing, and a cluster that is not there, are said", async () => {
