@@ -1,20 +1,30 @@
 import { spawnSync } from "node:child_process";
 import { expect, it, test } from "vitest";
-import { completionCommand } from "../../src/cli/commands/completion.ts";
+import { completionCommand, completionLine } from "../../src/cli/commands/completion.ts";
 import { planLine } from "../../src/cli/commands/flags.ts";
+import { type Command, flag, newCommand } from "../../src/command-line.ts";
 import { runLine } from "../../src/operator/flags.ts";
 
-async function completion(...args: string[]): Promise<{ status: number; out: string; err: string }> {
+/** A command with everything that a shell may stumble over. */
+const odd = newCommand("odd", "Does what isn't usual, \\ included\nor not. Not more of it.")
+  .addOption(flag("-c, --colour <NAME>", "the 'colour'", (text) => text, ["red", "blue"]))
+  .option("-d, --directory <DIR>", "where")
+  .option("--path <PATH>", "which")
+  .option("--free <TEXT>", "any")
+  .option("--yes", "do not ask", false);
+
+async function completion(shell: string, commands: readonly Command[] = [runLine, planLine]) {
+  const args = shell === "" ? [] : [shell];
   const out: string[] = [];
   const err: string[] = [];
   const ports = { stdout: (text: string) => out.push(text), stderr: (text: string) => err.push(text) };
-  const status = await completionCommand(args, ports, [runLine, planLine]);
+  const status = await completionCommand(args, ports, commands);
   return { status, out: out.join("\n"), err: err.join("\n") };
 }
 
 /** What bash offers after these words, the last of which is being typed. */
 async function offered(...words: string[]): Promise<string[]> {
-  const { out } = await completion("bash");
+  const { out } = await completion("bash", [runLine, planLine, odd]);
   const set = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}`;
   const script = `${out}\n${set}\n_compute_operator\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr, status } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8" });
@@ -25,8 +35,23 @@ async function offered(...words: string[]): Promise<string[]> {
 it.each([
   [
     ["compute-operator", ""],
-    ["run", "plan", "help"],
+    ["run", "plan", "odd", "help"],
   ],
+  [["compute-operator", "h"], ["help"]],
+  [
+    ["compute-operator", "odd", ""],
+    ["-c", "--colour", "-d", "--directory", "--path", "--free", "--yes", "--help"],
+  ],
+  [
+    ["compute-operator", "odd", "-c", ""],
+    ["red", "blue"],
+  ],
+  [["compute-operator", "odd", "--colour", "b"], ["blue"]],
+  [["compute-operator", "odd", "-d", "package-l"], ["package-lock.json"]],
+  [["compute-operator", "odd", "--path", "package-l"], ["package-lock.json"]],
+  [["compute-operator", "odd", "--free", ""], []],
+  [["compute-operator", "odd", "--yes", "--y"], ["--yes"]],
+  [["compute-operator", "plan", "--colour", "-"], expect.arrayContaining(["--fleet", "--help"])],
   [["compute-operator", "pl"], ["plan"]],
   [["compute-operator", "plan", "--kub"], ["--kubeconfig"]],
   [
@@ -49,6 +74,41 @@ test("fish gets each command and flag, with quotes that hold", async () => {
   expect(out).toMatch(/^complete -c compute-operator .* -s f -l filename -rF -d '/m);
   expect(out).toMatch(/^complete -c kubectl-compute_operator .* -l output -xa 'text json markdown' -d '/m);
   expect(out).toContain(String.raw`the pod\'s service account`);
+});
+
+test("fish gets a line for each flag of a command, under both names of the program", async () => {
+  const { out } = await completion("fish", [odd]);
+  const of = "-n '__fish_seen_subcommand_from odd'";
+  const lines = [
+    "-f",
+    String.raw`-n __fish_use_subcommand -a odd -d 'Does what isn\'t usual, \\ included or not'`,
+    String.raw`${of} -s c -l colour -xa 'red blue' -d 'the \'colour\''`,
+    `${of} -s d -l directory -rF -d 'where'`,
+    `${of} -l path -rF -d 'which'`,
+    `${of} -l free -x -d 'any'`,
+    `${of} -l yes -d 'do not ask'`,
+  ];
+  const programs = ["compute-operator", "kubectl-compute_operator"];
+  expect(out.split("\n")).toEqual(programs.flatMap((name) => lines.map((line) => `complete -c ${name} ${line}`)));
+});
+
+test("zsh runs the script of bash, which completes both names of the program", async () => {
+  const { out: bash } = await completion("bash", [odd]);
+  expect(bash.split("\n").at(-1)).toBe("complete -F _compute_operator compute-operator kubectl-compute_operator");
+  const { out: zsh } = await completion("zsh", [odd]);
+  expect(zsh).toBe(`autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n${bash}`);
+});
+
+test("the help says how each shell takes its script", () => {
+  const help = completionLine.helpInformation();
+  expect(help).toContain("Usage: compute-operator completion SHELL\n");
+  expect(help).toContain("Prints a script with which a shell completes commands and flags: bash, zsh, fish.");
+  expect(help).toMatch(/<?shell>? +bash, zsh, fish\n/);
+  expect(help.trimEnd().split("\n").slice(-3)).toEqual([
+    "  source <(compute-operator completion bash)",
+    "  source <(compute-operator completion zsh)",
+    "  compute-operator completion fish | source",
+  ]);
 });
 
 test("another shell is refused with the shells that there are", async () => {

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import {
+  derivedBranchUID,
+  derivedUID,
+  derivedUIDBefore,
+  isDerivedIn,
+  isDerivedUID,
+  uidToBe,
+} from "../../src/cli/manifests/derived-uid.ts";
+
+// What an earlier version has made bears these uids: another value, and the next apply makes all of it a second time.
+test.each([
+  ["shop", "a", "048330ca-3f2d-800b-aab7-a31c7e7d0323", "e2b41e53-12c7-800b-aab7-a31c7e7d0323"],
+  ["shop", "b", "048330ca-3f2d-8c0a-8d5c-707a07d4b51b", undefined],
+  ["a", "shop", "498b2c03-a52a-8ad9-b966-013f19468598", "93023653-dd58-8ad9-b966-013f19468598"],
+])("the uid of Compute %s/%s stays what it is from version to version", (namespace, name, uid, before) => {
+  expect(derivedUID(namespace, name)).toBe(uid);
+  if (before !== undefined) expect(derivedUIDBefore(namespace, name)).toBe(before);
+});
+
+test.each([
+  [undefined, "shop", "a", "dab35925-abc1-84d2-bea4-3b7acf6444ba"],
+  ["prod", "shop", "a", "626c81a0-0bea-85a7-8f08-d7408535f8bf"],
+  ["prod", "a", "shop", "fd5eef3d-f542-816b-8e14-7fd728183c63"],
+])(
+  "the uid of a Branch of fleet %s, %s/%s, stays what it is from version to version",
+  (fleet, namespace, name, uid) => {
+    expect(derivedBranchUID(fleet, namespace, name)).toBe(uid);
+  },
+);
+
+test("a derived uid shows that it is one, and of which namespace; one of the first version only that it is one", () => {
+  const [uid, before] = [derivedUID("shop", "a"), derivedUIDBefore("shop", "a")];
+  expect([uid, before, uidToBe(uid)].map(isDerivedUID)).toEqual([true, true, false]);
+  expect([isDerivedIn("shop", uid), isDerivedIn("a", uid), isDerivedIn("shop", before)]).toEqual([true, false, false]);
+  expect(isDerivedIn("shop", uidToBe(uid))).toBe(false);
+  expect(uidToBe(uid)).toBe("048330ca-3f2d-400b-aab7-a31c7e7d0323");
+});
