@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { noteKeys } from "../../src/operator/resources/names.ts";
+import type { ServiceResponse } from "../../src/operator/service-client/transport.ts";
 import { keys, main, preview, project } from "../service/support/shop.ts";
 import { Stage } from "./command-stage.ts";
 import { baseURL } from "./texts.ts";
@@ -92,4 +94,93 @@ test("the export of a project that the key does not reach, and one with a wrong 
   const refused = await stage.run("export", ["--project", project, ...from]);
   expect(refused.err).toContain("Set a valid key in COMPUTE_OPERATOR_API_KEY. Check that the service is at");
   expect(refused.err).not.toContain("ServiceConnection");
+});
+
+const projects = (fields: object): ServiceResponse => ({ status: 200, body: { projects: [], ...fields }, json: true });
+
+test.each<[string, string[], object, string]>([
+  ["no projects", ["--all-projects"], {}, "the key reaches no projects: a personal key may need --organization"],
+  [
+    "one of its two projects",
+    ["--all-projects"],
+    { projects: [{ id: "shop-two" }], unavailable_project_ids: [project] },
+    "the service left projects out of its list: export those with --project\ncompute-operator export: project shop-two has no computes",
+  ],
+])("export says where the service shows %s", async (_, flags, listed, note) => {
+  using stage = furnished();
+  const none = { status: 200, body: { endpoints: [] }, json: true };
+  stage.rewrite = ({ path }) => (path === "/projects" ? projects(listed) : none);
+  const run = await stage.run("export", [...flags, ...from]);
+  expect(run).toEqual({ status: 0, out: "", err: `compute-operator export: ${note}` });
+});
+
+test("the projects that the key reaches are exported in the order of their ids, those of --organization if it is named", async () => {
+  using stage = furnished();
+  const queries: unknown[] = [];
+  stage.rewrite = ({ path, query }, response) => {
+    if (path !== "/projects") return response;
+    queries.push(query);
+    return projects({ projects: [{ id: "shop-two" }, { id: project }] });
+  };
+  const { out } = await stage.run("export", ["--all-projects", "--organization", "org-shop", ...from]);
+  const ids = parseAllDocuments(out).map((document) => document.getIn(["spec", "projectID"]));
+  expect([ids[0], ids.at(-1)]).toEqual([project, "shop-two"].toSorted());
+  expect(queries).toEqual([expect.objectContaining({ org_id: "org-shop" })]);
+});
+
+test.each([
+  ["--connection", "Not_one"],
+  ["--namespace", "Not_one"],
+])("export refuses a %s that is no name, before it asks the service", async (flag, name) => {
+  using stage = furnished();
+  stage.fate = () => {
+    throw new Error("the service was asked");
+  };
+  const run = await stage.run("export", ["--project", project, flag, name, ...from]);
+  expect(run).toEqual({
+    status: 1,
+    out: "",
+    err: `compute-operator export: ${flag} must be a name of a Kubernetes object, for example default, not "Not_one"`,
+  });
+});
+
+test("what a manifest cannot declare is left out of it, and said in a comment of one line", async () => {
+  using stage = furnished();
+  const odd = { id: "ep-odd-", branch_id: main, type: "read_only", project_id: project, current_state: "idle" };
+  const wide = { ...odd, autoscaling_limit_min_cu: 0.3, autoscaling_limit_max_cu: 0.3 };
+  const strange = { ...odd, id: "ep-strange", type: "read_never" };
+  stage.rewrite = (_, response) => ({ ...response, body: { endpoints: [strange, wide] } });
+  const run = await stage.run("export", ["--project", project, ...from]);
+  expect(run.out.split("\n").slice(0, 2)).toEqual([
+    `# Read replica of branch ${main}.`,
+    expect.stringMatching(/^# Left out, because a manifest cannot declare it: spec\.computeUnits.* must be one of .*$/),
+  ]);
+  expect(run.out).toContain("\n  name: ep-odd-0\n");
+  expect(run.out).not.toContain("computeUnits:");
+  expect(run.err).toMatch(/^compute-operator export: endpoint ep-strange cannot be declared: spec\.type: .*read_write/);
+});
+
+test("the branches of an export come by id, each with a comment of its name, and an operator's is named", async () => {
+  using stage = furnished();
+  const branches = [
+    { id: "br-c", project_id: project, name: "third\nof three" },
+    { id: "br-a", project_id: project },
+    { id: "br-b", project_id: project, name: "pr-1" },
+  ];
+  const note = { "br-b": { object: { type: "console/branch", id: "br-b" }, value: { [noteKeys.uid]: "u-1" } } };
+  stage.rewrite = ({ path }, response) =>
+    path.endsWith("/branches")
+      ? { ...response, body: { branches, annotations: note } }
+      : { ...response, body: { endpoints: [] } };
+  const run = await stage.run("export", ["--project", project, "--branches", ...from]);
+  expect(run.out.match(/^# .*$|^ {2}name: .*$/gm)).toEqual([
+    "# Branch br-a.",
+    "  name: br-a",
+    "# Branch third of three.",
+    "  name: br-c",
+  ]);
+  expect(run.err.split("\n")).toEqual([
+    `compute-operator export: project ${project} has no computes`,
+    "compute-operator export: branch br-b (pr-1) was made by an operator or by apply for a Branch, which declares it",
+  ]);
 });

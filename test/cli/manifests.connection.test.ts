@@ -18,10 +18,16 @@ describe("the connection", () => {
       documents(noSecret, compute("a")),
       `a.yaml:1: ServiceConnection shop/default: There is no Secret "service-api-key" of type compute-operator.dev/api-key`,
     ],
+    ["has no Secret, with the way out", documents(compute("a"), noSecret), " Or set COMPUTE_OPERATOR_API_KEY."],
+    [
+      "is of another namespace",
+      documents(connection.replaceAll("namespace: shop", "namespace: eu"), compute("a")),
+      `a.yaml:12: Compute shop/a: spec.connectionRef.name: there is no ServiceConnection "default" in these manifests.`,
+    ],
     [
       "has an empty Secret",
-      documents(connection.replace(keys.shop, '""'), compute("a")),
-      `a.yaml:1: ServiceConnection shop/default: Secret "service-api-key" is empty under "api-key"`,
+      documents(compute("a"), connection.replace(keys.shop, '""')),
+      `a.yaml:6: ServiceConnection shop/default: Secret "service-api-key" is empty under "api-key"`,
     ],
     [
       "has a Secret without that key",
@@ -84,7 +90,27 @@ describe("the connection", () => {
     using stage = new Stage();
     stage.env = env;
     const run = await stage.run("plan", ["-f", "-", "--base-url", wrong], compute("a"));
-    expect(run).toMatchObject({ status: 1, err: expect.stringContaining("that ends in /api/v2") });
+    expect(run).toMatchObject({
+      status: 1,
+      err: `compute-operator plan: --base-url must be an http or https URL that ends in /api/v2, without user, query and fragment, for example https://console.neon.tech/api/v2, not "${wrong}"`,
+    });
+  });
+
+  test.each(["two words", "k\u00e9y", "x".repeat(1025)])("a key in the environment of %j is refused", async (key) => {
+    using stage = new Stage();
+    stage.env = { COMPUTE_OPERATOR_API_KEY: key };
+    const run = await stage.run("plan", ["-f", "-", "--base-url", baseURL], compute("a"));
+    expect(run).toMatchObject({
+      status: 1,
+      err: "compute-operator plan: COMPUTE_OPERATOR_API_KEY holds no API key: it must be one line of printable characters",
+    });
+  });
+
+  test("a key in the environment may have space around it, and as many characters as a header takes", async () => {
+    using stage = new Stage();
+    stage.env = { COMPUTE_OPERATOR_API_KEY: ` ${"x".repeat(1024)}\n` };
+    const run = await stage.run("plan", ["-f", "-", "--base-url", baseURL], compute("a"));
+    expect(run.out).toContain("Unauthorized: ");
   });
 
   test("a connection that names a broken authority is reported", async () => {
@@ -142,7 +168,10 @@ describe("the connection", () => {
     const refused = await stage.run("plan", args);
     expect(refused).toMatchObject({
       status: 1,
-      err: expect.stringContaining(`is sent only to https://console.neon.tech/api/v2, not to ${baseURL}`),
+      err: `compute-operator plan: ${stage.directory}/a.yaml:1: ServiceConnection shop/default: spec.baseURL: the key in COMPUTE_OPERATOR_API_KEY is sent only to https://console.neon.tech/api/v2, not to ${baseURL}. If you mean that service, set --base-url ${baseURL}`.replaceAll(
+        `${stage.directory}/`,
+        "",
+      ),
     });
     expect(asked).toEqual([]);
     expect((await stage.run("plan", [...args, "--base-url", baseURL])).status).toBe(2);

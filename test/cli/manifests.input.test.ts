@@ -13,6 +13,8 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       `${connection}---\n${head}kind: Compute\nkind: Compute\n`,
       "a.yaml:14: not YAML: Map keys must be unique",
     ],
+    ["a key twice after another mistake", "a: [1\nb: 2\nc: 1\nc: 2", "a.yaml:4: not YAML: Map keys must be unique"],
+    ["an alias of nothing", "a: *b\n", "a.yaml:1: not YAML: Unresolved alias"],
     ["no object", "hello: there\n", "a.yaml:1: not a Kubernetes object: it needs apiVersion, kind and metadata"],
     [
       "an unknown kind",
@@ -102,7 +104,27 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "a name that Kubernetes refuses",
       compute("Shop"),
-      "a.yaml:3: Compute shop/Shop: metadata.name: must be lower-case letters",
+      "a.yaml:3: Compute shop/Shop: metadata.name: must be lower-case letters, digits, - and ., for example shop-primary",
+    ],
+    [
+      "a namespace that Kubernetes refuses",
+      compute("a").replace("namespace: shop", "namespace: Shop"),
+      "a.yaml:3: Compute Shop/a: metadata.namespace: must be lower-case letters, digits, - and ., for example shop-primary",
+    ],
+    [
+      "an object without a name",
+      compute("a").replace("name: a, ", ""),
+      "a.yaml:3: Compute shop/(no name): metadata.name: ",
+    ],
+    [
+      "a Secret that holds a number",
+      connection.replace(/api-key: \S+}/, "api-key: 1}"),
+      "a.yaml:1: Secret shop/service-api-key: stringData.api-key: ",
+    ],
+    [
+      "a Secret twice",
+      documents(connection, connection.slice(0, connection.indexOf("---\n")), compute("a")),
+      "a.yaml:12: Secret shop/service-api-key is declared twice: it stands at a.yaml:1 too",
     ],
     [
       "an object twice",
