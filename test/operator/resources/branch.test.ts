@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import {
+  branchNameOf,
+  expiryInWords,
+  ownedComputeSpec,
+  owningBranch,
+  parseBranch,
+} from "../../../src/operator/resources/branch.ts";
+import { owningPool } from "../../../src/operator/resources/compute-pool.ts";
+
+const metadata = { name: "pr-1", namespace: "shop", uid: "u-1", resourceVersion: "1" };
+
+function branch(spec: object = {}, status: object = {}) {
+  const read = parseBranch({ metadata, spec: { projectID: "shop-one", expiry: { never: true }, ...spec }, status });
+  if (!read.ok) throw new Error(read.problem);
+  return read.value;
+}
+
+test("the name of a branch at the service is that of its spec, else that of its object", () => {
+  expect(branchNameOf(branch({ branchName: "preview/pr-1" }))).toBe("preview/pr-1");
+  expect(branchNameOf(branch())).toBe("shop/pr-1");
+});
+
+test.each([
+  [{ after: "72h" }, "after 72h"],
+  [{ at: "2026-01-01T00:00:00Z" }, "at 2026-01-01T00:00:00Z"],
+  [{ lease: "1h" }, "lease 1h"],
+  [{ never: true }, "never"],
+])("the expiry %j is %s in words", (expiry, words) => {
+  expect(expiryInWords(branch({ expiry }).spec.expiry)).toBe(words);
+});
+
+test.each([
+  ["Branch", owningBranch],
+  ["ComputePool", owningPool],
+])("the owner of a Compute that is a %s is found by kind and version", (kind, owning) => {
+  const reference = { apiVersion: "compute-operator.dev/v1alpha1", kind, name: "x", uid: "u-2" };
+  const owned = (...ownerReferences: object[]) => {
+    const read = parseBranch({ metadata: { ...metadata, ownerReferences }, spec: branch().spec });
+    if (!read.ok) throw new Error(read.problem);
+    return owning(read.value)?.uid;
+  };
+  const others = [
+    { ...reference, kind: "Compute", uid: "u-3" },
+    { ...reference, apiVersion: "example.com/v1", uid: "u-4" },
+  ];
+  expect(owned(...others, reference)).toBe("u-2");
+  expect(owned(...others)).toBeUndefined();
+  expect(owning({ metadata })).toBeUndefined();
+});
+
+const connectionRef = { kind: "ClusterServiceConnection", name: "eu" };
+const owned = (spec: object, status: object = {}) => ownedComputeSpec(branch({ connectionRef, ...spec }, status));
+
+test("the Compute of a Branch is made with project, connection and branch of that, and only where it is asked for", () => {
+  const compute = { computeUnits: { min: 1, max: 2 } };
+  const common = { projectID: "shop-one", connectionRef, branchRef: { name: "pr-1" } };
+  expect(owned({ compute })).toMatchObject({ ...compute, ...common });
+  expect(owned({})).toBeUndefined();
+});
+
+test.each<[string, object, object, string | undefined]>([
+  ["its own", { compute: { deletionPolicy: "Delete" }, deletionPolicy: "Retain" }, {}, "Delete"],
+  ["that of its Branch", { compute: {}, deletionPolicy: "Retain" }, {}, "Retain"],
+  ["that in force when its Branch is deleted", { compute: {} }, { deletionPolicy: "Retain" }, "Retain"],
+  ["none where the default is in force", { compute: {} }, { deletionPolicy: "Delete" }, undefined],
+  [
+    "that of its Branch, rather than the one that was in force",
+    { compute: {}, deletionPolicy: "Delete" },
+    { deletionPolicy: "Retain" },
+    "Delete",
+  ],
+])("the policy of the Compute of a Branch is %s", (_, spec, status, policy) => {
+  const made = owned(spec, status);
+  expect(made).toBeDefined();
+  expect(Reflect.get(Object(made), "deletionPolicy")).toBe(policy);
+});
