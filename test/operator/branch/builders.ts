@@ -2,7 +2,13 @@ import { expect } from "vitest";
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import type { BranchAction } from "../../../src/operator/branch/action.ts";
-import { findLinked, linkedID, noteFor, type Observation } from "../../../src/operator/branch/observation.ts";
+import {
+  findLinked,
+  linkedID,
+  noteFor,
+  type Observation,
+  type Subject,
+} from "../../../src/operator/branch/observation.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
 import { type BranchMemory, newMemory } from "../../../src/operator/branch/state.ts";
 import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
@@ -33,7 +39,7 @@ export interface BranchFields {
   created?: string;
   deleting?: boolean;
   /** By their short names, as the code has them. */
-  annotations?: Partial<Record<keyof typeof annotations, string>>;
+  annotations?: Partial<Record<keyof typeof annotations, string | undefined>>;
   spec?: Record<string, unknown>;
   status?: Record<string, unknown>;
   /** Linked to this branch, which it made, with its present expiry applied. */
@@ -123,22 +129,29 @@ export type Seen = Partial<Omit<Observation, "kind" | "listing" | "linked" | "mi
   alive?: readonly string[];
 };
 
-export function observation(seen: Seen = {}): Observation {
-  const { object = branch(), branches, startedAt = now, alive = [], ...rest } = seen;
-  const id = linkedID(object);
-  const others = branches ?? (id === undefined ? [] : [listed({ id })]);
-  const listing = new BranchListing([main, ...others], startedAt);
+/** What is known of a Branch before anything is read from the service. */
+export function subject(object = branch(), alive: readonly string[] = []): Subject {
   return {
-    kind: "observed",
     object,
     now,
-    serviceNow,
     createSettleMs: minute,
     fleet: undefined,
     others: [],
     lives: (uid) => alive.includes(uid),
     usedBy: [],
     compute: { step: undefined, isTaken: false },
+  };
+}
+
+export function observation(seen: Seen = {}): Observation {
+  const { object = branch(), branches, startedAt = now, alive = [], ...rest } = seen;
+  const id = linkedID(object);
+  const others = branches ?? (id === undefined ? [] : [listed({ id })]);
+  const listing = new BranchListing([main, ...others], startedAt);
+  return {
+    ...subject(object, alive),
+    kind: "observed",
+    serviceNow,
     fingerprint: "here",
     ...rest,
     listing,

@@ -1,18 +1,268 @@
-import { expect, test } from "vitest";
-import { branch, day, hour, inMs, minute, planned, second, shows } from "../builders.ts";
+import { describe, expect, test } from "vitest";
+import type { ListedBranch } from "../../../../src/api/branch.ts";
+import type { Unobserved } from "../../../../src/operator/branch/observation.ts";
+import { planBranch } from "../../../../src/operator/branch/plan/plan.ts";
+import type { Branch } from "../../../../src/operator/resources/branch.ts";
+import { uidOf } from "../../../support/builders.ts";
+import {
+  type BranchFields,
+  branch,
+  day,
+  hour,
+  inMs,
+  listed,
+  madeBy,
+  memory,
+  minute,
+  planned,
+  type Seen,
+  second,
+  shows,
+  subject,
+} from "../builders.ts";
 
-test.each([
-  ["true", undefined],
-  [inMs(minute), minute],
-  [inMs(second), second],
-  [inMs(3 * day), 24 * hour],
-])("a Branch that is paused by %s is reconciled again in %s ms", (paused, afterMs) => {
-  const object = branch({ linked: "br-one", annotations: { paused } });
-  expect(planned({ object })).toEqual({ ...shows("Paused"), afterMs });
+const mine = (fields: BranchFields = {}) => branch({ linked: "br-one", ...fields });
+const proofOf = (by: string) => ({ uid: uidOf("a"), branchID: "br-one", by });
+const rest = shows("Available", 'Branch "team/shop" can be used: br-one.');
+const patches = (why: string) => ({ kind: "write", write: { op: "patch", id: "br-one", why } });
+
+describe("a pause", () => {
+  test.each([
+    ["true", undefined],
+    [inMs(minute), minute],
+    [inMs(second), second],
+    [inMs(3 * day), 24 * hour],
+  ])("a Branch that is paused by %s is reconciled again in %s ms", (paused, afterMs) => {
+    const object = mine({ annotations: { paused } });
+    expect(planned({ object })).toEqual({ ...shows("Paused"), afterMs });
+  });
+
+  test("a Branch whose pause is over is planned as any other", () => {
+    expect(planned({ object: mine({ annotations: { paused: inMs(0) } }) })).toEqual(rest);
+  });
 });
 
-test("a Branch whose pause is over is planned as any other", () => {
-  expect(planned({ object: branch({ linked: "br-one", annotations: { paused: inMs(0) } }) })).toEqual(
-    shows("Available"),
-  );
+describe("a Branch of which no list is there", () => {
+  const unobserved = (object: Branch, why: Unobserved["why"]) =>
+    planBranch({ ...subject(object), kind: "unobserved", why }, memory());
+  const hindered = { kind: "shown", reason: "Unauthorized", message: "The key is refused." } as const;
+
+  test("a Branch waits for what enqueues it, and looks again where that may be missed", () => {
+    expect(unobserved(mine(), { kind: "pending" })).toStrictEqual({ kind: "noop" });
+    expect(unobserved(mine(), { kind: "pending", afterMs: 5000 })).toStrictEqual({ kind: "noop", afterMs: 5000 });
+  });
+
+  test.each([
+    ["stays", mine(), "The key is refused."],
+    ["stays, with Retain", mine({ spec: { deletionPolicy: "Retain" } }), "The key is refused."],
+    [
+      "is being deleted",
+      mine({ deleting: true }),
+      "The key is refused. Set deletionPolicy: Retain to let the branch go without the service.",
+    ],
+    [
+      "is being deleted with Retain in force that its spec does not say",
+      mine({ deleting: true, status: { deletionPolicy: "Retain" } }),
+      "The key is refused. Set deletionPolicy: Retain to let the branch go without the service.",
+    ],
+  ])("a Branch that %s shows why, and the way out where there is one", (_, object, message) => {
+    expect(unobserved(object, hindered)).toEqual({ kind: "show", reason: "Unauthorized", message });
+  });
+
+  test.each([
+    [
+      "with the end of its branch",
+      mine({ deleting: true, spec: { deletionPolicy: "Retain" }, status: { expiresAt: inMs(hour) } }),
+      `Kept the branch by deletionPolicy: Retain; it still ends at ${inMs(hour)}: br-one.`,
+    ],
+    [
+      "without a branch",
+      branch({ deleting: true, spec: { deletionPolicy: "Retain" } }),
+      "No branch was left to delete.",
+    ],
+  ])("a Branch that is being deleted with Retain is let go all the same, %s", (_, object, message) => {
+    expect(unobserved(object, hindered)).toEqual({ kind: "release", event: "Released", message });
+  });
+});
+
+describe("of several rules that have a step, the first wins", () => {
+  const rival = { others: [branch({ uid: uidOf("b"), linked: "br-one", created: "2025-01-01T00:00:00Z" })] };
+  const gone = { gone: { branchID: "br-one", how: "BranchLost", expiry: "never" } };
+  const asks = { annotations: { resetAt: "1" } };
+  const unended = { status: { appliedExpiry: "after 1h" } };
+  const ended = { branches: [listed({ expires_at: inMs(hour) })] };
+  const isTaken = { compute: { step: undefined, isTaken: true } };
+
+  test.each([
+    ["a pause before a deletion", mine({ deleting: true, annotations: { paused: "true" } }), {}, shows("Paused")],
+    [
+      "a deletion before a better claim",
+      mine({ deleting: true, status: { deletionPolicy: "Retain" } }),
+      rival,
+      { kind: "release" },
+    ],
+    [
+      "a better claim before a branch that is gone",
+      mine({ status: gone, spec: { branchName: "one" } }),
+      {
+        branches: [],
+        others: [branch({ uid: uidOf("b"), created: "2025-01-01T00:00:00Z", spec: { branchName: "one" } })],
+      },
+      shows("Conflict"),
+    ],
+    ["a better claim before a branch that lists lack", mine(), { ...rival, branches: [] }, shows("Conflict")],
+    ["a branch that is gone before a new one", mine({ status: gone }), { branches: [] }, shows("BranchLost")],
+    ["a branch that lists lack before a new one", mine(), { branches: [] }, { kind: "noop" }],
+    [
+      "the link before a reset",
+      branch(asks),
+      { branches: [madeBy(branch())] },
+      { kind: "note", event: { reason: "Created" } },
+    ],
+    ["a reset before an end", mine({ ...asks, ...unended }), ended, { write: { op: "reset" } }],
+    ["an end before the protection", mine({ ...unended, spec: { protected: true } }), ended, patches("expiry")],
+    ["the protection before the compute", mine({ spec: { protected: true } }), isTaken, patches("protection")],
+    [
+      "the compute before the state",
+      mine(),
+      { ...isTaken, branches: [listed({ current_state: "init" })] },
+      shows("Conflict"),
+    ],
+  ])("%s", (_, object, seen: Seen, expected) => {
+    expect(planned({ object, ...seen })).toMatchObject(expected);
+  });
+});
+
+describe("a branch that bears the note of its object", () => {
+  const note = {
+    kind: "note",
+    news: { branchID: "br-one", proof: { uid: uidOf("a"), branchID: "br-one", by: "created" }, gone: undefined },
+    event: { type: "Normal", reason: "Created", message: 'Created branch "team/shop": br-one' },
+  };
+
+  test.each([
+    ["names none", branch()],
+    ["names it without a proof", mine({ status: { proof: undefined } })],
+    ["has a proof of another object", mine({ status: { proof: { ...proofOf("created"), uid: uidOf("b") } } })],
+    ["has a proof of another branch", mine({ status: { proof: { ...proofOf("created"), branchID: "br-two" } } })],
+  ])("is recorded where the status %s", (_, object) => {
+    expect(planned({ object, branches: [madeBy(branch())] })).toStrictEqual(note);
+  });
+
+  test("is at rest where the status says so already", () => {
+    expect(planned({ object: mine(), branches: [madeBy(branch())] })).toEqual(rest);
+  });
+
+  test("is nothing to record where the status alone proves it", () => {
+    expect(planned({ object: mine() })).toEqual(rest);
+  });
+});
+
+describe("the protection", () => {
+  test.each([
+    ["on", true, { protected: false }],
+    ["off", false, { protected: true }],
+  ])("of a branch is switched %s where the spec says so", (_, wanted, shown) => {
+    const object = mine({ spec: { protected: wanted } });
+    expect(planned({ object, branches: [listed(shown)] })).toStrictEqual({
+      kind: "write",
+      write: {
+        op: "patch",
+        id: "br-one",
+        body: { protected: wanted },
+        why: "protection",
+        end: undefined,
+      },
+    });
+  });
+
+  test("of an adopted branch is switched too where the spec says so", () => {
+    const object = mine({ spec: { protected: true }, status: { proof: proofOf("adopted") } });
+    expect(planned({ object })).toMatchObject(patches("protection"));
+  });
+
+  test.each([
+    ["the spec says nothing of it", mine(), { protected: true }],
+    ["it is as the spec says", mine({ spec: { protected: true } }), { protected: true }],
+    ["the service does not show it", mine({ spec: { protected: true } }), { protected: undefined }],
+    [
+      "nothing proves the branch ours",
+      mine({ spec: { protected: true }, status: { proof: undefined } }),
+      { protected: false },
+    ],
+  ])("stays as it is where %s", (_, object, shown) => {
+    expect(planned({ object, branches: [listed(shown)] })).toEqual(rest);
+  });
+});
+
+describe("the owned Compute", () => {
+  test.each(["create", "patch", "delete"] as const)("is brought to what the spec declares: %s", (kind) => {
+    expect(planned({ object: mine(), compute: { step: { kind }, isTaken: false } })).toEqual({
+      kind: "compute",
+      step: { kind },
+    });
+  });
+
+  test("a Compute of somebody else that has its name is a Conflict, which names it", () => {
+    expect(planned({ object: mine(), compute: { step: undefined, isTaken: true } })).toEqual(
+      shows("Conflict", 'Compute "shop" exists and is not owned by this Branch'),
+    );
+  });
+
+  test("is not made before there is a branch", () => {
+    const compute = { step: { kind: "create" } as const, isTaken: false };
+    expect(planned({ object: branch(), compute })).toMatchObject({ kind: "write", write: { op: "create" } });
+  });
+});
+
+describe("a branch that is as declared", () => {
+  const adopted = (spec: object, by = "adopted") =>
+    mine({ spec: { adopt: { branchID: "br-one" }, ...spec }, status: { proof: proofOf(by) } });
+  const renamed = (theirs: string, ours: string) =>
+    shows("Drifted", `Somebody renamed the branch at the service to "${theirs}", where it was "${ours}". It is kept.`);
+
+  test.each([
+    ["init", shows("Creating", "The service prepares the branch (init): br-one.")],
+    ["resetting", shows("Updating", "The service prepares the branch (resetting): br-one.")],
+    ["archived", rest],
+    ["ready", rest],
+    [undefined, rest],
+  ])("a branch in state %s is shown so", (current_state, expected) => {
+    expect(planned({ object: mine(), branches: [listed({ current_state })] })).toEqual(expected);
+  });
+
+  test.each<[string, Branch, string | undefined, object]>([
+    ["another name than its default", mine(), "renamed", renamed("renamed", "team/shop")],
+    ["another name than declared", mine({ spec: { branchName: "one" } }), "renamed", renamed("renamed", "one")],
+    ["the name that is declared", mine({ spec: { branchName: "one" } }), "one", shows("Available", '"one"')],
+    ["no name that the service shows", mine(), undefined, rest],
+    ["any name, adopted by its id", adopted({}), "theirs", shows("Available", '"theirs"')],
+    [
+      "another name than declared, adopted by its id",
+      adopted({ branchName: "one" }),
+      "theirs",
+      renamed("theirs", "one"),
+    ],
+    ["another name, made by this object", adopted({}, "created"), "theirs", renamed("theirs", "team/shop")],
+    [
+      "another name, adopted by its name",
+      mine({ spec: { adopt: { byName: true } }, status: { proof: proofOf("adopted") } }),
+      "theirs",
+      renamed("theirs", "team/shop"),
+    ],
+  ])("a branch that has %s is told so", (_, object, name, expected) => {
+    const branches: ListedBranch[] = [listed({ name })];
+    expect(planned({ object, branches })).toEqual(expected);
+  });
+
+  test("a new name is told before an end that somebody changed", () => {
+    expect(planned({ object: mine(), branches: [listed({ name: "new", expires_at: inMs(hour) })] })).toEqual(
+      renamed("new", "team/shop"),
+    );
+  });
+
+  test("the end of an adopted branch is its owner's", () => {
+    const object = mine({ status: { proof: proofOf("adopted") } });
+    expect(planned({ object, branches: [listed({ expires_at: inMs(hour) })] })).toEqual(rest);
+  });
 });

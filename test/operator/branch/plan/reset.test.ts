@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import type { ListedBranch } from "../../../../src/api/branch.ts";
+import { uidOf } from "../../../support/builders.ts";
+import {
+  type BranchFields,
+  branch,
+  hour,
+  inMs,
+  listed,
+  minute,
+  now,
+  planned,
+  type Seen,
+  second,
+  shows,
+} from "../builders.ts";
+
+const asking = (fields: BranchFields = {}) =>
+  branch({ linked: "br-one", annotations: { resetAt: "2" }, ...fields, status: { resetAt: "1", ...fields.status } });
+const write = (value = "2", lastResetAt?: string) => ({
+  kind: "write",
+  write: { op: "reset", id: "br-one", sourceID: "br-main", value, lastResetAt },
+});
+const rest = shows("Available");
+
+describe("the annotation resetAt", () => {
+  test("a new value asks for one reset to the parent, with what the service shows of the last one", () => {
+    const before = inMs(-hour);
+    expect(planned({ object: asking() })).toStrictEqual(write());
+    const branches = [listed({ last_reset_at: before })];
+    expect(planned({ object: asking(), branches })).toStrictEqual(write("2", before));
+  });
+
+  test.each([
+    ["none", { annotations: {} }],
+    ["the value that was carried out", { annotations: { resetAt: "1" } }],
+    ["a value that was there before any status", { status: { observedGeneration: -1 } }],
+    ["a value in a status without a generation", { status: { observedGeneration: undefined } }],
+  ])("%s asks for nothing", (_, fields) => {
+    expect(planned({ object: asking(fields) })).toEqual(rest);
+  });
+
+  test("a first value asks for a reset once a status was written", () => {
+    expect(planned({ object: asking({ status: { observedGeneration: 0, resetAt: undefined } }) })).toEqual(write());
+  });
+});
+
+describe("a reset is refused", () => {
+  const child = listed({ id: "br-two", name: "team/child", parent_id: "br-one" });
+
+  test.each([
+    [
+      "an adopted branch",
+      asking({ status: { proof: { uid: uidOf("a"), branchID: "br-one", by: "adopted" } } }),
+      {},
+      "Rejected",
+      "An adopted branch is never reset.",
+    ],
+    [
+      "a branch without a proof",
+      asking({ status: { proof: undefined } }),
+      {},
+      "Rejected",
+      "An adopted branch is never reset.",
+    ],
+    ["the default branch", asking(), { branches: [listed({ default: true })] }, "Protected", "never reset"],
+    ["a protected branch", asking(), { branches: [listed({ protected: true })] }, "Protected", "false: br-one."],
+    ["a branch with children", asking(), { branches: [listed(), child] }, "HasChildren", "to a copy: team/child."],
+    [
+      "a branch with a child without a name",
+      asking(),
+      { branches: [listed(), { ...child, name: undefined }] },
+      "HasChildren",
+      "to a copy: br-two.",
+    ],
+    ["a branch without a parent", asking(), { branches: [listed({ parent_id: undefined })] }, "Rejected", "no parent"],
+    [
+      "a branch whose parent is not listed",
+      asking(),
+      { branches: [listed({ parent_id: "br-gone" })] },
+      "Rejected",
+      "no parent",
+    ],
+    [
+      "a branch that is being made",
+      asking(),
+      { branches: [listed({ current_state: "init" })] },
+      "Resetting",
+      "The branch is init; the reset follows: br-one.",
+    ],
+  ])("a reset is refused for %s, and nothing is sent", (_, object, seen: Seen, reason, text) => {
+    expect(planned({ object, ...seen })).toEqual(shows(reason, text));
+  });
+
+  test.each([
+    ["of another branch's children", [listed(), { ...child, parent_id: "br-main" }]],
+    ["of a state that the service does not show", [listed({ current_state: undefined })]],
+    ["of flags that the service does not show", [listed({ default: undefined, protected: undefined })]],
+  ])("no reset is refused because %s", (_, branches: ListedBranch[]) => {
+    expect(planned({ object: asking(), branches })).toEqual(write());
+  });
+});
+
+describe("the record of a reset that may have been sent", () => {
+  const before = inMs(-hour);
+  const record = (fields: object = {}, more: BranchFields = {}) =>
+    asking({
+      ...more,
+      status: {
+        pendingWrite: {
+          uid: uidOf("a"),
+          operation: "reset",
+          value: "2",
+          since: inMs(-minute),
+          branchID: "br-one",
+          ...fields,
+        },
+        ...more.status,
+      },
+    });
+  const shown = (last_reset_at: string | undefined) => ({ branches: [listed({ last_reset_at })] });
+  const done = (value = "2") => ({
+    kind: "note",
+    news: { resetAt: value, pendingWrite: undefined, appliedExpiry: undefined },
+    event: { type: "Normal", reason: "Reset", message: "Reset the branch to the head of its parent: br-one." },
+  });
+  const waits = shows("Resetting", "Whether it was carried out shows within about a minute.");
+  const unknown = shows("Rejected", 'the reset that resetAt "2" asks for');
+  /** The settle time and the lag of lists. */
+  const settles = 70 * second;
+  const unanswered = (ms: number, value = "2") => ({ unansweredReset: { value, at: now - ms } });
+
+  test.each([
+    ["has moved", { lastResetAt: before }, inMs(-second)],
+    ["is there, where there was none", {}, inMs(-second)],
+  ])("the reset is done where the service's time of the last one %s", (_, fields, at) => {
+    expect(planned({ object: record(fields), ...shown(at) })).toStrictEqual(done());
+  });
+
+  test("the value of the record is what is done, and not the one that is asked for meanwhile", () => {
+    const object = record({ value: "1b" });
+    expect(planned({ object, ...shown(inMs(-second)) })).toStrictEqual(done("1b"));
+  });
+
+  test.each([
+    ["of another branch", { branchID: "br-old" }],
+    ["of another object, as in a copied manifest", { uid: uidOf("b") }],
+  ])("a record %s says nothing", (_, fields) => {
+    const object = record(fields);
+    expect(planned({ object, ...shown(before) }, unanswered(0))).toEqual(write("2", before));
+  });
+
+  test.each([
+    ["is waited for", unanswered(settles - 1), waits],
+    ["is sent again once nothing of it can land", unanswered(settles), write("2", before)],
+    ["is sent again at once where the service refused it", { refusedReset: "2", ...unanswered(0) }, write("2", before)],
+    ["is waited for where another value was refused", { refusedReset: "1", ...unanswered(0) }, waits],
+    ["of an earlier process is waited for from when this one began", { seenSince: now - settles + 1 }, waits],
+    ["of an earlier process is sent again after that", { seenSince: now - settles }, write("2", before)],
+    [
+      "of another value is none of this process",
+      { ...unanswered(0, "1"), seenSince: now - settles },
+      write("2", before),
+    ],
+  ])("a reset without an answer %s", (_, remembered, expected) => {
+    expect(planned({ object: record({ lastResetAt: before }), ...shown(before) }, remembered)).toEqual(expected);
+  });
+
+  test("only a list that began after the settle time proves that nothing was done", () => {
+    const seen = { object: record({ lastResetAt: before }), ...shown(before), startedAt: now - 2 * second };
+    expect(planned(seen, unanswered(settles))).toEqual(waits);
+    expect(planned(seen, unanswered(settles + 2 * second))).toEqual(write("2", before));
+  });
+
+  test.each([
+    ["is waited for", "2", settles - 1, waits],
+    ["is not sent again", "2", settles, unknown],
+    ["is not sent again once the annotation is removed", undefined, settles, unknown],
+    ["gives way to a new value", "3", settles, write("3")],
+    ["is waited for before a new value is sent", "3", settles - 1, waits],
+  ])("a reset that left no trace, at a service that shows no time, %s", (_, resetAt, ms, expected) => {
+    const object = record({}, { annotations: { resetAt } });
+    expect(planned({ object, ...shown(undefined) }, unanswered(ms))).toEqual(expected);
+  });
+});
