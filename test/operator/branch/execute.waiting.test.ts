@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { identityOf } from "../../../src/operator/branch/action.ts";
+import { Acting, accepted, writes } from "./executing.ts";
+
+const waits = "Waiting for other requests to the project. This one follows automatically.";
+const held =
+  "--max-branch-deletes-per-minute holds this deletion back, because many branches are deleted at once. Set the annotation paused on those that are to stay: br-one.";
+const kinds = [
+  ["Creating", writes.create],
+  ["Updating", writes.patch],
+  ["Resetting", writes.reset],
+  ["Deleting", writes.delete],
+] as const;
+
+const ready = (reason: string, message = "as before") => ({
+  status: {
+    branchID: "br-one",
+    observedGeneration: 1,
+    conditions: [{ type: "Ready", status: "False", reason, message, lastTransitionTime: "2026-01-01T00:00:00Z" }],
+  },
+});
+
+/** One whose writes wait for another write of the project, for the brake, or for the budget. */
+function behind(wait: "project" | "brake" | "budget", remembered = {}) {
+  const acting = new Acting({
+    remembered,
+    deletions: wait === "brake" ? 0 : 1000,
+    limits: wait === "budget" ? { perMinute: 1, burst: 0 } : { perMinute: 1_000_000, burst: 1_000_000 },
+  });
+  if (wait === "project") acting.accessOf("another").gate.pass("other");
+  acting.answer = () => accepted();
+  return acting;
+}
+
+describe("a write that waits for others of its project", () => {
+  test.each(kinds)("says what is about to begin where the status says nothing yet: %s", async (reason, write) => {
+    const acting = behind("project");
+    const outcome = await acting.send(write);
+    expect(outcome).toMatchObject({ shown: { reason, message: waits }, events: [] });
+    expect(acting.effects).toEqual([]);
+  });
+
+  test.each(kinds)("says nothing where the status says something: %s", async (_, write) => {
+    const acting = behind("project");
+    expect(await acting.send(write, acting.stored(ready("Available")))).toMatchObject({ shown: undefined, events: [] });
+    expect(acting.effects).toEqual([]);
+  });
+
+  test("says nothing that hides what it failed for", async () => {
+    const acting = behind("project");
+    const object = acting.stored();
+    acting.memory.failed = {
+      write: identityOf(writes.patch, object.metadata.generation ?? 0),
+      through: acting.access.client.through,
+      reason: "ServiceUnavailable",
+      message: "",
+      until: 0,
+      failures: 0,
+      branches: 0,
+    };
+    expect(await acting.send(writes.patch, object)).toMatchObject({ shown: undefined, requeue: "enqueued" });
+  });
+
+  test.each([
+    ["a create", writes.create, "enqueued", false],
+    ["a patch", writes.patch, "enqueued", false],
+    ["a deletion, which may find that the brake holds it by then", writes.delete, 3000, true],
+  ] as const)("is enqueued when it is its turn, or asks again: %s", async (_, write, requeue, keepsList) => {
+    expect(await behind("project").send(write)).toMatchObject({ requeue, keepsList });
+  });
+});
+
+describe("a deletion that the brake holds back", () => {
+  test("says so in the status and as a warning, with the way to stop it", async () => {
+    const acting = behind("brake");
+    const outcome = await acting.send(writes.delete, acting.stored(ready("Deleting")));
+    expect(outcome).toMatchObject({
+      shown: { reason: "Deleting", message: held },
+      events: [{ type: "Warning", reason: "Deleting", message: held }],
+      requeue: "enqueued",
+      keepsList: false,
+    });
+    expect(acting.effects).toEqual([]);
+  });
+
+  test("says so once", async () => {
+    const acting = behind("brake");
+    const outcome = await acting.send(writes.delete, acting.stored(ready("Deleting", held)));
+    expect(outcome).toMatchObject({ shown: undefined, events: [], requeue: "enqueued" });
+  });
+
+  test("holds back no other write", async () => {
+    const acting = behind("brake");
+    await acting.send(writes.patch);
+    expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);
+  });
+});
+
+describe("a write that waits for the request budget", () => {
+  test.each([
+    ["Updating", writes.patch],
+    ["Deleting", writes.delete],
+  ] as const)("is enqueued when there is some, and no brake is named: %s", async (reason, write) => {
+    const acting = behind("budget");
+    const outcome = await acting.send(write);
+    expect(outcome).toMatchObject({ shown: { reason, message: waits }, requeue: "enqueued", events: [] });
+    expect(acting.effects).toEqual([]);
+  });
+});

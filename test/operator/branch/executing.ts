@@ -1,0 +1,177 @@
+import type { BranchAction, BranchWrite } from "../../../src/operator/branch/action.ts";
+import { type ExecuteContext, execute } from "../../../src/operator/branch/execute.ts";
+import type { ComputeStep } from "../../../src/operator/branch/observation.ts";
+import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import { accessTo, type ListerAccess } from "../../../src/operator/connection/access.ts";
+import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { EndpointLister } from "../../../src/operator/connection/endpoint-lister.ts";
+import { type Branch, parseBranch } from "../../../src/operator/resources/branch.ts";
+import { finalizers } from "../../../src/operator/resources/names.ts";
+import type { BudgetLimits } from "../../../src/operator/service-client/budget.ts";
+import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
+import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { installCRDs } from "../../support/shipped-crd.ts";
+import { MemoryCluster } from "../kube/memory-cluster.ts";
+import { memory } from "./builders.ts";
+
+const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/branches";
+
+export interface StoredFields {
+  metadata?: object;
+  spec?: object;
+  /** Without the uid in `proof`, which the API server gives. */
+  status?: Record<string, unknown>;
+}
+
+/** One Branch on an API server in memory, a service with scripted answers, and a log of all effects in their order. */
+export class Acting {
+  readonly cluster = new MemoryCluster();
+  readonly clock = this.cluster.clock;
+  readonly effects: string[] = [];
+  readonly service = new ScriptedService();
+  readonly access: ListerAccess;
+  /** Uids that the project's lister enqueued. */
+  readonly enqueued: string[] = [];
+  readonly memory: BranchMemory;
+  uninstalling = false;
+  fleet: string | undefined;
+  /** The steps of the owned Compute. */
+  readonly steps: ComputeStep[] = [];
+  answer: (what: string, body: unknown) => ServiceResponse = () => refusal(500);
+  readonly #lister: EndpointLister;
+  readonly #brake: DeletionBrake;
+
+  constructor({
+    remembered = {},
+    limits = { perMinute: 1_000_000, burst: 1_000_000 },
+    deletions = 1000,
+  }: { remembered?: Partial<BranchMemory>; limits?: BudgetLimits; deletions?: number } = {}) {
+    this.memory = memory(remembered);
+    installCRDs(this.cluster.server);
+    this.cluster.fate = ({ method, path: at }) => {
+      if (method !== "GET") this.effects.push(`${method} ${at.split("/").slice(6).join("/")}`);
+      return undefined;
+    };
+    this.service.script = ({ method, path: at, body }) => {
+      const what = `${method} ${at.replace("/projects/shiny-wind-028834", "service")}`;
+      this.effects.push(what);
+      return this.answer(what, body);
+    };
+    const { clock } = this;
+    this.#brake = new DeletionBrake(clock, deletions);
+    this.#lister = new EndpointLister({
+      client: clientOf(this.service, clock, { limits }),
+      projectID: "shiny-wind-028834",
+      clock,
+      refreshIntervalMs: () => 30_000,
+      enqueue: (uids) => this.enqueued.push(...uids),
+      signal: new AbortController().signal,
+    });
+    this.access = this.accessOf("this one");
+  }
+
+  /** The way of one reconcile to the service. */
+  accessOf(uid: string): ListerAccess {
+    const self = {
+      metadata: { uid, name: uid, namespace: "default", resourceVersion: "" },
+      spec: { projectID: "shiny-wind-028834" },
+    };
+    return accessTo(this.#lister, self, this.#brake, () => false);
+  }
+
+  /** Creates the Branch, its status and all: the API server gives it uid and generation. */
+  stored({ metadata, spec, status }: StoredFields = {}): Branch {
+    const body = {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Branch",
+      metadata: { name: "shop", finalizers: [finalizers.branch], ...metadata },
+      spec: { projectID: "shiny-wind-028834", expiry: { never: true }, ...spec },
+    };
+    const made = this.cluster.server.handle({ method: "POST", path, body });
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+    if (status !== undefined) this.write([{ op: "add", path: "/status", value: status }], "/status");
+    return this.object();
+  }
+
+  /** Somebody's JSON Patch of the Branch. */
+  write(body: unknown, subresource = ""): void {
+    const contentType = "application/json-patch+json";
+    const request = { method: "PATCH", path: `${path}/shop${subresource}`, body, contentType } as const;
+    const { status } = this.cluster.server.handle(request);
+    if (status !== 200) throw new Error(`the patch was refused with ${status}`);
+  }
+
+  /** Asks for its deletion. */
+  drop(): Branch {
+    this.cluster.server.handle({ method: "DELETE", path: `${path}/shop` });
+    return this.object();
+  }
+
+  get isGone(): boolean {
+    return this.cluster.server.handle({ method: "GET", path: `${path}/shop` }).status === 404;
+  }
+
+  /** The Branch as the API server has it now. */
+  object(): Branch {
+    const parsed = parseBranch(this.cluster.server.handle({ method: "GET", path: `${path}/shop` }).body);
+    if (!parsed.ok) throw new Error(parsed.problem);
+    return parsed.value;
+  }
+
+  context(object: Branch, more: Partial<ExecuteContext> = {}): ExecuteContext {
+    return {
+      object,
+      memory: this.memory,
+      cluster: this.cluster.client(),
+      clock: this.clock,
+      signal: new AbortController().signal,
+      fleet: this.fleet,
+      access: this.access,
+      uninstalling: () => Promise.resolve(this.uninstalling),
+      compute: (step) => {
+        this.steps.push(step);
+        this.effects.push(`compute ${step.kind}`);
+        return Promise.resolve();
+      },
+      ...more,
+    };
+  }
+
+  execute(action: BranchAction, object: Branch, more: Partial<ExecuteContext> = {}) {
+    return execute(action, this.context(object, more));
+  }
+
+  /** Carries one write out. */
+  send(write: BranchWrite, object = this.stored(), more: Partial<ExecuteContext> = {}) {
+    return this.execute({ kind: "write", write }, object, more);
+  }
+}
+
+/** The service's answer to a write, with its branch. */
+export function accepted(branch: object = {}, operations: readonly object[] = []): ServiceResponse {
+  return json(200, { branch: { id: "br-one", name: "default/shop", current_state: "ready", ...branch }, operations });
+}
+
+const never = { expiry: "never", at: undefined };
+
+/** One write of each kind. */
+export const writes = {
+  create: { op: "create", name: "default/shop", body: { name: "default/shop" }, end: never },
+  patch: {
+    op: "patch",
+    id: "br-one",
+    body: { expires_at: "2026-01-11T00:00:00Z" },
+    why: "expiry",
+    end: { expiry: "after 72h", at: "2026-01-11T00:00:00Z" },
+  },
+  renewal: {
+    op: "patch",
+    id: "br-one",
+    body: { expires_at: "2026-01-11T00:00:00Z" },
+    why: "renewal",
+    end: { expiry: "lease 72h", at: "2026-01-11T00:00:00Z" },
+  },
+  protection: { op: "patch", id: "br-one", body: { protected: true }, why: "protection", end: undefined },
+  reset: { op: "reset", id: "br-one", sourceID: "br-main", value: "1", lastResetAt: undefined },
+  delete: { op: "delete", id: "br-one" },
+} as const satisfies Record<string, BranchWrite>;
