@@ -45,9 +45,10 @@ export class Acting {
     remembered = {},
     limits = { perMinute: 1_000_000, burst: 1_000_000 },
     deletions = 1000,
-  }: { remembered?: Partial<BranchMemory>; limits?: BudgetLimits; deletions?: number } = {}) {
+    kinds = ["branches"],
+  }: { remembered?: Partial<BranchMemory>; limits?: BudgetLimits; deletions?: number; kinds?: string[] } = {}) {
     this.memory = memory(remembered);
-    installCRDs(this.cluster.server);
+    installCRDs(this.cluster.server, kinds);
     this.cluster.fate = ({ method, path: at }) => {
       if (method !== "GET") this.effects.push(`${method} ${at.split("/").slice(6).join("/")}`);
       return undefined;

@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import { carryOut, declaredSpec, ownedCompute, type StoredSpecs } from "../../../src/operator/branch/owned-compute.ts";
+import type { Branch } from "../../../src/operator/resources/branch.ts";
+import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { uidOf } from "../../support/builders.ts";
+import { branch } from "./builders.ts";
+import { Acting, type StoredFields } from "./executing.ts";
+
+const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
+const size = { computeUnits: { min: 0.25, max: 1 } };
+const declaring = branch({ spec: { compute: size } });
+const plain = branch();
+
+/** Keeps what it is told of, and says what a test says. */
+function stored(isKept = true) {
+  const asked: unknown[] = [];
+  const answered: unknown[] = [];
+  const specs: StoredSpecs = {
+    isKept: (wanted, compute) => {
+      asked.push([wanted, compute]);
+      return isKept;
+    },
+    answered: (sent, compute) => answered.push([sent, compute]),
+  };
+  return { specs, asked, answered };
+}
+
+function computeOf(owner: string | undefined, more: object = {}): Compute {
+  const ownerReferences = [
+    { apiVersion: "compute-operator.dev/v1alpha1", kind: "Branch", name: "shop", uid: owner ?? "" },
+  ];
+  const parsed = parseCompute({
+    metadata: {
+      name: "shop",
+      namespace: "team",
+      uid: "of-compute",
+      ...(owner === undefined ? {} : { ownerReferences }),
+      ...more,
+    },
+    spec: { projectID: "shiny-wind-028834", branchRef: { name: "shop" } },
+  });
+  if (!parsed.ok) throw new Error(parsed.problem);
+  return parsed.value;
+}
+
+const mine = computeOf(uidOf("a"));
+const theirs = computeOf(uidOf("b"));
+const nobodys = computeOf(undefined);
+const going = computeOf(uidOf("a"), { deletionTimestamp: "2026-01-01T00:00:00Z" });
+
+describe("the Compute that a Branch declares", () => {
+  test.each([
+    ["is made where there is none", declaring, undefined, true, { kind: "create" }],
+    ["stays where it is as declared", declaring, mine, true, undefined],
+    ["is changed where it differs", declaring, mine, false, { kind: "patch" }],
+    ["is deleted where it is declared no more", plain, mine, true, { kind: "delete" }],
+    ["is none where none is declared", plain, undefined, true, undefined],
+    ["is left alone while it goes", declaring, going, false, undefined],
+    ["is not deleted twice", plain, going, true, undefined],
+    ["is no step where nobody's has its name and none is declared", plain, nobodys, true, undefined],
+  ])("%s", (_, object, existing, isKept, step) => {
+    expect(ownedCompute(object, existing, stored(isKept).specs)).toStrictEqual({ step, isTaken: false });
+  });
+
+  test.each([
+    ["another Branch's", theirs],
+    ["nobody's", nobodys],
+    ["another Branch's that goes", computeOf(uidOf("b"), { deletionTimestamp: "2026-01-01T00:00:00Z" })],
+  ])("cannot be made while %s has its name, which stays as it is", (_, existing) => {
+    expect(ownedCompute(declaring, existing, stored(false).specs)).toStrictEqual({ step: undefined, isTaken: true });
+  });
+
+  test("is compared with the declared spec, defaults and all", () => {
+    const { specs, asked } = stored();
+    ownedCompute(declaring, mine, specs);
+    expect(asked).toEqual([[declaredSpec(declaring), mine]]);
+  });
+});
+
+describe("the declared spec", () => {
+  const of = (spec: Record<string, unknown>, status: Record<string, unknown> = {}) =>
+    declaredSpec(branch({ spec, status }));
+
+  test("has project, connection and branch from the Branch, and the defaults of a Compute", () => {
+    expect(of({ compute: size })).toMatchObject({
+      ...size,
+      projectID: "shiny-wind-028834",
+      connectionRef: { name: "default" },
+      branchRef: { name: "shop" },
+      type: "read_write",
+    });
+    expect(of({})).toBeUndefined();
+  });
+
+  test.each([
+    ["its own", { compute: { deletionPolicy: "Delete" }, deletionPolicy: "Retain" }, {}, "Delete"],
+    ["the Branch's", { compute: {}, deletionPolicy: "Retain" }, {}, "Retain"],
+    [
+      "the Branch's, also where another is in force",
+      { compute: {}, deletionPolicy: "Delete" },
+      { deletionPolicy: "Retain" },
+      "Delete",
+    ],
+    ["Retain where that is in force for the Branch", { compute: {} }, { deletionPolicy: "Retain" }, "Retain"],
+    ["none where the branch is deleted with its object", { compute: {} }, { deletionPolicy: "Delete" }, undefined],
+  ])("has as deletionPolicy %s", (_, spec, status, policy) => {
+    expect(of(spec, status)?.deletionPolicy).toBe(policy);
+  });
+});
+
+describe("the owned Compute is brought to what is declared", () => {
+  const setUp = (fields: StoredFields = {}) => {
+    const acting = new Acting({ kinds: ["branches", "computes"] });
+    const object = acting.stored(fields);
+    const cluster = acting.cluster.client();
+    const notes = stored();
+    const existing = () => {
+      const parsed = parseCompute(acting.cluster.server.handle({ method: "GET", path: `${path}/shop` }).body);
+      return parsed.ok ? parsed.value : undefined;
+    };
+    const does = (kind: "create" | "patch" | "delete", one: Branch = object, seen = existing()) =>
+      carryOut({ kind }, one, seen, { cluster, stored: notes.specs });
+    return { acting, object, existing, does, notes };
+  };
+
+  test("by one that it owns, with its labels, which does not hold its owner's deletion up", async () => {
+    const { object, existing, does, notes } = setUp({
+      metadata: { labels: { team: "shop" } },
+      spec: { compute: size },
+    });
+    await does("create");
+    const made = existing();
+    expect(made).toMatchObject({
+      metadata: {
+        labels: { team: "shop" },
+        ownerReferences: [
+          {
+            apiVersion: "compute-operator.dev/v1alpha1",
+            kind: "Branch",
+            name: "shop",
+            uid: object.metadata.uid,
+            controller: true,
+            blockOwnerDeletion: false,
+          },
+        ],
+      },
+    });
+    expect(made?.spec).toEqual(declaredSpec(object));
+    expect(notes.answered).toEqual([[declaredSpec(object), made]]);
+  });
+
+  test("by a spec in place of the one that it has", async () => {
+    const { acting, existing, does, notes } = setUp({ spec: { compute: size } });
+    await does("create");
+    acting.write([{ op: "replace", path: "/spec/compute", value: { computeUnits: { min: 1, max: 2 } } }]);
+    const changed = acting.object();
+    await does("patch", changed);
+    expect(existing()?.spec).toEqual(declaredSpec(changed));
+    expect(notes.answered[1]).toEqual([declaredSpec(changed), existing()]);
+  });
+
+  test("by no patch of one that somebody has changed since", async () => {
+    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    await does("create");
+    const old = existing();
+    const body = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }];
+    acting.cluster.server.handle({
+      method: "PATCH",
+      path: `${path}/shop`,
+      body,
+      contentType: "application/json-patch+json",
+    });
+    await expect(does("patch", undefined, old)).rejects.toThrow("422");
+  });
+
+  test("by its deletion, of exactly that one", async () => {
+    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    await does("create");
+    const old = existing();
+    acting.cluster.server.handle({ method: "DELETE", path: `${path}/shop` });
+    await does("create");
+    await does("delete", undefined, old).catch(() => undefined);
+    expect(existing()?.metadata.deletionTimestamp).toBeUndefined();
+    await does("delete");
+    expect(existing()).toBeUndefined();
+  });
+
+  test.each([
+    ["created, where none is declared", "create", {}],
+    ["patched, where none is declared", "patch", {}],
+    ["patched, where there is none", "patch", { spec: { compute: size } }],
+    ["deleted, where there is none", "delete", { spec: { compute: size } }],
+  ] as const)("and nothing is %s", async (_, kind, fields) => {
+    const { acting, does, notes } = setUp(fields);
+    await does(kind);
+    expect(acting.effects).toEqual([]);
+    expect(notes.answered).toEqual([]);
+  });
+
+  test("and a name that is taken meanwhile is no error: the watch brings what has it", async () => {
+    const { does, notes } = setUp({ spec: { compute: size } });
+    await does("create");
+    await does("create");
+    expect(notes.answered).toHaveLength(1);
+  });
+});
