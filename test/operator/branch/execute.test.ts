@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { withFinalizer } from "../../../src/operator/branch/execute.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { inMs, minute, second } from "./builders.ts";
-import { Acting, accepted, writes } from "./executing.ts";
+import { Acting, accepted, type StoredFields, writes } from "./executing.ts";
 
 const linked = { branchID: "br-one", observedGeneration: 1 };
 const ready = (reason: string, message = "as before") => ({
@@ -57,7 +58,7 @@ describe("an action that sends nothing to the service", () => {
 describe("letting go", () => {
   const action = { kind: "release", event: "Deleted", message: "It is gone." } as const;
 
-  test("deletes the owned Compute first, then takes the finalizer away, and says so", async () => {
+  test("letting a Branch go deletes the owned Compute first, then takes the finalizer away, and says so", async () => {
     const acting = new Acting();
     acting.stored();
     const outcome = await acting.execute(action, acting.drop());
@@ -70,7 +71,7 @@ describe("letting go", () => {
     });
   });
 
-  test("keeps the owned Compute as it is while the definition of Branches goes", async () => {
+  test("letting a Branch go keeps the owned Compute as it is while the definition of Branches goes", async () => {
     const acting = new Acting();
     acting.stored();
     await acting.execute({ ...action, isUninstalling: true }, acting.drop());
@@ -78,7 +79,7 @@ describe("letting go", () => {
     expect(acting.isGone).toBe(true);
   });
 
-  test("keeps the finalizers of others, and writes nothing where ours is not there", async () => {
+  test("letting a Branch go keeps the finalizers of others, and writes nothing where ours is not there", async () => {
     const acting = new Acting();
     const object = acting.stored({ metadata: { finalizers: ["example.com/other"] } });
     await acting.execute(action, object);
@@ -92,7 +93,7 @@ describe("letting go", () => {
 describe("the finalizer of a linked Branch", () => {
   const bare = { metadata: { finalizers: [] } };
 
-  test("is put back where it was lost", async () => {
+  test("the finalizer is put back where it was lost", async () => {
     const acting = new Acting();
     const object = acting.stored({ ...bare, status: linked });
     const held = await withFinalizer(object, acting.cluster.client());
@@ -109,7 +110,7 @@ describe("the finalizer of a linked Branch", () => {
       { status: linked, metadata: { finalizers: ["example.com/other"] } },
       true,
     ],
-  ])("is not written where it %s", async (_, fields, isDropped) => {
+  ])("the finalizer is not written where it %s", async (_, fields, isDropped) => {
     const acting = new Acting();
     const stored = acting.stored(fields);
     const object = isDropped ? acting.drop() : stored;
@@ -137,7 +138,7 @@ describe("the own GET of a branch that lists lack", () => {
     return { outcome, remembered: acting.memory };
   };
 
-  test("that shows it contradicts the lists: it is not missing, and a newer list is read", async () => {
+  test("the own GET of a branch that shows it contradicts the lists: it is not missing, and a newer list is read", async () => {
     const { outcome, remembered } = await probe(accepted());
     expect(remembered).toMatchObject({ missing: undefined, listsAfter: 7000 });
     expect(outcome).toMatchObject({ requeue: 5000, shown: undefined });
@@ -162,7 +163,7 @@ describe("the own GET of a branch that lists lack", () => {
     expect(outcome).toMatchObject({ requeue: "byReason", shown: { reason } });
   });
 
-  test("says what could not be looked at", async () => {
+  test("the own GET of a branch says what could not be looked at", async () => {
     const { outcome } = await probe(refusal(403));
     expect(outcome.shown?.message).toContain("may not show branch br-one");
   });
@@ -170,7 +171,7 @@ describe("the own GET of a branch that lists lack", () => {
   test.each([
     ["another branch is missing by now", { ...missing, id: "br-two" }],
     ["none is missing any more", undefined],
-  ])("proves nothing where %s", async (_, known) => {
+  ])("the own GET of a branch proves nothing where %s", async (_, known) => {
     const deleted = await probe(accepted({ recovery: {} }), { missing: known });
     expect(deleted.remembered.missing).toEqual(known);
     expect(deleted.outcome).toMatchObject({ requeue: 1000, shown: undefined });
@@ -179,7 +180,7 @@ describe("the own GET of a branch that lists lack", () => {
     expect(notFound.outcome).toMatchObject({ shown: { reason: "BranchNotFound" } });
   });
 
-  test("waits for the budget, and is enqueued when there is some", async () => {
+  test("the own GET of a branch waits for the budget, and is enqueued when there is some", async () => {
     const acting = new Acting({ limits: { perMinute: 1, burst: 0 } });
     const outcome = await acting.execute({ kind: "probe", id: "br-one" }, acting.stored());
     expect(outcome).toMatchObject({ requeue: "enqueued", shown: undefined });
@@ -261,14 +262,6 @@ describe("what is sent", () => {
       },
     });
     expect(outcome.object).toEqual(acting.object());
-  });
-
-  test("nothing is sent where the record of a reset is refused: somebody wrote since", async () => {
-    const acting = new Acting();
-    const object = acting.stored({ status: linked });
-    acting.write([{ op: "add", path: "/metadata/labels", value: { a: "b" } }]);
-    await expect(acting.send(writes.reset, object)).rejects.toThrow("422");
-    expect(acting.service.requests).toEqual([]);
   });
 });
 
@@ -400,18 +393,18 @@ describe("an end that the answer does not show", () => {
     ["the first time", undefined, 0],
     ["once more", {}, 3],
     ["where that of another expiry was not shown before", { expiry: "after 71h" }, 0],
-  ])("is remembered until a list shows it: %s", async (_, before, resent) => {
+  ])("an end is remembered until a list shows it: %s", async (_, before, resent) => {
     const { news, remembered } = await sent(before);
     expect(news).toEqual({});
     expect(remembered.unseenEnd).toEqual({ ...end, sentAt: 5000, resent, differsSince: undefined });
   });
 
-  test("is forgotten once an answer shows it", async () => {
+  test("an end is forgotten once an answer shows it", async () => {
     const { remembered } = await sent({}, { expires_at: end.at });
     expect(remembered.unseenEnd).toBeUndefined();
   });
 
-  test("leaves no attempt for the same expiry open, and those for others", async () => {
+  test("an end leaves no attempt for the same expiry open, and those for others", async () => {
     const { remembered } = await sent();
     expect(remembered.unansweredEnds.map(({ expiry }) => expiry)).toEqual(["after 71h"]);
   });
@@ -429,13 +422,13 @@ describe("a write that failed", () => {
     return { acting, object, outcome };
   };
 
-  test("is shown for what it is, and asks for a newer list", async () => {
+  test("a write that failed is shown for what it is, and asks for a newer list", async () => {
     const { acting, outcome } = await failedOnce();
     expect(outcome).toMatchObject({ shown: { reason: "ServiceUnavailable" }, requeue: second });
     expect(acting.memory.failed).toMatchObject({ until: second });
   });
 
-  test("is not sent again before its time, and shows what it failed for", async () => {
+  test("a write that failed is not sent again before its time, and shows what it failed for", async () => {
     const { acting, object, outcome: first } = await failedOnce();
     await acting.clock.advance(second - 1);
     const outcome = await acting.send(writes.patch, object);
@@ -446,7 +439,7 @@ describe("a write that failed", () => {
     expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);
   });
 
-  test("holds no other write back, nor the same of a newer spec", async () => {
+  test("a write that failed holds no other write back, nor the same of a newer spec", async () => {
     const other = await failedOnce();
     await other.acting.send(writes.protection, other.object);
     expect(other.acting.effects).toHaveLength(1);
@@ -456,15 +449,57 @@ describe("a write that failed", () => {
     expect(newer.acting.effects).toHaveLength(1);
   });
 
-  test("is enqueued when its project is free where the service is busy", async () => {
+  test("a write that failed is enqueued when its project is free where the service is busy", async () => {
     const acting = new Acting();
     acting.answer = () => refusal(423, "project already has running operations");
     expect(await acting.send(writes.patch)).toMatchObject({ requeue: "enqueued", shown: undefined });
   });
 });
 
+describe("what the API server refuses", () => {
+  const others = { metadata: { finalizers: ["example.com/other"] } };
+  const refusing = { compute: () => Promise.reject(new Error("the quota is used up")) };
+  const release = { kind: "release", event: "Released", message: "" } as const;
+
+  test("what the API server refuses for the owned Compute stops the reconcile", async () => {
+    const acting = new Acting();
+    const object = acting.stored();
+    const action = { kind: "compute", step: { kind: "create" } } as const;
+    await expect(acting.execute(action, object, refusing)).rejects.toThrow("the quota is used up");
+    await expect(acting.execute(release, object, refusing)).rejects.toThrow("the quota is used up");
+    expect(acting.object().metadata.finalizers).toEqual([finalizers.branch]);
+  });
+
+  test.each<[string, StoredFields, (acting: Acting, object: Branch) => Promise<unknown>]>([
+    ["release of an object", {}, (acting, object) => acting.execute(release, object)],
+    ["create", others, (acting, object) => acting.send(writes.create, object)],
+    [
+      "return of the finalizer",
+      { ...others, status: linked },
+      (acting, object) => withFinalizer(object, acting.cluster.client()),
+    ],
+    ["record of a reset", { status: linked }, (acting, object) => acting.send(writes.reset, object)],
+  ])(
+    "what the API server refuses is the %s that somebody has written since: the plan was made for what it was",
+    async (_, fields, does) => {
+      const acting = new Acting();
+      const object = acting.stored(fields);
+      acting.write([{ op: "add", path: "/metadata/labels", value: { a: "b" } }]);
+      await expect(does(acting, object)).rejects.toThrow("422");
+      expect(acting.service.requests).toEqual([]);
+    },
+  );
+
+  test("what the API server refuses is no obstacle for what follows a refused reset: the status goes on from the record", async () => {
+    const acting = new Acting();
+    acting.answer = () => refusal(422);
+    const outcome = await acting.send(writes.reset, acting.stored({ status: linked }));
+    expect(outcome.object).toEqual(acting.object());
+  });
+});
+
 describe("a deletion while the definition of Branches is being deleted", () => {
-  test("is not sent: the branch is kept, its Compute as it is, and the object let go", async () => {
+  test("a deletion under uninstallation is not sent: the branch is kept, its Compute as it is, and the object let go", async () => {
     const acting = new Acting();
     acting.uninstalling = true;
     acting.stored();
@@ -483,7 +518,7 @@ describe("a deletion while the definition of Branches is being deleted", () => {
     });
   });
 
-  test("keeps no other write from being sent", async () => {
+  test("a deletion under uninstallation keeps no other write from being sent", async () => {
     const acting = new Acting();
     acting.uninstalling = true;
     acting.answer = () => accepted();

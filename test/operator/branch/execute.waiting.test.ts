@@ -46,7 +46,7 @@ describe("a write that waits for others of its project", () => {
     expect(acting.effects).toEqual([]);
   });
 
-  test("says nothing that hides what it failed for", async () => {
+  test("a waiting write says nothing that hides what it failed for", async () => {
     const acting = behind("project");
     const object = acting.stored();
     acting.memory.failed = {
@@ -65,13 +65,16 @@ describe("a write that waits for others of its project", () => {
     ["a create", writes.create, "enqueued", false],
     ["a patch", writes.patch, "enqueued", false],
     ["a deletion, which may find that the brake holds it by then", writes.delete, 3000, true],
-  ] as const)("is enqueued when it is its turn, or asks again: %s", async (_, write, requeue, keepsList) => {
-    expect(await behind("project").send(write)).toMatchObject({ requeue, keepsList });
-  });
+  ] as const)(
+    "a waiting write is enqueued when it is its turn, or asks again: %s",
+    async (_, write, requeue, keepsList) => {
+      expect(await behind("project").send(write)).toMatchObject({ requeue, keepsList });
+    },
+  );
 });
 
 describe("a deletion that the brake holds back", () => {
-  test("says so in the status and as a warning, with the way to stop it", async () => {
+  test("a deletion that is held says so in the status and as a warning, with the way to stop it", async () => {
     const acting = behind("brake");
     const outcome = await acting.send(writes.delete, acting.stored(ready("Deleting")));
     expect(outcome).toMatchObject({
@@ -83,13 +86,13 @@ describe("a deletion that the brake holds back", () => {
     expect(acting.effects).toEqual([]);
   });
 
-  test("says so once", async () => {
+  test("a deletion that is held says so once", async () => {
     const acting = behind("brake");
     const outcome = await acting.send(writes.delete, acting.stored(ready("Deleting", held)));
     expect(outcome).toMatchObject({ shown: undefined, events: [], requeue: "enqueued" });
   });
 
-  test("holds back no other write", async () => {
+  test("a deletion that is held holds back no other write", async () => {
     const acting = behind("brake");
     await acting.send(writes.patch);
     expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);
@@ -100,10 +103,13 @@ describe("a write that waits for the request budget", () => {
   test.each([
     ["Updating", writes.patch],
     ["Deleting", writes.delete],
-  ] as const)("is enqueued when there is some, and no brake is named: %s", async (reason, write) => {
-    const acting = behind("budget");
-    const outcome = await acting.send(write);
-    expect(outcome).toMatchObject({ shown: { reason, message: waits }, requeue: "enqueued", events: [] });
-    expect(acting.effects).toEqual([]);
-  });
+  ] as const)(
+    "a write without budget is enqueued when there is some, and no brake is named: %s",
+    async (reason, write) => {
+      const acting = behind("budget");
+      const outcome = await acting.send(write);
+      expect(outcome).toMatchObject({ shown: { reason, message: waits }, requeue: "enqueued", events: [] });
+      expect(acting.effects).toEqual([]);
+    },
+  );
 });

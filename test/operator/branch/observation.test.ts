@@ -51,7 +51,7 @@ describe("the note of a branch", () => {
   test.each([
     [undefined, {}],
     ["prod", { "compute-operator.dev/fleet": "prod" }],
-  ])("names uid and place of its object, and the fleet: %s", (fleet, more) => {
+  ])("the note of a branch names uid and place of its object, and the fleet: %s", (fleet, more) => {
     expect(noteFor(self, fleet)).toStrictEqual({
       "compute-operator.dev/uid": uidOf("a"),
       "compute-operator.dev/object": "team/shop",
@@ -65,7 +65,7 @@ describe("the note of a branch", () => {
     ["another program's", listed({ note: { "made-by": "ci" } }), undefined],
     ["one whose uid is no text", listed({ note: { "compute-operator.dev/uid": 1 } }), undefined],
     ["none", listed(), undefined],
-  ])("has a uid where it is an operator's: %s", (_, one, uid) => {
+  ])("the note of a branch has a uid where it is an operator's: %s", (_, one, uid) => {
     expect(notedUID(one)).toBe(uid);
   });
 
@@ -76,7 +76,7 @@ describe("the note of a branch", () => {
     ["of no fleet, where this operator has none", madeBy(other), undefined, false],
     ["of another place", madeBy(branch({ name: "next" }), {}, "prod"), "prod", false],
     ["that is not there", listed(), "prod", false],
-  ])("counts for a former object's or not by fleet and place: one %s", (_, one, fleet, isTheirs) => {
+  ])("a note %s is told by fleet and place to be a former object's or not", (_, one, fleet, isTheirs) => {
     expect(isFormers(one, self, fleet)).toBe(isTheirs);
   });
 });
@@ -96,7 +96,7 @@ describe("a branch belongs to an object", () => {
     ["not by a takeover for another uid", proved("former", { uid: uidOf("b") }), listed(), "none"],
     ["not by a proof for another branch", proved("created", { branchID: "br-two" }), listed(), "none"],
     ["not by its link alone", branch({ linked: "br-one", status: { proof: undefined } }), listed(), "none"],
-  ])("%s", (_, object, one, by) => {
+  ])("a branch belongs to an object %s", (_, object, one, by) => {
     expect(ownershipOf(object, one)).toBe(by);
   });
 
@@ -106,7 +106,7 @@ describe("a branch belongs to an object", () => {
     ["former", true],
     ["adopted", false],
     ["none", false],
-  ] as const)("and may be renewed, reset and deleted where that is by %s: %s", (by, may) => {
+  ] as const)("a branch may be renewed, reset and deleted by %s: %s", (by, may) => {
     expect(isOurs(by)).toBe(may);
   });
 });
@@ -133,7 +133,7 @@ describe("the branch of an object in a list", () => {
       [listed({ id: "br-first" }), madeBy(self)],
       { id: "br-one", by: "note" },
     ],
-  ])("is %s", (_, object, branches, { id, by }) => {
+  ])("the branch of an object is %s", (_, object, branches, { id, by }) => {
     expect(found(object, ...branches)).toMatchObject({ listed: { id }, by });
   });
 
@@ -141,7 +141,7 @@ describe("the branch of an object in a list", () => {
     ["where only another's has its name", self, [madeBy(other)]],
     ["where one without a note has its name", self, [listed()]],
     ["where the linked one is missing, whatever has its note", branch({ linked: "br-two" }), [madeBy(self)]],
-  ])("is none %s", (_, object, branches) => {
+  ])("the branch of an object is none %s", (_, object, branches) => {
     expect(found(object, ...branches)).toBeUndefined();
   });
 });

@@ -58,7 +58,7 @@ describe("the Compute that a Branch declares", () => {
     ["is left alone while it goes", declaring, going, false, undefined],
     ["is not deleted twice", plain, going, true, undefined],
     ["is no step where nobody's has its name and none is declared", plain, nobodys, true, undefined],
-  ])("%s", (_, object, existing, isKept, step) => {
+  ])("the declared Compute %s", (_, object, existing, isKept, step) => {
     expect(ownedCompute(object, existing, stored(isKept).specs)).toStrictEqual({ step, isTaken: false });
   });
 
@@ -66,11 +66,11 @@ describe("the Compute that a Branch declares", () => {
     ["another Branch's", theirs],
     ["nobody's", nobodys],
     ["another Branch's that goes", computeOf(uidOf("b"), { deletionTimestamp: "2026-01-01T00:00:00Z" })],
-  ])("cannot be made while %s has its name, which stays as it is", (_, existing) => {
+  ])("the owned Compute cannot be made while %s has its name, which stays as it is", (_, existing) => {
     expect(ownedCompute(declaring, existing, stored(false).specs)).toStrictEqual({ step: undefined, isTaken: true });
   });
 
-  test("is compared with the declared spec, defaults and all", () => {
+  test("the owned Compute is compared with the declared spec, defaults and all", () => {
     const { specs, asked } = stored();
     ownedCompute(declaring, mine, specs);
     expect(asked).toEqual([[declaredSpec(declaring), mine]]);
@@ -81,7 +81,7 @@ describe("the declared spec", () => {
   const of = (spec: Record<string, unknown>, status: Record<string, unknown> = {}) =>
     declaredSpec(branch({ spec, status }));
 
-  test("has project, connection and branch from the Branch, and the defaults of a Compute", () => {
+  test("the declared spec has project, connection and branch from the Branch, and the defaults of a Compute", () => {
     expect(of({ compute: size })).toMatchObject({
       ...size,
       projectID: "shiny-wind-028834",
@@ -103,7 +103,7 @@ describe("the declared spec", () => {
     ],
     ["Retain where that is in force for the Branch", { compute: {} }, { deletionPolicy: "Retain" }, "Retain"],
     ["none where the branch is deleted with its object", { compute: {} }, { deletionPolicy: "Delete" }, undefined],
-  ])("has as deletionPolicy %s", (_, spec, status, policy) => {
+  ])("the declared spec has as deletionPolicy %s", (_, spec, status, policy) => {
     expect(of(spec, status)?.deletionPolicy).toBe(policy);
   });
 });
@@ -123,7 +123,7 @@ describe("the owned Compute is brought to what is declared", () => {
     return { acting, object, existing, does, notes };
   };
 
-  test("by one that it owns, with its labels, which does not hold its owner's deletion up", async () => {
+  test("the owned Compute is created with owner and labels, and does not hold its owner's deletion up", async () => {
     const { object, existing, does, notes } = setUp({
       metadata: { labels: { team: "shop" } },
       spec: { compute: size },
@@ -149,7 +149,7 @@ describe("the owned Compute is brought to what is declared", () => {
     expect(notes.answered).toEqual([[declaredSpec(object), made]]);
   });
 
-  test("by a spec in place of the one that it has", async () => {
+  test("the owned Compute is given the declared spec in place of the one that it has", async () => {
     const { acting, existing, does, notes } = setUp({ spec: { compute: size } });
     await does("create");
     acting.write([{ op: "replace", path: "/spec/compute", value: { computeUnits: { min: 1, max: 2 } } }]);
@@ -159,7 +159,7 @@ describe("the owned Compute is brought to what is declared", () => {
     expect(notes.answered[1]).toEqual([declaredSpec(changed), existing()]);
   });
 
-  test("by no patch of one that somebody has changed since", async () => {
+  test("the owned Compute is not patched where somebody has changed it since", async () => {
     const { acting, existing, does } = setUp({ spec: { compute: size } });
     await does("create");
     const old = existing();
@@ -173,7 +173,7 @@ describe("the owned Compute is brought to what is declared", () => {
     await expect(does("patch", undefined, old)).rejects.toThrow("422");
   });
 
-  test("by its deletion, of exactly that one", async () => {
+  test("the owned Compute is deleted, and none that has its name by then", async () => {
     const { acting, existing, does } = setUp({ spec: { compute: size } });
     await does("create");
     const old = existing();
@@ -190,14 +190,14 @@ describe("the owned Compute is brought to what is declared", () => {
     ["patched, where none is declared", "patch", {}],
     ["patched, where there is none", "patch", { spec: { compute: size } }],
     ["deleted, where there is none", "delete", { spec: { compute: size } }],
-  ] as const)("and nothing is %s", async (_, kind, fields) => {
+  ] as const)("nothing is %s of an owned Compute", async (_, kind, fields) => {
     const { acting, does, notes } = setUp(fields);
     await does(kind);
     expect(acting.effects).toEqual([]);
     expect(notes.answered).toEqual([]);
   });
 
-  test("and a name that is taken meanwhile is no error: the watch brings what has it", async () => {
+  test("the owned Compute may find its name taken meanwhile, which is no error: the watch brings what has it", async () => {
     const { does, notes } = setUp({ spec: { compute: size } });
     await does("create");
     await does("create");

@@ -145,15 +145,15 @@ describe("a branch that bears the note of its object", () => {
     ["names it without a proof", mine({ status: { proof: undefined } })],
     ["has a proof of another object", mine({ status: { proof: { ...proofOf("created"), uid: uidOf("b") } } })],
     ["has a proof of another branch", mine({ status: { proof: { ...proofOf("created"), branchID: "br-two" } } })],
-  ])("is recorded where the status %s", (_, object) => {
+  ])("a branch with our note is recorded where the status %s", (_, object) => {
     expect(planned({ object, branches: [madeBy(branch())] })).toStrictEqual(note);
   });
 
-  test("is at rest where the status says so already", () => {
+  test("a branch with our note is at rest where the status says so already", () => {
     expect(planned({ object: mine(), branches: [madeBy(branch())] })).toEqual(rest);
   });
 
-  test("is nothing to record where the status alone proves it", () => {
+  test("a branch with our note is nothing to record where the status alone proves it", () => {
     expect(planned({ object: mine() })).toEqual(rest);
   });
 });
@@ -162,7 +162,7 @@ describe("the protection", () => {
   test.each([
     ["on", true, { protected: false }],
     ["off", false, { protected: true }],
-  ])("of a branch is switched %s where the spec says so", (_, wanted, shown) => {
+  ])("the protection of a branch is switched %s where the spec says so", (_, wanted, shown) => {
     const object = mine({ spec: { protected: wanted } });
     expect(planned({ object, branches: [listed(shown)] })).toStrictEqual({
       kind: "write",
@@ -176,7 +176,7 @@ describe("the protection", () => {
     });
   });
 
-  test("of an adopted branch is switched too where the spec says so", () => {
+  test("the protection of an adopted branch is switched too where the spec says so", () => {
     const object = mine({ spec: { protected: true }, status: { proof: proofOf("adopted") } });
     expect(planned({ object })).toMatchObject(patches("protection"));
   });
@@ -190,18 +190,21 @@ describe("the protection", () => {
       mine({ spec: { protected: true }, status: { proof: undefined } }),
       { protected: false },
     ],
-  ])("stays as it is where %s", (_, object, shown) => {
+  ])("the protection stays as it is where %s", (_, object, shown) => {
     expect(planned({ object, branches: [listed(shown)] })).toEqual(rest);
   });
 });
 
 describe("the owned Compute", () => {
-  test.each(["create", "patch", "delete"] as const)("is brought to what the spec declares: %s", (kind) => {
-    expect(planned({ object: mine(), compute: { step: { kind }, isTaken: false } })).toEqual({
-      kind: "compute",
-      step: { kind },
-    });
-  });
+  test.each(["create", "patch", "delete"] as const)(
+    "the owned Compute is brought to what the spec declares: %s",
+    (kind) => {
+      expect(planned({ object: mine(), compute: { step: { kind }, isTaken: false } })).toEqual({
+        kind: "compute",
+        step: { kind },
+      });
+    },
+  );
 
   test("a Compute of somebody else that has its name is a Conflict, which names it", () => {
     expect(planned({ object: mine(), compute: { step: undefined, isTaken: true } })).toEqual(
@@ -209,7 +212,7 @@ describe("the owned Compute", () => {
     );
   });
 
-  test("is not made before there is a branch", () => {
+  test("the owned Compute is not made before there is a branch", () => {
     const compute = { step: { kind: "create" } as const, isTaken: false };
     expect(planned({ object: branch(), compute })).toMatchObject({ kind: "write", write: { op: "create" } });
   });

@@ -1,0 +1,255 @@
+import { describe, expect, test } from "vitest";
+import { parseCompute } from "../../../src/operator/resources/compute.ts";
+import { finalizers } from "../../../src/operator/resources/names.ts";
+import { setUp } from "./reconciling.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+describe("a Branch", () => {
+  test("a Branch is made, linked and at rest, with one event and no timer", async () => {
+    const world = await setUp();
+    world.stored();
+    await world.run(20 * second);
+    expect(world.writes).toEqual(["POST "]);
+    expect(world.reason()).toBe("Available");
+    expect(world.object().metadata.finalizers).toEqual([finalizers.branch]);
+    expect(world.events).toEqual(['shop Normal Created: Created branch "default/shop": br-1']);
+    expect(world.delays.at(-1)).toBeUndefined();
+  });
+
+  test.each([
+    ["of another selector", { selects: () => false }],
+    [
+      "that no cache has",
+      { cache: { branchByUID: () => undefined, branches: () => [], usersOf: () => [], compute: () => undefined } },
+    ],
+  ])("%s is left alone", async (_, options) => {
+    const world = await setUp(options);
+    world.stored();
+    await world.run(20 * second);
+    expect([world.writes, world.reason(), world.delays]).toEqual([[], undefined, [undefined]]);
+  });
+
+  test("a Branch that goes and waits for others only is left alone", async () => {
+    const world = await setUp();
+    world.standing({ metadata: { finalizers: ["example.com/other"] } });
+    world.drop();
+    await world.run(20 * second);
+    expect([world.writes, world.object().metadata.finalizers]).toEqual([[], ["example.com/other"]]);
+  });
+
+  test("a Branch that lost its finalizer is given it back, whatever else is to be done", async () => {
+    const world = await setUp();
+    world.standing({ metadata: { finalizers: [] } });
+    await world.run(20 * second);
+    expect(world.object().metadata.finalizers).toEqual([finalizers.branch]);
+  });
+});
+
+describe("another Branch", () => {
+  const older = { name: "other", spec: { branchName: "default/shop", parent: { branchName: "absent" } } };
+
+  test("another Branch of the same project has the better claim where it is older", async () => {
+    const world = await setUp();
+    world.stored(older);
+    await world.clock.advance(2 * second);
+    world.stored();
+    await world.run(20 * second);
+    expect(world.reason()).toBe("Conflict");
+    expect(world.writes).toEqual([]);
+  });
+
+  test.each([
+    ["of another project", { projectID: "other" }],
+    ["of another service", { connectionRef: { name: "elsewhere" } }],
+  ])("%s claims nothing", async (_, spec) => {
+    const world = await setUp();
+    world.stored({ ...older, spec: { ...older.spec, ...spec } });
+    await world.clock.advance(2 * second);
+    world.stored();
+    await world.run(20 * second);
+    expect(world.reason()).toBe("Available");
+  });
+});
+
+describe("an event", () => {
+  const absent = { spec: { parent: { branchName: "absent" } } };
+
+  test("an event tells trouble once, and its end", async () => {
+    const world = await setUp();
+    world.standing();
+    await world.run(20 * second);
+    expect(world.events).toEqual([]);
+    world.state.refuses = 422;
+    world.write([{ op: "add", path: "/spec/protected", value: true }]);
+    await world.run(5 * minute);
+    expect(world.events).toEqual([expect.stringMatching(/^shop Warning Rejected: The service refused to change/)]);
+    world.state.refuses = undefined;
+    await world.run(10 * minute);
+    expect(world.events.slice(1)).toEqual([expect.stringMatching(/^shop Normal Available: /)]);
+  });
+
+  test("an event tells of a parent that is missing, and of the create that follows no more than that", async () => {
+    const world = await setUp();
+    world.stored(absent);
+    await world.run(20 * second);
+    expect(world.events).toEqual([expect.stringMatching(/^shop Warning BranchNotFound: /)]);
+    world.branches.set("br-p", { id: "br-p", name: "absent", current_state: "ready" });
+    await world.run(minute);
+    expect(world.events.slice(1)).toEqual([expect.stringMatching(/^shop Normal Created: /)]);
+  });
+
+  test("an event tells an end that was asked for as no warning", async () => {
+    const world = await setUp();
+    world.stored({ spec: { expiry: { at: "2025-12-31T00:00:00Z" } } });
+    await world.run(20 * second);
+    expect(world.events).toEqual([expect.stringMatching(/^shop Normal Expired: /)]);
+  });
+
+  test("an event of a deletion tells no progress", async () => {
+    const world = await setUp();
+    world.standing();
+    await world.run(20 * second);
+    world.drop();
+    await world.run(2 * minute);
+    expect(world.isGone()).toBe(true);
+    expect(world.events).toEqual(["shop Normal Deleted: Deleted the branch and its computes: br-one."]);
+  });
+});
+
+describe("the next reconcile", () => {
+  test("the next reconcile comes ever later while one reason holds", async () => {
+    const world = await setUp();
+    world.stored({ spec: { parent: { branchName: "absent" } } });
+    await world.run(5 * second);
+    expect(world.delays.at(-1)).toBe(5 * second);
+    await world.clock.advance(5 * second);
+    expect(world.delays.at(-1)).toBe(10 * second);
+    await world.clock.advance(10 * second);
+    expect(world.delays.at(-1)).toBe(20 * second);
+  });
+
+  test("the next reconcile comes with a lease that is due, which is renewed then", async () => {
+    const world = await setUp();
+    const end = new Date(world.clock.now() + hour).toISOString();
+    const lease = { spec: { expiry: { lease: "1h" } }, status: { appliedExpiry: "lease 1h", appliedEnd: end } };
+    world.standing(lease, { expires_at: end });
+    await world.run(second);
+    const due = world.delays.at(-1) ?? 0;
+    expect(due).toBeGreaterThan(29 * minute);
+    expect(due).toBeLessThan(38 * minute);
+    await world.clock.advance(due);
+    expect(world.writes).toEqual(["PATCH br-one"]);
+  });
+});
+
+describe("the definition of Branches", () => {
+  const asked = () => {
+    const questions: number[] = [];
+    return {
+      questions,
+      uninstalling: () => {
+        questions.push(1);
+        return Promise.resolve(true);
+      },
+    };
+  };
+
+  test("the definition of Branches that is being deleted lets go of what cannot be deleted at the service", async () => {
+    const { uninstalling } = asked();
+    const world = await setUp({ uninstalling });
+    world.standing({}, { protected: true });
+    world.drop();
+    await world.run(20 * second);
+    expect(world.isGone()).toBe(true);
+    expect(world.writes).toEqual([]);
+    expect(world.events).toEqual([
+      "shop Normal Released: Kept the branch, because the definition of Branches is being deleted: br-one.",
+    ]);
+  });
+
+  test("the definition of Branches is not asked about for a Branch that stays, or is paused", async () => {
+    const { uninstalling, questions } = asked();
+    const world = await setUp({ uninstalling });
+    world.standing({}, { protected: true });
+    await world.run(20 * second);
+    world.write([{ op: "add", path: "/metadata/annotations", value: { "compute-operator.dev/paused": "true" } }]);
+    world.drop();
+    await world.run(20 * second);
+    expect(world.reason()).toBe("Paused");
+    expect(questions).toEqual([]);
+  });
+});
+
+describe("a Compute of the object's name", () => {
+  const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
+
+  test.each([
+    ["is deleted with a Branch that owns it", true],
+    ["is kept by a Branch that does not own it", false],
+  ])("a Compute of the object's name %s", async (_, isOwned) => {
+    const world = await setUp();
+    const { uid } = world.standing().metadata;
+    const owner = {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Branch",
+      name: "shop",
+      uid: isOwned ? uid : "another",
+    };
+    const body = {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Compute",
+      metadata: { name: "shop", ownerReferences: [owner] },
+      spec: { projectID: "shiny-wind-028834", branchRef: { name: "shop" } },
+    };
+    const made = parseCompute(world.cluster.server.handle({ method: "POST", path: computes, body }).body);
+    if (made.ok) world.state.compute = made.value;
+    world.drop();
+    await world.run(2 * minute);
+    expect(world.isGone()).toBe(true);
+    const { status } = world.cluster.server.handle({ method: "GET", path: `${computes}/shop` });
+    expect(status).toBe(isOwned ? 404 : 200);
+  });
+});
+
+describe("what the API server says of the object", () => {
+  test("the API server's word that it is gone ends the reconcile without a word", async () => {
+    const world = await setUp();
+    world.stored();
+    world.cluster.fate = ({ method, path }) => {
+      if (method === "PATCH" && !path.endsWith("/status")) world.drop();
+      return undefined;
+    };
+    await world.run(second);
+    expect([world.isGone(), world.writes, world.events, world.delays.at(-1)]).toEqual([true, [], [], undefined]);
+  });
+
+  test("a finalizer that it refuses is told, and tried again in ten seconds", async () => {
+    const world = await setUp();
+    world.stored();
+    world.cluster.fate = ({ method, path }) =>
+      method === "PATCH" && !path.endsWith("/status") ? { kind: "status", afterMs: 0, status: 403 } : undefined;
+    await world.run(5 * second);
+    expect(world.reason()).toBe("Forbidden");
+    expect(world.object().status.conditions?.[0]?.message).toContain("patch of this Branch");
+    expect(world.writes).toEqual([]);
+    expect(world.delays.at(-1)).toBe(10 * second);
+  });
+});
+
+describe("a create of an earlier process", () => {
+  test.each([
+    ["may be on its way where the finalizer was there", [finalizers.branch], false],
+    ["was never sent where none of ours was there", ["example.com/other"], true],
+  ])("a create of an earlier process %s", async (_, held, isLetGo) => {
+    const world = await setUp();
+    world.stored({ metadata: { finalizers: held } });
+    world.drop();
+    await world.run(minute);
+    const left = world.isGone() ? [] : world.object().metadata.finalizers;
+    expect(left).toEqual(held);
+    expect(world.reason()).toBe(isLetGo ? undefined : "Deleting");
+  });
+});
