@@ -64,7 +64,7 @@ describe("a write that waits for others of its project", () => {
   test.each([
     ["a create", writes.create, "enqueued", false],
     ["a patch", writes.patch, "enqueued", false],
-    ["a deletion, which may find that the brake holds it by then", writes.delete, 3000, true],
+    ["a deletion, which may find that the brake holds it by then", writes.delete, 2000, true],
   ] as const)(
     "a waiting write is enqueued when it is its turn, or asks again: %s",
     async (_, write, requeue, keepsList) => {
