@@ -32,7 +32,7 @@ export const updateFields: PlanRule = (o, s) => {
   if (still.length > 0 && !isContradicted) {
     return { kind: "wait", reason: "Updating", message: messages.notShownYet };
   }
-  const { edited, drift } = since(o, s, link.endpoint.id);
+  const { edited, drift } = since(o, s, link);
   const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o, s));
   const differences = withWholeFields(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
@@ -54,18 +54,21 @@ function withBranch(drift: readonly Difference[], { field, ours, theirs }: Diffe
 
 /**
  * Edits of the spec since the service was last brought to it, and the drift reported since. Where a wiped status no
- * longer says so, `Report` waits for the next edit: it shows what differs, and sends nothing.
+ * longer says so, `Report` waits for the next edit: it shows what differs, and sends nothing. A status without an
+ * endpoint has the generation of a create: of an endpoint that only a person linked it says nothing.
  */
 function since(
   { compute: { status, spec, metadata } }: Observation,
-  s: ReadonlyState,
-  endpointID: string,
+  { accepted }: ReadonlyState,
+  { endpoint, proof }: Link,
 ): { edited: boolean; drift: readonly Difference[] } {
   const { appliedGeneration, drift = [] } = status;
-  const known = appliedGeneration === undefined ? s.accepted : { generation: appliedGeneration, drift };
+  const own = accepted?.endpointID === endpoint.id ? accepted : undefined;
+  const isOfCreate = status.endpointID === undefined && proof === "none";
+  const shown = appliedGeneration === undefined ? accepted : { generation: appliedGeneration, drift };
+  const known = isOfCreate ? own : shown;
   if (known === undefined) return { edited: spec.driftPolicy === "Correct", drift: [] };
-  const accepted = s.accepted?.endpointID === endpointID ? s.accepted.generation : known.generation;
-  return { edited: Math.max(known.generation, accepted) < (metadata.generation ?? 0), drift: known.drift };
+  return { edited: Math.max(known.generation, own?.generation ?? -1) < (metadata.generation ?? 0), drift: known.drift };
 }
 
 /**

@@ -86,6 +86,17 @@ describe("a field that the service does not show", () => {
     expect(planned({ generation: 2, spec })).toMatchObject({ kind: "settled", reason: "Active" });
   });
 
+  test("a field that is not shown is sent to an endpoint that a person linked after a refused create", () => {
+    const refused = { spec, status: { appliedGeneration: 1, endpointID: undefined, branchID: undefined } };
+    expect(planned(refused, { name: "anybody's" })).toMatchObject({
+      kind: "patch",
+      attributes: { passwordless_access: false },
+    });
+    expect(planned(refused)).toMatchObject({ kind: "settled" });
+    const accepted = { endpointID: "ep-one", generation: 1, drift: [] };
+    expect(planned(refused, { name: "anybody's" }, { accepted })).toMatchObject({ kind: "settled" });
+  });
+
   test("goes along with a change, but not with a correction", () => {
     expect(
       planned({ generation: 2, status: { appliedGeneration: 1 }, spec: { passwordlessAccess: false } }),
