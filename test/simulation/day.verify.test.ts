@@ -7,8 +7,8 @@ import { type DaySetting, HourSeen } from "./day/seen.ts";
 import { countClassesBelow, sizes } from "./day/sizes.ts";
 
 const hours = 24;
-/** Megabytes: what the fleet has more of in one hour than in another is some tenths. */
-const mostGrowthPerHour = 0.4;
+/** Megabytes: what the simulated world remembers of an hour, and the fleet has more of in it, is some four tenths. */
+const mostGrowthPerHour = 0.5;
 /** What is kept of many things that are over, up to a bound that a day may not reach. */
 const bounds: Record<string, number> = {
   "EventRecorder.#written": 4096,
