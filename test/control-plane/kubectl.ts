@@ -31,10 +31,6 @@ export async function kubectl(args: readonly string[], options: KubectlOptions):
  */
 export async function replace(object: object, args: readonly string[], options: KubectlOptions): Promise<void> {
   const input = JSON.stringify(object);
-  await eventually("a replace that nobody comes between", async () => {
-    const { status, stderr } = await runKubectl([...args, "replace", "-f", "-"], { ...options, input });
-    if (status === 0) return true;
-    if (!stderr.includes("(Conflict)")) throw new Error(`\`kubectl replace\` ends with status ${status}: ${stderr}`);
-    return undefined;
-  });
+  const sent = () => kubectl([...args, "replace", "-f", "-"], { ...options, input });
+  await eventually("a replace that nobody comes between", sent);
 }
