@@ -224,11 +224,13 @@ function operationsAfter(
 ): StatusOperation[] | undefined {
   const known = new Map<string, StatusOperation>();
   const recorded = before.endpointID === id ? (before.operations ?? []) : [];
+  const show = (operations: readonly Operation[]) => {
+    for (const operation of operations) known.set(operation.id, statusOperation(operation, known.get(operation.id)));
+  };
   for (const operation of recorded) known.set(operation.id, operation);
-  for (const operation of operationsIn(outcome))
-    known.set(operation.id, statusOperation(operation, known.get(operation.id)));
+  show(operationsIn(outcome));
   if (isAtRest(outcome)) for (const [key, operation] of known) known.set(key, ended(operation));
-  for (const operation of seen.operations) known.set(operation.id, statusOperation(operation, known.get(operation.id)));
+  show(seen.operations);
   const newestFirst = [...known.values()].toSorted(
     (a, b) => (b.createdAt ?? "").localeCompare(a.createdAt ?? "") || a.id.localeCompare(b.id),
   );
