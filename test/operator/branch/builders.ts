@@ -69,8 +69,8 @@ export function branch(fields: BranchFields = {}): Branch {
     },
     spec: { projectID: "shiny-wind-028834", expiry: { never: true }, ...fields.spec },
   };
-  const { spec } = read(object);
-  return read({
+  const { spec } = readBranch(object);
+  return readBranch({
     ...object,
     status: {
       observedGeneration: generation,
@@ -89,7 +89,8 @@ export function branch(fields: BranchFields = {}): Branch {
   });
 }
 
-function read(object: object): Branch {
+/** A Branch as the operator reads it; throws where it cannot. */
+export function readBranch(object: unknown): Branch {
   const parsed = parseBranch(object);
   if (!parsed.ok) throw new Error(parsed.problem);
   return parsed.value;

@@ -6,7 +6,8 @@ import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { inMs, minute, second } from "./builders.ts";
-import { Acting, accepted, type StoredFields, writes } from "./executing.ts";
+import { Acting, accepted, writes } from "./executing.ts";
+import type { StoredFields } from "./stored-branches.ts";
 
 const linked = { branchID: "br-one", observedGeneration: 1 };
 const ready = (reason: string, message = "as before") => ({

@@ -5,7 +5,7 @@ import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { accessTo, type ListerAccess } from "../../../src/operator/connection/access.ts";
 import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
 import { EndpointLister } from "../../../src/operator/connection/endpoint-lister.ts";
-import { type Branch, parseBranch } from "../../../src/operator/resources/branch.ts";
+import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { BudgetLimits } from "../../../src/operator/service-client/budget.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
@@ -13,19 +13,12 @@ import { clientOf, json, refusal, ScriptedService } from "../../support/scripted
 import { installCRDs } from "../../support/shipped-crd.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 import { memory } from "./builders.ts";
-
-const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/branches";
-
-export interface StoredFields {
-  metadata?: object;
-  spec?: object;
-  /** Without the uid in `proof`, which the API server gives. */
-  status?: Record<string, unknown>;
-}
+import { StoredBranches, type StoredFields } from "./stored-branches.ts";
 
 /** One Branch on an API server in memory, a service with scripted answers, and a log of all effects in their order. */
 export class Acting {
   readonly cluster = new MemoryCluster();
+  readonly branches = new StoredBranches(this.cluster);
   readonly clock = this.cluster.clock;
   readonly effects: string[] = [];
   readonly service = new ScriptedService();
@@ -80,43 +73,29 @@ export class Acting {
     return accessTo(this.#lister, self, this.#brake, () => false);
   }
 
-  /** Creates the Branch, its status and all: the API server gives it uid and generation. */
-  stored({ metadata, spec, status }: StoredFields = {}): Branch {
-    const body = {
-      apiVersion: "compute-operator.dev/v1alpha1",
-      kind: "Branch",
-      metadata: { name: "shop", finalizers: [finalizers.branch], ...metadata },
-      spec: { projectID: "shiny-wind-028834", expiry: { never: true }, ...spec },
-    };
-    const made = this.cluster.server.handle({ method: "POST", path, body });
-    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-    if (status !== undefined) this.write([{ op: "add", path: "/status", value: status }], "/status");
-    return this.object();
+  /** Creates the Branch. */
+  stored({ metadata, ...fields }: StoredFields = {}): Branch {
+    return this.branches.create({ ...fields, metadata: { finalizers: [finalizers.branch], ...metadata } });
   }
 
   /** Somebody's JSON Patch of the Branch. */
   write(body: unknown, subresource = ""): void {
-    const contentType = "application/json-patch+json";
-    const request = { method: "PATCH", path: `${path}/shop${subresource}`, body, contentType } as const;
-    const { status } = this.cluster.server.handle(request);
-    if (status !== 200) throw new Error(`the patch was refused with ${status}`);
+    this.branches.write(body, subresource);
   }
 
   /** Asks for its deletion. */
   drop(): Branch {
-    this.cluster.server.handle({ method: "DELETE", path: `${path}/shop` });
+    this.branches.drop();
     return this.object();
   }
 
   get isGone(): boolean {
-    return this.cluster.server.handle({ method: "GET", path: `${path}/shop` }).status === 404;
+    return this.branches.isGone();
   }
 
   /** The Branch as the API server has it now. */
   object(): Branch {
-    const parsed = parseBranch(this.cluster.server.handle({ method: "GET", path: `${path}/shop` }).body);
-    if (!parsed.ok) throw new Error(parsed.problem);
-    return parsed.value;
+    return this.branches.object();
   }
 
   context(object: Branch, more: Partial<ExecuteContext> = {}): ExecuteContext {

@@ -4,7 +4,8 @@ import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { uidOf } from "../../support/builders.ts";
 import { branch } from "./builders.ts";
-import { Acting, type StoredFields } from "./executing.ts";
+import { Acting } from "./executing.ts";
+import type { StoredFields } from "./stored-branches.ts";
 
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
 const size = { computeUnits: { min: 0.25, max: 1 } };

@@ -2,23 +2,15 @@ import { z } from "zod";
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchReconciler, type BranchReconcilerOptions } from "../../../src/operator/branch/reconciler.ts";
 import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
-import { type Branch, parseBranch } from "../../../src/operator/resources/branch.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { Reaching } from "../compute/reaching.ts";
 import { main } from "./builders.ts";
+import { StoredBranches, type StoredFields } from "./stored-branches.ts";
 
-const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/branches";
 const project = "/projects/shiny-wind-028834/branches";
-
-export interface Fields {
-  name?: string;
-  metadata?: object;
-  spec?: object;
-  status?: object;
-}
 
 /** Branches on an API server in memory, their reconciler, and a service that has branches. */
 export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
@@ -55,37 +47,13 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
     return branch === undefined ? refusal(404, "branch not found") : json(200, { branch });
   };
 
-  const read = (body: unknown): Branch => {
-    const parsed = parseBranch(body);
-    if (!parsed.ok) throw new Error(parsed.problem);
-    return parsed.value;
-  };
-  const all = () => {
-    const { body } = cluster.server.handle({ method: "GET", path });
-    return z
-      .object({ items: z.array(z.unknown()) })
-      .parse(body)
-      .items.map(read);
-  };
-  const object = (name = "shop") => read(cluster.server.handle({ method: "GET", path: `${path}/${name}` }).body);
-  const write = (body: unknown, subresource = "", name = "shop") => {
-    const contentType = "application/json-patch+json";
-    cluster.server.handle({ method: "PATCH", path: `${path}/${name}${subresource}`, body, contentType });
-  };
-  const stored = ({ name = "shop", metadata, spec, status }: Fields = {}) => {
-    const body = {
-      apiVersion: "compute-operator.dev/v1alpha1",
-      kind: "Branch",
-      metadata: { name, ...metadata },
-      spec: { projectID: "shiny-wind-028834", expiry: { never: true }, ...spec },
-    };
-    const made = cluster.server.handle({ method: "POST", path, body });
-    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-    if (status !== undefined) write([{ op: "add", path: "/status", value: status }], "/status", name);
-    return object(name);
-  };
+  const objects = new StoredBranches(cluster);
+  const all = () => objects.all();
+  const object = (name?: string) => objects.object(name);
+  const write = (body: unknown, subresource = "", name = "shop") => objects.write(body, subresource, name);
+  const stored = (fields: StoredFields = {}) => objects.create(fields);
   /** A Branch with its branch, as one that was made long ago. */
-  const standing = (fields: Fields = {}, branch: Partial<ListedBranch> = {}) => {
+  const standing = (fields: StoredFields = {}, branch: Partial<ListedBranch> = {}) => {
     const made = stored({ ...fields, metadata: { finalizers: [finalizers.branch], ...fields.metadata } });
     const { uid } = made.metadata;
     branches.set("br-one", {
@@ -140,8 +108,8 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
     reach.enqueue(one.metadata.uid);
     await clock.advance(ms);
   };
-  const drop = () => cluster.server.handle({ method: "DELETE", path: `${path}/shop` });
-  const isGone = () => cluster.server.handle({ method: "GET", path: `${path}/shop` }).status === 404;
+  const drop = () => objects.drop();
+  const isGone = () => objects.isGone();
   const reason = (name?: string) => object(name).status.conditions?.find(({ type }) => type === "Ready")?.reason;
   return {
     reach,
