@@ -1,19 +1,16 @@
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeStatus } from "../resources/compute.ts";
+import { soonMs } from "../runtime/waits.ts";
 import { generationOf, shownReason } from "./observe/observation.ts";
 import type { Effect, Outcome } from "./outcome.ts";
 import type { HeldStatus, ReadonlyState } from "./remembered.ts";
 import { isAtRest, isProgress } from "./words/reasons.ts";
 
 /**
- * For how long such a status waits, in milliseconds. Where operations end within a second, a restart costs three
+ * For how long, in milliseconds, such a status waits where the one before shows the record of a create. Its end is the
+ * next that it says, or a create would cost a fifth patch where its operations take up to a minute; longer ones are not
+ * worth hiding the endpoint for. Any other waits two seconds: where operations end within one, a restart costs three
  * patches instead of five, and a create four instead of up to six. Where they take ten seconds, nothing is saved.
- */
-export const heldForMs = 2000;
-
-/**
- * The same where the status shows the record of a create. Its end is the next that it says, or a create would cost a
- * fifth patch where its operations take up to a minute; longer ones are not worth hiding the endpoint for.
  */
 const recordedForMs = 60_000;
 
@@ -57,7 +54,7 @@ export function heldUntil(
   const reason = shownReason(compute);
   // With its record a status says already that a create is on the way.
   const isRecorded = reason === "Creating" && compute.status.pendingWrite !== undefined;
-  const waitMs = isRecorded && isNew ? recordedForMs : heldForMs;
+  const waitMs = isRecorded && isNew ? recordedForMs : soonMs;
   const dueAt = isNew || held === undefined ? now + waitMs : held.dueAt;
   return isProgress(reason) && !isRecorded ? dueAt : Math.max(resultAt, dueAt);
 }

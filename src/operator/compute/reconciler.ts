@@ -11,6 +11,7 @@ import type { Branch } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { shortlyMs, soonMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
@@ -45,12 +46,6 @@ export interface ComputeReconcilerOptions {
 }
 
 /**
- * A version that a patch found outdated is reconciled again after `first`, and left alone until a newer one is stored.
- * The API server is asked for it every `longest`: a conflict may have another cause. In milliseconds.
- */
-const outdatedMs = { first: 1000, longest: 10_000 };
-
-/**
  * Reconciles Computes, one step at a time. It decides which version a step is given, joins the lister of the project,
  * and keeps what this term remembers of each Compute.
  */
@@ -58,7 +53,10 @@ export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
   readonly #states = new Map<string, ReconcileState>();
   readonly #listers: JoinedListers<Compute>;
-  /** By uid: the stored version that a patch found outdated. Nothing is sent before the store has passed it. */
+  /**
+   * By uid: the stored version that a patch found outdated. Nothing is sent before the store has passed it; shortly the
+   * API server is asked for the newest, since a conflict may have another cause.
+   */
   readonly #outdated = new Map<string, { version: string | undefined; until: number }>();
   #relistedAt = Number.NEGATIVE_INFINITY;
 
@@ -115,7 +113,7 @@ export class ComputeReconciler {
     state.seen(compute, now);
     const outdated = this.#outdated.get(uid);
     if (outdated !== undefined && outdated.version === compute.metadata.resourceVersion) {
-      if (now < outdated.until || !(await this.#isNewest(compute))) return { requeueAfterMs: outdatedMs.first };
+      if (now < outdated.until || !(await this.#isNewest(compute))) return { requeueAfterMs: soonMs };
     }
     this.#outdated.delete(uid);
     const handOverMs = handOverForMs(state.known, now);
@@ -138,14 +136,14 @@ export class ComputeReconciler {
       if (!isNotFound(error) && !isStale(error)) throw error;
       // Somebody wrote, or the Compute is gone or replaced: the next version decides.
       this.#foundOutdated(compute);
-      return { requeueAfterMs: outdatedMs.first };
+      return { requeueAfterMs: soonMs };
     } finally {
       access?.gate.end();
     }
   }
 
   #foundOutdated({ metadata: { uid, resourceVersion: version } }: Compute): void {
-    this.#outdated.set(uid, { version, until: this.#options.clock.monotonic() + outdatedMs.longest });
+    this.#outdated.set(uid, { version, until: this.#options.clock.monotonic() + shortlyMs });
   }
 
   /** True if the API server has this very version, so that a patch of it was refused for another reason. */

@@ -5,6 +5,7 @@ import type { EventInput } from "../kube/event-record.ts";
 import { clippedMessage } from "../objects/conditions-of.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import type { ComputePatcher } from "./execute/context.ts";
 import { withStatus } from "./execute/patch-metadata.ts";
 import { mayWait, withHeld } from "./held.ts";
@@ -29,9 +30,6 @@ export interface StatusTools {
   isStopping: () => boolean;
   state: Pick<ReconcileState, "known" | "announced" | "hold" | "overtaken" | "wrote">;
 }
-
-/** For so long, in milliseconds, the event of a write says what its progress and its end would say. */
-const announcedForMs = 10_000;
 
 /**
  * The only exit of a reconcile: one status patch if something changed, events on a transition. A status that only says
@@ -69,8 +67,9 @@ export async function updateStatus(
   state.wrote();
   const stored = storedPolicy(compute, o);
   if (stored !== undefined) event(reported, stored);
+  // For a short time the event of a write says what its progress and its end would say.
   const { writeAt = Number.NEGATIVE_INFINITY } = known.told;
-  const change = transition(outcome, now - writeAt < announcedForMs);
+  const change = transition(outcome, now - writeAt < shortlyMs);
   if (change !== undefined && !events.some(({ reason }) => reason === change.reason)) event(reported, change);
   return reported;
 }

@@ -1,14 +1,12 @@
 import { type Priority, priorities } from "../service-client/priority.ts";
 
-/** The retry delay after a failed list, in milliseconds: doubles up to the refresh interval or a minute. */
-const retryFirstMs = 1000;
-const retryMostMs = 60_000;
-
 /**
  * Lists that are wanted begin at most once in this time, in milliseconds: however many Computes wait, they share
- * them.
+ * them. A list that failed is tried again after so long, and doubly so long each time, up to the refresh interval or
+ * a minute.
  */
 const everyMs = 1000;
+const retryMostMs = 60_000;
 
 /** A failing list is retried once more this long before the project counts as not seen, in milliseconds. */
 const lastTryMs = 5000;
@@ -62,7 +60,7 @@ export class ListDemand {
   /** `lostAt`: when the project no longer counts as seen. */
   nextAt(refreshIntervalMs: number, lostAt: number): number {
     if (this.#failures > 0) {
-      const retryMs = retryFirstMs * 2 ** (this.#failures - 1);
+      const retryMs = everyMs * 2 ** (this.#failures - 1);
       const retryAt = this.#startedAt + Math.min(refreshIntervalMs, retryMostMs, retryMs);
       const beforeMs = Math.min(lastTryMs, refreshIntervalMs / 6);
       const lastTryAt = lostAt - beforeMs;

@@ -1,6 +1,6 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
-import { seldomMs } from "../runtime/waits.ts";
+import { seldomMs, soonMs } from "../runtime/waits.ts";
 import { type Failure, isRefused } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import { mostOperationsListed, operationsListed } from "../service-client/operations-answer.ts";
@@ -36,9 +36,6 @@ const polling = {
 
 /** A poll follows the expected end of an operation by so much, in milliseconds. */
 const slackMs = 20;
-
-/** Time after its request by which a poll and the list that follows it have come in, in milliseconds. */
-const listedWithinMs = 1500;
 
 export interface OperationsOptions {
   /** For polls, which no reconcile waits for. */
@@ -111,7 +108,7 @@ export class Operations {
    */
   showsResultAt(endpointID: string): number | undefined {
     const expectedEndAt = this.followed.expectedEndOf(endpointID);
-    return expectedEndAt && Math.max(expectedEndAt, this.#plannedAt) + listedWithinMs;
+    return expectedEndAt && Math.max(expectedEndAt, this.#plannedAt) + soonMs;
   }
 
   /** Reads the latest operations of an endpoint, including those of other writers. */

@@ -9,7 +9,7 @@ import { type Secret, secretKind } from "../resources/secret.ts";
 import type { ServiceConnectionStatus } from "../resources/service-connection.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { hourlyMs } from "../runtime/waits.ts";
+import { hourlyMs, shortlyMs } from "../runtime/waits.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
 import { isCurrent, reportOf, statusOf } from "./status.ts";
@@ -27,8 +27,6 @@ export interface StatusReportsOptions {
   log: Logger;
 }
 
-/** Delay between two writes of one report over another process's status: four times longer each time. */
-const firstRewriteMs = 10_000;
 const usable = "Authenticated";
 
 /** Last reports of this process about one connection. */
@@ -95,13 +93,13 @@ export class StatusReports {
     const before = own.status?.report === report ? own.status : undefined;
     const rewrites = before?.rewrites ?? 0;
     if (own.status?.isAnswered !== false && sameJSON(status, latest.status)) {
-      const rewriteAt = own.status?.rewriteAt ?? now + firstRewriteMs;
+      const rewriteAt = own.status?.rewriteAt ?? now + shortlyMs;
       own.status = { report, fingerprint, isAnswered: true, rewrites, rewriteAt };
       return undefined;
     }
     const isRewrite = before?.isAnswered === true && isCurrent(latest);
     if (isRewrite && now < before.rewriteAt) return before.rewriteAt - now;
-    const rewriteAt = now + Math.min(firstRewriteMs * 4 ** rewrites, hourlyMs);
+    const rewriteAt = now + Math.min(shortlyMs * 4 ** rewrites, hourlyMs);
     const next = { report, rewrites: isRewrite ? rewrites + 1 : rewrites, rewriteAt };
     own.status = { ...next, fingerprint: about, isAnswered: false };
     const patch = guardedPatch(latest).setStatus(status).ops();

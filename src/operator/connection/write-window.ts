@@ -1,11 +1,9 @@
 import { setNewest } from "../runtime/caches.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { seldomMs } from "../runtime/waits.ts";
 
 /** The most writes to one project under way. */
 const mostAtOnce = 64;
-
-/** After a 423 the window stays at one for so long, in milliseconds. */
-const oneByOneForMs = 600_000;
 
 /**
  * Window of the writes to one project that are under way at once, whichever connections lead to it. Each accepted write
@@ -55,7 +53,7 @@ export class WriteWindow {
   refused(): void {
     this.#size = 1;
     this.#refusals += 1;
-    this.#growsFrom = this.#clock.monotonic() + oneByOneForMs;
+    this.#growsFrom = this.#clock.monotonic() + seldomMs;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type Clock, unlessAborted } from "../runtime/clock.ts";
 import { bodyText, connectionsTo, retryAfterMs } from "../runtime/http.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
 import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
 import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } from "./transport.ts";
@@ -15,8 +16,6 @@ export interface HttpTransportOptions {
   maxBodyBytes?: number;
 }
 
-/** Time for which credentials are used before client-node is asked again; it knows when a token expires. */
-const credentialsForMs = 10_000;
 const keepAliveMs = 30_000;
 const leasesPath = "/apis/coordination.k8s.io/";
 
@@ -121,7 +120,7 @@ export class HttpTransport implements ClusterTransport {
     const before = this.#session;
     if (before !== undefined && now < before.until) return before.current;
     const current = this.#renew();
-    this.#session = { current, until: now + credentialsForMs };
+    this.#session = { current, until: now + shortlyMs };
     current.catch(() => {
       if (this.#session?.current === current) this.#session = undefined;
     });

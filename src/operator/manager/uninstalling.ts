@@ -5,6 +5,7 @@ import { branchKind } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { computePoolKind } from "../resources/compute-pool.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 
 const crdKind = builtInKind("CustomResourceDefinition", "customresourcedefinitions", {
   group: "apiextensions.k8s.io",
@@ -23,9 +24,6 @@ export async function crdIsGoing(
   const crd = await cluster.get(crdKind, { name: `${plural}.${group}` });
   return crd === undefined || crd.metadata.deletionTimestamp !== undefined;
 }
-
-/** Time for which a "no" is valid for deletions that wait, in milliseconds. */
-const noCountsForMs = 10_000;
 
 /**
  * Check for Computes that are deleted only because a CRD is: their own, or the one of the pool or Branch that owns
@@ -53,11 +51,12 @@ export class Uninstalling {
     return false;
   }
 
-  /** Called for deletions that wait. There may be thousands, so they share one request. */
+  /** Called for deletions that wait. There may be thousands, so they share one request, whose "no" is
+   * valid shortly. */
   async lately(compute: Compute): Promise<boolean> {
     for (const kind of kindsOf(compute)) {
       const last = this.#answers.get(kind.plural);
-      const counts = last !== undefined && this.#clock.monotonic() - last.askedAt < noCountsForMs;
+      const counts = last !== undefined && this.#clock.monotonic() - last.askedAt < shortlyMs;
       if (await (counts ? last.going : this.#ask(kind))) return true;
     }
     return false;

@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import { OperationalError } from "./operational-error.ts";
+import { hourlyMs } from "./waits.ts";
 
 /** The body is larger than allowed. Sending the same request again would not help. */
 export class BodyTooLarge extends OperationalError {
@@ -23,8 +24,6 @@ export async function bodyText(
   return Buffer.concat(chunks).toString("utf8");
 }
 
-const longestRetryAfterMs = 3_600_000;
-
 /**
  * The wait that a `Retry-After` header asks for, in milliseconds and at most an hour. A header that is neither seconds
  * nor a date to come asks for none, so the caller uses its own back-off.
@@ -33,7 +32,7 @@ export function retryAfterMs(header: string | string[] | undefined, now: number)
   const value = Array.isArray(header) ? header[0] : header;
   if (value === undefined) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return ms >= 0 ? Math.min(ms, longestRetryAfterMs) : undefined;
+  return ms >= 0 ? Math.min(ms, hourlyMs) : undefined;
 }
 
 /** The connections to a server, direct or through a proxy. */

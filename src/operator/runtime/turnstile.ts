@@ -1,8 +1,6 @@
 import type { Cancel, Clock } from "./clock.ts";
 import { FairQueue, type FairQueueOptions } from "./fair-queue.ts";
-
-/** A called caller that neither comes nor leaves loses its place after this time, in milliseconds. */
-const calledForMs = 10_000;
+import { shortlyMs } from "./waits.ts";
 
 /** Callers that cannot come are asked again after this time, in milliseconds. */
 const againMs = 1000;
@@ -164,7 +162,8 @@ export class Turnstile {
     };
     try {
       const now = this.#clock.monotonic();
-      for (const [key, { at }] of this.#called) if (now - at >= calledForMs) this.#release(key);
+      // A called caller that neither comes nor leaves loses its place.
+      for (const [key, { at }] of this.#called) if (now - at >= shortlyMs) this.#release(key);
       while (this.room >= 1) {
         // The caller that asks is here, so its place is kept for no time: it goes where all who could come were called.
         const next = this.#queue.next(mayGo) ?? this.#queue.take(asking);
@@ -191,7 +190,7 @@ export class Turnstile {
     const now = this.#clock.monotonic();
     const times = [this.#moreAt(now), isPassedOver ? now + againMs : now];
     for (const { at } of this.#called.values()) {
-      times.push(at + calledForMs);
+      times.push(at + shortlyMs);
       break;
     }
     const delayMs = Math.min(...times.filter((at) => at > now)) - now;

@@ -14,6 +14,7 @@ import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentele
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { TracedReconcile, TracedRequest, Tracer } from "../runtime/tracer.ts";
+import { soonMs } from "../runtime/waits.ts";
 
 // Bundled into a file of its own, which is loaded only where traces are asked for.
 
@@ -24,9 +25,8 @@ export interface OpenTelemetryOptions {
   log: Logger;
 }
 
-/** Longest time for a batch to reach the collector, and for its spans at the end, in milliseconds. */
+/** Longest time for a batch to reach the collector, in milliseconds. */
 const exportMs = 5000;
-const closingMs = 2000;
 
 /** A reconcile in progress: its span, and the difference between wall and monotonic time when it began. */
 interface Current {
@@ -108,7 +108,7 @@ export class OpenTelemetryTracer implements Tracer {
   /** Sends what is left, as far as the collector takes it in time. */
   async close(): Promise<void> {
     const late = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.after(closingMs, late.resolve);
+    const cancel = this.#options.clock.after(soonMs, late.resolve);
     await Promise.race([this.#provider.shutdown().catch(() => {}), late.promise]);
     cancel();
   }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { heldForMs, mayWait, withHeld } from "../../../src/operator/compute/held.ts";
+import { mayWait, withHeld } from "../../../src/operator/compute/held.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import type { Reason } from "../../../src/operator/compute/words/reasons.ts";
 import type { Compute, ComputeStatus } from "../../../src/operator/resources/compute.ts";
+import { soonMs } from "../../../src/operator/runtime/waits.ts";
 import { compute, endpoint, operation, recordOf } from "../../support/builders.ts";
 
 const showing = (reason: string, more: ComputeStatus = {}, spec: Partial<Compute["spec"]> = {}): Compute => {
@@ -68,9 +69,9 @@ describe("what is held back", () => {
     const state = new ReconcileState(0, "this-term");
     expect(hold(state, shown(self, "Creating", "waits"), 100)).toBe(true);
     expect(hold(state, made, 1100, true)).toBe(true);
-    expect(state.requeueAfter(unchanged(self), 1100)).toBe(heldForMs);
-    expect(hold(state, shown(self, "Creating", "made"), 1100 + heldForMs - 1)).toBe(true);
-    expect(hold(state, shown(self, "Creating", "made"), 1100 + heldForMs)).toBe(false);
+    expect(state.requeueAfter(unchanged(self), 1100)).toBe(soonMs);
+    expect(hold(state, shown(self, "Creating", "made"), 1100 + soonMs - 1)).toBe(true);
+    expect(hold(state, shown(self, "Creating", "made"), 1100 + soonMs)).toBe(false);
     state.wrote();
     expect(state.known.held).toBeUndefined();
     expect(state.requeueAfter(unchanged(self), 5000)).toBeUndefined();
@@ -84,7 +85,7 @@ describe("what is held back", () => {
     expect(hold(state, shown(recorded, "Creating", "made"), 60_000)).toBe(false);
     const waiting = new ReconcileState(0, "this-term");
     hold(waiting, shown(recorded, "Creating", "waits"), 0);
-    expect(hold(waiting, shown(recorded, "Creating", "waits"), heldForMs)).toBe(false);
+    expect(hold(waiting, shown(recorded, "Creating", "waits"), soonMs)).toBe(false);
   });
 
   test("a held status is written where the next reconcile knows nothing new, with what was accepted", () => {

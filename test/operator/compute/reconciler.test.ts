@@ -245,7 +245,7 @@ describe("what the API server does not take", () => {
     expect(await afterPatchOf(500)).toMatchObject({ status: 500 });
   });
 
-  test("an outdated version is no error: the next reconcile decides, in a second", async () => {
-    expect(await afterPatchOf(409)).toEqual({ requeueAfterMs: 1000 });
+  test("an outdated version is no error: the next reconcile decides, in two seconds", async () => {
+    expect(await afterPatchOf(409)).toEqual({ requeueAfterMs: 2000 });
   });
 });

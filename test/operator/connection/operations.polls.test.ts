@@ -178,7 +178,7 @@ describe("polls of operations that are expected to end", () => {
   test("say when the result of a write is expected to be seen, where that is known", async () => {
     const { clock, operations, follow } = polling();
     follow(operation({ endpoint_id: "ep-one", ...start }));
-    expect(operations.showsResultAt("ep-one")).toBe(420 + 1500);
+    expect(operations.showsResultAt("ep-one")).toBe(420 + 2000);
     follow(operation({ id: "op-2", endpoint_id: "ep-two" }));
     expect([operations.showsResultAt("ep-two"), operations.showsResultAt("ep-none")]).toEqual([undefined, undefined]);
     await clock.advance(720);

@@ -39,6 +39,8 @@ export class BranchesGuard {
   readonly reachedLate = new Set<string>();
   /** When the last write to a branch that is still on its way arrives. */
   arrivesAt = 0;
+  /** Resets of each branch; one beyond the settle time does not count: the operator has asked again by then. */
+  readonly #resets = new Map<string, number>();
   readonly #options: BranchGuardOptions;
   readonly #report: (promise: string, message: string) => void;
   readonly #known = new Map<string, KnownBranch>();
@@ -146,8 +148,8 @@ export class BranchesGuard {
   carriedOut({ method, path, body }: ServiceRequest, { status }: Reply, beyondSettle: boolean): void {
     const [, target] = /\/branches\/([^/]+)/.exec(path) ?? [];
     if (target !== undefined && beyondSettle) this.reachedLate.add(target);
-    const [, id] = /\/branches\/([^/]+)\/restore$/.exec(path) ?? [];
-    if (id !== undefined && status < 300) this.#resetDone(path, id);
+    const [, project = "", id] = /^\/projects\/([^/]+)\/branches\/([^/]+)\/restore$/.exec(path) ?? [];
+    if (id !== undefined && status < 300 && !beyondSettle) this.#resetDone(project, id);
     if (method !== "POST" || id !== undefined || status >= 300) return;
     const uid = uidIn(body) ?? "";
     // A create that arrives after the settle time is known to nobody.
@@ -196,8 +198,7 @@ export class BranchesGuard {
     if (fields["name"] !== name || project !== spec["projectID"]) {
       this.#report("as declared", `POST of branch ${String(fields["name"])} in ${project} for Branch ${metadata.name}`);
     }
-    const isOld = this.#ago(known.expirySince) > goodFaithMs;
-    if (isOld && isEndless(spec) !== (fields["expires_at"] === undefined)) {
+    if (this.#ago(known.expirySince) > goodFaithMs && isEndless(spec) !== (fields["expires_at"] === undefined)) {
       this.#report("as declared", `POST for Branch ${metadata.name} ends ${String(fields["expires_at"])}`);
     }
     if (this.#ago(known.deletingSince ?? this.#now()) > goodFaithMs) {
@@ -213,9 +214,8 @@ export class BranchesGuard {
     const stoodAt = this.standing.lastStood(uid, known.linked);
     const stands = this.#options.host.madeBranches().some((branch) => notedUID(branch) === uid);
     if (stoodAt === Number.NEGATIVE_INFINITY || stands) return;
-    const asks = annotationOf(known.object, "resetAt");
     // A value that was asked for while the branch stood, and never carried out, asks for the fresh one.
-    if (known.expirySince >= stoodAt || asks !== undefined) return;
+    if (known.expirySince >= stoodAt || annotationOf(known.object, "resetAt") !== undefined) return;
     const { name } = known.object.metadata;
     this.#report("no fresh copy for lost data", `POST for Branch ${name}, whose branch is gone and whom nobody asked`);
   }
@@ -262,12 +262,12 @@ export class BranchesGuard {
     if (Date.parse(end) % 1000 !== 0) this.#report("as declared", `Branch ${name} ends within a second: ${end}`);
   }
 
-  #resetDone(path: string, id: string): void {
-    const [, project = ""] = /^\/projects\/([^/]+)\//.exec(path) ?? [];
+  #resetDone(project: string, id: string): void {
     const branch = this.#options.host.branch(project, id);
     const owner = branch && this.#ownerOf(branch);
     if (owner === undefined) return;
-    const done = this.#options.host.resets.get(id) ?? 0;
+    const done = (this.#resets.get(id) ?? 0) + 1;
+    this.#resets.set(id, done);
     const { name } = owner.object.metadata;
     // A request of the former object, from which this one took the branch over, may come in late.
     const namesakes = [...this.#known.values()].filter(({ object }) => object.metadata.name === name);

@@ -43,8 +43,6 @@ export class ServiceHost {
   readonly #console: Service;
   readonly #options: HostOptions;
   readonly #clock: Clock;
-  /** How often each branch was reset. */
-  readonly resets = new Map<string, number>();
   /** The name that each create gave its endpoint, also where the service drops it: how the judge tells them apart. */
   readonly #made = new Map<string, string>();
   readonly #deletedByPeople = new Map<string, number>();
@@ -80,10 +78,7 @@ export class ServiceHost {
   request(method: string, path: string, key: string, body?: unknown): Reply {
     if (method !== "GET") this.#remember(path);
     const as = this.#options.empty === true ? this.#options.firstKey : key;
-    const reply = this.#call(this.service, method, path, as, body);
-    const [, id] = /\/branches\/([^/]+)\/restore$/.exec(path) ?? [];
-    if (id !== undefined && reply.status === 200) this.resets.set(id, (this.resets.get(id) ?? 0) + 1);
-    return reply;
+    return this.#call(this.service, method, path, as, body);
   }
 
   /** Whether the service refuses a write of an operator with 423, for no reason of its own. */

@@ -1,6 +1,6 @@
 import type { ServiceAccess } from "../../connection/access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
-import { hourlyMs } from "../../runtime/waits.ts";
+import { hourlyMs, seldomMs } from "../../runtime/waits.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { creating } from "../words/conditions.ts";
@@ -9,9 +9,6 @@ import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { outdated, writeRecord } from "./write-record.ts";
-
-/** A signature that is not shown, or could not be written, is written again after so long: nothing depends on it. */
-const renewAgainMs = { accepted: hourlyMs, failed: 300_000 };
 
 type Sign = Extract<Action, { kind: "sign" }>;
 
@@ -48,8 +45,8 @@ async function renew(action: Sign, context: ExecuteContext, access: ServiceAcces
   const answer = await send(action, context, access);
   const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
   recordAnswer(answer, { endpointID, shows }, context, access);
-  // A service that accepts the name and does not keep it is not asked in a loop.
-  const waitMs = renewAgainMs[answer.kind === "ok" ? "accepted" : "failed"];
+  // Nothing depends on it; and a service that accepts the name and does not keep it is not asked in a loop.
+  const waitMs = answer.kind === "ok" ? hourlyMs : seldomMs;
   state.signed({ endpointID, renewAt: clock.monotonic() + waitMs });
   // An answer that is laid over lists enqueues the Compute.
   return unchanged(compute, answer.kind === "ok" ? {} : { requeue: after(waitMs) });

@@ -123,14 +123,14 @@ describe("a signature that is renewed", () => {
     expect(acting.access.lister.writtenAt("ep-one")).toBe(700);
   });
 
-  test("a refused renewal leaves the conditions too, and is tried again after five minutes", async () => {
+  test("a refused renewal leaves the conditions too, and is tried again after ten minutes", async () => {
     const { acting, self } = standing();
     acting.answer = () => refusal(403);
     const first = await acting.execute(renewing, self);
     expect(first).toMatchObject({ condition: { kind: "unchanged" } });
-    expect(msOf(first)).toBe(300_000);
+    expect(msOf(first)).toBe(600_000);
     expect(acting.tools.state.known.failedWrite).toBeUndefined();
-    const renewAt = acting.tools.clock.monotonic() + 300_000;
+    const renewAt = acting.tools.clock.monotonic() + 600_000;
     expect(acting.tools.state.known.signed).toEqual({ endpointID: "ep-one", renewAt });
   });
 });
