@@ -10,6 +10,7 @@ import { flagsOf, shardOf, wholeNumber } from "../support/flags.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
+import { lookedFor, unneeded } from "./needed.ts";
 import { Coverage, sourceFiles, testFiles } from "./plan.ts";
 import { Records, remembered } from "./records.ts";
 import { roomLines, summaryOf, survivorLine } from "./report.ts";
@@ -27,6 +28,7 @@ Changes the code of src/operator and src/cli in every small way and runs the tes
   --resume          mutants caught by an earlier run, in files that have not changed since, count as caught
   --patience MS     how long the tests of one mutant may take in all, as measured without it (default 4000)
   --workers N       how many processes (default: all cores)
+  --needed          also names the tests that no mutant needs: each mutant is tried until three tests have caught it
   --list            only says which there are`;
 
 const { values } = flagsOf(usage, {
@@ -37,6 +39,7 @@ const { values } = flagsOf(usage, {
     resume: { type: "boolean", default: false },
     patience: { type: "string", default: "4000" },
     workers: { type: "string", default: String(availableParallelism()) },
+    needed: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
   },
 });
@@ -76,6 +79,8 @@ async function run(): Promise<number> {
     });
     const coverage = new Coverage(all, measured);
     const verdicts = await tryAll(sourcesFile, coverage);
+    if (values.needed)
+      for (const name of unneeded(measured, verdicts.values())) console.log(`needed by no mutant: ${name}`);
     return conclude(verdicts);
   } finally {
     directory.remove();
@@ -87,7 +92,7 @@ async function tryAll(sourcesFile: string, coverage: Coverage): Promise<Map<Muta
   const verdicts = new Map<Mutant, Verdict>();
   const waiting = wanted.filter((mutant) => {
     const known = records.of(mutant);
-    const counts = values.resume && known?.outcome === "caught";
+    const counts = values.resume && known?.outcome === "caught" && (!values.needed || known.catchers !== undefined);
     if (counts) verdicts.set(mutant, known);
     return !counts;
   });
@@ -96,7 +101,7 @@ async function tryAll(sourcesFile: string, coverage: Coverage): Promise<Map<Muta
   let saidAt = began;
   const total = waiting.length;
   const work = async () => {
-    const trials = new Trials(sourcesFile, coverage, patienceMs);
+    const trials = new Trials(sourcesFile, coverage, { patienceMs, catchers: values.needed ? lookedFor : 1 });
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
       const verdict = await trials.try(mutant);
       verdicts.set(mutant, verdict);

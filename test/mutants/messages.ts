@@ -8,10 +8,11 @@ export type TestId = z.infer<typeof TestId>;
 export const Request = z.discriminatedUnion("kind", [
   /** Run all tests of a file without a mutant. */
   z.object({ kind: z.literal("measure"), file: z.string() }),
-  /** Run these tests with this mutant until one fails. */
+  /** Run these tests with this mutant until so many have failed. */
   z.object({
     kind: z.literal("try"),
     mutant: z.number(),
+    catchers: z.number(),
     tests: z.array(TestId.extend({ limitMs: z.number(), calls: z.number() })),
   }),
 ]);
@@ -32,6 +33,9 @@ export const Measured = z.object({
 });
 export type Measured = z.infer<typeof Measured>;
 
+/** Whether a test failed because it was not done in time: what it began may go on. */
+export const isLate = (how: string) => how.startsWith("not done after");
+
 export const Reply = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ready") }),
   /** Sent now and then: the worker is alive. */
@@ -45,8 +49,8 @@ export const Reply = z.discriminatedUnion("kind", [
   }),
   z.object({
     kind: z.literal("tried"),
-    /** The test that failed, and how. */
-    caught: TestId.extend({ name: z.string(), how: z.string() }).optional(),
+    /** The tests that failed, and how. */
+    caught: z.array(TestId.extend({ name: z.string(), how: z.string() })),
     /** The test fails without the mutant too, after what went before: this process can judge no more. */
     spoilt: z.boolean(),
   }),

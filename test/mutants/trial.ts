@@ -1,14 +1,18 @@
 import type { Mutant } from "./instrument.ts";
-import type { TestId } from "./messages.ts";
+import { isLate, type Request, type TestId } from "./messages.ts";
 import type { Coverage, MeasuredFile, Trial } from "./plan.ts";
 import { WorkerProcess } from "./process.ts";
 
 /** What became of a mutant. */
 export interface Verdict {
   outcome: "caught" | "survived" | "not reached";
-  /** What caught it. */
+  /** What caught it first. */
   by?: string;
+  /** The tests that caught it, as their file and name: as many as were asked for. */
+  catchers?: readonly string[];
 }
+
+type Caught = TestId & { name: string; how: string };
 
 /** A process that many mutants have been in may be worn out. */
 const mostMutants = 300;
@@ -45,13 +49,20 @@ export class Trials {
   readonly #sourcesFile: string;
   readonly #coverage: Coverage;
   readonly #patienceMs: number;
+  readonly #catchers: number;
   #process: WorkerProcess | undefined;
   #tried = 0;
 
-  constructor(sourcesFile: string, coverage: Coverage, patienceMs: number) {
+  /** `catchers`: how many tests are to be found that catch a mutant. */
+  constructor(
+    sourcesFile: string,
+    coverage: Coverage,
+    { patienceMs, catchers }: { patienceMs: number; catchers: number },
+  ) {
     this.#sourcesFile = sourcesFile;
     this.#coverage = coverage;
     this.#patienceMs = patienceMs;
+    this.#catchers = catchers;
   }
 
   async try(mutant: Mutant): Promise<Verdict> {
@@ -73,7 +84,7 @@ export class Trials {
     for (let attempt = 1; ; attempt++) {
       const isFresh = this.#process === undefined;
       this.#process ??= new WorkerProcess(this.#sourcesFile);
-      const reply = await this.#process.ask({ kind: "try", mutant: mutant.id, tests: [...trials] });
+      const reply = await this.#process.ask(this.#trialOf(mutant, trials));
       if (reply === "silent" || reply === "died" || reply.kind !== "tried") {
         const how = reply === "silent" ? "turned in circles" : "the process ended";
         this.end();
@@ -81,9 +92,8 @@ export class Trials {
       }
       this.#tried += 1;
       const { caught, spoilt } = reply;
-      const isLate = caught?.how.startsWith("not done after") === true;
-      if (spoilt || isLate || this.#tried >= mostMutants) this.end();
-      if (caught === undefined) return { outcome: "survived" };
+      if (spoilt || caught.some(({ how }) => isLate(how)) || this.#tried >= mostMutants) this.end();
+      if (caught.length === 0) return { outcome: "survived" };
       // Another mutant may have left something behind that fails the test: a fresh process tells.
       if (spoilt && !isFresh && attempt === 1) continue;
       return this.#caught(mutant, caught);
@@ -93,15 +103,21 @@ export class Trials {
   async #tryFromLoad(mutant: Mutant): Promise<Verdict> {
     const process = new WorkerProcess(this.#sourcesFile, mutant.id);
     const tests = this.#coverage.trialsForFile(mutant, this.#patienceMs);
-    const reply = await process.ask({ kind: "try", mutant: mutant.id, tests });
+    const reply = await process.ask(this.#trialOf(mutant, tests));
     process.kill();
     if (reply === "silent" || reply === "died" || reply.kind !== "tried")
       return { outcome: "caught", by: "fails while it is loaded" };
-    return reply.caught === undefined ? { outcome: "survived" } : this.#caught(mutant, reply.caught);
+    return reply.caught.length === 0 ? { outcome: "survived" } : this.#caught(mutant, reply.caught);
   }
 
-  #caught(mutant: Mutant, caught: TestId & { name: string; how: string }): Verdict {
-    this.#coverage.caught(mutant, caught);
-    return { outcome: "caught", by: `${caught.file}: ${caught.name}: ${caught.how}` };
+  #trialOf({ id: mutant }: Mutant, tests: readonly Trial[]): Request {
+    return { kind: "try", mutant, tests: [...tests], catchers: this.#catchers };
+  }
+
+  #caught(mutant: Mutant, caught: readonly Caught[]): Verdict {
+    const [first] = caught;
+    if (first !== undefined) this.#coverage.caught(mutant, first);
+    const by = `${first?.file}: ${first?.name}: ${first?.how}`;
+    return { outcome: "caught", by, catchers: caught.map(({ file, name }) => `${file}: ${name}`) };
   }
 }

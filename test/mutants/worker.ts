@@ -4,7 +4,7 @@ import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { z } from "zod";
-import { type Measured, type Reply, Request, type TestId } from "./messages.ts";
+import { isLate, type Measured, type Reply, Request, type TestId } from "./messages.ts";
 import { seedsFile } from "./plan.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -147,7 +147,8 @@ async function measure(file: string): Promise<Reply> {
 
 type Trial = TestId & { limitMs: number; calls: number };
 
-async function tryMutant(mutant: number, trials: readonly Trial[]): Promise<Reply> {
+async function tryMutant(mutant: number, trials: readonly Trial[], catchers: number): Promise<Reply> {
+  const caught: (TestId & { name: string; how: string })[] = [];
   for (const trial of trials) {
     const one = (await testsOf(trial.file))[trial.index];
     if (one === undefined) throw new Error(`${trial.file} has no test ${trial.index}`);
@@ -155,10 +156,11 @@ async function tryMutant(mutant: number, trials: readonly Trial[]): Promise<Repl
     const how = await underMutant(mutant, one, trial);
     if (how === undefined) continue;
     const { file, index } = trial;
-    const caught = { file, index, name: one.name, how };
-    return { kind: "tried", caught, spoilt: fixed === "0" && (await isSpoilt(one, trial)) };
+    caught.push({ file, index, name: one.name, how });
+    const spoilt = fixed === "0" && (await isSpoilt(one, trial));
+    if (spoilt || isLate(how) || caught.length >= catchers) return { kind: "tried", caught, spoilt };
   }
-  return { kind: "tried", spoilt: false };
+  return { kind: "tried", caught, spoilt: false };
 }
 
 async function underMutant(mutant: number, one: Tests[number], { limitMs, calls: usual }: Trial) {
@@ -190,7 +192,8 @@ function send(reply: Reply): void {
 
 process.on("message", (message) => {
   const request = Request.parse(message);
-  const work = request.kind === "measure" ? measure(request.file) : tryMutant(request.mutant, request.tests);
+  const work =
+    request.kind === "measure" ? measure(request.file) : tryMutant(request.mutant, request.tests, request.catchers);
   void work.then(send, (error: unknown) => {
     console.error(`${fileURLToPath(import.meta.url)}: ${messageOf(error)}`);
     process.exit(1);
