@@ -182,7 +182,7 @@ test.each<[string, string, Arrange, Record<number, string>]>([
     "is looked for if its create is refused because the name is taken",
     branch("pr-1"),
     refusing(409),
-    { 0: "writes: sent the create", 1: "waits: Creating: ", 3000: available },
+    { 0: "writes: Creating: The service says that branch ", 1: "waits: Creating: ", 3000: available },
   ],
   [
     "has failed with the eighth write in a row that is lost, and sends none before its back-off is over",

@@ -65,7 +65,9 @@ function sent(
   before: TrackedBranch["memory"]["failed"],
 ): BranchRound {
   const { failed } = memory;
-  if (failed === undefined) return { wrote: true, said: saidOf(write, object.status.branchID) };
+  // Only a create that found its name taken leaves no failure and no branch: its message says what comes next.
+  const isRefused = write.op === "create" && object.status.branchID === undefined && after !== undefined;
+  if (failed === undefined) return { wrote: true, said: isRefused ? wordsOf(after) : saidOf(write, object) };
   const said = `${failed.reason}: ${failed.message}`;
   // The same failure as before: its back-off is not over, and nothing was sent.
   if (failed === before) return { wrote: false, said };
@@ -74,10 +76,12 @@ function sent(
   return isFinal || isTaken ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
 }
 
-function saidOf(write: BranchWrite, id: string | undefined): string {
+const wordsOf = ({ reason, message }: NonNullable<Outcome["shown"]>) => `${reason}: ${message}`;
+
+function saidOf(write: BranchWrite, { status }: TrackedBranch["object"]): string {
   switch (write.op) {
     case "create":
-      return id === undefined ? "sent the create" : `created ${id}`;
+      return `created ${status.branchID}`;
     case "patch":
       return `changed ${write.why === "protection" ? "the protection" : "the end"} of ${write.id}`;
     case "reset":
