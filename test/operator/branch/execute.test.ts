@@ -423,12 +423,6 @@ describe("a write that failed", () => {
     return { acting, object, outcome };
   };
 
-  test("a write that failed is shown for what it is, and asks for a newer list", async () => {
-    const { acting, outcome } = await failedOnce();
-    expect(outcome).toMatchObject({ shown: { reason: "ServiceUnavailable" }, requeue: second });
-    expect(acting.memory.failed).toMatchObject({ until: second });
-  });
-
   test("a write that failed is not sent again before its time, and shows what it failed for", async () => {
     const { acting, object, outcome: first } = await failedOnce();
     await acting.clock.advance(second - 1);

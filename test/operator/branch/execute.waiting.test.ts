@@ -91,12 +91,6 @@ describe("a deletion that the brake holds back", () => {
     const outcome = await acting.send(writes.delete, acting.stored(ready("Deleting", held)));
     expect(outcome).toMatchObject({ shown: undefined, events: [], requeue: "enqueued" });
   });
-
-  test("a deletion that is held holds back no other write", async () => {
-    const acting = behind("brake");
-    await acting.send(writes.patch);
-    expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);
-  });
 });
 
 describe("a write that waits for the request budget", () => {

@@ -2,16 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import {
-  annotationOf,
   findLinked,
-  isBeingDeleted,
   isFormers,
   isOurs,
   linkedID,
   notedUID,
   noteFor,
   ownershipOf,
-  shownReason,
 } from "../../../src/operator/branch/observation.ts";
 import { uidOf } from "../../support/builders.ts";
 import { branch, listed, madeBy, main } from "./builders.ts";
@@ -20,15 +17,6 @@ const self = branch();
 const other = branch({ uid: uidOf("b") });
 const proved = (by: string, more: object = {}) =>
   branch({ linked: "br-one", status: { proof: { uid: uidOf("a"), branchID: "br-one", by, ...more } } });
-
-test("an object says whether it goes, what it is asked for, and what it shows", () => {
-  expect([isBeingDeleted(self), isBeingDeleted(branch({ deleting: true }))]).toEqual([false, true]);
-  const asked = branch({ annotations: { resetAt: "1", reconcileRequestedAt: "2" }, shows: "Available" });
-  expect(annotationOf(asked, "resetAt")).toBe("1");
-  expect(annotationOf(asked, "reconcileRequestedAt")).toBe("2");
-  expect(annotationOf(self, "resetAt")).toBeUndefined();
-  expect([shownReason(asked), shownReason(self)]).toEqual(["Available", undefined]);
-});
 
 test.each([
   ["the one that its status names", branch({ linked: "br-one" }), "br-one"],

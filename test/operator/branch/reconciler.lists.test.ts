@@ -19,12 +19,6 @@ async function settled() {
 }
 
 describe("a settled Branch", () => {
-  test("a settled Branch is judged by the list that is there", async () => {
-    const world = await settled();
-    await world.run(second);
-    expect(world.lists()).toBe(0);
-  });
-
   test("a settled Branch is judged by a newer list after a gap of the watch", async () => {
     const world = await settled();
     world.reconciler.relisted();

@@ -139,10 +139,6 @@ describe("a status that would be as it was", () => {
   test("a status has no member without a value", () => {
     expect(Object.values(seen(mine()) ?? {})).not.toContain(undefined);
   });
-
-  test("a status is written for news alone", () => {
-    expect(after(settled(), { news: { resetAt: "1" } })).toMatchObject({ resetAt: "1" });
-  });
 });
 
 describe("a request of a person", () => {
@@ -319,10 +315,5 @@ describe("a reason that only a person can end", () => {
       observedGeneration: 3,
       lastTransitionTime: inMs(0),
     });
-  });
-
-  test("nothing of it changes while nothing is shown", () => {
-    const object = mine({ shows: "Conflict" });
-    expect(after(object, { news: { resetAt: "1" } })?.conditions).toEqual(object.status.conditions);
   });
 });

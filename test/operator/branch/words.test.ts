@@ -8,7 +8,6 @@ import {
   doing,
   ends,
   meaningOf,
-  namesOf,
   protectedOtherwise,
   released,
   renamed,
@@ -75,13 +74,6 @@ describe("a message names each thing in its place:", () => {
       "delete branch b",
       "show branch b",
     ]);
-  });
-
-  test("names are told as many as fit", () => {
-    expect(namesOf(["b", "a"])).toBe("a, b");
-    const many = Array.from({ length: 100 }, (_, index) => `name-${index}`);
-    expect(namesOf(many).length).toBeGreaterThan(280);
-    expect(namesOf(many).length).toBeLessThan(330);
   });
 });
 

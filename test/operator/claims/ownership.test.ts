@@ -154,11 +154,6 @@ describe("finalizer and link", () => {
     expect(plan(...input({ ...unlinked, state: { write: openSince(0) } }))).toEqual({ kind: "restoreFinalizer" });
     expect(plan(...input(unlinked))).toMatchObject({ reason: "Unauthorized" });
   });
-
-  test("stand: then nothing is written", () => {
-    const self = compute({ linked: "ep-one" });
-    expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).toMatchObject({ kind: "settled" });
-  });
 });
 
 test("an endpoint that only the status proves ours takes the place of one that is gone, as one that carries our name does", () => {

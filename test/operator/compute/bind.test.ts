@@ -58,12 +58,6 @@ describe("a Compute that has an endpoint", () => {
     expect(outcome.condition).toEqual(active.condition);
   });
 
-  test("a Compute that asks for no Secret is bound to none", async () => {
-    const { self, run } = await binding({ spec: {} });
-    const active = activeOf(self);
-    expect(await run(active)).toEqual({ outcome: active, binding: undefined, unchecked: false });
-  });
-
   test.each<[string, ComputeFields, { awaitsPool?: boolean }, Partial<Outcome>]>([
     ["is being deleted", { deleting: true }, {}, {}],
     ["is paused", { annotations: { endpointID: "ep-one", paused: "true" } }, {}, {}],
@@ -74,17 +68,6 @@ describe("a Compute that has an endpoint", () => {
     const { self, run, stored } = await binding(fields, options);
     const outcome = { ...unchanged(self), ...more };
     expect(await run(outcome)).toEqual({ outcome, binding: "before", unchecked: false });
-    expect(stored()).toEqual([]);
-  });
-
-  test("a Compute is left as it is without a connection that is open", async () => {
-    const { self, observation, tools, stored } = await binding();
-    const outcome = activeOf(self);
-    expect(await bind(outcome, endpoint({ host }), observation.annotations, undefined, tools)).toEqual({
-      outcome,
-      binding: "before",
-      unchecked: false,
-    });
     expect(stored()).toEqual([]);
   });
 });

@@ -347,12 +347,6 @@ describe("why a create is open", () => {
   ])("%s", (_, shown, expected) => {
     expect(shown).toEqual(expected);
   });
-
-  test("there is no reason without an open record", () => {
-    const o = observedBy(self, [], begun(0));
-    expect(openingOf(o, undefined)).toBeUndefined();
-    expect(openingOf(o, { ...openSince(0), phase: "unsent" })).toBeUndefined();
-  });
 });
 
 /** What is remembered once this term sees a version, by default as the first one of the Compute. */
@@ -504,12 +498,6 @@ describe("the record of the next request", () => {
     ["it is another operation", refused(), { operation: "restart", endpointID: "ep-one", value: "two" }],
   ])("the next record is a new one with the next number where %s", (_, write, wanted) => {
     expect(next(write, self, wanted)).toMatchObject({ n: 5, by: "this-term", since: "later" });
-  });
-
-  test("counts on from the record of the status, whoever wrote it", () => {
-    expect(next(refused(), compute({ status: { pendingWrite: recordOf({ n: 9 }) } }), { branchID: "br-next" }).n).toBe(
-      10,
-    );
   });
 });
 

@@ -122,13 +122,6 @@ describe("the next reconcile", () => {
     expect(due().requeueAfter({ ...unchanged(self), condition: { kind: "released" } }, now)).toBeUndefined();
   });
 
-  test("comes no later than by the time that is given", () => {
-    expect(remembering({}).requeueAfter(unchanged(self), now, now + 800)).toBe(800);
-    expect(remembering({}).requeueAfter(unchanged(self, { requeue: after(300) }), now, now + 800)).toBe(300);
-    expect(remembering({}).requeueAfter(unchanged(self, { requeue: after(900) }), now, now + 800)).toBe(800);
-    expect(remembering({}).requeueAfter(unchanged(self), now)).toBeUndefined();
-  });
-
   test.each<[string, number, Outcome["requeue"], number]>([
     ["before the time of the reason", 5000, after(undefined), 5000],
     ["after the time of the reason, which stays", 90_000, after(undefined), 60_000],

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Observed } from "../../../src/operator/compute/observe/observation.ts";
 import { type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import { type StatusTools, updateStatus } from "../../../src/operator/compute/update-status.ts";
-import { endpoint, madeBy, subjectOf } from "../../support/builders.ts";
 import { linked } from "./execute/executing.ts";
-import { accepted, setUp, unbound } from "./updating-status.ts";
+import { setUp, unbound } from "./updating-status.ts";
 
 describe("a status that may wait", () => {
   const holding = (status: object = {}, fields: Parameters<typeof setUp>[1] = {}) => {
@@ -61,18 +59,5 @@ describe("a status that may wait", () => {
     acting.cluster.fate = fate;
     await report(unchanged(self), undefined, { isStopping: () => true });
     expect(acting.compute().status.conditions).toEqual(self.status.conditions);
-  });
-
-  test("a held status has the endpoint as a list shows it, where one does, and else as the answer did", async () => {
-    const answered = endpoint({ current_state: "init" });
-    const effect = accepted(1, answered);
-    const written = async (observed: (one: ReturnType<typeof holding>) => Observed) => {
-      const one = holding();
-      one.state.hold(shown(one.self, "Creating", "made", { effect }), { isNew: true, endpoint: answered }, 0);
-      await one.report(unchanged(one.self), observed(one), { isStopping: () => true });
-      return one.acting.compute().status.currentState;
-    };
-    expect(await written((one) => one.listed([madeBy(one.self, { current_state: "active" })]))).toBe("active");
-    expect(await written((one) => ({ ...subjectOf(one.self), kind: "pending" }))).toBe("init");
   });
 });

@@ -68,14 +68,6 @@ describe("an event", () => {
 });
 
 describe("a status", () => {
-  test("a status that stands is not written", async () => {
-    const { acting, self, report } = setUp();
-    const after = await report(shown(self, "Active", "now"));
-    const writes = acting.effects.length;
-    expect(await report(shown(after, "Active", "now"))).toBe(after);
-    expect(acting.effects).toHaveLength(writes);
-  });
-
   test.each<[string, Effect]>([
     ["what was only seen", { kind: "none" }],
     ["that nothing is left to do", { kind: "settled", drift: [] }],

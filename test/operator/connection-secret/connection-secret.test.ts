@@ -71,14 +71,6 @@ describe("a connection Secret", () => {
     expect(read()).toEqual({ type: "postgresql", host: "db.example.com", port: "5432", "endpoint-id": "ep-one" });
   });
 
-  test("a connection Secret that is as it should be costs nothing", async () => {
-    const { keep, service, writes } = setUp();
-    await keep(self);
-    const asked = service.requests.length;
-    expect(await keep(self)).toEqual(bound);
-    expect([service.requests.length, writes()]).toEqual([asked, ["POST"]]);
-  });
-
   test.each([
     ["changed by hand", [{ op: "add", path: "/data/host", value: "eA==" }]],
     ["added to", [{ op: "add", path: "/data/more", value: "eA==" }]],

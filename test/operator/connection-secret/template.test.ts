@@ -26,13 +26,6 @@ test.each(rows)("the table of the reference is true: %s", (written, filled) => {
   expect(filledIn({ data: { key: written ?? "" } }, details)).toEqual({ kind: "filled", data: { key: filled } });
 });
 
-test("the table has every placeholder, directly and within a URI", () => {
-  const written = rows.map(([value = ""]) => value);
-  for (const name of Object.keys(details)) {
-    expect(written.some((value) => value.startsWith(`{${name}}`) || value.includes(` {${name}}`))).toBe(true);
-  }
-});
-
 test("the address of a host with colons stands in brackets within a URI only", () => {
   const data = { url: "postgres://{username}@{host}:{port}", plain: "{host}" };
   expect(filledIn({ data }, { ...details, host: "::1" })).toEqual({

@@ -36,13 +36,6 @@ test("no more deletions go in any minute than are allowed, and each counts for a
   expect(news()).toEqual(["f"]);
 });
 
-test("a deletion that is not sent counts for nothing", async () => {
-  const { brake, mayGo } = setUp(1);
-  expect(mayGo("first")).toBe(true);
-  brake.leave("first");
-  expect(mayGo("second")).toBe(true);
-});
-
 test("the place of one that was called goes to the next when it leaves, or is long in coming", async () => {
   const { clock, brake, goes, mayGo, news } = setUp(1);
   goes("first");

@@ -193,15 +193,6 @@ describe("a connection that is used no more", () => {
     expect([heldSecrets(), named("default").metadata.finalizers ?? []]).toEqual([[], []]);
   });
 
-  test("a connection that is used no more and is being deleted is gone with its last finalizer", async () => {
-    const { finalizers, secret, connection, named, connections, remove } = setUp();
-    secret("service", inUse);
-    connection("default", "service", inUse);
-    remove(`${ours}/serviceconnections/default`);
-    expect(await finalizers.protect(named("default"))).toEqual({ kind: "released" });
-    expect(connections()).toEqual([]);
-  });
-
   test("keeps its finalizer where the removal from its Secret fails", async () => {
     const { cluster, finalizers, secret, connection, named } = setUp();
     secret("service", inUse);

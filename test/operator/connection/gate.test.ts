@@ -53,24 +53,6 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
 }
 
 describe("a write", () => {
-  test("passes, and gives the writeLimiter back when its reconcile is over", () => {
-    const { gateOf, pass, news } = setUp();
-    const gate = gateOf("a");
-    expect(gate.pass("other")).toBeUndefined();
-    expect(gate.isWaiting).toBe(false);
-    expect(pass("b")).toBe("project");
-    gate.end();
-    expect(news()).toEqual(["b"]);
-    expect(pass("b")).toBeUndefined();
-  });
-
-  test("a write that waits for its writeLimiter takes nothing from the budget", () => {
-    const { writeLimiter, budget, pass } = setUp({ requests: 1 });
-    writeLimiter.take("another");
-    expect(pass("a")).toBe("project");
-    expect(budget.available).toBe(1);
-  });
-
   test("a write that waits for the budget keeps the writeLimiter, and is enqueued when there is room", async () => {
     const { clock, pass, news } = setUp({ requests: 1 });
     expect(pass("first")).toBeUndefined();

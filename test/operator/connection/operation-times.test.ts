@@ -15,12 +15,6 @@ function ended(ms: number, fields: object = {}) {
   });
 }
 
-it("expects of an action what it took, and of one that was never seen to end nothing", () => {
-  const times = new OperationTimes();
-  for (let n = 0; n < 5; n += 1) times.ended(ended(400));
-  expect([times.expectedOf("start_compute"), times.expectedOf("suspend_compute")]).toEqual([400, undefined]);
-});
-
 it("expects the more the less even they are, and follows a change", () => {
   const times = new OperationTimes();
   for (let n = 0; n < 30; n += 1) times.ended(ended(n % 2 === 0 ? 300 : 500));

@@ -139,15 +139,6 @@ describe("the Computes of a connection", () => {
   });
 });
 
-test("after a restart a status that is stored as it should be is not written again", async () => {
-  const world = setUp();
-  await world.reconcile();
-  const sent = statusPatches(world);
-  world.restart();
-  await world.reconcile();
-  expect(statusPatches(world)).toBe(sent);
-});
-
 test("a late status, of several whose replies were lost, is overwritten", async () => {
   const world = setUp();
   const { clock } = world.cluster;

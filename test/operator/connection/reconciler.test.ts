@@ -53,14 +53,6 @@ describe("a ServiceConnection", () => {
     expect(usersRead.count).toBeLessThan(10);
   });
 
-  test("a settled connection asks nothing and writes nothing", async () => {
-    const { reconcile, service, cluster } = setUp();
-    await reconcile();
-    const before = [service.requests.length, cluster.requests.length];
-    await reconcile();
-    expect([service.requests.length, cluster.requests.length]).toEqual(before);
-  });
-
   test.each([
     ["Unauthorized", 401],
     ["Unreachable", 500],
@@ -182,15 +174,6 @@ describe("the finalizers of connection and Secret", () => {
     restart();
     await reconcile();
     expect([stored().length, connectionsNow().length]).toEqual([0, 0]);
-  });
-
-  test("finalizers are removed when no Compute uses the connection", async () => {
-    const { reconcile, use, remove, finalizersOf } = setUp();
-    use();
-    await reconcile();
-    remove(`${ours}/computes/db`);
-    await reconcile();
-    expect([none(finalizersOf().connection), none(finalizersOf().secret)]).toEqual([[], []]);
   });
 
   test("stay on the Secret where the cache does not show yet that another shard has guarded its connection", async () => {

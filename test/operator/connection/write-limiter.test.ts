@@ -233,25 +233,6 @@ describe("writes to one project", () => {
     expect(news()).toEqual(["b"]);
   });
 
-  test("a place is not offered to a Compute because of its own reconcile", () => {
-    const { limiter, news } = limiterOf();
-    limiter.take("holder");
-    for (let n = 0; n < 100; n += 1) {
-      expect(limiter.take("a")).toBe(false);
-      limiter.give("a");
-    }
-    expect(news()).toEqual([]);
-  });
-
-  test("keep their place when the Compute asks again, unless operations have begun to run", async () => {
-    const { clock, limiter, running, news } = limiterOf();
-    expect([limiter.take("a"), limiter.take("a"), limiter.take("b")]).toEqual([true, true, false]);
-    running.push(1000);
-    expect(limiter.take("a")).toBe(false);
-    await clock.advance(1000);
-    expect(news()).toEqual(["b"]);
-  });
-
   test("neither hold nor keep a place for a Compute that leaves", () => {
     const { limiter, news } = limiterOf();
     for (const uid of ["holder", "a", "b"]) limiter.take(uid);

@@ -15,11 +15,6 @@ function compared(spec: Record<string, unknown>, seen: Partial<Endpoint>) {
 
 const nothing = { differing: [], notReturned: [], send: {} };
 
-test("what the user left out is not compared and not sent, whatever the service shows", () => {
-  const seen = { disabled: true, suspend_timeout_seconds: -1, autoscaling_limit_max_cu: 8, pooler_enabled: true };
-  expect(compared({}, { ...seen, settings: { pg_settings: { a: "1" } } })).toEqual(nothing);
-});
-
 describe("scale to zero is the same", () => {
   test.each([
     ["5m", 300],
@@ -38,10 +33,6 @@ describe("scale to zero is the same", () => {
       expect(compared({ scaleToZero: { enabled: true } }, { suspend_timeout_seconds: seconds })).toEqual(nothing);
     },
   );
-
-  test("scale to zero is the same switched off, where the service shows -1", () => {
-    expect(compared({ scaleToZero: { enabled: false } }, { suspend_timeout_seconds: -1 })).toEqual(nothing);
-  });
 });
 
 describe("scale to zero differs", () => {

@@ -24,13 +24,6 @@ async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test("a read of a missing object gives undefined, and of an existing one the object", async () => {
-  const client = new MemoryCluster().client();
-  expect(await client.get(configMaps, ref)).toBeUndefined();
-  const made = await client.create(configMaps, configMap("default", "x"));
-  expect(await client.get(configMaps, ref)).toEqual(made);
-});
-
 test("a read with a Retry-After is sent again after that time, a few times", async () => {
   const cluster = new MemoryCluster();
   cluster.fate = () => ({ kind: "status", afterMs: 0, status: 429, retryAfterMs: 2000 });
@@ -117,19 +110,6 @@ describe("a path", () => {
     kind: "Compute",
     namespaced: true,
   };
-  test.each([
-    [pathOf(computes), "/apis/compute-operator.dev/v1alpha1/computes"],
-    [pathOf(computes, { namespace: "shop" }), "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes"],
-    [
-      pathOf(computes, { namespace: "shop", name: "a", subresource: "status" }),
-      "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/a/status",
-    ],
-    [pathOf({ ...computes, namespaced: false }, { name: "a/b" }), "/apis/compute-operator.dev/v1alpha1/computes/a%2Fb"],
-    [pathOf(configMaps, ref), "/api/v1/namespaces/default/configmaps/x"],
-  ])("the path is %s", (path, expected) => {
-    expect(path).toBe(expected);
-  });
-
   test("the path of one object of a namespaced kind needs a namespace", () => {
     expect(() => pathOf(computes, { name: "a" })).toThrow("Compute a needs a namespace");
   });
@@ -200,16 +180,6 @@ describe("a request", () => {
     const failed = await call(client.patch(configMaps, ref, [], { subresource: "status" }));
     expect(failed).toMatchObject({ message: `PATCH ${path}/x/status: 404 no` });
     expect(asked).toMatchObject([{ method: "PATCH", contentType: "application/json-patch+json", body: [] }]);
-  });
-
-  test("a request is under the signal of its call, else that of the client", async () => {
-    const { client, call, asked, signal } = answered(404, undefined);
-    const own = new AbortController().signal;
-    await call(client.get(configMaps, ref, { signal: own }));
-    await call(client.get(configMaps, ref));
-    await call(client.create(configMaps, configMap("default", "x"), { signal: own }));
-    expect(asked).toMatchObject([{ signal: own }, { signal }, { signal: own }]);
-    expect(asked.map((each) => Reflect.get(Object(each), "signal") === own)).toEqual([true, false, true]);
   });
 
   test.each<[string, number, unknown, string]>([

@@ -27,13 +27,3 @@ test("an object is created with its owner, and nothing is done where its name is
   expect(await createOwned(client, configMaps, { ...draft, data: { a: "2" } }, owner)).toBeUndefined();
   expect(await client.get(configMaps, { namespace: "default", name: "x" })).toEqual(made);
 });
-
-test("a create that is refused for any other reason fails", async () => {
-  const cluster = new MemoryCluster();
-  cluster.fate = () => ({ kind: "status", afterMs: 0, status: 403 });
-  const refused = createOwned(cluster.client(), configMaps, configMap("default", "x"), owner).catch(
-    (error: unknown) => error,
-  );
-  await cluster.clock.advance(10);
-  expect(await refused).toMatchObject({ status: 403 });
-});

@@ -279,11 +279,6 @@ test("a watch passes ERROR lines on", async () => {
   expect(await watch()).toEqual({ lines: [line], error: undefined });
 });
 
-test("a watch answered with a page throws", async () => {
-  server.behaviour = (_request, response) => response.writeHead(200).end("<html>Welcome</html>\n");
-  expect((await watch()).error).toBeInstanceOf(ClusterUnreachable);
-});
-
 test("a watch closes its connection when its reader leaves", async () => {
   server.behaviour = (_request, response) => response.writeHead(200).write(added);
   const request = { path: "/api/v1/secrets", query: {} };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { claimed, leases, newLease, released } from "../../../src/operator/kube/lease-claim.ts";
+import { claimed, newLease, released } from "../../../src/operator/kube/lease-claim.ts";
 
 const now = Date.parse("2026-01-01T00:00:07.250Z");
 const claim = { identity: "a", durationMs: 15_000, now };
@@ -36,14 +36,4 @@ test("a lease with another holder is acquired now, and counts one more transitio
 test("a lease given back belongs to nobody for a second, and keeps the rest", () => {
   const before = { holderIdentity: "a", leaseDurationSeconds: 15, acquireTime: "then", leaseTransitions: 3 };
   expect(released(before, now)).toEqual({ ...before, holderIdentity: "", leaseDurationSeconds: 1, renewTime: time });
-});
-
-test("leases are those of the coordination API, in a namespace", () => {
-  expect(leases).toEqual({
-    group: "coordination.k8s.io",
-    version: "v1",
-    plural: "leases",
-    kind: "Lease",
-    namespaced: true,
-  });
 });

@@ -119,15 +119,4 @@ describe("in a quiet cluster", () => {
     await clock.advance(20 * minute);
     expect(relists).toEqual(["start", "periodic"]);
   });
-
-  test("the age of the last event grows while nothing comes", async () => {
-    const { cluster, clock, reflector, started } = setUp();
-    await started();
-    cluster.watchable = false;
-    cluster.cutWatches();
-    cluster.fate = () => ({ kind: "refused", afterMs: 0 });
-    const before = reflector.lastEventAgeMs();
-    await clock.advance(5 * minute);
-    expect(reflector.lastEventAgeMs()).toBe(before + 5 * minute);
-  });
 });

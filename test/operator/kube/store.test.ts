@@ -102,14 +102,6 @@ describe("a list", () => {
     expect(versions(store)).toEqual(["one 120", "two 105", "three 125"]);
   });
 
-  test("counts for all that it is newer than: also for what it lacks", () => {
-    const store = listed(object(50), object(60, { name: "b", uid: "two" }));
-    store.beginList();
-    store.answered(object(120), late);
-    store.answered(object(125, { name: "b", uid: "two" }), late);
-    expect(types(taken(store.replace([object(130)], [], "140")))).toEqual(["deleted two 125", "updated one 130"]);
-  });
-
   test("does not bring back what an answer showed to be gone while it was on its way", () => {
     const held = object(50, { ...terminating, finalizers: ["one"] });
     const store = listed(held);

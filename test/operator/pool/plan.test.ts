@@ -35,12 +35,6 @@ function planned(self: ComputePool, computes: Compute[]) {
 const nothing = { create: [], adopt: [], update: [], remove: [], blocked: undefined };
 
 describe("a pool", () => {
-  test("makes its replicas by number from 0, and only those that are missing", () => {
-    expect(planned(pool(3), [])).toEqual({ ...nothing, create: [0, 1, 2] });
-    expect(planned(pool(3), [member("readers-1")])).toEqual({ ...nothing, create: [0, 2] });
-    expect(planned(pool(2), [member("readers-0"), member("readers-1")])).toEqual(nothing);
-  });
-
   test("shrinks from the highest, also to nothing", () => {
     const all = ["readers-0", "readers-10", "readers-2", "readers-1"].map((name) => member(name));
     expect(planned(pool(1), all)).toEqual({ ...nothing, remove: ["readers-10", "readers-2", "readers-1"] });

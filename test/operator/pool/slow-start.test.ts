@@ -39,15 +39,6 @@ test("replicas are created in batches of 1, 2, 4 and so on, with a pause after e
   expect(start.waitMs("u-1", 1, clock.now)).toBe(0);
 });
 
-test("a pool that is edited, and another one, start with one", async () => {
-  const { start, run, batches } = starting();
-  await run(40);
-  await run(3, { generation: 2 });
-  await run(3, { uid: "u-2" });
-  expect(batches).toEqual([1, 2, 4, 1, 2, 1, 2]);
-  expect(start.waitMs("u-1", 1, 1000)).toBe(0);
-});
-
 test("a pool that is forgotten starts with one", async () => {
   const { start, run, batches } = starting();
   await run(40);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dropOldest, memoize, setNewest } from "../../../src/operator/runtime/caches.ts";
+import { memoize, setNewest } from "../../../src/operator/runtime/caches.ts";
 
 test("each object is worked out once, also where nothing comes of it, and objects that are alike each for themselves", () => {
   const asked: string[] = [];
@@ -13,14 +13,6 @@ test("each object is worked out once, also where nothing comes of it, and object
 });
 
 describe("of more entries than may be kept", () => {
-  test("the one that was added first is dropped", () => {
-    const entries = new Set(["a", "b", "c"]);
-    dropOldest(entries, 3);
-    expect([...entries]).toEqual(["a", "b", "c"]);
-    dropOldest(entries, 2);
-    expect([...entries]).toEqual(["b", "c"]);
-  });
-
   test("one that was set again is the newest", () => {
     const entries = new Map<string, number>();
     for (const key of ["a", "b", "a", "c"]) setNewest(entries, key, entries.size, 2);

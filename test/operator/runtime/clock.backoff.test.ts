@@ -16,12 +16,6 @@ test.each([
   expect(delayOf(backoff, failures, () => 0.5)).toBe(expected);
 });
 
-test("the wait is shortened at random by at most the share that jitter names", () => {
-  expect(delayOf({ ...backoff, jitter: 0.5 }, 2, () => 0)).toBe(200);
-  expect(delayOf({ ...backoff, jitter: 0.5 }, 2, () => 1)).toBe(100);
-  expect(delayOf({ ...backoff, jitter: 1 }, 2, () => 1)).toBe(0);
-});
-
 test("the wait never shrinks with more failures", () => {
   const anyBackoff = fc.record({
     baseMs: fc.integer({ min: 1, max: 10_000 }),

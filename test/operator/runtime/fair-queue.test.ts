@@ -15,14 +15,6 @@ describe("flows", () => {
     expect(queue.depth).toBe(48);
   });
 
-  test("flows are served in turn", async () => {
-    const { clock, queue, start, runs } = setUp({ flowOf, workers: 1, takesMs: 10 });
-    for (const key of ["a0", "a1", "a2", "b0", "b1", "c0"]) queue.add(key);
-    void start();
-    await clock.advance(1000);
-    expect(runs.map((run) => run.key)).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
-  });
-
   test("the flows of one tenant together get no more turns than the single flow of another", async () => {
     const { clock, queue, start, runs } = setUp({ flowOf: (key) => key.slice(0, 3), workers: 1, takesMs: 10 });
     for (const key of ["a/10", "a/11", "a/20", "a/30", "a/40", "b/10", "b/11", "b/12"]) queue.add(key);

@@ -22,20 +22,6 @@ test("an index has the ids of each key in the order in which they were added, ea
   expect([...index.get("key")]).toEqual(["e"]);
 });
 
-test("an id that gets other entries loses the ones before, and none where it is deleted", () => {
-  const [branches, endpoints] = [new Index(), new Index()];
-  const entries = new IndexEntries();
-  entries.set("a", [
-    { index: branches, key: "main" },
-    { index: endpoints, key: "ep-1" },
-  ]);
-  entries.set("b", [{ index: branches, key: "main" }]);
-  entries.set("a", [{ index: branches, key: "dev" }]);
-  expect([[...branches.get("main")], [...branches.get("dev")], [...endpoints.get("ep-1")]]).toEqual([["b"], ["a"], []]);
-  entries.delete("a");
-  expect([[...branches.get("dev")], entries.size, entries.has("a")]).toEqual([[], 1, false]);
-});
-
 test("an id without entries is known, and one that gets the same again keeps its place in each index", () => {
   const index = new Index();
   const entries = new IndexEntries();

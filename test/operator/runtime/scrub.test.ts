@@ -44,12 +44,6 @@ test.each<[string, unknown, unknown]>([
   expect(scrubbed(value)).toEqual(written);
 });
 
-test("a value is written six levels deep", () => {
-  const deep = (levels: number): unknown => (levels === 0 ? "end" : { a: deep(levels - 1) });
-  expect(scrubbed(deep(6))).toEqual(deep(6));
-  expect(scrubbed(deep(7))).toEqual({ a: { a: { a: { a: { a: { a: "[…]" } } } } } });
-});
-
 test("a value that holds itself is written to an end", () => {
   const list: unknown[] = [];
   list.push(list);

@@ -59,16 +59,6 @@ test("a key with a delay of zero waits for a worker at once", () => {
   expect([queue.depth, clock.pending]).toEqual([1, 0]);
 });
 
-test("a key that its own handler delays runs again after the delay", async () => {
-  const { clock, queue, start, runs } = setUp({ takesMs: 10 });
-  void start();
-  queue.add("a");
-  await clock.advance(5);
-  queue.addAfter("a", 100);
-  await clock.advance(1000);
-  expect(startTimes(runs, "a")).toEqual([0, 105]);
-});
-
 test("the key of a handler that throws is retried with growing delays until it is forgotten", async () => {
   const { clock, queue, start, startsOf, failWhile } = setUp();
   failWhile(() => true);

@@ -166,9 +166,4 @@ describe("adopt.former", () => {
   test("nothing is known of former clusters without --fleet", () => {
     expect(planned({ object, branches: [formers] })).toEqual(shows("AdoptionRefused", "--fleet"));
   });
-
-  test("a branch is created where there is none to take over, with or without --fleet", () => {
-    expect(planned({ object, fleet })).toMatchObject({ kind: "write", write: { op: "create" } });
-    expect(planned({ object })).toMatchObject({ kind: "write", write: { op: "create" } });
-  });
 });

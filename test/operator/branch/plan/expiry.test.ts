@@ -294,10 +294,6 @@ describe("an end at the service that is not the applied one", () => {
     expect(planned({ object, ...ending(ms) })).toEqual(expected);
   });
 
-  test("an interval without a known end has none that is its own", () => {
-    expect(planned({ object: applied({ after: "72h" }, undefined), ...ending(hour) })).toEqual(drifts);
-  });
-
   test.each([
     ["a branch that is not ours", { proof: undefined }],
     ["a branch that was given no end yet", { appliedExpiry: undefined }],

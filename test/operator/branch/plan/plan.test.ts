@@ -148,14 +148,6 @@ describe("a branch that bears the note of its object", () => {
   ])("a branch with our note is recorded where the status %s", (_, object) => {
     expect(planned({ object, branches: [madeBy(branch())] })).toStrictEqual(note);
   });
-
-  test("a branch with our note is at rest where the status says so already", () => {
-    expect(planned({ object: mine(), branches: [madeBy(branch())] })).toEqual(rest);
-  });
-
-  test("a branch with our note is nothing to record where the status alone proves it", () => {
-    expect(planned({ object: mine() })).toEqual(rest);
-  });
 });
 
 describe("the protection", () => {
@@ -256,12 +248,6 @@ describe("a branch that is as declared", () => {
   ])("a branch that has %s is told so", (_, object, name, expected) => {
     const branches: ListedBranch[] = [listed({ name })];
     expect(planned({ object, branches })).toEqual(expected);
-  });
-
-  test("a new name is told before an end that somebody changed", () => {
-    expect(planned({ object: mine(), branches: [listed({ name: "new", expires_at: inMs(hour) })] })).toEqual(
-      renamed("new", "team/shop"),
-    );
   });
 
   test("the end of an adopted branch is its owner's", () => {

@@ -79,15 +79,6 @@ describe("a create", () => {
     expect(await noted({ name: "default" })).toBeUndefined();
   });
 
-  test("needs no patch for a finalizer that is there", async () => {
-    const { acting, self } = creating({
-      metadata: { finalizers: [finalizer] },
-      status: { conditions: [conditionOf("EndpointLost")] },
-    });
-    await acting.reconcile(self);
-    expect(acting.effects).toEqual([record, post, metadata]);
-  });
-
   test("records the newest of the list that it was planned from, by the service's clock", async () => {
     const { acting, self } = creating();
     const endpoints = [endpoint({ id: "ep-x", type: "read_only", created_at: "2026-01-05T00:00:00Z" })];

@@ -20,15 +20,6 @@ describe("a change", () => {
     expect(acting.access.lister.operations.followed.writesRunningAt(0)).toBe(1);
   });
 
-  test("a change of another Compute waits for its turn meanwhile, and sends nothing", async () => {
-    const { acting, self, seen } = standing({ passwordlessAccess: true });
-    acting.access.lister.writeLimiter.take("another");
-    expect(await acting.reconcile(self, seen({ passwordless_access: false }))).toMatchObject({
-      condition: { reason: "Updating" },
-    });
-    expect(acting.effects).toEqual([]);
-  });
-
   test("a refused change is not applied, says why, and is not sent again too soon", async () => {
     const { acting, self, seen } = standing({ passwordlessAccess: true });
     acting.answer = () => refusal(400, "not on this plan");

@@ -3,8 +3,8 @@ import { execute } from "../../../../src/operator/compute/execute/execute.ts";
 import { after, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { type Action, identityOf, type WriteAction } from "../../../../src/operator/compute/plan/action.ts";
 import { DeletionBrake } from "../../../../src/operator/connection/deletion-brake.ts";
-import { compute, endpoint } from "../../../support/builders.ts";
-import { json, refusal } from "../../../support/scripted-service.ts";
+import { compute } from "../../../support/builders.ts";
+import { refusal } from "../../../support/scripted-service.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { Acting, linked, poolerPatch, settled } from "./executing.ts";
 
@@ -151,13 +151,6 @@ describe("a write that waits", () => {
   ])("a write that waits for the budget %s", async (_, reservation, condition) => {
     const { send } = waiting("budget", reservation);
     expect(await send(poolerPatch)).toMatchObject({ condition, requeue: { kind: "enqueued" }, events: [] });
-  });
-
-  test("a write is no deletion for the brake, unless it is one", async () => {
-    const { acting, send } = waiting("brake");
-    acting.answer = () => json(200, { endpoint: endpoint(), operations: [] });
-    await send(poolerPatch);
-    expect(acting.effects).toEqual(["PATCH service/endpoints/ep-one"]);
   });
 });
 

@@ -44,14 +44,6 @@ describe("a link", () => {
     expect(condition).toEqual({ kind: "unchanged" });
   });
 
-  test("carries the record, also where somebody dropped it from the status", async () => {
-    const acting = new Acting();
-    const self = acting.stored({ metadata: whole, status: { observedGeneration: 1 } });
-    const known = acting.remember({ write: openSince(0, { uid: self.metadata.uid }) });
-    await write(acting, link);
-    expect(acting.compute().status.pendingWrite).toEqual(known.write?.record);
-  });
-
   test("carries the restart that is carried out, which no status says yet", async () => {
     const acting = new Acting();
     acting.stored({ metadata: { annotations: { "compute-operator.dev/restartedAt": "now" } }, status: {} });
@@ -105,13 +97,6 @@ describe("a link", () => {
     acting.stored({ metadata: whole, status: { observedGeneration: 1, disabledByUs: true } });
     await write(acting, { ...link, news });
     expect(acting.compute().status.disabledByUs).toBe(kept);
-  });
-
-  test("writes no status that stands", async () => {
-    const acting = new Acting();
-    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: -1 } });
-    await write(acting, link);
-    expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
   test.each(["none", "created"] as const)("a link from a stale view is refused (news: %s)", async (news) => {

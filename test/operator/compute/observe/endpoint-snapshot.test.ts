@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { compute, uidOf } from "../../../support/builders.ts";
-import { connection } from "../../../support/connections.ts";
 import { observing } from "./observing.ts";
 
 describe("what a list says of one Compute", () => {
@@ -21,17 +20,5 @@ describe("what a list says of one Compute", () => {
     lost.reach.endpoints.delete("ep-one");
     expect((await listed(lost)).notListed).toEqual({ missing: 2, known: 3 });
     expect((await listed(await observing({}, others))).notListed).toEqual({ missing: 0, known: 0 });
-  });
-
-  test("where it comes from", async () => {
-    const one = await observing();
-    expect(await listed(one)).toMatchObject({ baseURL: one.session.baseURL, fingerprint: one.through });
-  });
-
-  test("whether the connection is being deleted", async () => {
-    const one = await observing();
-    expect((await listed(one)).terminating).toBe(false);
-    one.reach.connections = [connection({ deleting: true })];
-    expect((await listed(one)).terminating).toBe(true);
   });
 });

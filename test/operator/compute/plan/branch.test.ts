@@ -38,18 +38,6 @@ function planned(
 }
 
 describe("before there is an endpoint", () => {
-  test("the name is resolved first, and nothing is sent by the same reconcile", () => {
-    const self = unlinked({ status: { resolvedBranch: undefined } });
-    expect(planned(self, listed([old], 0))).toEqual({ kind: "resolve", branch: resolvedBranch });
-  });
-
-  test("the create goes to the branch that was resolved", () => {
-    expect(planned(unlinked(), listed([old]))).toMatchObject({
-      kind: "create",
-      attributes: { branch_id: old },
-    });
-  });
-
   test("a name that has gone to another branch is resolved again, on the word of one list, also with Report", () => {
     const self = unlinked({ spec: { driftPolicy: "Report" } });
     expect(planned(self, listed([next], 0))).toEqual({ kind: "resolve", branch: { name: "main", id: next } });
@@ -92,12 +80,6 @@ describe("a create whose outcome is not known", () => {
       kind: "create",
       attributes: { branch_id: next },
     });
-  });
-
-  test("the create of a replica settles before its name is resolved again", () => {
-    const self = unlinked({ spec: { type: "read_only" } });
-    expect(planned(self, listed([next]), { state: seen(1000) })).toMatchObject({ reason: "CreateUnknown" });
-    expect(planned(self, listed([next]), { state: over })).toMatchObject({ kind: "resolve" });
   });
 
   test("a late create is linked on the branch that it was sent to, and moved afterwards", () => {

@@ -18,12 +18,6 @@ const sized = compute({ linked: "ep-one", spec: { computeUnits: { min: 1, max: 2
 const small = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
 
 describe("the plan of a Compute that is to be", () => {
-  test("waits where nothing is seen yet", () => {
-    expect(plan(...input({ observation: { kind: "pending" } }))).toEqual({ kind: "noop" });
-    const pending = { kind: "pending", requeueAfterMs: 10_000 } as const;
-    expect(plan(...input({ observation: pending }))).toEqual({ kind: "noop", requeueAfterMs: 10_000 });
-  });
-
   test("says why nothing can be seen", () => {
     const observation = { kind: "unavailable", reason: "Unauthorized", message: "why", projectGone: true } as const;
     expect(plan(...input({ observation }))).toEqual({ kind: "wait", reason: "Unauthorized", message: "why" });

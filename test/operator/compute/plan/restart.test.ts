@@ -28,12 +28,6 @@ const send = { kind: "restart", endpointID: "ep-one", value: "second", startedAt
 const done = { kind: "restarted", endpointID: "ep-one", value: "second" };
 
 describe("the annotation restartedAt", () => {
-  test("a new value of restartedAt asks for one restart, also of an idle compute", () => {
-    expect(planned(restarting())).toEqual(send);
-    expect(planned(restarting(), { current_state: "idle" })).toEqual(send);
-    expect(planned(restarting({ status: { restartedAt: undefined } }))).toEqual(send);
-  });
-
   test("the value of restartedAt that was carried out asks for nothing", () => {
     expect(planned(restarting({ status: { restartedAt: "second" } }))).toMatchObject({ kind: "settled" });
   });
@@ -44,10 +38,6 @@ describe("the annotation restartedAt", () => {
     const handled = (restartedAt: string) => ({ compute: self, endpoints, state: { handled: { restartedAt } } });
     expect(plan(...input(handled("second")))).toEqual(done);
     expect(plan(...input(handled("first")))).toEqual(send);
-  });
-
-  test("means nothing when it is removed", () => {
-    expect(planned(compute({ linked: "ep-one", status: { restartedAt: "first" } }))).toMatchObject({ kind: "settled" });
   });
 
   test("requests nothing until the first reconcile: the value at that time is recorded as done", () => {
