@@ -24,7 +24,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     line: "this.#renewed = began;",
     as: "this.#renewed = this.#times();",
     breaks: /one leader/,
-    from: 17,
+    from: 42,
   },
   "a branch's name that is resolved once and never followed": {
     file: "compute/plan/branch.ts",
@@ -85,7 +85,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     line: "if (settled !== undefined) return settled;",
     as: "if (settled === undefined) return settled;",
     breaks: /reset once/,
-    from: 15,
+    from: 124,
   },
   "a lease that is not renewed": {
     file: "branch/plan/expiry.ts",

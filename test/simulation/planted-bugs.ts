@@ -28,6 +28,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "no record of a write": {
     plant: () => ({ cluster: recordless }),
     breaks: /never twice/,
+    from: 52,
   },
   "a record without a resourceVersion guard": {
     plant: () => ({
