@@ -6,11 +6,14 @@ import type { Effect, Outcome } from "./outcome.ts";
 import type { HeldStatus, ReadonlyState } from "./remembered.ts";
 import { isAtRest, isProgress } from "./words/reasons.ts";
 
+// A status that says nothing but what is on the way is held back in memory: the next one replaces it, and a patch is
+// saved. It waits two seconds: where operations end within one, a restart costs three patches instead of five, and a
+// create four instead of up to six. Where they take ten seconds, nothing is saved.
+
 /**
- * For how long, in milliseconds, such a status waits where the one before shows the record of a create. Its end is the
- * next that it says, or a create would cost a fifth patch where its operations take up to a minute; longer ones are not
- * worth hiding the endpoint for. Any other waits two seconds: where operations end within one, a restart costs three
- * patches instead of five, and a create four instead of up to six. Where they take ten seconds, nothing is saved.
+ * The wait of a held status, in milliseconds, where the one before shows the record of a create. Its end is the next
+ * that it says, or a create would cost a fifth patch where its operations take up to a minute; longer ones are not
+ * worth hiding the endpoint for.
  */
 const recordedForMs = 60_000;
 
