@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { budgetOf } from "../../support/request-budget.ts";
+import { budgetOf, forever } from "../../support/request-budget.ts";
 
 describe("a pause", () => {
   function listening(perMinute = 60, burst = 1) {
@@ -29,6 +29,13 @@ describe("a pause", () => {
     expect([reported, called]).toEqual([[], []]);
   });
 
+  test("no pause is reported without one, however long requests wait", async () => {
+    const { clock, budget, reported } = listening();
+    for (let n = 0; n < 5; n += 1) void budget.take("write", forever, 0);
+    await clock.advance(10_000);
+    expect(reported).toEqual([]);
+  });
+
   test("a pause is not reported to a listener that was removed", async () => {
     const { clock, budget, reported, stop } = listening();
     budget.closeFor(1000);
@@ -36,6 +43,12 @@ describe("a pause", () => {
     await clock.advance(1000);
     budget.closeFor(1000);
     expect(reported).toEqual([0]);
+  });
+
+  test("a pause without a waiting request or a listener needs no timer", () => {
+    const { clock, budget } = budgetOf(60, 1);
+    budget.closeFor(1000);
+    expect(clock.pending).toBe(0);
   });
 
   test("stops the clock of what waits for its turn alone", async () => {

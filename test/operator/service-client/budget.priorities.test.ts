@@ -32,6 +32,10 @@ describe("priorities", () => {
     expect(sent["refresh"]).toBeGreaterThanOrEqual(95);
   });
 
+  test("where one alone waits, it has everything", async () => {
+    expect(await shares(["refresh"], 100)).toEqual({ refresh: 101 });
+  });
+
   test("tenants take turns, however many callers each has", async () => {
     const { clock, budget } = budgetOf(60, 1);
     const sent: string[] = [];

@@ -34,6 +34,11 @@ async function send(more: Partial<ServiceRequest> = {}, through = transport) {
   return answer;
 }
 
+test("requests one after another share a connection", async () => {
+  for (let n = 0; n < 3; n += 1) expect(await send()).toMatchObject({ status: 200 });
+  expect(server.connections).toBe(1);
+});
+
 test("many requests at once share sixteen connections, and those that wait are sent in turn", async () => {
   const held: (() => void)[] = [];
   server.behaviour = (_, response) => held.push(() => json(response, 200, {}));
