@@ -33,7 +33,11 @@ export const Measured = z.object({
 });
 export type Measured = z.infer<typeof Measured>;
 
-/** Whether a test failed because it was not done in time: what it began may go on. */
+/** A test that failed, and how. */
+export const Caught = TestId.extend({ name: z.string(), how: z.string() });
+export type Caught = z.infer<typeof Caught>;
+
+/** True for a test that failed because it was not done in time: what it began may go on. */
 export const isLate = (how: string) => how.startsWith("not done after");
 
 export const Reply = z.discriminatedUnion("kind", [
@@ -49,8 +53,7 @@ export const Reply = z.discriminatedUnion("kind", [
   }),
   z.object({
     kind: z.literal("tried"),
-    /** The tests that failed, and how. */
-    caught: z.array(TestId.extend({ name: z.string(), how: z.string() })),
+    caught: z.array(Caught),
     /** The test fails without the mutant too, after what went before: this process can judge no more. */
     spoilt: z.boolean(),
   }),

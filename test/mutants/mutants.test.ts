@@ -152,6 +152,8 @@ it("a test is needed while a mutant would be left with fewer than two tests that
   const by = (...names: string[]) => ({ ...caught, catchers: names.map((name) => `f: ${name}`) });
   expect(unneeded(files, [by("a", "b", "c"), by("b"), by("c", "a")])).toEqual(["f: d"]);
   expect(unneeded(files, [by("a", "b", "c"), by("b", "c"), by("c", "b")])).toEqual(["f: d", "f: a"]);
+  // Two tests of one name count once.
+  expect(unneeded(files, [by("a", "a", "b")])).toEqual(["f: c", "f: d"]);
 });
 const measured = { ms: 1, wallMs: 1, reached: [], calls: 1 };
 

@@ -1,4 +1,4 @@
-import type { MeasuredFile } from "./plan.ts";
+import { add, type MeasuredFile } from "./plan.ts";
 import type { Verdict } from "./trial.ts";
 
 /** How many tests that catch a mutant stay, where there are so many: one of them may be wrong some day. */
@@ -13,14 +13,16 @@ export const lookedFor = stay + 1;
 export function unneeded(measured: readonly MeasuredFile[], verdicts: Iterable<Verdict>): string[] {
   const caughtBy = new Map<string, { left: number }[]>();
   for (const { catchers = [] } of verdicts) {
-    const mutant = { left: catchers.length };
-    for (const name of new Set(catchers)) caughtBy.set(name, [...(caughtBy.get(name) ?? []), mutant]);
+    // Tests of one name go together.
+    const names = new Set(catchers);
+    const mutant = { left: names.size };
+    for (const name of names) add(caughtBy, name, mutant);
   }
   const names = measured.flatMap(({ file, tests }) =>
     tests.filter(({ failure }) => failure === undefined).map(({ name }) => `${file}: ${name}`),
   );
   const caught = (name: string) => caughtBy.get(name) ?? [];
-  return names
+  return [...new Set(names)]
     .toSorted((one, other) => caught(one).length - caught(other).length)
     .filter((name) => {
       const canGo = caught(name).every(({ left }) => left > stay);

@@ -97,7 +97,8 @@ export class Coverage {
   }
 }
 
-function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+/** Adds to the values of a key. */
+export function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const known = map.get(key);
   if (known === undefined) map.set(key, [value]);
   else known.push(value);

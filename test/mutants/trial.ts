@@ -1,5 +1,5 @@
 import type { Mutant } from "./instrument.ts";
-import { isLate, type Request, type TestId } from "./messages.ts";
+import { type Caught, isLate, type Request } from "./messages.ts";
 import type { Coverage, MeasuredFile, Trial } from "./plan.ts";
 import { WorkerProcess } from "./process.ts";
 
@@ -11,8 +11,6 @@ export interface Verdict {
   /** The tests that caught it, as their file and name: as many as were asked for. */
   catchers?: readonly string[];
 }
-
-type Caught = TestId & { name: string; how: string };
 
 /** A process that many mutants have been in may be worn out. */
 const mostMutants = 300;

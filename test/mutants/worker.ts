@@ -4,7 +4,7 @@ import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { z } from "zod";
-import { isLate, type Measured, type Reply, Request, type TestId } from "./messages.ts";
+import { type Caught, isLate, type Measured, type Reply, Request, type TestId } from "./messages.ts";
 import { seedsFile } from "./plan.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -148,7 +148,7 @@ async function measure(file: string): Promise<Reply> {
 type Trial = TestId & { limitMs: number; calls: number };
 
 async function tryMutant(mutant: number, trials: readonly Trial[], catchers: number): Promise<Reply> {
-  const caught: (TestId & { name: string; how: string })[] = [];
+  const caught: Caught[] = [];
   for (const trial of trials) {
     const one = (await testsOf(trial.file))[trial.index];
     if (one === undefined) throw new Error(`${trial.file} has no test ${trial.index}`);

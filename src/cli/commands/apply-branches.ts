@@ -40,11 +40,12 @@ export async function branchRound(
 }
 
 function shown(
-  { reason, message }: { reason: keyof typeof branchReasons; message: string },
+  action: { reason: keyof typeof branchReasons; message: string },
   inventory: Inventory,
   { object, project }: TrackedBranch,
 ): BranchRound {
-  const said = `${reason}: ${message}`;
+  const { reason } = action;
+  const said = wordsOf(action);
   const { ready, stalled } = branchReasons[reason];
   if (ready === "True" || reason === "Paused") return { wrote: false, end: { ok: true, said } };
   // The parent may be a Branch of these manifests that is yet to be created.
@@ -68,7 +69,7 @@ function sent(
   // Only a create that found its name taken leaves no failure and no branch: its message says what comes next.
   const isRefused = write.op === "create" && object.status.branchID === undefined && after !== undefined;
   if (failed === undefined) return { wrote: true, said: isRefused ? wordsOf(after) : saidOf(write, object) };
-  const said = `${failed.reason}: ${failed.message}`;
+  const said = wordsOf(failed);
   // The same failure as before: its back-off is not over, and nothing was sent.
   if (failed === before) return { wrote: false, said };
   const isFinal = branchReasons[failed.reason].stalled !== false || failed.failures + 1 >= mostFailures;
@@ -76,7 +77,7 @@ function sent(
   return isFinal || isTaken ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
 }
 
-const wordsOf = ({ reason, message }: NonNullable<Outcome["shown"]>) => `${reason}: ${message}`;
+const wordsOf = ({ reason, message }: { reason: string; message: string }) => `${reason}: ${message}`;
 
 function saidOf(write: BranchWrite, { status }: TrackedBranch["object"]): string {
   switch (write.op) {

@@ -263,11 +263,11 @@ export class BranchesGuard {
   }
 
   #resetDone(project: string, id: string): void {
+    const done = (this.#resets.get(id) ?? 0) + 1;
+    this.#resets.set(id, done);
     const branch = this.#options.host.branch(project, id);
     const owner = branch && this.#ownerOf(branch);
     if (owner === undefined) return;
-    const done = (this.#resets.get(id) ?? 0) + 1;
-    this.#resets.set(id, done);
     const { name } = owner.object.metadata;
     // A request of the former object, from which this one took the branch over, may come in late.
     const namesakes = [...this.#known.values()].filter(({ object }) => object.metadata.name === name);

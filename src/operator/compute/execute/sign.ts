@@ -45,7 +45,8 @@ async function renew(action: Sign, context: ExecuteContext, access: ServiceAcces
   const answer = await send(action, context, access);
   const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
   recordAnswer(answer, { endpointID, shows }, context, access);
-  // Nothing depends on it; and a service that accepts the name and does not keep it is not asked in a loop.
+  // A service that accepts the name and does not keep it is not asked in a loop; a refusal may wait too, since nothing
+  // depends on the signature.
   const waitMs = answer.kind === "ok" ? hourlyMs : seldomMs;
   state.signed({ endpointID, renewAt: clock.monotonic() + waitMs });
   // An answer that is laid over lists enqueues the Compute.
