@@ -28,7 +28,8 @@ Changes the code of src/operator and src/cli in every small way and runs the tes
   --resume          mutants caught by an earlier run, in files that have not changed since, count as caught
   --patience MS     how long the tests of one mutant may take in all, as measured without it (default 4000)
   --workers N       how many processes (default: all cores)
-  --needed          also names the tests that no mutant needs: each mutant is tried until three tests have caught it
+  --needed          also names the tests that none of these mutants needs: each is tried until three tests have caught it;
+                    what another mutant needs only a full run knows
   --list            only says which there are`;
 
 const { values } = flagsOf(usage, {
@@ -80,7 +81,7 @@ async function run(): Promise<number> {
     const coverage = new Coverage(all, measured);
     const verdicts = await tryAll(sourcesFile, coverage);
     if (values.needed)
-      for (const name of unneeded(measured, verdicts.values())) console.log(`needed by no mutant: ${name}`);
+      for (const name of unneeded(measured, verdicts.values())) console.log(`needed by none of these mutants: ${name}`);
     return conclude(verdicts);
   } finally {
     directory.remove();
