@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { endWithUs } from "./guardian.ts";
+import { startWithUs } from "./guardian.ts";
 
 export interface ChildOptions {
   /** Names the process in errors. */
@@ -35,11 +35,8 @@ export class Child {
 
   /** Starts it; throws where the command cannot be run at all. */
   static async start(options: ChildOptions): Promise<Child> {
-    const child = spawn(options.command, options.args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-      env: options.env ?? process.env,
-    });
+    const { command, args, env = process.env } = options;
+    const child = startWithUs((own) => spawn(command, args, { ...own, stdio: ["ignore", "pipe", "pipe"], env }));
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
       child.once("error", (error) => reject(new Error(`${options.name} cannot be started: ${error.message}`)));
@@ -54,14 +51,12 @@ export class Child {
     this.name = name;
     this.pid = child.pid;
     this.#process = child;
-    const guarded = endWithUs(child.pid);
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on("line", (line) => this.#keep(line));
     }
     this.end = new Promise((resolve) => {
       child.once("close", (status, signal) => {
         this.#ended = true;
-        guarded.ended();
         this.#events.emit("end");
         resolve({ status, signal });
       });

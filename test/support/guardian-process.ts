@@ -17,13 +17,18 @@ for await (const line of createInterface({ input: process.stdin })) {
   else if (verb === "removed") directories.delete(what);
 }
 
-for (const group of groups) {
-  try {
-    process.kill(-group, "SIGKILL");
-  } catch {
-    // It has already ended.
-  }
-}
-if (groups.size > 0) await sleep(100);
+for (const group of groups) signalled(group, "SIGKILL");
+// On a busy machine a killed process writes for a while; one that nobody waits for is listed for ever.
+const deadline = Date.now() + 10_000;
+while (Date.now() < deadline && [...groups].some((group) => signalled(group, 0))) await sleep(20);
 for (const directory of directories)
   rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+
+/** Sends a signal to a process group; false where it has ended. */
+function signalled(group: number, signal: "SIGKILL" | 0): boolean {
+  try {
+    return process.kill(-group, signal);
+  } catch {
+    return false;
+  }
+}

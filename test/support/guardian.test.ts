@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Child } from "./child.ts";
 import { eventually } from "./eventually.ts";
+import { runProgram } from "./run-program.ts";
 
 /** A process that starts a child of its own and makes a directory, says which, and then only waits. */
 const parent = `
@@ -21,6 +22,34 @@ it.each(["SIGKILL", "SIGTERM", "SIGINT"] as const)("leaves no process and no dir
   started.signal(signal);
   await eventually("the child to be gone", () => (alive(Number(pid)) ? undefined : true));
   await eventually("the directory to be gone", () => (existsSync(directory) ? undefined : true));
+});
+
+it("starts nothing more once everything is ended, and says so", async () => {
+  const script = `
+    import { existsSync } from "node:fs";
+    import { Child } from ${JSON.stringify(join(import.meta.dirname, "child.ts"))};
+    import { endEverything, temporaryDirectory } from ${JSON.stringify(join(import.meta.dirname, "guardian.ts"))};
+    import { runProgram } from ${JSON.stringify(join(import.meta.dirname, "run-program.ts"))};
+    const { path } = temporaryDirectory("guardian");
+    const child = await Child.start({ name: "sleep", command: "sleep", args: ["600"] });
+    const program = runProgram("sleep", ["600"]);
+    await endEverything();
+    const refused = await Promise.allSettled([
+      Child.start({ name: "sleep", command: "sleep", args: ["600"] }),
+      new Promise(() => runProgram("sleep", ["600"])),
+      new Promise(() => temporaryDirectory("guardian")),
+    ]);
+    const left = [existsSync(path), child.running];
+    const { status } = await program;
+    console.log(JSON.stringify({ left, status, refused: refused.map(({ reason }) => String(reason)) }));
+  `;
+  const { stdout } = await runProgram(process.execPath, ["--input-type=module-typescript", "--eval", script]);
+  const refusal = "Error: Nothing can be started any more: everything is being ended";
+  expect(JSON.parse(stdout)).toEqual({
+    left: [false, false],
+    status: 1,
+    refused: [refusal, refusal, refusal],
+  });
 });
 
 function alive(pid: number): boolean {

@@ -10,15 +10,26 @@ interface Guardian {
 }
 
 let guardian: Guardian | undefined;
+let over = false;
 
-/** Has the process group ended when this process ends, however that happens, SIGKILL included. */
-export function endWithUs(group: number): { ended: () => void } {
-  order(`end ${group}`);
-  return { ended: () => order(`ended ${group}`) };
+/**
+ * Starts a process, in a group of its own, that ends when this process ends, however that happens, SIGKILL included.
+ * Throws once everything has been ended.
+ */
+export function startWithUs<C extends ChildProcess>(start: (options: { detached: true }) => C): C {
+  refuseWhenOver();
+  const child = start({ detached: true });
+  const { pid } = child;
+  if (pid !== undefined) {
+    order(`end ${pid}`);
+    child.once("close", () => order(`ended ${pid}`));
+  }
+  return child;
 }
 
 /** A new directory of our own in `parent`, removed by `remove`, or else when this process ends. */
 export function temporaryDirectory(name: string, parent = tmpdir()): { path: string; remove: () => void } {
+  refuseWhenOver();
   const path = mkdtempSync(join(parent, `compute-operator-${name}-`));
   order(`remove ${path}`);
   return {
@@ -30,8 +41,9 @@ export function temporaryDirectory(name: string, parent = tmpdir()): { path: str
   };
 }
 
-/** Does now what would be done when this process ends, and resolves when it is done. */
+/** Does now what would be done when this process ends, and resolves when it is done; nothing can be started after. */
 export async function endEverything(): Promise<void> {
+  over = true;
   if (guardian === undefined) return;
   const { process: child, orders } = guardian;
   guardian = undefined;
@@ -41,7 +53,12 @@ export async function endEverything(): Promise<void> {
   await done;
 }
 
+function refuseWhenOver(): void {
+  if (over) throw new Error("Nothing can be started any more: everything is being ended");
+}
+
 function order(line: string): void {
+  if (over) return;
   guardian ??= startGuardian();
   guardian.orders.write(`${line}\n`);
 }

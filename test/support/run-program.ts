@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { startWithUs } from "./guardian.ts";
 
 /** What a program gave. */
 export interface ProgramResult {
@@ -13,7 +14,7 @@ export function runProgram(
   args: readonly string[],
   { input = "", env = process.env }: { input?: string | undefined; env?: NodeJS.ProcessEnv } = {},
 ): Promise<ProgramResult> {
-  const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"], env });
+  const child = startWithUs((own) => spawn(command, args, { ...own, stdio: ["pipe", "pipe", "pipe"], env }));
   const result = { status: 0, stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     result.stdout += text;

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { parse } from "yaml";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
-import { endWithUs } from "../../support/guardian.ts";
+import { startWithUs } from "../../support/guardian.ts";
 import { findProgram } from "../programs.ts";
 
 /** How long anything may take on a busy machine, in milliseconds. */
@@ -60,23 +60,20 @@ export class Engine implements AsyncDisposable {
     const { kubeconfig, namespace, repository, checkout } = flags;
     const named = { kubeconfig, namespace, repository, checkout, settings };
     const args = Object.entries(named).map(([flag, value]) => `-${flag}=${value}`);
-    const engine = new Engine(spawn(await findProgram("engine"), args, { detached: true }));
+    const program = await findProgram("engine");
+    const engine = new Engine(startWithUs((own) => spawn(program, args, own)));
     await engine.#eventually("to be ready", () => engine.#ready);
     return engine;
   }
 
   private constructor(process: ChildProcessWithoutNullStreams) {
     this.#process = process;
-    const guarded = process.pid === undefined ? undefined : endWithUs(process.pid);
     createInterface({ input: process.stdout }).on("line", (text) => this.#take(text));
     process.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#errors = (this.#errors + text).slice(-4000);
     });
     this.#end = new Promise((resolve) => {
-      process.once("close", () => {
-        guarded?.ended();
-        resolve();
-      });
+      process.once("close", () => resolve());
     });
   }
 

@@ -34,7 +34,9 @@ it("keeps a compute awake while a client runs a query or is in a transaction, an
   await rig.advance(fiveMinutes);
   expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   await client.query("COMMIT");
-  const query = client.query("SELECT pg_sleep(3)");
+  const begun = new Promise((resolve) => client.on("notice", resolve));
+  const query = client.query("DO $$ BEGIN RAISE NOTICE 'begun'; PERFORM pg_sleep(3); END $$");
+  await begun;
   await rig.advance(fiveMinutes);
   await query;
   expect((await rig.endpoint(primary)).current_state).toBe("active");

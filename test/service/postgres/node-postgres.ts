@@ -7,7 +7,7 @@ export interface PgClient {
     sql: string | { name: string; text: string; values: readonly unknown[] },
   ): Promise<{ rows: Record<string, unknown>[] }>;
   end(): Promise<void>;
-  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "error" | "notice", listener: (said: Error) => void): unknown;
 }
 
 export interface PgModule {
