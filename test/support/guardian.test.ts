@@ -39,15 +39,14 @@ it("starts nothing more once everything is ended, and says so", async () => {
       new Promise(() => runProgram("sleep", ["600"])),
       new Promise(() => temporaryDirectory("guardian")),
     ]);
-    const left = [existsSync(path), child.running];
-    const { status } = await program;
-    console.log(JSON.stringify({ left, status, refused: refused.map(({ reason }) => String(reason)) }));
+    const ends = [(await child.end).signal, (await program).status];
+    console.log(JSON.stringify({ left: existsSync(path), ends, refused: refused.map(({ reason }) => String(reason)) }));
   `;
   const { stdout } = await runProgram(process.execPath, ["--input-type=module-typescript", "--eval", script]);
   const refusal = "Error: Nothing can be started any more: everything is being ended";
   expect(JSON.parse(stdout)).toEqual({
-    left: [false, false],
-    status: 1,
+    left: false,
+    ends: ["SIGKILL", 1],
     refused: [refusal, refusal, refusal],
   });
 });
