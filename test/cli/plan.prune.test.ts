@@ -63,6 +63,15 @@ describe("apply --prune", () => {
     expect(run.out).not.toContain("Deleting: ");
   });
 
+  test("ends as soon as the endpoint is proved gone, and reports no create", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    const before = stage.time.now();
+    const run = await apply(stage, documents(connection, replica("a")), "--prune");
+    expect(stage.time.now() - before).toBeLessThan(10_000);
+    expect(run.out).not.toContain("CreateUnknown");
+  });
+
   test("asks first: nothing is deleted without a yes, or if the plan has changed meanwhile", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, replica("a"), replica("b")));

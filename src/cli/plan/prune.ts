@@ -129,6 +129,14 @@ function removed([first]: readonly Endpoint[], uid: string, place: PrunePlace, n
   if (first === undefined) return undefined;
   const { id, branch_id: branchID, type } = first;
   const { connectionRef, projectID, namespace } = place;
+  const deletionTimestamp = new Date(now).toISOString();
+  const ready = {
+    type: "Ready",
+    status: "False",
+    reason: "Deleting",
+    message: "",
+    lastTransitionTime: deletionTimestamp,
+  };
   const parsed = parseCompute({
     apiVersion: API_VERSION,
     kind: "Compute",
@@ -137,11 +145,13 @@ function removed([first]: readonly Endpoint[], uid: string, place: PrunePlace, n
       namespace,
       uid,
       resourceVersion: "",
-      deletionTimestamp: new Date(now).toISOString(),
+      deletionTimestamp,
       finalizers: [finalizers.endpoint],
       annotations: { [annotations.endpointID]: id },
     },
     spec: { connectionRef, projectID, branchID, type },
+    // A status without conditions counts as wiped: the deletion would wait a settle time for a create that none sent.
+    status: { conditions: [ready] },
   });
   return parsed.ok ? parsed.value : undefined;
 }
