@@ -24,7 +24,7 @@ afterAll(async () => {
 
 /** Runs a command as a process: its exit status and all its lines. */
 async function run(...args: readonly string[]): Promise<{ status: number | null; text: string }> {
-  // Whoever runs the tests may have a kubeconfig, whose cluster plan would compare with.
+  // The machine may have a kubeconfig, whose cluster plan would compare with.
   const env = { ...process.env, HOME: directory.path, KUBECONFIG: "", COMPUTE_OPERATOR_API_KEY: "org-key" };
   const child = await startCommand(args[0] ?? "", args, env);
   const { status } = await child.end;

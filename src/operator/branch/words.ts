@@ -64,7 +64,7 @@ export const adoption = {
 };
 
 export const conflict = (what: string, place: string) =>
-  `Branch object ${place} has the better claim to ${what}. Use another branchName, or delete one of both.`;
+  `Branch object ${place} already claims ${what}. Use another branchName, or delete one of both.`;
 
 export const computeTaken = (name: string) =>
   `Compute "${name}" exists and is not owned by this Branch, so spec.compute is not made. Delete that Compute, or remove spec.compute and name this Branch in its branchRef.`;

@@ -47,7 +47,7 @@ export function placeOf({ namespace = "", name }: Pick<ObjectMeta, "namespace" |
   return `${namespace}/${name}`;
 }
 
-/** Orders objects by age, then by uid: of several claimants the first has the better claim. */
+/** Orders objects by age, then by uid: the first of several claimants wins. */
 export function olderFirst(a: Pick<KubeObject, "metadata">, b: Pick<KubeObject, "metadata">): number {
   const age = (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "");
   return age || (a.metadata.uid < b.metadata.uid ? -1 : 1);

@@ -60,7 +60,7 @@ describe("the end of a Branch", () => {
     expect(all).toBeLessThanOrEqual(20);
     expect(world.msUntil(world.named("default/pr-1")?.expires_at)).toBeGreaterThan(20 * minute);
     expect(world.reason("pr-1")).toBe("Paused");
-    // Nothing of the operator is left: the branch ends by itself.
+    // Nothing of the operator is left: the service ends the branch.
     world.host.service.setFaults([{ method: "*", route: "*", kind: "503", rate: 1 }]);
     await world.clock.advance(hour + minute);
     world.host.service.setFaults([]);

@@ -18,7 +18,7 @@ async function begun(world: BranchWorld, spec: object = {}): Promise<string> {
 }
 
 describe("the annotation resetAt", () => {
-  it("asks for one reset, which is done once and shown; the end begins anew", async () => {
+  it("asks for one reset, which is done once and shown; the end counts from the reset", async () => {
     await using world = new BranchWorld();
     await begun(world, { expiry: { after: "2h" } });
     await world.clock.advance(hour);

@@ -206,7 +206,7 @@ function broken(state: State): string | undefined {
   if (wronged !== undefined) return `never another's: ${wronged}`;
   if (service.resets > resetsAsked) return `reset once: ${service.resets} resets for ${resetsAsked} values`;
   const most = createsAsked + (wasWiped ? 1 : 0);
-  return linked.length > most ? `never again by itself: linked to ${linked.join(", ")}` : undefined;
+  return linked.length > most ? `never again: linked to ${linked.join(", ")}` : undefined;
 }
 
 /** Calm for a while, an object that stands says what it has come to, and what it says is so. */

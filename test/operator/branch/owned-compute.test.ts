@@ -12,7 +12,7 @@ const size = { computeUnits: { min: 0.25, max: 1 } };
 const declaring = branch({ spec: { compute: size } });
 const plain = branch();
 
-/** Keeps what it is told of, and says what a test says. */
+/** Stored specs: they record what they are given, and answer what a test sets. */
 function stored(isKept = true) {
   const asked: unknown[] = [];
   const answered: unknown[] = [];

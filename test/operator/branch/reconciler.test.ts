@@ -51,7 +51,7 @@ describe("a Branch", () => {
 describe("another Branch", () => {
   const older = { name: "other", spec: { branchName: "default/shop", parent: { branchName: "absent" } } };
 
-  test("another Branch of the same project has the better claim where it is older", async () => {
+  test("another Branch of the same project wins the claim where it is older", async () => {
     const world = await setUp();
     world.stored(older);
     await world.clock.advance(2 * second);
@@ -91,7 +91,7 @@ describe("an event", () => {
     expect(world.events.slice(1)).toEqual([expect.stringMatching(/^shop Normal Available: /)]);
   });
 
-  test("an event tells of a parent that is missing, and of the create that follows no more than that", async () => {
+  test("an event reports a missing parent, and the create that follows adds its own event alone", async () => {
     const world = await setUp();
     world.stored(absent);
     await world.run(20 * second);
@@ -101,7 +101,7 @@ describe("an event", () => {
     expect(world.events.slice(1)).toEqual([expect.stringMatching(/^shop Normal Created: /)]);
   });
 
-  test("an event tells an end that was asked for as no warning", async () => {
+  test("the event of an end that was asked for is no warning", async () => {
     const world = await setUp();
     world.stored({ spec: { expiry: { at: "2025-12-31T00:00:00Z" } } });
     await world.run(20 * second);

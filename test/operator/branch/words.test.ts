@@ -47,7 +47,7 @@ describe("a message names each thing in its place:", () => {
     ],
     ["a name that falls free", taken.endsSoon("NAME", "THEN"), /the name "NAME" ends at THEN and/],
     ["who made what is not adopted", adoption.noted("br-one", "MAKER"), /made by MAKER, .*: br-one\.$/],
-    ["a better claim", conflict("WHAT", "PLACE"), /^Branch object PLACE has the better claim to WHAT\./],
+    ["a claim of another", conflict("WHAT", "PLACE"), /^Branch object PLACE already claims WHAT\./],
     ["a reset that waits", resets.running("STATE", "br-one"), /^The branch is STATE; .*: br-one\.$/],
     ["a reset without an answer", resets.unknown('a "b"'), /that resetAt "a \\"b\\"" asks for/],
     ["children in the way", deleting.children("NAMES", "br-one"), /this one: NAMES\. .*: br-one\.$/],

@@ -128,7 +128,7 @@ describe("Synced, where a reason leaves it to what was seen,", () => {
     expect(one.synced()).toBe(expected);
   });
 
-  test("tells of a field that is not shown nothing, where no status says that it was sent", async () => {
+  test("reports nothing of a field that is not shown, where no status says that it was sent", async () => {
     const one = setUp("Active", { ...wishing, status: { appliedGeneration: undefined } });
     await one.report(busy(one.self));
     expect(one.synced()).toBe("Unknown");

@@ -84,7 +84,7 @@ describe("a session", () => {
     expect([session.refreshes.inForceMs, session.budget.available]).toEqual([30 * seconds, 40]);
   });
 
-  test("plans nothing anew when its last connection quits", async () => {
+  test("plans nothing more when its last connection quits", async () => {
     session.project("shop").use("uid", undefined);
     await clock.advance(0);
     const due = clock.nextDue();

@@ -32,13 +32,13 @@ describe("of two that want the same branch and have none", () => {
     expect(planned({ others: [other(fields)] })).toMatchObject(expected);
   });
 
-  test("the loser names the object that has the better claim, and the name or the id that both want", () => {
+  test("the loser names the object that wins the claim, and the name or the id that both want", () => {
     expect(planned({ others: [other({ created: older })] })).toMatchObject(
-      shows("Conflict", 'Branch object others/other has the better claim to branch "team/shop".'),
+      shows("Conflict", 'Branch object others/other already claims branch "team/shop".'),
     );
     const adopter = { object: branch({ spec: byID }), branches: [listed()] };
     expect(planned({ ...adopter, others: [other({ created: older, spec: byID })] })).toMatchObject(
-      shows("Conflict", "Branch object others/other has the better claim to branch br-one."),
+      shows("Conflict", "Branch object others/other already claims branch br-one."),
     );
   });
 });

@@ -43,7 +43,7 @@ describe("a Branch that is being deleted has its branch", () => {
     ],
     ["linked without a proof", going({ linked: "br-one", status: { proof: undefined } }), {}, "nothing proves"],
     [
-      "another object's by its better claim",
+      "another object's, whose claim is older",
       mine,
       { others: [branch({ uid: uidOf("b"), linked: "br-one", created: "2025-01-01T00:00:00Z" })] },
       "Another Branch object owns the branch",

@@ -96,13 +96,13 @@ describe("of several rules that have a step, the first wins", () => {
   test.each([
     ["a pause before a deletion", mine({ deleting: true, annotations: { paused: "true" } }), {}, shows("Paused")],
     [
-      "a deletion before a better claim",
+      "a deletion before a claim of another",
       mine({ deleting: true, status: { deletionPolicy: "Retain" } }),
       rival,
       { kind: "release" },
     ],
     [
-      "a better claim before a branch that is gone",
+      "a claim of another before a branch that is gone",
       mine({ status: gone, spec: { branchName: "one" } }),
       {
         branches: [],
@@ -110,7 +110,7 @@ describe("of several rules that have a step, the first wins", () => {
       },
       shows("Conflict"),
     ],
-    ["a better claim before a branch that lists lack", mine(), { ...rival, branches: [] }, shows("Conflict")],
+    ["a claim of another before a branch that lists lack", mine(), { ...rival, branches: [] }, shows("Conflict")],
     ["a branch that is gone before a new one", mine({ status: gone }), { branches: [] }, shows("BranchLost")],
     ["a branch that lists lack before a new one", mine(), { branches: [] }, { kind: "noop" }],
     [
