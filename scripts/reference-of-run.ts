@@ -131,7 +131,7 @@ const branchReasonTexts: Record<BranchReason, string> = {
   Updating: "False | a change is in progress",
   Resetting: "False | a reset is in progress, or its outcome is looked for",
   Deleting: "False | it is being deleted, or its deletion waits for the brake or for a create that may be late",
-  InUse: "False | its deletion waits for Computes that name it",
+  InUse: "False | its deletion waits for Computes that name it or are on its branch",
   HasChildren: "False | deletion or reset waits for the branches that start from it",
   CreateUnknown: "False | a create got no usable answer; the next list tells",
   ProjectBusy: "False | the service runs other operations of the project (423)",

@@ -1,4 +1,5 @@
 import type { BranchReconciler } from "../branch/reconciler.ts";
+import { standsOn } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
@@ -75,8 +76,9 @@ export class EventHandlers implements ChangeHandlers {
     } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
       this.connectionsUsedBy(object, previous);
     }
-    if (type !== "updated" || previous.metadata.generation !== object.metadata.generation) {
-      this.#branchOf(object, previous);
+    const isMoved = previous !== undefined && previous.status.branchID !== object.status.branchID;
+    if (type !== "updated" || isMoved || previous.metadata.generation !== object.metadata.generation) {
+      this.#branchesOf(object, previous);
     }
     const owner = owningPool(object);
     if (owner !== undefined) enqueue("pool", [owner.uid]);
@@ -85,17 +87,17 @@ export class EventHandlers implements ChangeHandlers {
     if (pool !== undefined) enqueue("pool", [pool.metadata.uid]);
   }
 
-  /** The Branches that these versions of a Compute name or belong to, which may wait for it. */
-  #branchOf(...versions: readonly (Compute | undefined)[]): void {
+  /** The Branches that these versions of a Compute name, belong to or stand on, which may wait for it. */
+  #branchesOf(...versions: readonly (Compute | undefined)[]): void {
     const { informers, enqueue } = this.#options;
     for (const version of versions) {
       if (version === undefined) continue;
       const { namespace = "" } = version.metadata;
-      const branch = informers.branches.get(
-        namespace,
-        version.spec.branchRef?.name ?? owningBranch(version)?.name ?? "",
-      );
-      if (branch !== undefined) enqueue("branch", [branch.metadata.uid]);
+      const named = version.spec.branchRef?.name ?? owningBranch(version)?.name;
+      const concerned = informers.branches
+        .within(namespace)
+        .filter((branch) => branch.metadata.name === named || standsOn(version, branch));
+      enqueue("branch", uidsOf(concerned));
     }
   }
 

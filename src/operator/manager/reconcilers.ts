@@ -1,4 +1,5 @@
 import { BranchReconciler } from "../branch/reconciler.ts";
+import { uses } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import { parts } from "../compute/parts.ts";
 import { ComputeReconciler } from "../compute/reconciler.ts";
@@ -9,11 +10,10 @@ import type { EventInput } from "../kube/event-record.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
-import { type Branch, branchKind, owningBranch } from "../resources/branch.ts";
+import { branchKind } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import { fleetOf } from "../resources/signature.ts";
-import type { Informers } from "./informers.ts";
 import type { ManagerOptions } from "./manager.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 
@@ -123,19 +123,13 @@ export function newBranchReconciler(
     cache: {
       branchByUID: (uid) => informers.branches.byUid(uid),
       branches: () => informers.branches.list(),
-      usersOf: (object) => usersOf(object, informers),
+      usersOf: (object) => {
+        const users = informers.computes.within(object.metadata.namespace ?? "").filter((each) => uses(each, object));
+        return users.map(({ metadata }) => metadata.name);
+      },
       compute: ({ metadata: { namespace = "", name } }) => informers.computes.get(namespace, name),
     },
     storedSpecs,
     selects: (object) => settings.selects(object.metadata.labels),
-  });
-}
-
-/** The names of live Computes that use a Branch and that it does not own. */
-function usersOf({ metadata: { namespace = "", name, uid } }: Branch, { computes }: Informers): string[] {
-  return computes.within(namespace).flatMap((compute) => {
-    const { spec, metadata } = compute;
-    const isUser = spec.branchRef?.name === name && metadata.deletionTimestamp === undefined;
-    return isUser && owningBranch(compute)?.uid !== uid ? [metadata.name] : [];
   });
 }

@@ -100,6 +100,24 @@ describe("a Compute with branchRef", () => {
     expect(world.endpoints).toEqual([]);
   });
 
+  it("keeps its Branch from being deleted while its endpoint still has to move to another", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    world.declare(0, onBranch);
+    await world.settle(1);
+    const { endpointID } = world.compute(0).status;
+    world.branch("pr-2", { parent: { branchName: "absent" } });
+    world.declare(0, { ...onBranch, branchRef: { name: "pr-2" } });
+    world.drop("pr-1");
+    await world.until("pr-1", "InUse");
+    expect(world.ready("pr-1")?.message).toContain("db-0");
+    await world.clock.advance(minute);
+    world.madeElsewhere("absent");
+    await world.untilDropped("pr-1");
+    expect(world.endpoint(endpointID).branch_id).toBe(world.named("default/pr-2")?.id);
+    expect(world.compute(0).status.endpointID).toBe(endpointID);
+  });
+
   it("a branchRef in a pool's template holds for each member", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1");

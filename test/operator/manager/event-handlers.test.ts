@@ -5,10 +5,12 @@ import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { EventHandlers } from "../../../src/operator/manager/event-handlers.ts";
 import { Informers } from "../../../src/operator/manager/informers.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+import type { Branch } from "../../../src/operator/resources/branch.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { compute, uidOf } from "../../support/builders.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
+import { branch } from "../branch/builders.ts";
 import { noLines } from "../kube/reflector-world.ts";
 
 const many = 1200;
@@ -19,11 +21,12 @@ function declared(index: number, branchID: string, resourceVersion = "1") {
 }
 
 /** Informers that have listed these Computes, and take care of those that are not of shard `b`. */
-async function watching(items: readonly Compute[], clock: VirtualClock) {
+async function watching(items: readonly Compute[], clock: VirtualClock, branches: readonly Branch[] = []) {
+  const itemsOf = (path: string) => (path.endsWith("/computes") ? items : path.endsWith("/branches") ? branches : []);
   const transport: ClusterTransport = {
     request: async ({ path }) => ({
       status: 200,
-      body: { metadata: { resourceVersion: "1" }, items: path.endsWith("/computes") ? items : [] },
+      body: { metadata: { resourceVersion: "1" }, items: itemsOf(path) },
     }),
     watch: () => noLines,
   };
@@ -107,6 +110,32 @@ test("a Compute that came from another shard before this process led is no new o
   });
   await handlers.everything(stop.signal);
   expect(arrivals).toEqual([[uidOf(1), arrivedAt]]);
+  stop.abort();
+  await clock.advance(60_000);
+  await running;
+});
+
+test("a Compute that leaves a branch wakes the Branch that its move held back", async () => {
+  const clock = new VirtualClock();
+  const held = branch({ name: "pr-1", uid: uidOf("h"), linked: "br-1", deleting: true });
+  const other = branch({ name: "pr-2", uid: uidOf("o"), linked: "br-2" });
+  const { informers, running, stop } = await watching([], clock, [held, other]);
+  const woken: string[] = [];
+  const ignore = () => {};
+  const handlers = new EventHandlers({
+    informers,
+    claims: new ClaimIndex({ serviceOf: () => "through", isOutsider: () => false }),
+    computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore },
+    branches: { relisted: ignore },
+    connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
+    enqueue: (kind, uids) => kind === "branch" && woken.push(...uids),
+    pause: () => Promise.resolve(),
+  });
+  const at = (branchID: string) => compute({ spec: { branchID: "br-3" }, status: { endpointID: "ep-one", branchID } });
+  handlers.compute({ type: "updated", object: at("br-1"), previous: at("br-1") });
+  expect(woken).toEqual([]);
+  handlers.compute({ type: "updated", object: at("br-3"), previous: at("br-1") });
+  expect(woken).toEqual([uidOf("h")]);
   stop.abort();
   await clock.advance(60_000);
   await running;

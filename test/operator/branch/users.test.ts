@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { standsOn, uses } from "../../../src/operator/branch/users.ts";
+import { API_VERSION } from "../../../src/operator/resources/names.ts";
+import { type ComputeFields, compute, uidOf } from "../../support/builders.ts";
+import { branch } from "./builders.ts";
+
+const pullRequest = branch({ name: "pr-1", linked: "br-one" });
+
+/** A Compute whose endpoint was last seen on the branch, though its spec names another. */
+function standing(fields: ComputeFields = {}) {
+  const status = { endpointID: "ep-one", branchID: "br-one", ...fields.status };
+  return compute({ uid: uidOf("c"), ...fields, status });
+}
+
+describe("a Branch is used by", () => {
+  test.each([
+    ["a Compute that names it", compute({ spec: { branchID: undefined, branchRef: { name: "pr-1" } } })],
+    ["a Compute whose endpoint is on its branch and has to move away", standing()],
+    ["a Compute that names its branch by id", standing({ spec: { branchID: "br-one" } })],
+  ])("%s", (_, user) => expect(uses(user, pullRequest)).toBe(true));
+});
+
+describe("a Branch is not used by", () => {
+  const owned = standing();
+  const ownerReferences = [{ apiVersion: API_VERSION, kind: "Branch", name: "pr-1", uid: uidOf("a") }];
+
+  test.each([
+    ["its own Compute", { ...owned, metadata: { ...owned.metadata, ownerReferences } }],
+    ["a Compute that is being deleted", standing({ deleting: true })],
+    ["a Compute of another namespace", standing({ namespace: "others" })],
+    ["a Compute on another branch", standing({ status: { branchID: "br-two" } })],
+    ["a Compute of another project with a branch of the same id", standing({ spec: { projectID: "other" } })],
+    [
+      "a Compute of another connection with a branch of the same id",
+      standing({ spec: { connectionRef: { name: "other" } } }),
+    ],
+    ["a Compute whose endpoint is proved gone", standing({ status: { gone: "ep-one" } })],
+    [
+      "a Compute without an endpoint that names another Branch",
+      compute({ spec: { branchID: undefined, branchRef: { name: "pr-2" } } }),
+    ],
+  ])("%s", (_, other) => expect(uses(other, pullRequest)).toBe(false));
+});
+
+test("nothing stands on a Branch without a branch", () => {
+  expect(standsOn(compute(), branch())).toBe(false);
+});
