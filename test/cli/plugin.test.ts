@@ -17,8 +17,8 @@ const withSecret = compute("db", "type: read_only, connectionSecret: {name: shop
 const held = documents(connection, compute("shop-preview"), withSecret, pool("readers", 1), branch);
 
 /** A cluster that KUBECONFIG names, whose context is in namespace shop. */
-function cluster(): Beside {
-  const beside = new Beside(held);
+function cluster(...more: string[]): Beside {
+  const beside = new Beside(documents(held, ...more));
   beside.stage.env = { KUBECONFIG: beside.stage.file("kubeconfig", kubeconfig) };
   return beside;
 }
@@ -207,6 +207,104 @@ describe("pause and resume", () => {
     expect((await run(beside, "pause pr-1 --for 7d")).out).toBe(`paused Branch shop/pr-1 until ${until}`);
     expect((await run(beside, "pause pr-1 --for soon")).err).toContain("--for must be a duration");
   });
+});
+
+describe("a Branch and a Compute of one name", () => {
+  const paused = "compute-operator.dev/paused";
+  const both = () => cluster(compute("pr-1", "type: read_only"));
+  const pausedOf = (beside: Beside) =>
+    ["computes", "branches"].filter((plural) => paused in annotationsOf(beside, "pr-1", plural));
+
+  test.each(["pause", "resume"])("%s refuses the name, and names both", async (verb) => {
+    using beside = both();
+    await run(beside, "pause branch/pr-1");
+    const message = "namespace shop has compute/pr-1 and branch/pr-1: give one of these instead of pr-1";
+    expect(await run(beside, `${verb} pr-1`)).toEqual({
+      status: 1,
+      out: "",
+      err: `compute-operator ${verb}: ${message}`,
+    });
+    expect(pausedOf(beside)).toEqual(["branches"]);
+  });
+
+  test.each([
+    ["compute", "Compute"],
+    ["computes", "Compute"],
+    ["Compute", "Compute"],
+    ["compute.compute-operator.dev", "Compute"],
+    ["branch", "Branch"],
+    ["branches", "Branch"],
+    ["brn", "Branch"],
+    ["branches.v1alpha1.compute-operator.dev", "Branch"],
+  ])("%s/NAME is the %s for pause and resume", async (word, kind) => {
+    using beside = both();
+    expect((await run(beside, `pause ${word}/pr-1`)).out).toBe(`paused ${kind} shop/pr-1 until resume`);
+    expect(pausedOf(beside)).toEqual([kind === "Compute" ? "computes" : "branches"]);
+    expect((await run(beside, `resume ${word}/pr-1`)).out).toBe(`resumed ${kind} shop/pr-1`);
+    expect(pausedOf(beside)).toEqual([]);
+  });
+
+  test.each([
+    [[], 1],
+    [["computes"], 1],
+    [["branches"], 1],
+    [["computes", "branches"], 0],
+  ])("status shows both, and with %j ready ends with %d", async (ready, status) => {
+    using beside = both();
+    for (const plural of ["computes", "branches"]) {
+      const state = ready.includes(plural) ? "True" : "False";
+      report(beside, "conditions", [condition("Ready", state, "Active", "It is.")], "pr-1", plural);
+    }
+    const shown = await run(beside, "status pr-1");
+    expect(shown).toMatchObject({ status, err: "" });
+    expect(shown.out.split("\n").filter((line) => !line.startsWith("  "))).toEqual([
+      `Compute shop/pr-1 is ${ready.includes("computes") ? "ready" : "not ready"}`,
+      "",
+      `Branch shop/pr-1 is ${ready.includes("branches") ? "ready" : "not ready"}`,
+    ]);
+    const branchAlone = await run(beside, "status brn/pr-1");
+    expect(branchAlone.status).toBe(ready.includes("branches") ? 0 : 1);
+    expect(branchAlone.out).not.toContain("Compute shop");
+  });
+
+  test("commands for one kind take the name", async () => {
+    using beside = both();
+    expect((await run(beside, "restart pr-1")).out).toBe("asked for a restart of Compute shop/pr-1");
+    expect((await run(beside, "reset pr-1 --yes")).out).toBe("asked for a reset of Branch shop/pr-1");
+    expect((await run(beside, "psql pr-1")).err).toContain("Compute shop/pr-1 writes no Secret");
+  });
+
+  test("an object that the caller may not read is left out", async () => {
+    using beside = both();
+    beside.refused.add("/branches");
+    expect((await run(beside, "pause pr-1")).out).toBe("paused Compute shop/pr-1 until resume");
+    expect((await run(beside, "status pr-1")).out).toMatch(/^Compute shop\/pr-1 is (?!.*Branch)/s);
+    expect((await run(beside, "pause branch/pr-1")).err).toContain("no right to it");
+  });
+});
+
+test.each([
+  ["status computepool/readers", "ComputePool shop/readers is"],
+  ["status sconn/default", "ServiceConnection shop/default is"],
+])("%s shows that object", async (line, title) => {
+  using beside = cluster();
+  expect((await run(beside, line)).out).toContain(title);
+});
+
+test.each([
+  ["restart branch/pr-1", "the kind of branch/pr-1 must be compute"],
+  ["psql branch/pr-1", "the kind of branch/pr-1 must be compute"],
+  ["reset compute/pr-1 --yes", "the kind of compute/pr-1 must be branch"],
+  ["pause computepool/readers", "the kind of computepool/readers must be compute or branch"],
+  ["pause computes.apps/pr-1", "the kind of computes.apps/pr-1 must be compute or branch"],
+  ["pause branch/a/b", "namespace shop has no Compute, Branch of the name branch/a/b"],
+  ["pause compute/pr-1", "namespace shop has no Compute of the name pr-1"],
+])("%s changes nothing, and says why", async (line, message) => {
+  using beside = cluster();
+  const verb = line.split(" ")[0];
+  const writes = answering(beside, () => undefined);
+  expect(await run(beside, line)).toEqual({ status: 1, out: "", err: `compute-operator ${verb}: ${message}` });
+  expect(writes).toEqual([]);
 });
 
 describe("reset", () => {

@@ -1,5 +1,5 @@
 import { ClusterClient } from "../../operator/kube/client.ts";
-import { ClusterError, ClusterUnreachable } from "../../operator/kube/errors.ts";
+import { ClusterError, ClusterUnreachable, isForbidden } from "../../operator/kube/errors.ts";
 import { HttpTransport } from "../../operator/kube/http-transport.ts";
 import { guardedPatch } from "../../operator/kube/json-patch.ts";
 import { loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
@@ -7,6 +7,7 @@ import type { Parsed, ResourceKind } from "../../operator/objects/object.ts";
 import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import { definitions, namesOf } from "../../operator/resources/crd-definitions.ts";
 import { secretKind } from "../../operator/resources/secret.ts";
 import {
   parseServiceConnection,
@@ -54,6 +55,31 @@ function reader<T>(parse: (raw: unknown) => Parsed<T>, found: (object: T) => Fou
   };
 }
 
+/** KIND/NAME, as kubectl takes it. */
+function typedName({ kind, object }: Found): string {
+  return `${kind.toLowerCase()}/${object.metadata.name}`;
+}
+
+/** True if kubectl takes the word for this kind: singular, plural or short name, with or without version and group. */
+function isCalled(kind: Kind, word: string): boolean {
+  const [name = "", ...suffix] = word.toLowerCase().split(".");
+  return definitions.some((definition) => {
+    const { plural, singular, shortNames = [] } = namesOf(definition);
+    const { group, version } = definition.kind;
+    return (
+      definition.kind === rows[kind].resource &&
+      [plural, singular, ...shortNames].includes(name) &&
+      ["", group, `${version}.${group}`].includes(suffix.join("."))
+    );
+  });
+}
+
+/** The problem of a read that the caller has no right to. Throws any other error. */
+function refusalOf(error: unknown): CommandProblem {
+  if (error instanceof CommandProblem && isForbidden(error.cause)) return error;
+  throw error;
+}
+
 /** The objects of one namespace of a cluster. Throws `CommandProblem`. */
 export class PeoplesCluster {
   readonly namespace: string;
@@ -78,14 +104,29 @@ export class PeoplesCluster {
     return this.#close();
   }
 
-  /** The first object of that name among these kinds. */
+  /** The only object of that NAME or KIND/NAME among these kinds. */
   async find(name: string, among: readonly Kind[]): Promise<Found> {
-    for (const kind of among) {
-      // One after the other: the first kind is meant most often.
-      const found = await this.#get(kind, name);
-      if (found !== undefined) return found;
+    const [found, ...more] = await this.findAll(name, among);
+    if (more.length === 0) return found;
+    const forms = [found, ...more].map(typedName).join(" and ");
+    throw new CommandProblem([`namespace ${this.namespace} has ${forms}: give one of these instead of ${name}`]);
+  }
+
+  /** The objects of that NAME or KIND/NAME, at most one of each of these kinds, as far as the caller may read them. */
+  async findAll(given: string, among: readonly Kind[]): Promise<[Found, ...Found[]]> {
+    const [, word, name = given] = /^([^/]+)\/([^/]+)$/.exec(given) ?? [];
+    const kinds = word === undefined ? among : among.filter((kind) => isCalled(kind, word));
+    if (kinds.length === 0) {
+      const words = among.map((kind) => kind.toLowerCase()).join(" or ");
+      throw new CommandProblem([`the kind of ${given} must be ${words}`]);
     }
-    throw new CommandProblem([`namespace ${this.namespace} has no ${among.join(", ")} of the name ${name}`]);
+    const answers = await Promise.all(kinds.map((kind) => this.#get(kind, name).catch(refusalOf)));
+    const refusal = answers.find((answer) => answer instanceof CommandProblem);
+    const [found, ...more] = answers.flatMap((answer) =>
+      answer === undefined || answer instanceof CommandProblem ? [] : [answer],
+    );
+    if (found !== undefined) return [found, ...more];
+    throw refusal ?? new CommandProblem([`namespace ${this.namespace} has no ${kinds.join(", ")} of the name ${name}`]);
   }
 
   /** The Secret's data, decoded. */

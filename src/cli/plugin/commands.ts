@@ -45,13 +45,13 @@ function onObject<Flags extends Target>(
   });
 }
 
-/** `status NAME`: exit status 0 if the object is ready, 1 if it is not. */
+/** `status NAME`: all objects of the name; exit status 0 if each is ready, 1 if one is not. */
 export function statusCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   const read = (given: readonly string[]) => parseTarget(statusLine, given, {});
   return onObject(statusLine, read, args, ports, async (cluster, { name }) => {
-    const found = await cluster.find(name, ["Compute", "Branch", "ComputePool", "ServiceConnection"]);
-    ports.stdout(screenOf(found, ports.clock.now()));
-    return conditionOf(found.object.status, "Ready")?.status === "True" ? 0 : 1;
+    const found = await cluster.findAll(name, ["Compute", "Branch", "ComputePool", "ServiceConnection"]);
+    ports.stdout(found.map((each) => screenOf(each, ports.clock.now())).join("\n\n"));
+    return found.every(({ object }) => conditionOf(object.status, "Ready")?.status === "True") ? 0 : 1;
   });
 }
 

@@ -3,6 +3,7 @@ import { BadFlag, type Command, duration, flag, newCommand, parsed } from "../..
 
 /** The flags of kubectl that say which object is meant. */
 export interface Target {
+  /** NAME or KIND/NAME. */
   name: string;
   namespace?: string | undefined;
   kubeconfig?: string | undefined;
@@ -17,7 +18,7 @@ const ofTarget = {
 
 function objectCommand(verb: string, about: string, usage = "NAME [flags]"): Command {
   return newCommand(verb, about, { usage })
-    .argument("[name...]", "the name of the object")
+    .argument("[name...]", "the name of the object, or KIND/NAME such as branch/pr-1")
     .option("-n, --namespace <NAME>", "its namespace (default: the context's, else default)")
     .option("--kubeconfig <FILE>", "the cluster that this file names (default: as kubectl)")
     .option("--context <NAME>", "the cluster of this context, instead of the current one");

@@ -30,6 +30,11 @@ export interface Definition {
   readonly rules?: readonly { readonly rule: string; readonly message: string }[];
 }
 
+/** The names that kubectl takes for the kind. */
+export function namesOf({ kind: { kind, plural }, shortNames }: Definition) {
+  return { plural, singular: kind.toLowerCase(), ...(shortNames ? { shortNames } : {}) };
+}
+
 function readyColumn(name: string, part: "status" | "reason", description: string): Column {
   return { name, type: "string", jsonPath: `.status.conditions[?(@.type=="Ready")].${part}`, description };
 }

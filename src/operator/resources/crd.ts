@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { type Definition, definitions } from "./crd-definitions.ts";
+import { type Definition, definitions, namesOf } from "./crd-definitions.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
 /** A CustomResourceDefinition of the operator, ready for the API server. */
@@ -32,9 +32,7 @@ function customResourceDefinition(definition: Definition) {
       names: {
         kind,
         listKind: `${kind}List`,
-        plural,
-        singular: kind.toLowerCase(),
-        ...(definition.shortNames ? { shortNames: definition.shortNames } : {}),
+        ...namesOf(definition),
         categories: ["compute-operator"],
       },
       versions: [
