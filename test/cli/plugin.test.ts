@@ -47,6 +47,14 @@ function report(beside: Beside, member: string, value: unknown, name = "shop-pre
   });
 }
 
+/** Sets the annotation that asks for a restart, or removes it, as another person does. */
+function askOtherwise(beside: Beside, value?: string): void {
+  const at = "/metadata/annotations/compute-operator.dev~1restartedAt";
+  const body = [value === undefined ? { op: "remove", path: at } : { op: "add", path: at, value }];
+  const contentType = "application/json-patch+json";
+  beside.send({ method: "PATCH", path: path("computes", "shop-preview"), contentType, body });
+}
+
 const condition = (type: string, status: string, reason: string, message: string) => ({
   type,
   status,
@@ -175,6 +183,39 @@ describe("restart", () => {
     expect((await run(beside, "restart shop-preview")).out).toBe("asked for a restart of Compute shop/shop-preview");
     const waited = await run(beside, "restart shop-preview --wait --timeout 3s");
     expect(waited).toMatchObject({ status: 1, out: "asked for a restart of Compute shop/shop-preview" });
+  });
+
+  test.each([
+    ["another value", "2026-02-01T00:00:00Z", "another request replaced this one: the annotation"],
+    ["a value of before", "2026-01-01T00:00:00Z", "another request replaced this one: the annotation"],
+    ["no value", undefined, "the request no longer stands: the annotation"],
+  ])("ends a wait at once when the annotation has %s", async (_, value, message) => {
+    using beside = cluster();
+    report(beside, "restartedAt", "2026-01-01T00:00:00Z");
+    const began = beside.stage.time.now();
+    beside.stage.time.passing = () => {
+      beside.stage.time.passing = () => {};
+      askOtherwise(beside, value);
+    };
+    const ended = await run(beside, "restart shop-preview --wait");
+    const now = value === undefined ? "was removed" : `is now ${value}`;
+    expect(ended).toEqual({
+      status: 1,
+      out: "asked for a restart of Compute shop/shop-preview",
+      err: `compute-operator restart: ${message} compute-operator.dev/restartedAt ${now}`,
+    });
+    expect(beside.stage.time.now() - began).toBeLessThan(5000);
+  });
+
+  test("a restart that was carried out before another was asked for is said to be done", async () => {
+    using beside = cluster();
+    beside.stage.time.passing = () => {
+      beside.stage.time.passing = () => {};
+      report(beside, "restartedAt", annotationsOf(beside)["compute-operator.dev/restartedAt"]);
+      askOtherwise(beside, "2026-02-01T00:00:00Z");
+    };
+    const done = await run(beside, "restart shop-preview --wait");
+    expect(done).toMatchObject({ status: 0, out: expect.stringContaining("restarted Compute shop/shop-preview") });
   });
 
   test("a restart is for Computes alone", async () => {

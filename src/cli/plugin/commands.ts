@@ -7,7 +7,7 @@ import { pausedForMs } from "../../operator/resources/pause.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
 import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";
-import { type Found, type Kind, PeoplesCluster } from "./cluster.ts";
+import { type Found, PeoplesCluster } from "./cluster.ts";
 import {
   divided,
   parseTarget,
@@ -139,34 +139,41 @@ async function request(
   await cluster.annotate(found, annotations[name], value);
   ports.stdout(`asked for a ${noun} of ${nameOf(found)}${pauseNote(found, ports)}`);
   if (!flags.wait) return 0;
-  const isDone = ({ object }: Found) => Object.entries(object.status).some((shown) => sameJSON(shown, [name, value]));
-  return until(isDone, { cluster, flags, kind: found.kind, done: `${done} ${nameOf(found)}` }, ports);
+  return until({ asked: found, name, value, done }, { cluster, timeout: flags.timeout }, ports);
 }
 
-/** Looks until the request is carried out, and says each reason once. */
+/**
+ * Looks until the request is carried out, and says each reason once. A request whose annotation holds another value is
+ * a problem: the operator may skip it. The other value is not waited for, because it may be an old one that a GitOps
+ * tool put back.
+ */
 async function until(
-  isDone: (found: Found) => boolean,
-  {
-    cluster,
-    flags: { name, timeout },
-    kind,
-    done,
-  }: { cluster: PeoplesCluster; flags: Target & { timeout: number }; kind: Kind; done: string },
+  { asked, name, value, done }: { asked: Found; name: Request["name"]; value: string; done: string },
+  { cluster, timeout }: { cluster: PeoplesCluster; timeout: number },
   { clock, signal, stdout }: CliPorts,
 ): Promise<number> {
   const endsAt = clock.monotonic() + timeout;
   let said = "";
   for (;;) {
-    const found = await cluster.find(name, [kind]);
-    if (isDone(found)) {
-      stdout(done);
+    const { object } = await cluster.find(asked.object.metadata.name, [asked.kind]);
+    if (Object.entries(object.status).some((shown) => sameJSON(shown, [name, value]))) {
+      stdout(`${done} ${nameOf(asked)}`);
       return 0;
     }
-    const ready = conditionOf(found.object.status, "Ready");
+    const ready = conditionOf(object.status, "Ready");
     // Until the operator takes the request up, it shows what was before.
     const line = ready === undefined || ready.status === "True" ? "" : `  ${ready.reason}: ${ready.message}`;
     if (line !== said && line !== "") stdout(line);
     said = line;
+    const held = object.metadata.annotations?.[annotations[name]];
+    if (held !== value) {
+      const annotation = `the annotation ${annotations[name]}`;
+      throw new CommandProblem([
+        held === undefined
+          ? `the request no longer stands: ${annotation} was removed`
+          : `another request replaced this one: ${annotation} is now ${held}`,
+      ]);
+    }
     if (clock.monotonic() >= endsAt) {
       throw new CommandProblem([`not carried out after ${timeout / 1000} s (--timeout); the request stands`]);
     }
