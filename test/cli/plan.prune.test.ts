@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { derivedUID, derivedUIDBefore } from "../../src/cli/manifests/derived-uid.ts";
 import { fleetOf, markerOf, signatureOf } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
-import { Stage } from "./command-stage.ts";
+import { hidingBranches, Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 const applied = (stage: Stage, text: string, ...flags: string[]) =>
@@ -183,6 +183,44 @@ describe("apply --prune", () => {
     using stage = new Stage();
     const id = standing(stage, nameFor("shop", "before"), type, preview);
     await apply(stage, documents(connection, compute("a", spec.replace("ID}", `${id}}`), preview)), "--prune");
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  const named = (spec: string) => compute("b", spec).replace(`branchID: ${preview}, `, "");
+  const branchOf = (name: string) => `apiVersion: compute-operator.dev/v1alpha1
+kind: Branch
+metadata: {name: ${name}, namespace: shop}
+spec: {projectID: ${project}, expiry: {never: true}, adopt: {branchID: ${preview}}}
+`;
+
+  test.each([
+    ["branchName", named("branchName: preview, adopt: {branchPrimary: true}")],
+    ["branchRef", `${branchOf("base")}---\n${named("branchRef: {name: base}, adopt: {branchPrimary: true}")}`],
+  ])("hands the primary of a branch that is given by %s to the Compute that adopts it", async (_, text) => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, compute("a")));
+    const [made = ""] = stage.shop.list().flatMap(({ branch_id, id }) => (branch_id === preview ? [id] : []));
+    stage.writes.length = 0;
+    const run = await apply(stage, documents(connection, text), "--prune", "--max-deletes", "1");
+    expect(run).toMatchObject({ status: 0, out: expect.stringMatching(new RegExp(`= shop/b +none +adopts ${made}`)) });
+    expect(stage.writes).toEqual([]);
+  });
+
+  test("keeps a primary for a Compute that adopts it and is paused", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, compute("a")));
+    const paused = 'namespace: shop, annotations: {compute-operator.dev/paused: "true"}';
+    const text = named("branchName: preview, adopt: {branchPrimary: true}").replace("namespace: shop", paused);
+    expect((await apply(stage, documents(connection, text), "--prune", "--max-deletes", "1")).status).toBe(0);
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("keeps a primary while the branch names that a Compute adopts by cannot be looked up", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, compute("a")));
+    stage.rewrite = hidingBranches;
+    const text = named("branchName: preview, adopt: {branchPrimary: true}");
+    await apply(stage, documents(connection, text), "--prune", "--max-deletes", "1");
     expect(deletes(stage)).toEqual([]);
   });
 

@@ -1,12 +1,13 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { findLinked } from "../../operator/branch/observation.ts";
-import { ownerOf } from "../../operator/claims/claims.ts";
+import { adoptsPrimary, ownerOf } from "../../operator/claims/claims.ts";
 import { endpointNamedBy, ownershipOf } from "../../operator/claims/ownership.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
 import { API_VERSION, annotations, finalizers } from "../../operator/resources/names.ts";
 import { signatureIn, uidOfMarker } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { derivedUID, derivedUIDBefore, isDerivedIn, isDerivedUID } from "../manifests/derived-uid.ts";
+import { namedFor } from "./branches.ts";
 import type { Inventory, Project, Tracked } from "./inventory.ts";
 import { usersByProject } from "./prune-branches.ts";
 
@@ -69,9 +70,17 @@ function unownedIn(project: Project, place: PrunePlace, inventory: Inventory): E
     const inTheirPlace = removed([endpoint], uid, place, 0);
     if (inTheirPlace === undefined) return false;
     const claimants = inventory.claimantsOf(inTheirPlace);
-    if (claimants.inProject().some((each) => endpointNamedBy(each) === endpoint.id)) return false;
-    return ownerOf(endpoint, claimants, index) === undefined;
+    const isWanted = (each: Compute) =>
+      endpointNamedBy(each) === endpoint.id || adoptsByBranchName(each, endpoint, project, inventory);
+    return !claimants.inProject().some(isWanted) && ownerOf(endpoint, claimants, index) === undefined;
   });
+}
+
+/** True if the Compute may adopt the primary of a branch that it names: `ownerOf` knows only a branch with an id. */
+function adoptsByBranchName(compute: Compute, endpoint: Endpoint, project: Project, { branches }: Inventory): boolean {
+  const { named } = namedFor(compute, project, branches);
+  if (named === undefined || !adoptsPrimary(compute, endpoint)) return false;
+  return named.kind !== "listed" || named.ids.includes(endpoint.branch_id);
 }
 
 /** Deletions that need no `--max-deletes`. */
