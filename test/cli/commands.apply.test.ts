@@ -260,6 +260,55 @@ describe("before anything is sent", () => {
     expect(stage.writes).toEqual([]);
   });
 
+  const reader = compute("reader", "type: read_only", main);
+  const adopting = `apiVersion: compute-operator.dev/v1alpha1
+kind: Branch
+metadata: {name: base, namespace: shop}
+spec: {projectID: ${project}, expiry: {never: true}, adopt: {branchID: ${staging}}}
+`;
+
+  test.each([
+    ["a Compute", compute("a", "adopt: {branchPrimary: true}", main), primary],
+    ["a Branch", adopting, staging],
+  ])("a plan in which %s adopts something is carried out after a yes", async (_, text, adopted) => {
+    using stage = new Stage();
+    stage.terminal = true;
+    const path = stage.file("a.yaml", documents(connection, text, reader));
+    const run = await stage.run("apply", ["-f", path], "yes\n");
+    expect(run).toMatchObject({ status: 0, err: "", out: expect.stringContaining(`adopts ${adopted}`) });
+    expect(stage.writes.map(({ line }) => line)).toEqual([creates]);
+  });
+
+  test("a compute that is suspended while a person thinks does not change the plan", async () => {
+    using stage = new Stage();
+    const text = documents(connection, compute("a"));
+    await stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes"]);
+    stage.terminal = true;
+    stage.whenAsked = () => stage.time.pass(6 * 60_000);
+    const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(text, reader))], "yes\n");
+    expect(run).toMatchObject({
+      status: 0,
+      err: "",
+      out: expect.stringMatching(/= shop\/a .*The compute is as declared/),
+    });
+    expect(stage.shop.list().find(({ branch_id }) => branch_id === preview)?.current_state).toBe("idle");
+  });
+
+  test("a compute that is changed at the service while a person thinks changes the plan", async () => {
+    using stage = new Stage();
+    await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, compute("a"))), "--yes"]);
+    const [made = ""] = stage.shop.list().flatMap(({ id }) => (id === primary ? [] : [id]));
+    stage.terminal = true;
+    stage.whenAsked = () =>
+      void stage.shop.ana(`PATCH /projects/${project}/endpoints/${made}`, { endpoint: { disabled: true } });
+    const run = await stage.run(
+      "apply",
+      ["-f", stage.file("a.yaml", documents(connection, compute("a", "disabled: false"), reader))],
+      "yes\n",
+    );
+    expect(run).toMatchObject({ status: 1, err: changed });
+  });
+
   test("a Compute that is being deleted in its cluster is left to the operator", async () => {
     using stage = new Stage();
     const text = documents(connection, compute("a", "", main, "uid: 0b0b, deletionTimestamp: '2026-01-01T00:00:00Z'"));

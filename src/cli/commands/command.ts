@@ -73,7 +73,7 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   if (!flags.yes) {
     await confirm(ports);
     const now = await planAll(prepared, ports.clock, flags);
-    if (renderPlan(now, "json", false) !== renderPlan(shown, "json", false)) {
+    if (agreedTo(now) !== agreedTo(shown)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
   }
@@ -83,6 +83,18 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   const { done, failed } = await application.run();
   ports.stdout(`\nApplied: ${done} as declared${failed === 0 ? "" : `, ${failed} not`}.`);
   return failed === 0 ? 0 : 1;
+}
+
+/** The part of a plan that a yes is for: what is sent, at once or after a wait, and what is refused. */
+function agreedTo({ entries, branches = [] }: Plan): string {
+  const agreed = [...branches, ...entries].flatMap((entry) => {
+    // The plan after the answer finds what it adopts linked already.
+    const { adopts: _, reason, message, ...what } = entry;
+    if (what.step === "none") return [];
+    if (what.step !== "wait") return [{ ...what, reason, message }];
+    return what.fields.length === 0 ? [] : [what];
+  });
+  return JSON.stringify(agreed);
 }
 
 /** Asks a person. Throws `CommandProblem` if the answer is not yes, or nobody can be asked. */
