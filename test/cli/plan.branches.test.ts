@@ -13,6 +13,7 @@ kind: Branch
 metadata: {name: ${name}, namespace: shop}
 spec: {projectID: ${project}, branchName: preview/${name}, ${spec}}
 `;
+const never = "expiry: {never: true}";
 const withCompute = "expiry: {after: 72h}, compute: {computeUnits: {min: 0.25, max: 1}}";
 const naming = (name: string, of: string) =>
   compute(name, "type: read_only").replace(/branchID: [^,}]+/, `branchRef: {name: ${of}}`);
@@ -311,7 +312,6 @@ describe("apply --prune-branches", () => {
 
   test("keeps a branch that a Compute of the manifests is on, and one with children", async () => {
     using stage = new Stage();
-    const never = "expiry: {never: true}";
     await apply(stage, documents(connection, reader, branch("pr-1", never), branch("pr-2", never)));
     const parent_id = idOf(stage, "preview/pr-2");
     stage.shop.ana(`POST /projects/${project}/branches`, { branch: { name: "child", parent_id } });
@@ -323,6 +323,43 @@ describe("apply --prune-branches", () => {
     expect(run.out).toMatch(/! Branch shop\/pr-1 +refuse +InUse: .*on\./);
     expect(run.out).toMatch(/! Branch shop\/pr-2 +refuse +HasChildren: .*child/);
     expect(deletes(stage)).toEqual([]);
+  });
+
+  test.each([
+    ["by its id", "adopt: {branchID: ID}"],
+    ["by its name", "branchName: preview/pr-1, adopt: {byName: true}"],
+    ["as the branch of a former one", "branchName: preview/pr-1, adopt: {former: true}"],
+  ])("keeps a branch that a Branch of the manifests adopts %s", async (_, spec) => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", never)));
+    const adopting = branch("base", `${never}, ${spec.replace("ID}", `${idOf(stage, "preview/pr-1")}}`)}`);
+    const text = documents(connection, reader, adopting.replace("branchName: preview/base, ", ""));
+    const run = await apply(stage, text, "--prune", "--prune-branches", "--max-deletes", "9");
+    expect(run.out).not.toMatch(/^. Branch shop\/pr-1 /m);
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("deletes a branch whose name a Branch of another project adopts", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", never)));
+    const elsewhere = branch("base", `${never}, adopt: {byName: true}`).replace(project, "shop-two");
+    const text = documents(connection, reader, elsewhere.replace("preview/base", "preview/pr-1"));
+    await apply(stage, text, "--prune", "--prune-branches", "--max-deletes", "9");
+    expect(deletes(stage)).toHaveLength(1);
+  });
+
+  test("deletes a branch once, though two connections reach its project", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", never)));
+    const [, second = ""] = connection.replace("name: default", "name: second").split("---\n");
+    const through = compute("other", "type: read_only, connectionRef: {name: second}", main);
+    const text = documents(connection, second, reader, through);
+    const run = await apply(stage, text, "--prune", "--prune-branches", "--max-deletes", "1");
+    expect(run).toMatchObject({
+      status: 0,
+      out: expect.stringContaining("Plan: 1 to create, 1 to delete, 1 unchanged."),
+    });
+    expect(deletes(stage)).toHaveLength(1);
   });
 
   test("a project whose branches cannot be listed stops it before anything is sent", async () => {

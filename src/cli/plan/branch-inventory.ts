@@ -1,3 +1,4 @@
+import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchListing } from "../../api/branch-listing.ts";
 import {
   findLinked,
@@ -8,6 +9,7 @@ import {
   type Subject,
   type Unobserved,
 } from "../../operator/branch/observation.ts";
+import { targetID } from "../../operator/branch/plan/claims.ts";
 import { type BranchMemory, newMemory } from "../../operator/branch/state.ts";
 import { doing, meaningOf } from "../../operator/branch/words.ts";
 import { referredBranch } from "../../operator/compute/observe/branch-ref.ts";
@@ -53,10 +55,14 @@ export class BranchInventory {
     return this.#tracked;
   }
 
-  /** True if a Branch of this place is declared, or in the cluster. */
-  has(place: string): boolean {
+  /** True if a Branch is declared, or in the cluster, that has this place, or has or adopts the branch. */
+  has(place: string, listed: ListedBranch, projectID: string): boolean {
     const objects = [...this.#tracked, ...this.#others].map(({ object }) => object);
-    return objects.some(({ metadata }) => placeOf(metadata) === place);
+    return objects.some((object) => {
+      if (placeOf(object.metadata) === place) return true;
+      if (object.spec.projectID !== projectID) return false;
+      return targetID(object) === listed.id || (adoptsByName(object) && branchNameOf(object) === listed.name);
+    });
   }
 
   track(declared: Branch, project: Project): TrackedBranch {
@@ -195,6 +201,10 @@ function unknownBranch({ spec }: Compute): ReferredBranch | undefined {
 export function notedPlace(note: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const place = note?.[noteKeys.object];
   return typeof place === "string" ? place : undefined;
+}
+
+function adoptsByName({ spec: { adopt } }: Branch): boolean {
+  return adopt !== undefined && !("branchID" in adopt);
 }
 
 /** True if the Compute is the one that the Branch declares: outside of a cluster its owner has a derived uid. */

@@ -42,16 +42,20 @@ export function undeclaredBranches(
 ): UndeclaredBranch[] {
   const { fleetName: fleet } = inventory.scope;
   if (fleet === undefined || namespace === undefined) return [];
-  return [...usersByProject(inventory, tracked, namespace)].flatMap(([project, connectionRef]) => {
+  const found = [...usersByProject(inventory, tracked, namespace)].flatMap(([project, connectionRef]) => {
     const all = [...(project.branchListing?.all ?? [])];
     return all.flatMap((listed): UndeclaredBranch[] => {
       const place = notedPlace(listed.note);
       if (place === undefined || listed.note?.[noteKeys.fleet] !== fleet) return [];
       const [of, name = ""] = place.split("/");
       if (of !== namespace || notedUID(listed) !== derivedBranchUID(fleet, namespace, name)) return [];
-      return inventory.branches.has(place) ? [] : [{ listed, place, project, connectionRef }];
+      const isKnown = inventory.branches.has(place, listed, project.id);
+      return isKnown ? [] : [{ listed, place, project, connectionRef }];
     });
   });
+  // Several connections may reach one project.
+  const keyOf = ({ listed, project }: UndeclaredBranch) => `${project.client.account.baseURL} ${listed.id}`;
+  return [...new Map(found.map((each) => [keyOf(each), each])).values()];
 }
 
 /** Tracks branches that no manifest declares as Branches that are being deleted. */

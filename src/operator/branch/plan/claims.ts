@@ -24,7 +24,7 @@ export function rivalFor({ object, others, linked }: Observation): { what: strin
 }
 
 /** The branch that an object is linked to, or wants by its id. */
-function targetID(object: Branch): string | undefined {
+export function targetID(object: Branch): string | undefined {
   const { adopt } = object.spec;
   return linkedID(object) ?? (adopt !== undefined && "branchID" in adopt ? adopt.branchID : undefined);
 }
