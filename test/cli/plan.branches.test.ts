@@ -362,6 +362,83 @@ describe("apply --prune-branches", () => {
     expect(deletes(stage)).toHaveLength(1);
   });
 
+  const most = ["--prune", "--prune-branches", "--max-deletes", "9"];
+  const linesOf = (stage: Stage) =>
+    stage.writes.map(({ line }) => line.replace(`/projects/${project}`, "").replace(/ep-\S+/, "ENDPOINT"));
+
+  test("moves a Compute off a branch before it deletes that", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", never), naming("on", "pr-1")));
+    const id = idOf(stage, "preview/pr-1");
+    const [endpoint] = stage.shop.list().filter(({ branch_id }) => branch_id === id);
+    stage.writes.length = 0;
+    const run = await apply(stage, documents(connection, reader, compute("on", "type: read_only", main)), ...most);
+    expect(run).toMatchObject({
+      status: 0,
+      out: expect.stringContaining("Plan: 1 to change, 1 to delete, 1 unchanged."),
+    });
+    expect(linesOf(stage)).toEqual(["PATCH /endpoints/ENDPOINT", `DELETE /branches/${id}`]);
+    expect(stage.shop.get(endpoint?.id ?? "").branch_id).toBe(main);
+  });
+
+  test("keeps a branch whose Compute cannot be moved off it", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", never), naming("on", "pr-1")));
+    const run = await apply(stage, documents(connection, reader, compute("on", "type: read_only", "br-none")), ...most);
+    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/pr-1: InUse: .*: on\./) });
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("keeps a branch with an endpoint that a Compute adopts for another branch", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", never)));
+    const branch_id = idOf(stage, "preview/pr-1");
+    const { endpoint } = stage.shop.create({ branch_id, type: "read_only" });
+    stage.shop.finishOperations();
+    const adopting = compute("on", `type: read_only, adopt: {endpointID: ${endpoint.id}}`, main);
+    const run = await apply(stage, documents(connection, reader, adopting), ...most);
+    expect(run).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/! Branch shop\/pr-1 +refuse +InUse: .*: on\./),
+    });
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("deletes a branch and what starts from it in one run, children first", async () => {
+    using stage = new Stage();
+    const from = (name: string, of: string) => branch(name, `parent: {branchName: preview/${of}}, ${never}`);
+    await apply(
+      stage,
+      documents(connection, reader, branch("pr-2", never), from("pr-1", "pr-2"), from("pr-3", "pr-1")),
+    );
+    const ids = ["pr-3", "pr-1", "pr-2"].map((name) => idOf(stage, `preview/${name}`));
+    const run = await apply(stage, documents(connection, reader), ...most);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 3 to delete, 1 unchanged.") });
+    expect(deletes(stage)).toEqual(ids.map((id) => `DELETE /projects/${project}/branches/${id}`));
+  });
+
+  test("keeps the parent of a branch that is kept, and names no manifest that could say so", async () => {
+    using stage = new Stage();
+    const child = branch("pr-2", `parent: {branchName: preview/pr-1}, protected: true, ${never}`);
+    await apply(stage, documents(connection, reader, branch("pr-1", never), child));
+    const run = await apply(stage, documents(connection, reader), ...most);
+    expect(run.status).toBe(1);
+    expect(run.out).toMatch(/! Branch shop\/pr-1 +refuse +HasChildren: .*preview\/pr-2\. Delete them: br-/);
+    expect(run.out).toMatch(/! Branch shop\/pr-2 +refuse +Protected: .*at the service: br-/);
+    expect(run.out).not.toContain("deletionPolicy");
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("keeps the parent of a branch whose deletion fails", async () => {
+    using stage = new Stage();
+    const child = branch("pr-2", `parent: {branchName: preview/pr-1}, ${never}`);
+    await apply(stage, documents(connection, reader, branch("pr-1", never), child));
+    stage.fate = ({ method }) => (method === "DELETE" ? "lost before" : "answered");
+    const run = await apply(stage, documents(connection, reader), ...most, "--timeout", "3h");
+    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/pr-1: HasChildren: /) });
+    expect(new Set(deletes(stage)).size).toBeLessThan(2);
+  });
+
   test("a project whose branches cannot be listed stops it before anything is sent", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, reader, branch("pr-1")));

@@ -3,7 +3,7 @@ import type { Outcome } from "../../operator/branch/outcome.ts";
 import { branchReasons } from "../../operator/branch/reasons.ts";
 import { branchNameOf } from "../../operator/resources/branch.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
-import type { TrackedBranch } from "../plan/branch-inventory.ts";
+import type { Leaving, TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOutBranch, dryRunBranch } from "../plan/carry-out-branch.ts";
 import type { Inventory } from "../plan/inventory.ts";
 
@@ -20,9 +20,9 @@ const mostFailures = 8;
 /** Plans a Branch and sends at most one write; `mayWrite`: none of its project's was sent in this round. */
 export async function branchRound(
   tracked: TrackedBranch,
-  { inventory, clock, mayWrite }: { inventory: Inventory; clock: Clock; mayWrite: boolean },
+  { inventory, clock, mayWrite, leaving }: { inventory: Inventory; clock: Clock; mayWrite: boolean; leaving?: Leaving },
 ): Promise<BranchRound> {
-  const { action, observed } = await dryRunBranch(inventory, tracked, clock);
+  const { action, observed } = await dryRunBranch(inventory, tracked, clock, leaving);
   if (action.kind === "write" && !mayWrite) return { wrote: false };
   if (action.kind === "show") return shown(action, inventory, tracked);
   const before = tracked.memory.failed;

@@ -5,7 +5,7 @@ import { type Action, isWrite, type WriteAction } from "../../operator/compute/p
 import { reasons } from "../../operator/compute/words/reasons.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
-import type { TrackedBranch } from "../plan/branch-inventory.ts";
+import { isOccupied, type TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
 import { withoutRetain } from "../plan/messages.ts";
@@ -109,8 +109,10 @@ export class Application {
     let wrote = false;
     for (const tracked of this.#openBranches) {
       if (signal.aborted) return wrote;
-      const mayWrite = !taken.has(tracked.project);
-      const round = await branchRound(tracked, { inventory, clock, mayWrite });
+      const mayWrite = !taken.has(tracked.project) && !isOccupied(tracked, inventory.computes);
+      const computes = new Set([...this.#open].map(({ compute }) => compute));
+      const leaving = { computes, branches: this.#openBranches };
+      const round = await branchRound(tracked, { inventory, clock, mayWrite, leaving });
       if (round.wrote) taken.add(tracked.project);
       wrote ||= round.wrote;
       if (round.end !== undefined) this.#end(tracked, round.end);

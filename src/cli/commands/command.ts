@@ -150,11 +150,11 @@ async function planBranches(
     trackPrunedBranches(undeclared, inventory, clock);
   }
   const entries: { entry: BranchEntry; of?: TrackedBranch }[] = [];
+  const mayLeave = { computes: new Set(inventory.computes), branches: new Set<TrackedBranch>() };
   for (const each of inventory.branches.all) {
-    entries.push({
-      entry: branchEntryOf(await dryRunBranch(inventory, each, clock), each, inventory.scope),
-      of: each,
-    });
+    const entry = branchEntryOf(await dryRunBranch(inventory, each, clock, mayLeave), each, inventory.scope);
+    if (entry.step === "delete") mayLeave.branches.add(each);
+    entries.push({ entry, of: each });
   }
   if (!pruneBranches) entries.push(...undeclared.map((each) => ({ entry: keptEntryOf(each) })));
   const leaving = entries.flatMap(({ entry: { step, id } }) => (step === "delete" && id !== undefined ? [id] : []));

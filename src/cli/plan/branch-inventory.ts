@@ -1,5 +1,5 @@
 import type { ListedBranch } from "../../api/branch.ts";
-import type { BranchListing } from "../../api/branch-listing.ts";
+import { BranchListing } from "../../api/branch-listing.ts";
 import {
   findLinked,
   isFormers,
@@ -12,6 +12,7 @@ import {
 import { targetID } from "../../operator/branch/plan/claims.ts";
 import { type BranchMemory, newMemory } from "../../operator/branch/state.ts";
 import { doing, meaningOf } from "../../operator/branch/words.ts";
+import { endpointNamedBy, ownershipOf } from "../../operator/claims/ownership.ts";
 import { referredBranch } from "../../operator/compute/observe/branch-ref.ts";
 import type { ReferredBranch } from "../../operator/compute/observe/observation.ts";
 import { placeOf } from "../../operator/objects/object.ts";
@@ -34,6 +35,17 @@ export interface TrackedBranch {
   /** Reason why `apply --prune-branches` deletes it. */
   pruned?: string;
 }
+
+/**
+ * Objects that may still leave a branch that is pruned: Computes by a move, Branches by their deletion. The branch is
+ * planned as it will be without them, and deleted once they have left it.
+ */
+export interface Leaving {
+  computes: ReadonlySet<Compute>;
+  branches: ReadonlySet<TrackedBranch>;
+}
+
+const none: Leaving = { computes: new Set(), branches: new Set() };
 
 /** A Branch that is not planned, and the base URL that it reaches its project through. */
 interface OtherBranch {
@@ -115,17 +127,18 @@ export class BranchInventory {
   }
 
   /** The observation that a Branch is planned from. */
-  observe(tracked: TrackedBranch, computes: readonly Compute[]): Observation | Unobserved {
+  observe(tracked: TrackedBranch, computes: readonly Compute[], leaving = none): Observation | Unobserved {
     const { clock, scope } = this.#options;
     const { project } = tracked;
     const { connection, id } = project;
-    const subject = this.#subjectOf(tracked, computes);
+    const subject = this.#subjectOf(tracked, computes, leaving);
     const unobserved = (reason: "ConnectionNotReady" | ReturnType<typeof meaningOf>["reason"], message: string) =>
       ({ ...subject, kind: "unobserved", why: { kind: "shown", reason, message } }) as const;
     if (connection !== undefined && !allowsProject(connection, id)) {
       return unobserved("ConnectionNotReady", projectNotAllowed(connection, id));
     }
-    const { branches, branchListing: listing } = project;
+    const { branches } = project;
+    const listing = listingWithout(tracked, leaving);
     if (branches !== undefined && branches.kind !== "ok") {
       const { reason, message } = meaningOf(branches, doing.list(id));
       return unobserved(reason, message);
@@ -144,7 +157,7 @@ export class BranchInventory {
     return { ...subject, object, kind: "observed", listing, serviceNow, fingerprint, linked, missing };
   }
 
-  #subjectOf(tracked: TrackedBranch, computes: readonly Compute[]): Subject {
+  #subjectOf(tracked: TrackedBranch, computes: readonly Compute[], leaving: Leaving): Subject {
     const { clock, createSettleMs, scope } = this.#options;
     const { object, project } = tracked;
     const { metadata, spec } = object;
@@ -162,7 +175,9 @@ export class BranchInventory {
       fleet: scope.fleetName,
       others: rivals.filter((other) => other.spec.projectID === spec.projectID),
       lives: (uid) => rivals.some((other) => other.metadata.uid === uid),
-      usedBy: computes.filter((compute) => uses(compute, object)).map((compute) => compute.metadata.name),
+      usedBy: computes
+        .filter((compute) => uses(compute, object) || staysOn(compute, tracked, leaving))
+        .map((compute) => compute.metadata.name),
       // The owned Compute is planned as a Compute of its own.
       compute: { step: undefined, isTaken },
     };
@@ -212,6 +227,38 @@ export function isOwnedBy(compute: Compute, { metadata }: Branch): boolean {
   const owner = owningBranch(compute);
   if (owner === undefined || compute.metadata.namespace !== metadata.namespace) return false;
   return owner.uid === metadata.uid || (owner.name === metadata.name && isDerivedUID(owner.uid));
+}
+
+/** True while a branch that is pruned has children, or endpoints of Computes that stay. */
+export function isOccupied(tracked: TrackedBranch, computes: readonly Compute[]): boolean {
+  const { object, project, pruned } = tracked;
+  if (pruned === undefined) return false;
+  const children = project.branchListing?.childrenOf(object.status.branchID ?? "") ?? [];
+  return children.length > 0 || computes.some((compute) => staysOn(compute, tracked, none));
+}
+
+/** The project's branches without the children that leave a branch before it is pruned. */
+function listingWithout({ object, project, pruned }: TrackedBranch, { branches }: Leaving): BranchListing | undefined {
+  const { branchListing: listing } = project;
+  if (pruned === undefined || listing === undefined) return listing;
+  const ids = new Set(
+    [...branches].filter((each) => each.pruned !== undefined).map((each) => each.object.status.branchID),
+  );
+  const isChild = ({ id, parent_id }: ListedBranch) => ids.has(id) && parent_id === object.status.branchID;
+  return new BranchListing(
+    [...listing.all].filter((one) => !isChild(one)),
+    listing.startedAt,
+  );
+}
+
+/** True if a Compute that stays has, or is to adopt, an endpoint on a branch that is pruned, and does not leave it. */
+function staysOn(compute: Compute, { object, project, pruned }: TrackedBranch, leaving: Leaving): boolean {
+  if (pruned === undefined || project.listing?.kind !== "listed") return false;
+  const { index } = project.listing;
+  const linked = ownershipOf(compute, index).link?.endpoint;
+  const endpoint = linked ?? index.byID(endpointNamedBy(compute) ?? "");
+  if (endpoint?.branch_id !== object.status.branchID || compute.metadata.deletionTimestamp !== undefined) return false;
+  return linked === undefined || !leaving.computes.has(compute);
 }
 
 /** True if deleting the branch would take away a Compute's branch, and the Compute is not the Branch's own. */

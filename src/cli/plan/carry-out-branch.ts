@@ -6,11 +6,12 @@ import { planBranch } from "../../operator/branch/plan/plan.ts";
 import { noteList } from "../../operator/branch/remember.ts";
 import { nextStatus } from "../../operator/branch/status.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
-import type { TrackedBranch } from "./branch-inventory.ts";
+import type { Leaving, TrackedBranch } from "./branch-inventory.ts";
 import { branchLeftToOperator } from "./branch-left-to-operator.ts";
 import { accessTo, uninterrupted } from "./carry-out.ts";
 import { InMemoryPatcher } from "./in-memory-patcher.ts";
 import type { Inventory } from "./inventory.ts";
+import { withoutRetain } from "./messages.ts";
 
 /** The next action on a Branch at the service, and whether a branch was adopted before. */
 export interface BranchDryRun {
@@ -48,13 +49,20 @@ export async function carryOutBranch(
 }
 
 /** Plans as the operator would, until an action concerns the service or nothing is left to do. */
-export async function dryRunBranch(inventory: Inventory, tracked: TrackedBranch, clock: Clock): Promise<BranchDryRun> {
+export async function dryRunBranch(
+  inventory: Inventory,
+  tracked: TrackedBranch,
+  clock: Clock,
+  leaving?: Leaving,
+): Promise<BranchDryRun> {
   let adopted = false;
   for (;;) {
-    const observed = inventory.branches.observe(tracked, inventory.computes);
+    const observed = inventory.branches.observe(tracked, inventory.computes, leaving);
     if (observed.kind === "observed") noteList(tracked.memory, observed);
     const planned = planBranch(observed, tracked.memory);
-    const action = branchLeftToOperator(planned, observed, tracked.project, inventory.scope);
+    const left = branchLeftToOperator(planned, observed, tracked.project, inventory.scope);
+    const isPruned = tracked.pruned !== undefined && left.kind === "show";
+    const action = isPruned ? { ...left, message: withoutRetain(left.message) } : left;
     // The reason shown decides whether the Computes that name the Branch may go on.
     if (action.kind === "note" || action.kind === "show") {
       await carryOutBranch(action, observed, { inventory, tracked, clock });

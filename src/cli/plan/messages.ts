@@ -1,3 +1,4 @@
+import { deleting } from "../../operator/branch/words.ts";
 import { orRetain } from "../../operator/compute/words/deletion.ts";
 import type { Reason } from "../../operator/compute/words/reasons.ts";
 import { checkProject, replaceKey, retriedAtEnd } from "../../operator/conditions/messages.ts";
@@ -31,9 +32,10 @@ export function saidOnce({ reason, message }: Said, baseURL: string, named: "man
   return `${said}${stop} Check that the service is at ${baseURL} (${place}).`;
 }
 
-/** A message for `apply --prune`, which deletes where there is no Compute whose deletionPolicy could be set. */
+/** A message for `apply --prune`, which deletes where there is no object whose deletionPolicy could be set. */
 export function withoutRetain(message: string): string {
-  return message.replace(` ${orRetain}`, "");
+  const waysOut = [` ${orRetain}`, ` ${deleting.orRetain}`, ", or set deletionPolicy: Retain"];
+  return waysOut.reduce((text, wayOut) => text.replace(wayOut, ""), message);
 }
 
 /** The Branch that a Compute names, where neither manifests nor a cluster show it. */

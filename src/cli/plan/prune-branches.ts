@@ -34,7 +34,7 @@ export function usersByProject(inventory: Inventory, tracked: readonly Tracked[]
   return new Map(declared.map(({ project, object: { spec } }) => [project, spec.connectionRef] as const));
 }
 
-/** The branches that apply made in the projects of these manifests and that none of them declares. */
+/** The branches that apply made in the projects of these manifests and that none of them declares, children first. */
 export function undeclaredBranches(
   inventory: Inventory,
   tracked: readonly Tracked[],
@@ -55,7 +55,17 @@ export function undeclaredBranches(
   });
   // Several connections may reach one project.
   const keyOf = ({ listed, project }: UndeclaredBranch) => `${project.client.account.baseURL} ${listed.id}`;
-  return [...new Map(found.map((each) => [keyOf(each), each])).values()];
+  const once = new Map(found.map((each) => [keyOf(each), each]));
+  return [...once.values()].toSorted((a, b) => depthOf(b) - depthOf(a));
+}
+
+/** The length of the chain of parents. */
+function depthOf({ listed, project }: UndeclaredBranch): number {
+  let depth = 0;
+  for (let one: ListedBranch | undefined = listed; one !== undefined; depth += 1) {
+    one = project.branchListing?.byID(one.parent_id);
+  }
+  return depth;
 }
 
 /** Tracks branches that no manifest declares as Branches that are being deleted. */
