@@ -166,7 +166,7 @@ function matching(form: RegExp, rule: string): Parse<string> {
   };
 }
 
-function name(what: string): Parse<string> {
+export function name(what: string): Parse<string> {
   return matching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, `be the name of ${what} (a-z, 0-9 and -, 63 at most)`);
 }
 

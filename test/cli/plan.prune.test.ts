@@ -166,6 +166,50 @@ describe("apply --prune", () => {
     expect(stage.shop.list().map(({ name }) => name)).toEqual([undefined, nameFor("shop", "readers-0")]);
   });
 
+  test("deletes the members of a pool that has no replicas any more, if nothing else is declared", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, pool("readers", 2)));
+    const text = documents(connection, pool("readers", 0));
+    expect(await apply(stage, text)).toMatchObject({ status: 0, out: "\nPlan: nothing.", err: "" });
+    const run = await apply(stage, text, "--prune", "--max-deletes", "2");
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 2 to delete.") });
+    expect(deletes(stage)).toHaveLength(2);
+    expect(await apply(stage, text, "--prune")).toMatchObject({ status: 0, out: "\nPlan: nothing." });
+  });
+
+  test("keeps what a Compute that is reached through another connection adopts beside an empty pool", async () => {
+    using stage = new Stage();
+    const id = standing(stage, nameFor("shop", "before"));
+    const [, second = ""] = connection.replace("name: default", "name: second").split("---\n");
+    const adopting = replica("a", `, connectionRef: {name: second}, adopt: {endpointID: ${id}}`);
+    const text = documents(connection, second, pool("readers", 0), adopting);
+    expect(await apply(stage, text, "--prune", "--max-deletes", "1")).toMatchObject({ status: 0 });
+    expect(deletes(stage)).toEqual([]);
+  });
+
+  test("refuses a --namespace that is no name", async () => {
+    using stage = new Stage();
+    const flags = ["--prune", "--fleet", "prod", "--namespace", "Shop"];
+    expect(await applied(stage, documents(connection, replica("a")), ...flags)).toMatchObject({
+      status: 1,
+      err: expect.stringContaining("--namespace must be the name of a namespace"),
+    });
+  });
+
+  test("says so if no manifest is in the namespace, and so no project is known", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    const path = stage.file("a.yaml", documents(connection, replica("a")));
+    for (const command of ["plan", "apply"] as const) {
+      const run = await stage.run(command, ["-f", path, "--prune", "--fleet", "prod", "--namespace", "shpo"]);
+      expect(run).toEqual({
+        status: 1,
+        out: "",
+        err: `compute-operator ${command}: no Compute, ComputePool or Branch of these manifests is in namespace shpo, so --prune knows no project to delete from: correct --namespace`,
+      });
+    }
+  });
+
   test("gives the branch of a renamed primary to its new name", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, compute("a", "", preview)));

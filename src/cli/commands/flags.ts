@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable, whole } from "../../command-line.ts";
 import { publicServicePattern } from "../../operator/connection/resolve.ts";
-import { createSettle, fleetName } from "../../operator/flags.ts";
+import { createSettle, fleetName, name as nameOf } from "../../operator/flags.ts";
 
 const more = `The service is reached through the ServiceConnection and Secret that the manifests hold, else those of the cluster. If
 there are none, --base-url names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is
@@ -13,7 +13,13 @@ function manifestsCommand(name: string, about: string): Command {
   return newCommand(name, about, { usage: "(-f PATH... | -k DIR) [flags]", more })
     .addOption(repeatable("-f, --filename <PATH>", "a file, a directory (with all below it), or - for standard input"))
     .option("-k, --kustomize <DIR>", "a directory with a kustomization, which kustomize or kubectl builds")
-    .option("-n, --namespace <NAME>", "namespace of manifests that name none (default: the context's, else default)")
+    .addOption(
+      flag(
+        "-n, --namespace <NAME>",
+        "namespace of manifests that name none (default: the context's, else default)",
+        nameOf("a namespace"),
+      ),
+    )
     .option("--kubeconfig <FILE>", "compare with the cluster that this file names")
     .option("--context <NAME>", "compare with the cluster of this context, instead of the current one")
     .addOption(

@@ -15,7 +15,7 @@ import { nameOf } from "../../operator/kube/objects.ts";
 import type { Branch as DeclaredBranch } from "../../operator/resources/branch.ts";
 import { allowsProject, type Connection } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
-import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
+import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import type { Fleet } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
@@ -81,6 +81,8 @@ export interface CommandScope {
 /** Lists the service for a set of Computes: one list of endpoints per project. */
 export class Inventory {
   readonly branches: BranchInventory;
+  /** The pools, which name a project also while they have no members. */
+  readonly pools: { object: ConnectionUser; project: Project }[] = [];
   readonly #options: InventoryOptions;
   readonly #claims = new ClaimIndex({
     serviceOf: (compute) => this.#baseURLs.get(nameOf(connectionKeyOf(compute))),
@@ -152,6 +154,11 @@ export class Inventory {
   trackBranch(declared: DeclaredBranch, account: Account, connection: Connection | undefined): TrackedBranch {
     this.#baseURLs.set(nameOf(connectionKeyOf(declared)), account.baseURL);
     return this.branches.track(declared, this.#project(declared.spec.projectID, account, connection));
+  }
+
+  trackPool(object: ConnectionUser, account: Account, connection: Connection | undefined): void {
+    this.#baseURLs.set(nameOf(connectionKeyOf(object)), account.baseURL);
+    this.pools.push({ object, project: this.#project(object.spec.projectID, account, connection) });
   }
 
   /** A Compute that is not planned, and claims what it owns at the service with this base URL. */

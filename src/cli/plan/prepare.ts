@@ -2,7 +2,7 @@ import { type ClusterConnection, hasKubeConfig, loadKubeConfig } from "../../ope
 import { placeOf } from "../../operator/objects/object.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
-import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
+import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { fleetOf } from "../../operator/resources/signature.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
@@ -80,6 +80,8 @@ interface DeclaredBy {
   manifests: Manifests;
   computes: readonly Declared<Compute>[];
   branches: readonly Declared<Branch>[];
+  /** The pools, each with the project of its template: it may have no members. */
+  pools: readonly Declared<ConnectionUser>[];
   /** The Computes that leave the cluster with their manifests. */
   pruned: readonly Declared<Compute>[];
   undeclared: readonly Undeclared[];
@@ -108,7 +110,11 @@ async function declaredBy(
   if (unplanned.length > 0) throw new CommandProblem(unplanned);
   const undeclared = running === undefined ? [] : undeclaredIn(written, running, flags.namespace);
   const pruned = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
-  if (computes.length + branches.length + undeclared.length === 0) {
+  const pools = written.pools.map(({ object: { metadata, spec }, where }) => ({
+    object: { kind: "ComputePool", metadata, spec: spec.template, status: {} },
+    where,
+  }));
+  if (computes.length + pools.length + branches.length + undeclared.length === 0) {
     const { paths, kustomize } = flags;
     const places = paths.map((path) => (path === "-" ? "standard input" : path));
     const hint = "of a directory the .yaml, .yml and .json files are read, with all below it";
@@ -118,17 +124,18 @@ async function declaredBy(
         : `no Compute, ComputePool or Branch in what the kustomization ${kustomize} makes`,
     ]);
   }
-  const used = new Set([...computes, ...branches, ...pruned].map(({ object }) => placeOf(connectionKeyOf(object))));
+  const users = [...computes, ...pools, ...branches, ...pruned];
+  const used = new Set(users.map(({ object }) => placeOf(connectionKeyOf(object))));
   const connections = manifests.connections.filter(({ object }) => used.has(placeOf(object.metadata)));
   if (cluster !== undefined && running !== undefined) {
     await Promise.all(connections.map(({ object }) => cluster.readSecretOf(object, running)));
   }
-  return { manifests, computes, branches, pruned, undeclared };
+  return { manifests, computes, branches, pools, pruned, undeclared };
 }
 
 function tracking(
-  { manifests, computes, branches, pruned, undeclared }: DeclaredBy,
-  { baseURL, createSettleMs, fleet, writes, prune }: PrepareOptions,
+  { manifests, computes, branches, pools, pruned, undeclared }: DeclaredBy,
+  { baseURL, createSettleMs, fleet, writes, prune, namespace }: PrepareOptions,
   { clock, signal, env }: CliPorts,
   transport: ServiceTransport,
 ): Prepared {
@@ -142,7 +149,7 @@ function tracking(
   };
   const inventory = new Inventory({ clock, transport, signal, createSettleMs, scope });
   const unreached = new Set<string>();
-  const reach = (user: Declared<Branch | Compute>) => {
+  const reach = (user: Declared<ConnectionUser>) => {
     const reached = accountFor(user, manifests, { baseURL, env });
     if (!("problem" in reached)) return reached;
     unreached.add(reached.problem);
@@ -155,6 +162,16 @@ function tracking(
   for (const branch of branches) {
     const reached = reach(branch);
     if (reached !== undefined) inventory.trackBranch(branch.object, reached.account, reached.connection);
+  }
+  if (scope.prunes) {
+    if (![...computes, ...pools, ...branches].some(({ object }) => object.metadata.namespace === namespace)) {
+      const where = `no Compute, ComputePool or Branch of these manifests is in namespace ${namespace ?? ""}`;
+      throw new CommandProblem([`${where}, so --prune knows no project to delete from: correct --namespace`]);
+    }
+    for (const pool of pools) {
+      const reached = reach(pool);
+      if (reached !== undefined) inventory.trackPool(pool.object, reached.account, reached.connection);
+    }
   }
   const leaving = pruned.flatMap(track);
   for (const one of leaving)

@@ -25,6 +25,7 @@ export interface UndeclaredBranch {
 /** The projects that the objects of the namespace are in, each with a connection that reaches it. */
 export function usersByProject(inventory: Inventory, tracked: readonly Tracked[], namespace: string | undefined) {
   const users = [
+    ...inventory.pools.map((pool) => ({ ...pool, pruned: undefined })),
     ...tracked.map(({ project, compute, pruned }) => ({ project, object: compute, pruned })),
     ...inventory.branches.all.map(({ project, object, pruned }) => ({ project, object, pruned })),
   ];
