@@ -60,13 +60,14 @@ export function undeclaredBranches(
   return [...once.values()].toSorted((a, b) => depthOf(b) - depthOf(a));
 }
 
-/** The length of the chain of parents. */
-function depthOf({ listed, project }: UndeclaredBranch): number {
-  let depth = 0;
-  for (let one: ListedBranch | undefined = listed; one !== undefined; depth += 1) {
-    one = project.branchListing?.byID(one.parent_id);
+/** The length of the chain of parents; of a list that goes in a circle, the number of its branches. */
+function depthOf({ listed, project: { branchListing } }: UndeclaredBranch): number {
+  const above = new Set<ListedBranch>();
+  for (let one: ListedBranch | undefined = listed; one !== undefined && !above.has(one); ) {
+    above.add(one);
+    one = branchListing?.byID(one.parent_id);
   }
-  return depth;
+  return above.size;
 }
 
 /** Tracks branches that no manifest declares as Branches that are being deleted. */
