@@ -46,10 +46,15 @@ describe("a deletion", () => {
     expect(acting.effects).toEqual(["PATCH computes/shop"]);
   });
 
-  test("deletes nothing while it is not known whether the CRD is being deleted", async () => {
-    const { acting, self, seen } = leaving({ uninstalling: crd(() => Promise.reject(new Error("no answer"))) });
+  test("deletes nothing while it is not known whether the CRD is being deleted, and goes on once it is", async () => {
+    let isAnswered = false;
+    const ask = () => (isAnswered ? Promise.resolve(false) : Promise.reject(new Error("no answer")));
+    const { acting, self, seen } = leaving({ uninstalling: crd(ask) });
     await expect(acting.reconcile(self, seen)).rejects.toThrow("no answer");
-    expect(acting.effects).toEqual([]);
+    expect([acting.effects, acting.access.lister.underWay.size]).toEqual([[], 0]);
+    isAnswered = true;
+    await acting.reconcile(self, seen);
+    expect(acting.effects).toEqual(["DELETE service/endpoints/ep-one"]);
   });
 
   test("a deletion that the brake holds back reads nothing but, once for all, whether the CRD goes, and is then let go", async () => {

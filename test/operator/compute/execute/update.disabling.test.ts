@@ -40,11 +40,13 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(acting.effects).toEqual([patch]);
   });
 
-  test("the note is not written from a stale view, and then nothing is sent", async () => {
-    const { acting, send } = changing(true);
+  test("the note is not written from a stale view, and then nothing is sent before the next version is read", async () => {
+    const { acting, self, send } = changing(true);
     acting.write([{ op: "add", path: "/metadata/labels", value: { touched: "yes" } }]);
     await expect(send()).rejects.toMatchObject({ status: 422 });
-    expect(acting.service.requests).toEqual([]);
+    expect([acting.service.requests, acting.access.lister.underWay.size]).toEqual([[], 0]);
+    await acting.reconcile(acting.compute(), { endpoints: [madeBy(self, { disabled: false })] });
+    expect(acting.effects).toEqual([record, record, patch]);
   });
 
   test.each([true, false])(
@@ -81,6 +83,25 @@ describe("the note that this operator disabled the endpoint", () => {
       expect(acting.service.count("POST")).toBe(1);
       expect(acting.effects.filter((effect) => effect === record)).toHaveLength(1);
     }
+  });
+
+  test("the note is written where a refused move, whose record still stands, is to disable as well", async () => {
+    const acting = new Acting();
+    const self = acting.stored({ metadata: linked, spec: { branchID: "br-next" }, status: settled });
+    const seen = { endpoints: [madeBy(self, { branch_id: "br-main", disabled: false })] };
+    const noted: unknown[] = [];
+    acting.answer = () => {
+      const { disabledByUs, pendingWrite } = acting.compute().status;
+      noted.push([disabledByUs, pendingWrite?.n]);
+      return refusal(400);
+    };
+    await acting.reconcile(self, seen);
+    acting.write([{ op: "add", path: "/spec/disabled", value: true }]);
+    await acting.reconcile(acting.compute(), seen);
+    expect(noted).toEqual([
+      [undefined, 1],
+      [true, 1],
+    ]);
   });
 
   test("the note is written with the record of a move that disables", async () => {
