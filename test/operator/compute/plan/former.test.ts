@@ -151,6 +151,7 @@ describe("spec.adopt.former", () => {
     });
     const state = { told: { formers: ["ep-a", "ep-b", "ep-c"] } };
     expect(planned({ compute: replica, endpoints: [beside("ep-b")], state })).toMatchObject({ kind: "create" });
+    expect(planned({ compute: replica, endpoints: [beside("ep-d")], state })).toMatchObject({ warnsOf: ["ep-d"] });
   });
 });
 

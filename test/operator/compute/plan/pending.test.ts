@@ -185,6 +185,13 @@ describe("a create that only a name or a person can settle", () => {
     expect(planned(openSince(settledAt), fields, { endpoints: [...endpoints, other] })).toMatchObject(waits());
   });
 
+  test("a create is not resolved by the branch's primary while it may have made one on its earlier branch", () => {
+    const elsewhere = [endpoint({ id: "ep-a", branch_id: "br-next" }), endpoint({ id: "ep-b" })];
+    const fields = { spec: { branchID: "br-next", adopt: { branchPrimary: true } } };
+    const action = planned(openSince(settledAt), fields, { endpoints: elsewhere });
+    expect(action).toMatchObject(waits("candidates: ep-a, ep-b."));
+  });
+
   test("a create is not resolved by guessing, though only one endpoint is there", () => {
     expect(planned(openSince(settledAt), {}, { endpoints: [endpoint()] })).toMatchObject(waits("candidates: ep-one."));
   });

@@ -228,4 +228,10 @@ describe("another tool that sets a field back", () => {
     const edited = { generation: 2, status: { appliedGeneration: 1 } };
     expect(planned(edited, {}, { corrections })).toMatchObject({ kind: "patch" });
   });
+
+  test("a field that was set back before an edit is corrected again after it: corrections count by generation", () => {
+    const corrections = [1, 2, 3, 4].map((n) => corrected(n * minute));
+    const corrects = [{ field: "computeUnits.max", ours: "2", theirs: "8" }];
+    expect(planned({ generation: 2 }, {}, { corrections })).toMatchObject({ kind: "patch", corrects });
+  });
 });
