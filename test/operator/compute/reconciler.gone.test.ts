@@ -1,12 +1,19 @@
 import { describe, expect, test } from "vitest";
+import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { markerOf } from "../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../src/operator/service-client/transport.ts";
+import { endpoint as madeByHand } from "../../support/builders.ts";
 import { replaced, setUp } from "./reconciling.ts";
 
 describe("a Compute that is gone without the operator's finalizer", () => {
-  const gone = async (more: Parameters<typeof setUp>[1] = {}, fields: Parameters<typeof setUp>[0] = {}) => {
+  const gone = async (
+    more: Parameters<typeof setUp>[1] = {},
+    fields: Parameters<typeof setUp>[0] = {},
+    standing: readonly Endpoint[] = [],
+  ) => {
     const leftBehind: string[] = [];
     const one = await setUp(fields, { ...more, onLeftBehind: (_, what) => void leftBehind.push(what) });
+    for (const each of standing) one.reach.endpoints.set(each.id, each);
     await one.run(20_000);
     const last = one.self();
     if (last === undefined) throw new Error("it is not there");
@@ -41,11 +48,12 @@ describe("a Compute that is gone without the operator's finalizer", () => {
     expect(named).toEqual([markerOf(uid)]);
   });
 
-  test.each<[string, Parameters<typeof setUp>[1], Parameters<typeof setUp>[0]]>([
+  test.each<[string, ...Parameters<typeof gone>]>([
     ["was to keep its endpoint", {}, { spec: { deletionPolicy: "Retain" } }],
+    ["was to keep what it adopted, by default", {}, { spec: { adopt: { endpointID: "ep-one" } } }, [madeByHand()]],
     ["another process selects", { selects: () => false }, {}],
-  ])("warns of nothing where it %s", async (_, options, fields) => {
-    const { reconciler, last, warnings, leftBehind } = await gone(options, fields);
+  ])("warns of nothing where it %s", async (_, ...fields) => {
+    const { reconciler, last, warnings, leftBehind } = await gone(...fields);
     reconciler.gone(replaced(last));
     expect([warnings(), leftBehind]).toEqual([[], []]);
   });
