@@ -40,6 +40,20 @@ describe("an operation in progress", () => {
     ]);
   });
 
+  test("counts once with the other operations of its endpoint", () => {
+    const followed = new FollowedOperations();
+    const counts = [
+      ["a", "ep-one"],
+      ["b", "ep-one"],
+      ["c", "ep-two"],
+    ].map(([id = "", endpoint_id]) => {
+      const times = { since: 0, updatedAt: 0, changedAt: 0, expectedEndAt: undefined };
+      followed.set({ operation: operation({ id, endpoint_id }), ...times });
+      return followed.writesRunningAt(0);
+    });
+    expect(counts).toEqual([1, 1, 2]);
+  });
+
   test("without an expected end counts for a minute without news", () => {
     const followed = running({ a: undefined });
     expect([followed.writesRunningAt(minute - 1), followed.writesRunningAt(minute)]).toEqual([1, 0]);
