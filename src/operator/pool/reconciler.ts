@@ -134,11 +134,13 @@ export class PoolReconciler {
     if (created !== undefined) this.#answered(spec, created);
   }
 
-  /** Takes back a member of a former pool: it keeps its endpoint, and gets the template by the next reconcile. */
+  /**
+   * Takes back a member, which no other object than a former pool owns: it keeps its endpoint, and gets the template by
+   * the next reconcile.
+   */
   async #adopt(pool: ComputePool, compute: Compute): Promise<void> {
     const { cluster, event } = this.#options;
-    const others = (compute.metadata.ownerReferences ?? []).filter(({ kind }) => kind !== computePoolKind.kind);
-    const owners = [...others, ownerReference({ kind: computePoolKind, object: pool, isBlocked: true })];
+    const owners = [ownerReference({ kind: computePoolKind, object: pool, isBlocked: true })];
     const patch = guardedPatch(compute, { resourceVersion: true }).set(["metadata", "ownerReferences"], owners);
     await cluster.patch(computeKind, compute.metadata, patch.ops());
     event(computeKind, compute, { type: "Normal", reason: "Adopted", message: messages.adopted(pool.metadata.name) });

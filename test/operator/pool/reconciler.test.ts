@@ -65,6 +65,19 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(pool().status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
   });
 
+  test("creates no replica for a pool that was replaced by another of its name and generation", async () => {
+    const world = pooled(1);
+    const former = world.pool();
+    const path = `${root}/computepools`;
+    world.cluster.server.handle({ method: "DELETE", path: `${path}/web` });
+    const { apiVersion, kind, spec } = former;
+    world.cluster.server.handle({ method: "POST", path, body: { apiVersion, kind, metadata: { name: "web" }, spec } });
+    expect(world.pool().metadata.generation).toBe(former.metadata.generation);
+    world.seen = former;
+    expect(await world.reconcile()).toBe(shortlyMs);
+    expect(await world.computes()).toEqual([]);
+  });
+
   test("a pool that another operator's selector selects is left to that operator", async () => {
     const world = pooled(2);
     world.selected = false;
@@ -75,13 +88,19 @@ describe(`a ${computePoolKind.kind}`, () => {
 });
 
 describe("a pool that was restored from a backup", () => {
-  test("takes a member back that was restored before it, gives it the template, and creates none in its place", async () => {
+  const former = { apiVersion: "compute-operator.dev/v1alpha1", kind: "ComputePool", name: "web", controller: true };
+
+  test.each([
+    ["without an owner", {}],
+    ["with its former owner", { ownerReferences: [{ ...former, uid: "the former pool's" }] }],
+  ])("takes a member back that was restored %s, gives it the template, and creates no other", async (_, owners) => {
     const world = pooled(1);
     const { reconcile, computes, cluster, reported } = world;
     const metadata = {
       name: "web-0",
       labels: { "compute-operator.dev/pool": "web" },
       annotations: { "compute-operator.dev/endpoint-id": "ep-old" },
+      ...owners,
     };
     const spec = { type: "read_only", projectID: "shiny-wind-028834", branchID: "br-before" };
     const body = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Compute", metadata, spec };

@@ -1,4 +1,4 @@
-import { readMetadata } from "./metadata.ts";
+import { readMetadata, severalControllers } from "./metadata.ts";
 import { copyObject, isJsonObject, isKubeObject, type JsonObject, type KubeObject } from "./objects.ts";
 import { qualified, Refusal, refuse } from "./refusal.ts";
 import { apiVersionOf, customResourceDefinitions, namespaces, type Resource } from "./resources.ts";
@@ -70,6 +70,8 @@ export const defaultedOnRead = new WeakSet<KubeObject>();
 
 /** Fills in and checks a body that is to be stored, by its schema or by what is built in for its kind. */
 export function prepare(resource: Resource, body: JsonObject, name: string): void {
+  const several = severalControllers(body);
+  if (several.length > 0) throw refuse.invalid(resource, name, several);
   if (resource.schema) {
     pruneAndDefault(resource.schema, body);
     const wrong = violations(resource.schema, body);

@@ -54,6 +54,17 @@ export function mergeMetadata(metadata: JsonObject, current: KubeObject): string
   return wrong;
 }
 
+/** Refusal of an object that more than one owner controls. */
+export function severalControllers({ metadata }: JsonObject): string[] {
+  const given = isJsonObject(metadata) ? metadata["ownerReferences"] : undefined;
+  const references = Array.isArray(given) ? given.filter(isJsonObject) : [];
+  const names = references.filter(({ controller }) => controller === true).map(({ name }) => String(name));
+  if (names.length < 2) return [];
+  return [
+    `metadata.ownerReferences: Invalid value: Only one reference can have Controller set to true. Found "true" in references for ${names.join(" and ")}`,
+  ];
+}
+
 function newFinalizers(wanted: unknown, stored: readonly string[]): string[] {
   return isStringArray(wanted) ? wanted.filter((name) => !stored.includes(name)) : [];
 }

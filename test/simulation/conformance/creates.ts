@@ -63,6 +63,20 @@ export function createsConform(host: Host): void {
       ]);
     });
 
+    it("refuses a second owner that controls the object", async () => {
+      const { cluster, widgets } = await host.open();
+      const owner = { apiVersion: "v1", kind: "Secret", name: "key", controller: true };
+      const owned = (ownerReferences: object[]) => widgets.body("one", { size: 1 }, { ownerReferences });
+      const owners = [
+        { ...owner, uid: "one" },
+        { ...owner, uid: "two" },
+      ];
+      const refused = await post(cluster, widgets.in(cluster), owned(owners));
+      expect([refused.status, refused.body["reason"]]).toEqual([422, "Invalid"]);
+      const shared = owners.map((one, index) => ({ ...one, controller: index === 0 }));
+      expect((await post(cluster, widgets.in(cluster), owned(shared))).status).toBe(201);
+    });
+
     it("makes up the rest of a generated name", async () => {
       const { cluster, widgets } = await host.open();
       const body = { ...widgets.body("x"), metadata: { generateName: "some-" } };
