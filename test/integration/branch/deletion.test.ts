@@ -126,6 +126,17 @@ it("the deletion of a hundred at once goes five a minute, with an event and a me
   expect(world.made).toHaveLength(left);
 });
 
+it("the deletion of more Branches than a minute allows leaves no timer when the operator stops: its process would not end", async () => {
+  const world = new BranchWorld();
+  const names = Array.from({ length: 9 }, (_, index) => `pr-${index}`);
+  for (const name of names) world.branch(name, { expiry: { never: true } });
+  await world.clock.advance(minute);
+  for (const name of names) world.drop(name);
+  await world.clock.advance(20_000);
+  await world[Symbol.asyncDispose]();
+  expect([world.made.length, world.clock.pending]).toEqual([4, 0]);
+});
+
 it("the deletion of a Branch waits until a create without an answer would show, and deletes what it made", async () => {
   await using world = new BranchWorld();
   world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", rate: 1 }]);

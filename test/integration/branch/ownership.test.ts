@@ -91,6 +91,20 @@ it("a name that another object of the cluster has is a Conflict for the younger,
   await world.until("pr-2", "Available");
 });
 
+it("a name that another object has at another service, in a project of the same id, is no Conflict", async () => {
+  await using world = new BranchWorld();
+  world.connect("other.test", []);
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";
+  const { spec, ...first } = world.send("GET", `${path}/default`);
+  const other = { ...spec, baseURL: "http://other.test/api/v2" };
+  world.send("POST", path, { ...first, metadata: { name: "other" }, spec: other });
+  world.branch("pr-1", { branchName: "one", parent: { branchName: "absent" } });
+  await world.clock.advance(2000);
+  world.branch("pr-2", { branchName: "one", connectionRef: { name: "other" } });
+  await world.until("pr-2", "Available");
+  expect(world.events("Conflict")).toEqual([]);
+});
+
 describe("a branch that exists", () => {
   it("an existing branch is adopted by name or id, kept as it is, and let go with its object", async () => {
     await using world = new BranchWorld();
