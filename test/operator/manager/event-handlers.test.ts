@@ -67,7 +67,7 @@ test("a new leader indexes a large fleet in several tasks, and keeps what change
   expect(pauses).toBe(2);
   expect(enqueued.size).toBe(many);
   const claimants = claims.claimantsOf(informers.computes.byUid(uidOf(1)) ?? declared(1, "br-1"));
-  const on = (branch: string) => claimants.onBranch(branch).map(({ metadata }) => metadata.uid);
+  const on = (id: string) => claimants.onBranch(id).map(({ metadata }) => metadata.uid);
   expect([on("br-0"), on("moved-0"), on("br-900"), on("moved-900"), on("br-7")]).toEqual([
     [],
     [uidOf(0)],
