@@ -69,7 +69,7 @@ export class Stage implements Disposable {
   readonly shop: Shop;
   /** Writes that reached the service, as `METHOD path`. */
   readonly writes: { line: string; body: unknown }[] = [];
-  readonly stopping = new AbortController();
+  stopping = new AbortController();
   env: Record<string, string | undefined> = {};
   terminal = false;
   /** Changes what the service answered. */
@@ -141,6 +141,18 @@ export class Stage implements Disposable {
       serviceTransport: this.transport(),
       ...(this.cluster === undefined ? {} : { clusterTransport: this.cluster }),
     };
+  }
+
+  /** Applies a file and interrupts that after its first POST. */
+  async interrupted(path: string, ...flags: readonly string[]): Promise<Run> {
+    this.fate = ({ method }) => {
+      if (method === "POST") this.stopping.abort();
+      return "answered";
+    };
+    const run = await this.run("apply", ["-f", path, "--yes", ...flags]);
+    this.fate = () => "answered";
+    this.stopping = new AbortController();
+    return run;
   }
 
   /** What `apply` has of a text before it lists the service. */

@@ -121,6 +121,16 @@ test.each<[Fate, string]>([
   expect(stage.writes.map(({ line }) => line)).toEqual([`POST /projects/${project}/endpoints/${primary}/restart`]);
 });
 
+test("a second apply after an interruption waits until the Compute is ready", async () => {
+  using stage = new Stage();
+  const path = stage.file("a.yaml", documents(connection, compute("a")));
+  expect((await stage.interrupted(path)).out).toContain("! shop/a: interrupted; ");
+  expect(await stage.run("plan", ["-f", path])).toMatchObject({ status: 0, out: expect.stringContaining("1 waiting") });
+  const run = await stage.run("apply", ["-f", path, "--yes"]);
+  expect(run).toMatchObject({ status: 0, out: expect.stringContaining("  shop/a: Active: ") });
+  expect(stage.writes).toHaveLength(1);
+});
+
 test("lists that lag behind a create do not make another, nor an alarm", async () => {
   using stage = new Stage();
   stage.staleUntil = stage.time.now() + 20_000;

@@ -18,6 +18,8 @@ const withCompute = "expiry: {after: 72h}, compute: {computeUnits: {min: 0.25, m
 const naming = (name: string, of: string) =>
   compute(name, "type: read_only").replace(/branchID: [^,}]+/, `branchRef: {name: ${of}}`);
 
+const paused = ', annotations: {compute-operator.dev/paused: "true"}';
+
 const inFleet = ["--fleet", "prod", "--namespace", "shop"];
 const apply = (stage: Stage, text: string, ...flags: string[]) =>
   stage.run("apply", ["-f", stage.file("a.yaml", text), "--yes", ...inFleet, ...flags]);
@@ -76,6 +78,41 @@ describe("plan and apply of a Branch", () => {
     });
     expect(await apply(stage, text)).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 2 unchanged.") });
     expect(stage.writes).toHaveLength(2);
+  });
+
+  test("a second apply after an interruption waits for the branch and creates its compute, as plan shows", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1", withCompute));
+    await stage.interrupted(stage.file("a.yaml", text), ...inFleet);
+    const lines = [/… Branch shop\/pr-1 +wait +Creating/, /\+ shop\/pr-1 +create .*computeUnits\.max 1/];
+    const planned = await plan(stage, text);
+    expect(planned.status).toBe(2);
+    for (const line of lines) expect(planned.out).toMatch(line);
+    expect(await apply(stage, text)).toMatchObject({ status: 0, out: expect.stringContaining("2 as declared.") });
+    expect(stage.writes.map(({ line }) => line)).toEqual([
+      `POST /projects/${project}/branches`,
+      `POST /projects/${project}/endpoints`,
+    ]);
+  });
+
+  test("an apply after an interruption waits for a Branch without a compute too", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1"));
+    await stage.interrupted(stage.file("a.yaml", text), ...inFleet);
+    expect(await apply(stage, text)).toMatchObject({
+      status: 0,
+      out: expect.stringContaining("  Branch shop/pr-1: Av"),
+    });
+  });
+
+  test("a compute of a Branch that is paused before it has a branch waits, and apply does not wait for it", async () => {
+    using stage = new Stage();
+    const text = documents(connection, branch("pr-1", withCompute).replace("shop}", `shop${paused}}`));
+    for (const command of [plan, apply]) {
+      const run = await command(stage, text);
+      expect(run).toMatchObject({ status: 0, out: expect.stringMatching(/… shop\/pr-1 +wait +BranchNotReady/) });
+      expect(run.out).not.toContain("Applied");
+    }
   });
 
   test("a Compute that names the Branch waits for it, and comes to its branch", async () => {

@@ -9,7 +9,7 @@ import { dryRun } from "../plan/carry-out.ts";
 import { dryRunBranch } from "../plan/carry-out-branch.ts";
 import { clientFor, type Inventory } from "../plan/inventory.ts";
 import { orphansIn } from "../plan/orphans.ts";
-import { hasChanges, hasProblems, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
+import { hasChanges, hasProblems, isUnderWay, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
 import { tooManyDeletes, trackPruned } from "../plan/prune.ts";
 import { trackPrunedBranches, undeclaredBranches } from "../plan/prune-branches.ts";
@@ -69,7 +69,7 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
     ? tooManyDeletes(inventory, prepared.tracked, flags.namespace, flags.maxDeletes)
     : undefined;
   if (tooMany !== undefined) throw new CommandProblem([tooMany]);
-  if (!hasChanges(shown)) return hasProblems(shown) ? 1 : 0;
+  if (!hasChanges(shown) && !isUnderWay(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await confirm(ports);
     const now = await planAll(prepared, ports.clock, flags);
@@ -121,8 +121,8 @@ async function planAll(
   const entries: PlanEntry[] = [];
   // In order: an endpoint that one Compute adopts is not available to the next.
   for (const each of tracked) {
-    const branchStep = planned.stepOf(inventory.branches.named(each.compute));
-    entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.scope, branchStep));
+    const branch = planned.entryOf(inventory.branches.named(each.compute));
+    entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.scope, branch));
   }
   const plan = planned.branches.length === 0 ? { entries } : { entries, branches: planned.branches };
   if (running === undefined) return plan;
@@ -134,7 +134,7 @@ async function planAll(
 
 interface PlannedBranches {
   branches: readonly BranchEntry[];
-  stepOf: (branch: TrackedBranch | undefined) => PlanEntry["step"] | undefined;
+  entryOf: (branch: TrackedBranch | undefined) => BranchEntry | undefined;
   /** The ids of branches that are deleted, and their endpoints with them. */
   leaving: ReadonlySet<string>;
 }
@@ -160,7 +160,7 @@ async function planBranches(
   const leaving = entries.flatMap(({ entry: { step, id } }) => (step === "delete" && id !== undefined ? [id] : []));
   return {
     branches: entries.map(({ entry }) => entry).toSorted((a, b) => (a.object < b.object ? -1 : 1)),
-    stepOf: (branch) => entries.find(({ of }) => branch !== undefined && of === branch)?.entry.step,
+    entryOf: (branch) => entries.find(({ of }) => branch !== undefined && of === branch)?.entry,
     leaving: new Set(leaving),
   };
 }

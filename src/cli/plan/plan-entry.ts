@@ -67,12 +67,12 @@ export interface Plan {
 
 export type Summary = Record<PlanStep, number>;
 
-/** `branchStep`: of the Branch that it names, where that is planned too. */
+/** `branch`: the entry of the Branch that it names, where that is planned too. */
 export function planEntryOf(
   { action, adopted, warning }: DryRun,
   { compute, project, pruned }: Tracked,
   scope: CommandScope,
-  branchStep?: PlanStep,
+  branch?: BranchEntry,
 ): PlanEntry {
   const { listing } = project;
   const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
@@ -91,24 +91,26 @@ export function planEntryOf(
     ...(keptBy === undefined ? {} : { keptBy }),
     ...(isWarned && linked !== undefined ? { deletesAdopted: deletesAdopted(linked.id) } : {}),
     ...(pruned === undefined
-      ? whatOfDeclared(action, compute, linked, branchStep)
+      ? whatOfDeclared(action, compute, linked, branch)
       : whatOfPruned(action, compute, linked, pruned)),
     ...(warning === undefined ? {} : { message: warning }),
   };
 }
+
+/** Reasons of Branches that wait for something else than their branch. */
+const held = ["Paused", "Deleting"];
 
 /** A Compute whose Branch is not ready follows the Branch. */
 function whatOfDeclared(
   action: DryRun["action"],
   compute: Compute,
   linked: Endpoint | undefined,
-  branchStep: PlanStep | undefined,
+  branch: BranchEntry | undefined,
 ): What {
   const what = whatOf(action, compute, linked);
-  if (what.reason !== "BranchNotReady") return what;
-  if (branchStep === "create" && linked === undefined) return { step: "create", fields: changes(compute, undefined) };
-  const isComing = branchStep === "create" || branchStep === "wait" || branchStep === "reset";
-  return isComing ? { ...what, step: "wait" } : what;
+  if (what.reason !== "BranchNotReady" || !["create", "wait", "reset"].includes(branch?.step ?? "")) return what;
+  if (linked !== undefined || held.includes(branch?.reason ?? "")) return { ...what, step: "wait" };
+  return { step: "create", fields: changes(compute, undefined) };
 }
 
 /** A Compute that leaves with its manifest: also one that only lets its endpoint go is a change. */
@@ -248,6 +250,13 @@ export function hasChanges({ entries, branches = [], pruned = [] }: Plan): boole
       (step === "wait" && reason !== "Paused" && (fields.length > 0 || reason === "EndpointLost")),
   );
   return isChanged || pruned.some(({ step }) => step === "delete");
+}
+
+/** True if something is under way. A Compute that waits for its Branch is as far as the Branch is. */
+export function isUnderWay({ entries, branches = [] }: Plan): boolean {
+  return [...entries, ...branches].some(
+    ({ step, reason = "" }) => step === "wait" && !["Paused", "BranchNotReady"].includes(reason),
+  );
 }
 
 /** True if a person has to act before everything can be as declared. */
