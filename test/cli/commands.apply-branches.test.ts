@@ -71,7 +71,8 @@ async function rounds(stage: Stage, text: string, pauses: readonly number[], may
     stage.time.pass(pause);
     // Each round needs what the one before left.
     await inventory.refresh();
-    lines.push(inWords(await branchRound(one, { inventory, clock: stage.time, mayWrite })));
+    const open = { computes: new Set(inventory.computes), branches: new Set(inventory.branches.all) };
+    lines.push(inWords(await branchRound(one, { inventory, clock: stage.time, mayWrite, open })));
   }
   return lines;
 }
@@ -118,6 +119,12 @@ test.each<[string, string, Arrange, Record<number, string>]>([
     { 0: "waits and is done: Paused: " },
   ],
   [
+    "is done where its end is over before it is created",
+    branch("pr-1", "expiry: {at: '2020-01-01T00:00:00Z'}"),
+    () => {},
+    { 0: "waits and is done: Expired: " },
+  ],
+  [
     "has failed where nothing has the name of its parent",
     child("branchName: other"),
     () => {},
@@ -140,6 +147,24 @@ test.each<[string, string, Arrange, Record<number, string>]>([
     {
       0: `waits: ${noParent('"shop/other"')}`,
     },
+  ],
+  [
+    "has failed where it is its own parent",
+    child("branchName: pr-1"),
+    () => {},
+    { 0: `waits and has failed: ${noParent('"pr-1"')}` },
+  ],
+  [
+    "has failed where its parent waits for it in turn",
+    documents(child("branchName: other"), branch("other", "parent: {branchName: pr-1}")),
+    () => {},
+    { 0: `waits and has failed: ${noParent('"other"')}` },
+  ],
+  [
+    "waits for a parent that waits for another Branch",
+    documents(child("branchName: other"), branch("other", "parent: {branchName: third}"), branch("third")),
+    () => {},
+    { 0: `waits: ${noParent('"other"')}` },
   ],
   [
     "has failed where a Branch of another project alone has the name of its parent",

@@ -63,6 +63,15 @@ describe("plan beside the operator that keeps a Branch", () => {
     expect(run.out).toContain("Plan: 1 to reset.");
   });
 
+  test("a reset that children hinder is a problem", async () => {
+    const { beside, id } = standing();
+    using _ = beside;
+    beside.stage.shop.ana(`POST /projects/${project}/branches`, { branch: { name: "child", parent_id: id } });
+    beside.stage.shop.finishOperations();
+    const run = await beside.run("plan", documents(connection, asking));
+    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/pr-1 +refuse +HasChildren: /) });
+  });
+
   test("a compute that the manifest adds to the Branch is a creation on its branch", async () => {
     const { beside, id } = standing();
     using _ = beside;

@@ -18,6 +18,8 @@ const withCompute = "expiry: {after: 72h}, compute: {computeUnits: {min: 0.25, m
 const naming = (name: string, of: string) =>
   compute(name, "type: read_only").replace(/branchID: [^,}]+/, `branchRef: {name: ${of}}`);
 
+const child = (name: string, of: string) => branch(name, `parent: {branchName: ${of}}, expiry: {never: true}`);
+const over = "expiry: {at: '2020-01-01T00:00:00Z'}";
 const paused = ', annotations: {compute-operator.dev/paused: "true"}';
 
 const inFleet = ["--fleet", "prod", "--namespace", "shop"];
@@ -146,10 +148,62 @@ describe("plan and apply of a Branch", () => {
 
   test("a branch whose parent is a Branch of the same manifests is created after it", async () => {
     using stage = new Stage();
-    const child = branch("a-child", "parent: {branchName: preview/pr-1}, expiry: {never: true}");
-    const text = documents(connection, child, branch("pr-1", "expiry: {never: true}"));
+    const text = documents(connection, child("a-child", "preview/pr-1"), branch("pr-1", "expiry: {never: true}"));
     expect(await apply(stage, text)).toMatchObject({ status: 0 });
     expect(named(stage, "preview/a-child")?.parent_id).toBe(idOf(stage, "preview/pr-1"));
+  });
+
+  test("a child of a child is created last, and a Compute on it is shown as a creation", async () => {
+    using stage = new Stage();
+    const [first, second] = [child("a", "preview/b"), child("b", "preview/pr-1")];
+    const root = branch("pr-1", "expiry: {never: true}");
+    const text = documents(connection, first, second, root, naming("reader", "a"));
+    expect((await plan(stage, text)).out).toMatch(/\+ shop\/reader +create /);
+    expect(await apply(stage, text)).toMatchObject({ status: 0 });
+    expect(named(stage, "preview/a")?.parent_id).toBe(idOf(stage, "preview/b"));
+  });
+
+  test.each<[string, string, string]>([
+    ["that nothing has", child("a", "nowhere"), "nowhere"],
+    ["of its own", child("a", "preview/a"), "preview/a"],
+    ["of a Branch that waits for it", documents(child("a", "preview/b"), child("b", "preview/a")), "preview/b"],
+    [
+      "of a paused Branch",
+      documents(child("a", "preview/b"), branch("b").replace("shop}", `shop${paused}}`)),
+      "preview/b",
+    ],
+    ["of a Branch whose end is over", documents(child("a", "preview/b"), branch("b", over)), "preview/b"],
+    [
+      "of a Branch whose parent is missing",
+      documents(child("a", "preview/b"), branch("b", "expiry: {never: true}, parent: {branchID: br-none-1}")),
+      "preview/b",
+    ],
+  ])("a Branch with a parent %s is refused by plan and apply, alone and beside a change", async (_, text, parent) => {
+    using stage = new Stage();
+    const started = stage.time.now();
+    const said = `BranchNotFound: Project ${project} has no branch "${parent}", from which this one is to start. Create it.`;
+    for (const command of [plan, apply]) {
+      const run = await command(stage, documents(connection, text));
+      expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/a +refuse /) });
+      expect(run.out).toContain(`${said}\n`);
+    }
+    expect(stage.writes).toEqual([]);
+    const run = await apply(stage, documents(connection, text, compute("reader", "type: read_only", main)));
+    expect(run).toMatchObject({ status: 1, out: expect.stringContaining("  shop/reader: Active: ") });
+    expect(run.out).toContain("! Branch shop/a: BranchNotFound: ");
+    expect(stage.time.now() - started).toBeLessThan(60_000);
+  });
+
+  test.each([
+    ["whose end is over", branch("pr-1", over), 2],
+    ["that is paused before it has a branch", branch("pr-1", withCompute).replace("shop}", `shop${paused}}`), 3],
+  ])("a Branch %s is no problem beside a change", async (_, text, done) => {
+    using stage = new Stage();
+    const beside = documents(connection, text, compute("reader", "type: read_only", main));
+    expect((await plan(stage, beside)).status).toBe(2);
+    const run = await apply(stage, beside);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining(`Applied: ${done} as declared.`) });
+    expect(stage.writes).toHaveLength(1);
   });
 
   test.each([
@@ -456,8 +510,8 @@ describe("apply --prune-branches", () => {
 
   test("keeps the parent of a branch that is kept, and names no manifest that could say so", async () => {
     using stage = new Stage();
-    const child = branch("pr-2", `parent: {branchName: preview/pr-1}, protected: true, ${never}`);
-    await apply(stage, documents(connection, reader, branch("pr-1", never), child));
+    const below = branch("pr-2", `parent: {branchName: preview/pr-1}, protected: true, ${never}`);
+    await apply(stage, documents(connection, reader, branch("pr-1", never), below));
     const run = await apply(stage, documents(connection, reader), ...most);
     expect(run.status).toBe(1);
     expect(run.out).toMatch(/! Branch shop\/pr-1 +refuse +HasChildren: .*preview\/pr-2\. Delete them: br-/);
@@ -468,8 +522,8 @@ describe("apply --prune-branches", () => {
 
   test("keeps the parent of a branch whose deletion fails", async () => {
     using stage = new Stage();
-    const child = branch("pr-2", `parent: {branchName: preview/pr-1}, ${never}`);
-    await apply(stage, documents(connection, reader, branch("pr-1", never), child));
+    const below = branch("pr-2", `parent: {branchName: preview/pr-1}, ${never}`);
+    await apply(stage, documents(connection, reader, branch("pr-1", never), below));
     stage.fate = ({ method }) => (method === "DELETE" ? "lost before" : "answered");
     const run = await apply(stage, documents(connection, reader), ...most, "--timeout", "3h");
     expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/pr-1: HasChildren: /) });

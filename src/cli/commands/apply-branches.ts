@@ -1,8 +1,8 @@
 import type { BranchWrite } from "../../operator/branch/action.ts";
 import type { Outcome } from "../../operator/branch/outcome.ts";
-import { branchReasons } from "../../operator/branch/reasons.ts";
-import { branchNameOf } from "../../operator/resources/branch.ts";
+import { type BranchReason, branchReasons } from "../../operator/branch/reasons.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
+import { stepOf } from "../plan/branch-entry.ts";
 import type { Leaving, TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOutBranch, dryRunBranch } from "../plan/carry-out-branch.ts";
 import type { Inventory } from "../plan/inventory.ts";
@@ -17,14 +17,17 @@ export interface BranchRound {
 /** The same write is given up after this many failures in a row. */
 const mostFailures = 8;
 
-/** Plans a Branch and sends at most one write; `mayWrite`: none of its project's was sent in this round. */
+/**
+ * Plans a Branch and sends at most one write; `mayWrite`: none of its project's was sent in this round; `open`: what
+ * has not come to its end.
+ */
 export async function branchRound(
   tracked: TrackedBranch,
-  { inventory, clock, mayWrite, leaving }: { inventory: Inventory; clock: Clock; mayWrite: boolean; leaving?: Leaving },
+  { inventory, clock, mayWrite, open }: { inventory: Inventory; clock: Clock; mayWrite: boolean; open: Leaving },
 ): Promise<BranchRound> {
-  const { action, observed } = await dryRunBranch(inventory, tracked, clock, leaving);
+  const { action, observed } = await dryRunBranch(inventory, tracked, clock, open);
   if (action.kind === "write" && !mayWrite) return { wrote: false };
-  if (action.kind === "show") return shown(action, inventory, tracked);
+  if (action.kind === "show") return shown(action, tracked, [...open.branches]);
   const before = tracked.memory.failed;
   const done = await carryOutBranch(action, observed, { inventory, tracked, clock });
   switch (action.kind) {
@@ -40,23 +43,16 @@ export async function branchRound(
 }
 
 function shown(
-  action: { reason: keyof typeof branchReasons; message: string },
-  inventory: Inventory,
-  { object, project }: TrackedBranch,
+  action: { reason: BranchReason; message: string },
+  tracked: TrackedBranch,
+  open: readonly TrackedBranch[],
 ): BranchRound {
   const { reason } = action;
   const said = wordsOf(action);
-  const { ready, stalled } = branchReasons[reason];
-  if (ready === "True" || reason === "Paused") return { wrote: false, end: { ok: true, said } };
-  // The parent may be a Branch of these manifests that is yet to be created.
-  const { branchName: parent } = object.spec.parent ?? {};
-  const isComing = inventory.branches.all.some(
-    (other) => other.project === project && branchNameOf(other.object) === parent,
-  );
-  if (reason === "BranchNotFound" && parent !== undefined && isComing) return { wrote: false, said };
-  const isObstacle = reason === "InUse" || reason === "HasChildren";
-  if (stalled !== false || isObstacle) return { wrote: false, end: { ok: false, said } };
-  return { wrote: false, said };
+  const step = stepOf(reason, tracked, open);
+  if (step === "none" || reason === "Paused") return { wrote: false, end: { ok: true, said } };
+  const isLasting = step === "refuse" || (step === "error" && branchReasons[reason].requeue !== "backoff");
+  return isLasting ? { wrote: false, end: { ok: false, said } } : { wrote: false, said };
 }
 
 function sent(

@@ -4,6 +4,7 @@ import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
 import { placeOf } from "../../operator/objects/object.ts";
+import { pausedForMs } from "../../operator/resources/pause.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
 import { isOccupied, type TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";
@@ -110,9 +111,11 @@ export class Application {
     for (const tracked of this.#openBranches) {
       if (signal.aborted) return wrote;
       const mayWrite = !taken.has(tracked.project) && !isOccupied(tracked, inventory.computes);
-      const computes = new Set([...this.#open].map(({ compute }) => compute));
-      const leaving = { computes, branches: this.#openBranches };
-      const round = await branchRound(tracked, { inventory, clock, mayWrite, leaving });
+      const open = {
+        computes: new Set([...this.#open].map(({ compute }) => compute)),
+        branches: this.#openBranches,
+      };
+      const round = await branchRound(tracked, { inventory, clock, mayWrite, open });
       if (round.wrote) taken.add(tracked.project);
       wrote ||= round.wrote;
       if (round.end !== undefined) this.#end(tracked, round.end);
@@ -168,10 +171,14 @@ export class Application {
       case "release":
         this.#end(tracked, { ok: true, said: action.message });
         return;
-      case "blocked":
-        if (action.reason === "BranchNotReady" && this.#isBranchOpen(tracked)) return;
-        this.#end(tracked, { ok: false, said: `${action.reason}: ${action.message}` });
+      case "blocked": {
+        const { branches } = this.#options.inventory;
+        const branch = action.reason === "BranchNotReady" ? branches.named(tracked.compute) : undefined;
+        if (branch !== undefined && this.#openBranches.has(branch)) return;
+        const isPaused = branch !== undefined && pausedForMs(branch.object, this.#options.clock.now()) !== undefined;
+        this.#end(tracked, { ok: isPaused, said: `${action.reason}: ${action.message}` });
         return;
+      }
       case "confirmDeletion":
       case "noop":
         return;
@@ -180,12 +187,6 @@ export class Application {
         if (tracked.pruned !== undefined && action.reason === "Deleting") return;
         this.#waitOrEnd(reasons[action.reason].apply, `${action.reason}: ${action.message}`, tracked);
     }
-  }
-
-  /** The Branch that the Compute names is still being applied. */
-  #isBranchOpen({ compute }: Tracked): boolean {
-    const branch = this.#options.inventory.branches.named(compute);
-    return branch !== undefined && this.#openBranches.has(branch);
   }
 
   #waitOrEnd(what: "wait" | "done" | "fail", said: string, tracked: Tracked): void {

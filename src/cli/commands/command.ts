@@ -3,10 +3,10 @@ import { defaultCreateSettleMs } from "../../operator/flags.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
-import { type BranchEntry, branchEntryOf, keptEntryOf } from "../plan/branch-entry.ts";
+import { type BranchEntry, branchEntryOf, isOpen, keptEntryOf } from "../plan/branch-entry.ts";
 import type { TrackedBranch } from "../plan/branch-inventory.ts";
 import { dryRun } from "../plan/carry-out.ts";
-import { dryRunBranch } from "../plan/carry-out-branch.ts";
+import { type BranchDryRun, dryRunBranch } from "../plan/carry-out-branch.ts";
 import { clientFor, type Inventory } from "../plan/inventory.ts";
 import { orphansIn } from "../plan/orphans.ts";
 import { hasChanges, hasProblems, isUnderWay, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
@@ -149,13 +149,18 @@ async function planBranches(
     requireListed(inventory);
     trackPrunedBranches(undeclared, inventory, clock);
   }
-  const entries: { entry: BranchEntry; of?: TrackedBranch }[] = [];
+  const runs: { run: BranchDryRun; of: TrackedBranch }[] = [];
   const mayLeave = { computes: new Set(inventory.computes), branches: new Set<TrackedBranch>() };
-  for (const each of inventory.branches.all) {
-    const entry = branchEntryOf(await dryRunBranch(inventory, each, clock, mayLeave), each, inventory.scope);
-    if (entry.step === "delete") mayLeave.branches.add(each);
-    entries.push({ entry, of: each });
+  for (const of of inventory.branches.all) {
+    const run = await dryRunBranch(inventory, of, clock, mayLeave);
+    if (run.action.kind === "write" && run.action.write.op === "delete") mayLeave.branches.add(of);
+    runs.push({ run, of });
   }
+  const open = runs.flatMap(({ run, of }) => (isOpen(run) ? [of] : []));
+  const entries: { entry: BranchEntry; of?: TrackedBranch }[] = runs.map(({ run, of }) => ({
+    entry: branchEntryOf(run, of, inventory.scope, open),
+    of,
+  }));
   if (!pruneBranches) entries.push(...undeclared.map((each) => ({ entry: keptEntryOf(each) })));
   const leaving = entries.flatMap(({ entry: { step, id } }) => (step === "delete" && id !== undefined ? [id] : []));
   return {

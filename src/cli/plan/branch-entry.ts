@@ -1,8 +1,9 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchWrite } from "../../operator/branch/action.ts";
-import { isBeingDeleted } from "../../operator/branch/observation.ts";
+import { parentOf } from "../../operator/branch/plan/create.ts";
 import { drift } from "../../operator/branch/plan/expiry.ts";
 import { type BranchReason, branchReasons } from "../../operator/branch/reasons.ts";
+import { retriedAtEnd } from "../../operator/conditions/messages.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import { branchNameOf, expiryInWords } from "../../operator/resources/branch.ts";
 import type { TrackedBranch } from "./branch-inventory.ts";
@@ -35,10 +36,12 @@ export interface BranchEntry {
 
 type What = Pick<BranchEntry, "step" | "fields" | "reason" | "message">;
 
+/** `open`: the Branches that may still be given their branches. */
 export function branchEntryOf(
   { action, observed, adopted }: BranchDryRun,
   tracked: TrackedBranch,
   scope: CommandScope,
+  open: readonly TrackedBranch[],
 ): BranchEntry {
   const { object } = tracked;
   const linked = observed.kind === "observed" ? observed.linked?.listed : undefined;
@@ -50,7 +53,7 @@ export function branchEntryOf(
     ...(linked === undefined ? {} : { id: linked.id }),
     ...(adopted ? { adopts: true as const } : {}),
     ...(keptBy === undefined ? {} : { keptBy }),
-    ...whatOf({ action, observed, adopted }, tracked),
+    ...whatOf({ action, observed, adopted }, tracked, open),
   };
 }
 
@@ -61,15 +64,17 @@ export function keptEntryOf({ listed, place, project }: UndeclaredBranch): Branc
   return { object: place, project: project.id, name, id, step: "none", fields: [], message };
 }
 
-function whatOf({ action, observed }: BranchDryRun, tracked: TrackedBranch): What {
+function whatOf({ action, observed }: BranchDryRun, tracked: TrackedBranch, open: readonly TrackedBranch[]): What {
   switch (action.kind) {
     case "write":
       return whatOfWrite(action.write, tracked, observed.kind === "observed" ? observed.linked?.listed : undefined);
     case "show": {
       const isDrifted = action.reason === "Drifted" && tracked.endIsAssumed === true;
       const isLater = isDrifted && observed.kind === "observed" && drift(observed) !== undefined;
-      const message = isLater ? saidOfBranch.laterEnd(observed.linked?.listed.expires_at) : action.message;
-      return { step: stepOf(action.reason, tracked), fields: [], reason: action.reason, message };
+      const said = isLater ? saidOfBranch.laterEnd(observed.linked?.listed.expires_at) : action.message;
+      const step = stepOf(action.reason, tracked, open);
+      const message = step === "wait" ? said : said.replace(retriedAtEnd, ".");
+      return { step, fields: [], reason: action.reason, message };
     }
     case "release":
       return { step: "release", fields: [], message: action.message };
@@ -114,12 +119,28 @@ function whatOfWrite(write: BranchWrite, { object, pruned }: TrackedBranch, list
 /** Reasons of Branches that stay as they are and need nobody: an end that was asked for is no problem. */
 const unproblematic: readonly BranchReason[] = ["Available", "Drifted", "Expired"];
 
-function stepOf(reason: BranchReason, { object }: TrackedBranch): PlanStep {
+/** `open`: the Branches that may still be given their branches. */
+export function stepOf(reason: BranchReason, tracked: TrackedBranch, open: readonly TrackedBranch[]): PlanStep {
   if (unproblematic.includes(reason)) return "none";
+  if (reason === "BranchNotFound") return isParentComing(tracked, open) ? "wait" : "refuse";
   const { stalled, synced } = branchReasons[reason];
-  if (stalled === true) return "refuse";
-  const isHindered = synced === "compared" && reason !== "Paused";
-  if (isHindered) return "error";
-  const isObstacle = reason === "InUse" || reason === "HasChildren";
-  return isObstacle && isBeingDeleted(object) ? "refuse" : "wait";
+  if (stalled === true || reason === "InUse" || reason === "HasChildren") return "refuse";
+  return synced === "compared" && reason !== "Paused" ? "error" : "wait";
+}
+
+/** True if an open Branch is to have the name of the parent, and does not itself wait for this one. */
+function isParentComing(child: TrackedBranch, open: readonly TrackedBranch[]): boolean {
+  const { object, project } = child;
+  const { branchListing: listing } = project;
+  const others = open.filter((other) => other !== child);
+  return others.some((other) => {
+    if (other.project !== project || branchNameOf(other.object) !== object.spec.parent?.branchName) return false;
+    const isThere = listing !== undefined && parentOf({ object: other.object, listing }).kind === "found";
+    return isThere || isParentComing(other, others);
+  });
+}
+
+/** True if a Branch may still be given its branch: nothing that a person has to change is in the way. */
+export function isOpen({ action }: BranchDryRun): boolean {
+  return action.kind !== "show" || branchReasons[action.reason].reconciling;
 }

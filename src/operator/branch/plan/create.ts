@@ -92,7 +92,7 @@ function create(o: Observation, { nameTaken }: ReadonlyMemory, name: string): Br
 }
 
 /** `id` is undefined for the project's default branch, which the service takes without being told. */
-function parentOf({ object, listing }: Observation) {
+export function parentOf({ object, listing }: Pick<Observation, "object" | "listing">) {
   const { branchID, branchName } = object.spec.parent ?? {};
   if (branchID !== undefined) {
     return listing.byID(branchID) === undefined
