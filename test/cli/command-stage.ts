@@ -42,8 +42,8 @@ class LeapingClock extends DrivenTime implements Clock {
   }
 }
 
-/** What the network does to one request: carried out or not, no answer comes. */
-export type Fate = "answered" | "lost before" | "lost after";
+/** What becomes of one request: no answer comes, carried out or not, or it is refused with this status. */
+export type Fate = "answered" | "lost before" | "lost after" | 423 | 429;
 
 const commands = {
   plan: planCommand,
@@ -178,6 +178,9 @@ export class Stage implements Disposable {
         const { pathname } = new URL(request.baseURL);
         if (request.method !== "GET")
           this.writes.push({ line: `${request.method} ${request.path}`, body: request.body });
+        if (typeof fate === "number") {
+          return { status: fate, body: { code: "", message: "not now", request_id: "" }, json: true };
+        }
         const reply = this.shop.core.call({
           method: request.method,
           path: pathname + request.path,

@@ -121,6 +121,17 @@ test.each<[Fate, string]>([
   expect(stage.writes.map(({ line }) => line)).toEqual([`POST /projects/${project}/endpoints/${primary}/restart`]);
 });
 
+test("lists that lag behind a create that was answered do not put its outcome in doubt", async () => {
+  using stage = new Stage();
+  stage.fate = ({ method }) => {
+    if (method === "POST") stage.staleUntil = stage.time.now() + 9000;
+    return "answered";
+  };
+  const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, compute("a"))), "--yes"]);
+  expect(run).toMatchObject({ status: 0, out: expect.stringContaining("  shop/a: created ep-") });
+  expect(run.out).not.toContain("CreateUnknown");
+});
+
 test("a second apply after an interruption waits until the Compute is ready", async () => {
   using stage = new Stage();
   const path = stage.file("a.yaml", documents(connection, compute("a")));
@@ -454,6 +465,24 @@ spec: {projectID: ${of}, branchName: ${name}, expiry: {never: true}}
       "! shop/a: ServiceUnavailable: ",
       "Applied: 0 as declared, 1 not.",
     ]);
+  });
+
+  test.each<[string, string, Fate]>([
+    ["a Compute in a project that is busy", reader, 423],
+    ["a Branch in a project that is busy", branch("pr-1"), 423],
+    ["a Compute beyond the limit of requests", reader, 429],
+    ["a Branch beyond the limit of requests", branch("pr-1"), 429],
+  ])("send the create of %s again until --timeout ends, and then promise nothing", async (_, text, refusal) => {
+    for (const minutes of [5, 60]) {
+      using stage = new Stage();
+      const endsAt = stage.time.now() + minutes * 60_000;
+      stage.fate = ({ method }) => (method === "POST" && stage.time.now() < endsAt ? refusal : "answered");
+      const { status, lines } = await applied(stage, text);
+      expect(status).toBe(minutes === 5 ? 0 : 1);
+      expect(lines[0]).toMatch(/^ {2}.* Retried automatically\.$/);
+      if (minutes === 5) continue;
+      expect(lines[1]).toMatch(/^! .*: not done after 600 s \(--timeout\); last: .*not now\)?\.$/);
+    }
   });
 
   test("change an adopted replica of a service without names, though another like it stands beside", async () => {

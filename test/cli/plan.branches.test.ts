@@ -131,7 +131,7 @@ describe("plan and apply of a Branch", () => {
     const started = stage.time.now();
     const run = await apply(stage, documents(connection, naming("reader", "pr-1"), branch("pr-1")));
     expect(run.status).toBe(1);
-    expect(run.out).toContain("! Branch shop/pr-1: Rejected");
+    expect(run.out).toMatch(/^! Branch shop\/pr-1: Rejected: .* Change the spec\.$/m);
     expect(run.out).toMatch(/! shop\/reader: BranchNotReady/);
     expect(stage.writes).toHaveLength(1);
     expect(stage.time.now() - started).toBeLessThan(60_000);

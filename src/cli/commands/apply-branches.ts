@@ -17,6 +17,11 @@ export interface BranchRound {
 /** The same write is given up after this many failures in a row. */
 const mostFailures = 8;
 
+/** True if a write that failed may be sent again. One that was only put off has done nothing: --timeout ends it. */
+export function isSentAgain({ reason, failures }: { reason: string; failures: number }): boolean {
+  return reason === "ProjectBusy" || reason === "RateLimited" || failures + 1 < mostFailures;
+}
+
 /**
  * Plans a Branch and sends at most one write; `mayWrite`: none of its project's was sent in this round; `open`: what
  * has not come to its end.
@@ -68,7 +73,7 @@ function sent(
   const said = wordsOf(failed);
   // The same failure as before: its back-off is not over, and nothing was sent.
   if (failed === before) return { wrote: false, said };
-  const isFinal = branchReasons[failed.reason].stalled !== false || failed.failures + 1 >= mostFailures;
+  const isFinal = branchReasons[failed.reason].stalled !== false || !isSentAgain(failed);
   const isTaken = after?.reason === "BranchExists";
   return isFinal || isTaken ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
 }

@@ -3,6 +3,7 @@ import { nameOf, type Observed } from "../../operator/compute/observe/observatio
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import { type Action, isWrite, type WriteAction } from "../../operator/compute/plan/action.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
+import { retriedAtEnd } from "../../operator/conditions/messages.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import { type Clock, sleep } from "../../operator/runtime/clock.ts";
@@ -11,7 +12,7 @@ import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
 import { withoutRetain } from "../plan/messages.ts";
 import { unownedReplicasLike } from "../plan/running-operator.ts";
-import { branchRound } from "./apply-branches.ts";
+import { branchRound, isSentAgain } from "./apply-branches.ts";
 
 export interface ApplyOptions {
   inventory: Inventory;
@@ -152,7 +153,7 @@ export class Application {
       return;
     }
     const said = withoutRetain(`${failed.reason}: ${failed.message}`);
-    if (reasons[failed.reason].retryWrite && failed.failures + 1 < mostFailures) this.#say(tracked, said);
+    if (reasons[failed.reason].retryWrite && isSentAgain(failed)) this.#say(tracked, said);
     else this.#end(tracked, { ok: false, said });
   }
 
@@ -183,8 +184,9 @@ export class Application {
       case "noop":
         return;
       case "wait":
-        // Another line says what was deleted, and how it ended.
+        // Another line says what was deleted or created, and how it ended.
         if (tracked.pruned !== undefined && action.reason === "Deleting") return;
+        if (action.reason === "CreateUnknown" && tracked.state.known.write?.made !== undefined) return;
         this.#waitOrEnd(reasons[action.reason].apply, `${action.reason}: ${action.message}`, tracked);
     }
   }
@@ -205,7 +207,7 @@ export class Application {
     if ("compute" in tracked) this.#open.delete(tracked);
     else this.#openBranches.delete(tracked);
     this.#applied[ok ? "done" : "failed"] += 1;
-    this.#say(tracked, said, !ok);
+    this.#say(tracked, ok ? said : said.replace(retriedAtEnd, "."), !ok);
   }
 
   #say(tracked: Tracked | TrackedBranch, said: string, failed = false): void {
@@ -215,9 +217,6 @@ export class Application {
     this.#options.say(`${failed ? "! " : "  "}${name}: ${said}`);
   }
 }
-
-/** The same write is given up after this many failures in a row. */
-const mostFailures = 8;
 
 /** A write that was sent, as a line for a person. */
 function saidOf(write: WriteAction, { effect, condition }: Outcome): string {

@@ -24,8 +24,8 @@ export const replaceKey = "Put a valid key into the Secret of the ServiceConnect
 export const checkProject =
   "Check spec.projectID, and whether baseURL and API key of the connection reach that project.";
 
-/** The end of a message about a request that is sent again. The CLI, which asks once, leaves it out. */
-export const retriedAtEnd = /(\. R|; r)etried automatically\.$/;
+/** The end of a message about a request that is sent again. The CLI leaves it out where it gives up. */
+export const retriedAtEnd = /(\. R|; r)etried (automatically|with backoff, at most hourly)\.$/;
 
 const busy = {
   reason: "ProjectBusy",
