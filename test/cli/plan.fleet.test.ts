@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { derivedUID, derivedUIDBefore } from "../../src/cli/manifests/derived-uid.ts";
 import { fleetOf, markerOf, signatureOf } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
-import { Stage } from "./command-stage.ts";
+import { type Fate, Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
 
 /** A uid as an API server gives it. */
@@ -225,14 +225,36 @@ describe("what apply makes", () => {
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(0);
   });
 
-  test("a signature that the service refuses is reported by apply, and the next plan shows it again", async () => {
+  test.each<[string, Fate, number]>([
+    ["whose reply is lost is not sent again once a list shows it", "lost after", 1],
+    ["that is lost is sent again", "lost before", 2],
+    ["that a busy project refuses is sent again", 423, 2],
+  ])("a signature %s", async (_, fate, attempts) => {
     using stage = new Stage();
     await apply(stage, replica);
-    stage.fate = ({ method }) => (method === "PATCH" ? "lost before" : "answered");
+    let sent = 0;
+    stage.fate = ({ method }) => (method === "PATCH" && ++sent === 1 ? fate : "answered");
     const run = await apply(stage, replica, "--fleet", "prod");
-    const refused = `! shop/a: the service did not accept the signature of the fleet as the name of ${stage.shop.list().find(({ type }) => type === "read_only")?.id}; run apply again`;
-    expect(run).toMatchObject({ status: 1, out: expect.stringContaining(refused) });
-    expect(run.out).not.toMatch(/^ {2}shop\/a: /m);
+    expect(run).toMatchObject({ status: 0, out: expect.stringContaining("Applied: 1 as declared.") });
+    expect(sent).toBe(attempts);
+    expect(names(stage)).toEqual([signatureOf(own, prod)]);
+  });
+
+  test("a signature without a usable answer is given up after eight attempts, and the next plan shows it again", async () => {
+    using stage = new Stage();
+    await apply(stage, replica);
+    let sent = 0;
+    stage.fate = ({ method }) => {
+      if (method !== "PATCH") return "answered";
+      sent += 1;
+      return "lost before";
+    };
+    const run = await apply(stage, replica, "--fleet", "prod");
+    expect(run.status).toBe(1);
+    expect(run.out).toMatch(
+      /^! shop\/a: ServiceUnavailable: .* no usable answer to a request to write the name of endpoint ep-.*: no answer in time\. /m,
+    );
+    expect(sent).toBe(8);
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(2);
   });
 

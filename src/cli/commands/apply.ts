@@ -142,11 +142,6 @@ export class Application {
     }
     const before = tracked.state.known.failedWrite;
     const outcome = await this.#carryOut(write, observed, tracked);
-    if (write.kind === "sign" && outcome.requeue.kind === "after") {
-      const said = `the service did not accept the signature of the fleet as the name of ${write.endpointID}; run apply again`;
-      this.#end(tracked, { ok: false, said });
-      return;
-    }
     const failed = tracked.state.known.failedWrite;
     if (failed === undefined || failed === before || outcome.effect.kind === "restarted") {
       this.#say(tracked, saidOf(write, outcome));
@@ -162,9 +157,12 @@ export class Application {
     return carryOut(action, observed, { inventory, tracked, clock });
   }
 
-  /** Actions other than writes are executed too, because the next plan depends on the status. */
+  /**
+   * Actions other than writes are executed too, because the next plan depends on the status. A signature that failed
+   * changes none: an endpoint is signed only at rest.
+   */
   async #wait(action: Exclude<DryRun["action"], WriteAction>, { observed }: DryRun, tracked: Tracked): Promise<void> {
-    await this.#carryOut(action, observed, tracked);
+    if (tracked.state.known.signed?.failure === undefined) await this.#carryOut(action, observed, tracked);
     switch (action.kind) {
       case "settled":
         this.#end(tracked, { ok: true, said: `${action.reason}: ${action.message}` });

@@ -1,9 +1,11 @@
+import { recordFailedWrite } from "../../operator/compute/execute/deferred.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
 import { type Observed, shownReason } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { plan } from "../../operator/compute/plan/plan.ts";
 import { updateStatus } from "../../operator/compute/update-status.ts";
+import { requests } from "../../operator/compute/words/failures.ts";
 import type { ServiceAccess } from "../../operator/connection/access.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
@@ -34,6 +36,12 @@ export async function carryOut(
   const stored = () => undefined;
   const context = { compute, annotations, cluster, clock, stored, state, signal: uninterrupted, uninstalling, access };
   const outcome = await execute(action, context);
+  const { signed } = state.known;
+  if (action.kind === "sign" && signed?.failure !== undefined) {
+    // The operator tries again in ten minutes; a command has the back-off of any other write.
+    recordFailedWrite(action, signed.failure, requests.sign(action.endpointID), compute, context, access);
+    state.signed({ ...signed, renewAt: 0 });
+  }
   const secret = { binding: undefined, unchecked: false };
   const written = { cluster, clock, state, event: () => {}, isStopping: () => true };
   const after = await updateStatus(outcome, observed, secret, written);

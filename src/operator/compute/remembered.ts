@@ -1,6 +1,7 @@
 import type { FailedWrite } from "../connection/failed-write.ts";
 import type { Difference } from "../fields/compare.ts";
 import type { WriteRecord } from "../resources/compute.ts";
+import type { Failure } from "../service-client/answer.ts";
 import type { Effect, Outcome } from "./outcome.ts";
 import type { Reason } from "./words/reasons.ts";
 
@@ -157,6 +158,8 @@ export interface Signed {
   endpointID: string;
   /** Time before which it is not signed again. */
   renewAt: number;
+  /** Failure of the last attempt; absent if the service accepted the name. */
+  failure?: Failure;
 }
 
 export type ReadonlyState = Readonly<Remembered>;

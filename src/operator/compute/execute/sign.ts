@@ -48,7 +48,8 @@ async function renew(action: Sign, context: ExecuteContext, access: ServiceAcces
   // A service that accepts the name and does not keep it is not asked in a loop; a refusal may wait too, since nothing
   // depends on the signature.
   const waitMs = answer.kind === "ok" ? hourlyMs : seldomMs;
-  state.signed({ endpointID, renewAt: clock.monotonic() + waitMs });
+  const failed = answer.kind === "ok" ? {} : { failure: answer };
+  state.signed({ endpointID, renewAt: clock.monotonic() + waitMs, ...failed });
   // An answer that is laid over lists enqueues the Compute.
   return unchanged(compute, answer.kind === "ok" ? {} : { requeue: after(waitMs) });
 }

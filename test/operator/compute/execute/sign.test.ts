@@ -131,6 +131,7 @@ describe("a signature that is renewed", () => {
     expect(msOf(first)).toBe(600_000);
     expect(acting.tools.state.known.failedWrite).toBeUndefined();
     const renewAt = acting.tools.clock.monotonic() + 600_000;
-    expect(acting.tools.state.known.signed).toEqual({ endpointID: "ep-one", renewAt });
+    const failure = expect.objectContaining({ kind: "forbidden" });
+    expect(acting.tools.state.known.signed).toEqual({ endpointID: "ep-one", renewAt, failure });
   });
 });
