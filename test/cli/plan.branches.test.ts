@@ -307,6 +307,23 @@ describe("plan and apply of a Branch", () => {
   });
 });
 
+test.each([
+  [429, "RateLimited: The service allows no more requests for now (later)."],
+  [503, `ServiceUnavailable: The service is not available: later. Check that the service is at ${baseURL} (`],
+])(
+  "a refused list of branches (%s) says the same for a Branch and a Compute, and promises nothing",
+  async (status, said) => {
+    using stage = new Stage();
+    const body = { code: "", message: "later", request_id: "" };
+    stage.rewrite = ({ path }, response) => (path.includes("/projects/") ? { status, body, json: true } : response);
+    const run = await plan(stage, documents(connection, branch("pr-1"), compute("a")));
+    expect(run.status).toBe(1);
+    const lines = run.out.split("\n").filter((line) => line.startsWith("! "));
+    expect(lines).toEqual([expect.stringContaining(said), expect.stringContaining(said)]);
+    expect(run.out).not.toContain("etried automatically");
+  },
+);
+
 describe("apply --prune-branches", () => {
   const reader = compute("reader", "type: read_only", main);
   const deletes = (stage: Stage) => stage.writes.flatMap(({ line }) => (line.startsWith("DELETE") ? [line] : []));

@@ -61,6 +61,14 @@ describe("plan without --prune", () => {
 });
 
 describe("plan --prune", () => {
+  test("lets a Compute go that never had an endpoint", async () => {
+    using beside = new Beside(documents(connection, replica("a")));
+    beside.post(replica("new"));
+    const run = await beside.run("plan", documents(connection, replica("a")), "--prune");
+    expect(run).toMatchObject({ status: 2, err: "" });
+    expect(run.out).toMatch(/- shop\/new +release +No endpoint was ever created for this Compute\.\n/);
+  });
+
   test("shows each as a deletion, with the members of a pool, and exits with 2", async () => {
     using beside = new Beside(held);
     const run = await beside.run("plan", documents(connection, replica("a")), "--prune");

@@ -23,7 +23,7 @@ import { noteKeys } from "../../operator/resources/names.ts";
 import { derivedBranchUID, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
 import { withAssumedEnd } from "./assumed-end.ts";
 import type { InventoryOptions, Project } from "./inventory.ts";
-import { branchUnknown, projectNotAllowed } from "./messages.ts";
+import { branchUnknown, projectNotAllowed, saidOnce } from "./messages.ts";
 
 /** A Branch and what this command remembers of it: the Branch as it would be stored in a cluster by now. */
 export interface TrackedBranch {
@@ -140,8 +140,8 @@ export class BranchInventory {
     const { branches } = project;
     const listing = listingWithout(tracked, leaving);
     if (branches !== undefined && branches.kind !== "ok") {
-      const { reason, message } = meaningOf(branches, doing.list(id));
-      return unobserved(reason, message);
+      const meaning = meaningOf(branches, doing.list(id));
+      return unobserved(meaning.reason, saidOnce(meaning, project.client.account.baseURL, "manifests"));
     }
     if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
     const serviceNow = clock.now();

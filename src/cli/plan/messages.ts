@@ -1,12 +1,11 @@
 import { deleting } from "../../operator/branch/words.ts";
 import { orRetain } from "../../operator/compute/words/deletion.ts";
-import type { Reason } from "../../operator/compute/words/reasons.ts";
 import { checkProject, replaceKey, retriedAtEnd } from "../../operator/conditions/messages.ts";
 import { type Connection, labelOf } from "../../operator/resources/cluster-service-connection.ts";
 import { keyVariable } from "../manifests/accounts.ts";
 
 interface Said {
-  reason: Reason;
+  reason: string;
   message: string;
 }
 

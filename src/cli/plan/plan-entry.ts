@@ -1,6 +1,7 @@
 import { ownershipOf } from "../../operator/claims/ownership.ts";
-import { nameOf, shownReason } from "../../operator/compute/observe/observation.ts";
+import { hasFinalizer, nameOf, shownReason } from "../../operator/compute/observe/observation.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
+import { released } from "../../operator/compute/words/deletion.ts";
 import { deletesAdopted } from "../../operator/compute/words/events.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
 import { compare, desiredSpec } from "../../operator/fields/compare.ts";
@@ -116,6 +117,8 @@ function whatOfDeclared(
 /** A Compute that leaves with its manifest: also one that only lets its endpoint go is a change. */
 function whatOfPruned(action: DryRun["action"], compute: Compute, linked: Endpoint | undefined, why: string): What {
   if (compute.spec.deletionProtection === true) return { step: "refuse", fields: [], message: protectedFromDeletion };
+  const isNever = linked === undefined && !hasFinalizer(compute);
+  if (isNever) return { step: "release", fields: [], message: released.neverCreated };
   if (action.kind === "release") return { step: "release", fields: [], message: action.message };
   const what = whatOf(action, compute, linked);
   return action.kind === "delete" ? { ...what, message: why } : what;
