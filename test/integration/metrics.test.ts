@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { connectNamespace } from "./support/in-memory.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 /** It stays active. */
@@ -64,6 +65,23 @@ it("gauges of time are in seconds, and count up from what they are about", async
   const [age = -1] = Object.values(await valuesOf(world, "endpoint_list_age_seconds"));
   expect(age).toBeGreaterThan(0);
   expect(age).toBeLessThanOrEqual(30);
+});
+
+it("connections of one name in two namespaces show an interval each", async () => {
+  await using world = new SmallWorld([], 1);
+  // Connections that share a service and a key share a session, and with it the shortest interval.
+  world.connect("eu.test", []);
+  world.send("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "eu" } });
+  connectNamespace("eu", (path, body) => world.send("POST", path, body));
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/eu/serviceconnections/default";
+  const connection = world.send("GET", path);
+  const elsewhere = { ...connection.spec, baseURL: "http://eu.test/api/v2", refreshInterval: "45s" };
+  world.send("PUT", path, { ...connection, spec: elsewhere });
+  await world.clock.advance(10_000);
+  expect(await valuesOf(world, "refresh_interval_seconds")).toEqual({
+    '{connection="default/default"}': 30,
+    '{connection="eu/default"}': 45,
+  });
 });
 
 it("says who leads, what waits and what is held as numbers", async () => {

@@ -105,6 +105,20 @@ test("a changed template is one write for each member", async () => {
   expect(world.writes.slice(before).map((write) => write.split(" ")[0])).toEqual(["PATCH", "PATCH", "PATCH"]);
 });
 
+test("a pool makes the member whose name another Compute took, as soon as that one is deleted", async () => {
+  await using world = new SmallWorld(["br-0-a"], 1);
+  world.declare(0, { projectID: "shop", branchID: "br-0-a", type: "read_only" });
+  await world.settle(1);
+  declare(world, 1);
+  await world.clock.advance(1000);
+  const ready = () => conditionOf(world.send("GET", `${pools}/db`).status, "Ready");
+  expect(ready()).toMatchObject({ reason: "Conflict" });
+  world.remove(0);
+  await world.clock.advance(10_000);
+  await world.settle(1);
+  expect(ready()).toMatchObject({ status: "True" });
+});
+
 test("a Compute that its pool no longer owns is changed like any other", async () => {
   await using world = new SmallWorld(["br-0-a"], 1);
   declare(world, 1);

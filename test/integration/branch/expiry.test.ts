@@ -84,12 +84,28 @@ describe("the end of a Branch", () => {
     world.host.service.setFaults([{ method: "PATCH", route: "*", kind: "503", rate: 1 }]);
     await world.clock.advance(44 * minute);
     expect(world.events("LeaseEnding")).toEqual([]);
+    expect(await world.metrics()).toMatch(/^compute_operator_branch_leases_late 0$/m);
     await world.clock.advance(6 * minute);
     expect(world.events("LeaseEnding")).toHaveLength(1);
     expect(await world.metrics()).toMatch(/^compute_operator_branch_leases_late 1$/m);
     world.host.service.setFaults([]);
     await world.clock.advance(5 * minute);
     expect(world.reason("pr-1")).toBe("Available");
+    expect(await world.metrics()).toMatch(/^compute_operator_branch_leases_late 0$/m);
+  });
+
+  it("an end is counted for an alert from a day before it until the branch is gone", async () => {
+    await using world = new BranchWorld({ settings: { metricsNamespaces: ["default"] } });
+    const counted = async () => (await world.metrics()).match(/^compute_operator_branches(_ending|\{).*$/gm);
+    world.branch("pr-1", { expiry: { after: "25h" } });
+    await world.until("pr-1", "Available");
+    const ready = 'compute_operator_branches{namespace="default",state="Ready",ready="True"} 1';
+    expect(await counted()).toEqual([ready, "compute_operator_branches_ending 0"]);
+    await world.clock.advance(2 * hour);
+    expect(await counted()).toEqual([ready, "compute_operator_branches_ending 1"]);
+    await world.until("pr-1", "Expired", 24 * hour);
+    const expired = 'compute_operator_branches{namespace="default",state="Expired",ready="False"} 1';
+    expect(await counted()).toEqual([expired, "compute_operator_branches_ending 0"]);
   });
 
   it("an end that a person moves later or takes away is Drifted, and kept until expiry changes", async () => {

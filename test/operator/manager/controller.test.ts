@@ -82,3 +82,12 @@ test("a reconcile that asks for another in a fraction of a millisecond gets it w
   await clock.advance(3);
   expect(reconciles).toEqual([0, 1, 2, 3]);
 });
+
+test("a reconcile that succeeds ends the backoff: the next failure is repeated after the shortest wait again", async () => {
+  const { clock, reconciles, queue } = running((count) => (count === 4 ? undefined : new Error("no right")));
+  await clock.advance(1000);
+  expect(reconciles).toEqual([0, 50, 150, 350]);
+  queue.enqueue(["shop"]);
+  await clock.advance(50);
+  expect(reconciles.slice(4)).toEqual([1000, 1050]);
+});

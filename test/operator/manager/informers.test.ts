@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { ClusterClient } from "../../../src/operator/kube/client.ts";
-import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import type { ClusterTransport, WatchLine } from "../../../src/operator/kube/transport.ts";
 import { Informers } from "../../../src/operator/manager/informers.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
 import { createLogger } from "../../../src/operator/runtime/log.ts";
 import { compute, uidOf } from "../../support/builders.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { noLines } from "../kube/reflector-world.ts";
 
@@ -42,4 +43,31 @@ test("a Compute that other CRDs let in is skipped, and named in a warning that i
   stop.abort();
   await clock.advance(60_000);
   await running;
+});
+
+test("the age of the last event of Secrets is that of the quieter of their watches, whichever that is", async () => {
+  const clock = new VirtualClock();
+  const bookmark = { type: "BOOKMARK", object: { metadata: { resourceVersion: "2" } } };
+  async function* heard(): AsyncGenerator<WatchLine> {
+    await new Promise<void>((resolve) => clock.after(5000, resolve));
+    yield bookmark;
+    await new Promise(() => {});
+  }
+  async function* silent(): AsyncGenerator<WatchLine> {
+    yield await new Promise<WatchLine>(() => {});
+  }
+  const ages: unknown[] = [];
+  for (const selector of ["fieldSelector", "labelSelector"]) {
+    const watch: ClusterTransport["watch"] = ({ query }) => (query[selector] === undefined ? silent() : heard());
+    const stop = new AbortController();
+    const transport = { ...listing([]), watch };
+    const client = new ClusterClient(transport, { clock, timeoutMs: 1000, signal: stop.signal });
+    const shared = { client, clock, random: () => 0.5, log: silentLogger, metrics: createMetrics() };
+    const informers = new Informers({ ...shared, namespaces: [], selects: () => true });
+    void informers.run(stop.signal);
+    await clock.advance(8000);
+    ages.push(informers.lastEventAgeMs()["Secret"]);
+    stop.abort();
+  }
+  expect(ages).toEqual([8000, 8000]);
 });
