@@ -112,6 +112,16 @@ test("a request on a lease is not kept waiting by others that hang: leadership w
   await Promise.all(hanging);
 });
 
+test("a transport that is closed leaves no connection open, that of the lease included", async () => {
+  await transport.request(
+    { method: "GET", path: "/apis/coordination.k8s.io/v1/namespaces/default/leases/operator" },
+    { signal: forever, timeoutMs: 30_000 },
+  );
+  expect(server.open).toBe(1);
+  await transport.close();
+  await expect.poll(() => server.open).toBe(0);
+});
+
 test.each([
   [410, "Expired"],
   [500, "InternalError"],
