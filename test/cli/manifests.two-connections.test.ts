@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { keys, main, preview, project } from "../service/support/shop.ts";
+import { newAuthority } from "../support/authority.ts";
 import { Stage } from "./command-stage.ts";
 import { baseURL, compute, documents } from "./texts.ts";
 
@@ -9,10 +10,10 @@ metadata: {name: service-api-key, namespace: shop}
 type: compute-operator.dev/api-key
 stringData: {api-key: ${keys.shop}}
 `;
-const connection = (name: string, allowed: string) => `apiVersion: compute-operator.dev/v1alpha1
+const connection = (name: string, allowed: string, more = "") => `apiVersion: compute-operator.dev/v1alpha1
 kind: ServiceConnection
 metadata: {name: ${name}, namespace: shop}
-spec: {baseURL: "${baseURL}", apiKeySecretRef: {name: service-api-key}, allowedProjects: [${allowed}]}
+spec: {baseURL: "${baseURL}", apiKeySecretRef: {name: service-api-key}, allowedProjects: [${allowed}]${more}}
 `;
 const through = (name: string) => `connectionRef: {name: ${name}}`;
 
@@ -36,4 +37,22 @@ test.each([
   expect(stage.writes.map(({ body }) => body)).toEqual([
     { endpoint: expect.objectContaining({ branch_id: preview, type: "read_only" }) },
   ]);
+});
+
+test("each of two connections with one key is called with its own certificate authority", async () => {
+  using stage = new Stage();
+  const { certificate } = await newAuthority();
+  const bundles = new Set<unknown>();
+  stage.rewrite = ({ caBundle }, response) => {
+    bundles.add(caBundle);
+    return response;
+  };
+  const text = documents(
+    secret,
+    connection("public", project),
+    connection("private", project, `, caBundle: ${JSON.stringify(certificate)}`),
+    ...["public", "private"].map((name) => compute(`through-${name}`, `${through(name)}, type: read_only`)),
+  );
+  await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+  expect(bundles).toEqual(new Set([undefined, certificate]));
 });

@@ -51,6 +51,16 @@ describe("a live fleet", () => {
     expect(markdown.out).toMatch(new RegExp(`^\\| \`${ids[0]}\` \\| orphan \\| read_only on branch`, "m"));
   });
 
+  test("an orphan's id at two services is two orphans of a live fleet", async () => {
+    const [key = "", here = ""] = connection.split("---\n");
+    const there = here.replace("name: default", "name: there").replace("//service", "//another-service");
+    const through = compute("through-there", "type: read_only, connectionRef: {name: there}", main);
+    using beside = new Beside(documents(key, here, there, fleet, through), prod);
+    const orphan = beside.endpoint(gone, replica);
+    const { out } = await beside.run("plan", documents(fleet, through), "--output", "json");
+    expect(JSON.parse(out).orphans.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual([orphan, orphan]);
+  });
+
   test("a live fleet has no orphans in namespaces that may not be read", async () => {
     using beside = new Beside(held, prod);
     beside.endpoint({ ...gone, namespace: "eu" }, replica);

@@ -103,6 +103,29 @@ test("plan --kubeconfig takes the key from the environment where the Secret may 
   expect((await beside.run("plan", fleet, "--base-url", baseURL)).out).toContain("Plan: 3 unchanged.");
 });
 
+test.each([
+  ["selects", "in", "out", { status: 2, err: "" }],
+  ["does not select", "out", "in", { status: 1, err: expect.stringContaining('does not select namespace "shop"') }],
+])("plan --kubeconfig takes a namespace's labels from its manifest, which the connection %s", async (...row) => {
+  const [, declared, stored, expected] = row;
+  const namespace = (label: string) => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "shop", labels: { fleet: label } },
+  });
+  const secret = connection.slice(0, connection.indexOf("---\n")).replace("namespace: shop", "namespace: operators");
+  const fleetConnection = `apiVersion: compute-operator.dev/v1alpha1
+kind: ClusterServiceConnection
+metadata: {name: fleet}
+spec: {baseURL: "${baseURL}", apiKeySecretRef: {name: service-api-key}, namespaceSelector: {matchLabels: {fleet: in}}, allowedProjects: ["*"]}
+`;
+  using beside = new Beside(connection);
+  beside.send({ method: "PUT", path: "/api/v1/namespaces/shop", body: namespace(stored) });
+  const through = compute("new", "connectionRef: {kind: ClusterServiceConnection, name: fleet}");
+  const text = documents(`${JSON.stringify(namespace(declared))}\n`, secret, fleetConnection, through);
+  expect(await beside.run("plan", text)).toMatchObject(expected);
+});
+
 test("plan --kubeconfig names the rights that it lacks", async () => {
   using beside = new Beside(held);
   beside.refused.add("/computes");

@@ -5,8 +5,12 @@ import { compute, connection, documents, pool } from "./texts.ts";
 
 const replica = (name: string, spec = "", metadata = "") =>
   compute(name, `type: read_only${spec === "" ? "" : `, ${spec}`}`, main, metadata);
-const flux = (name: string) =>
-  `labels: {kustomize.toolkit.fluxcd.io/name: ${name}, kustomize.toolkit.fluxcd.io/namespace: flux-system}`;
+const byFlux =
+  (group: string) =>
+  (name: string, namespace = "flux-system") =>
+    `labels: {${group}.toolkit.fluxcd.io/name: ${name}, ${group}.toolkit.fluxcd.io/namespace: ${namespace}}`;
+const flux = byFlux("kustomize");
+const helm = byFlux("helm");
 const argo = (name: string) =>
   `annotations: {argocd.argoproj.io/tracking-id: "${name}:compute-operator.dev/Compute:shop/x"}`;
 const spare = `apiVersion: compute-operator.dev/v1alpha1
@@ -171,19 +175,15 @@ describe("plan --prune", () => {
   });
 
   test.each([
-    ["Flux", flux],
-    ["Argo CD", argo],
-  ])("narrows the deletions to what %s labelled as it did the declared objects", async (_, mark) => {
+    ["Flux", flux("shop"), flux("other")],
+    ["a Kustomization of one namespace", flux("shop"), flux("shop", "team")],
+    ["a HelmRelease of one namespace", helm("shop"), helm("shop", "team")],
+    ["Argo CD", argo("shop"), argo("other")],
+  ])("narrows the deletions to what %s labelled as it did the declared objects", async (_, mark, other) => {
     using beside = new Beside(
-      documents(
-        connection,
-        replica("a", "", mark("shop")),
-        replica("b", "", mark("shop")),
-        replica("c", "", mark("other")),
-        replica("d"),
-      ),
+      documents(connection, replica("a", "", mark), replica("b", "", mark), replica("c", "", other), replica("d")),
     );
-    const run = await beside.run("plan", documents(connection, replica("a", "", mark("shop"))), "--prune");
+    const run = await beside.run("plan", documents(connection, replica("a", "", mark)), "--prune");
     expect(lines(run.out, "-")).toEqual([expect.stringContaining("- shop/b")]);
   });
 
