@@ -136,6 +136,34 @@ describe("the annotation resetAt", () => {
     expect(resets(world)).toBe(0);
   });
 
+  it.each([
+    ["its lease is renewed", { lease: "2h" }, undefined],
+    ["an expiry that is taken away in time counts", { after: "2h" }, { never: true }],
+  ])("a reset that is not carried out ends no branch: %s", async (_, expiry, edited) => {
+    await using world = new BranchWorld();
+    const id = await begun(world, { expiry });
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", count: 1 }]);
+    world.mark("pr-1", { resetAt: "1" });
+    await world.until("pr-1", "Rejected");
+    if (edited !== undefined) world.branch("pr-1", { expiry: edited });
+    await world.clock.advance(3 * hour);
+    expect(world.made.map((branch) => branch.id)).toEqual([id]);
+    expect(world.ready("pr-1")).toMatchObject({ reason: "Rejected", message: expect.stringContaining("new value") });
+  });
+
+  it("a reset that the service refuses for good does not stop the renewal of the lease", async () => {
+    await using world = new BranchWorld();
+    const id = await begun(world, { expiry: { lease: "2h" } });
+    const body = '{"code":"","message":"this is not allowed"}';
+    world.host.instead = ({ path }) =>
+      path.endsWith("/restore") ? { status: 400, headers: { "content-type": "application/json" }, body } : undefined;
+    world.mark("pr-1", { resetAt: "1" });
+    await world.until("pr-1", "Rejected");
+    await world.clock.advance(3 * hour);
+    expect(world.made.map((branch) => branch.id)).toEqual([id]);
+    expect(world.ready("pr-1")?.message).toContain("this is not allowed");
+  });
+
   it("waits for children to go", async () => {
     await using world = new BranchWorld();
     const id = await begun(world);

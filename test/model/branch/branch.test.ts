@@ -23,8 +23,8 @@ describe("a planted bug of Branches is found", () => {
   test.each(Object.entries(plantedBugs))(
     "%s",
     { timeout },
-    async (name, { parts, breaks, showsResets, happenings }) => {
-      const world = { name, expiry: { never: true }, showsResets: showsResets ?? true };
+    async (name, { parts, breaks, showsResets = true, expiry = { never: true }, happenings }) => {
+      const world = { name, expiry, showsResets };
       const { violation, paths } = await searched({ ...world, happenings: happenings ?? 2, steps: 3 }, parts);
       console.log(`${name}: found after ${paths} paths: ${violation?.what} by ${violation?.path.join("; ")}`);
       expect(violation?.what).toMatch(breaks);

@@ -7,6 +7,6 @@ export function configurations(happenings: number, steps: number): Configuration
     { ...all, name: "a branch without an end", expiry: { never: true } },
     { ...all, name: "a branch that ends", expiry: { after: "1h" } },
     { ...all, name: "a lease", expiry: { lease: "1h" } },
-    { ...all, name: "a service that shows no resets", expiry: { never: true }, showsResets: false },
+    { ...all, name: "a short lease at a service that shows no resets", expiry: { lease: "6m" }, showsResets: false },
   ];
 }

@@ -1,3 +1,4 @@
+import { planReset } from "../../../src/operator/branch/plan/reset.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { parentID } from "./service.ts";
@@ -11,6 +12,8 @@ export interface PlantedBug {
   breaks: RegExp;
   /** The service does not show when a branch was last reset. */
   showsResets?: false;
+  /** Of the Branch; without an end otherwise. */
+  expiry?: object;
   /** So many things have to happen for it. */
   happenings?: 3;
 }
@@ -45,6 +48,15 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     },
     breaks: /reset once/,
+    showsResets: false,
+  },
+  "a reset that is not carried out and stops the renewal of the lease": {
+    parts: {
+      planned: (observed, memory) =>
+        planReset(observed, memory)?.kind === "show" ? { ...observed, serviceNow: 0 } : observed,
+    },
+    breaks: /never lost/,
+    expiry: { lease: "6m" },
     showsResets: false,
   },
   "a branch that is made again when it is gone": {

@@ -200,11 +200,12 @@ function deleted({ object, now }: State): void {
 
 /** A promise that is broken in a state. */
 function broken(state: State): string | undefined {
-  const { service, resetsAsked, createsAsked, wasWiped, linked } = state;
+  const { service, resetsAsked, createsAsked, wasWiped, linked, ranOut } = state;
   if (ownIn(state).length > 1) return "never twice: two branches bear the uid of one object";
   const [wronged] = service.wronged;
   if (wronged !== undefined) return `never another's: ${wronged}`;
   if (service.resets > resetsAsked) return `reset once: ${service.resets} resets for ${resetsAsked} values`;
+  if (ranOut !== undefined) return `never lost: the lease of ${ranOut} was not renewed`;
   const most = createsAsked + (wasWiped ? 1 : 0);
   return linked.length > most ? `never again: linked to ${linked.join(", ")}` : undefined;
 }

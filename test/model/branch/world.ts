@@ -40,6 +40,8 @@ export interface State {
   linked: string[];
   /** The status was wiped: it cannot say that there was a branch. */
   wasWiped: boolean;
+  /** The linked branch came to the end of its lease while the operator could renew that. */
+  ranOut: string | undefined;
 }
 
 /** What happens to one step of the operator. */
@@ -78,6 +80,7 @@ export function begun({ showsResets, expiry }: { showsResets: boolean; expiry: o
     createsAsked: 1,
     linked: [],
     wasWiped: false,
+    ranOut: undefined,
   };
 }
 
@@ -113,7 +116,9 @@ export async function reconciled(from: State, { fate, lags }: Step, parts: Parts
   const { branchID } = state.object?.status ?? {};
   if (branchID !== undefined && !state.linked.includes(branchID)) state.linked.push(branchID);
   parts.stepped?.(memory, memoryBefore);
+  const held = heldByLease(state);
   passed(state, requeueOf(done));
+  if (held !== heldByLease(state)) state.ranOut ??= held;
   state.before = shownBefore;
   return state;
 }
@@ -124,11 +129,18 @@ export function passed(state: State, ms: number): void {
   pass(state.service, state.now);
 }
 
-/** Repeated looks come ever later: three seconds stand for all of them. */
+/** The linked branch of a Branch with a lease that is not being deleted. */
+function heldByLease({ object, service }: State): string | undefined {
+  if (object === undefined || !("lease" in object.spec.expiry)) return undefined;
+  if (object.metadata.deletionTimestamp !== undefined) return undefined;
+  return service.branches.find(({ id }) => id === object.status.branchID)?.id;
+}
+
+/** Repeated looks come ever later: three seconds stand for all of them but the seldom ones. */
 function requeueOf({ requeue, shown }: Outcome): number {
   if (typeof requeue === "number") return Math.min(9000, Math.max(500, requeue));
-  const isRefresh = shown !== undefined && branchReasons[shown.reason].requeue === "refresh";
-  return isRefresh ? 9000 : 3000;
+  const isSeldom = shown !== undefined && ["refresh", "slow"].includes(branchReasons[shown.reason].requeue);
+  return isSeldom ? 9000 : 3000;
 }
 
 function observationOf(state: State, branches: readonly ListedBranch[], fingerprint: string): Observation {

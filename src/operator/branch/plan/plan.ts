@@ -26,9 +26,21 @@ export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory):
   if (gone !== undefined) return gone;
   if (missing !== undefined) return planMissing(o, memory, missing);
   if (o.linked === undefined) return linkOrCreate(o, memory);
-  return (
-    planLink(o) ?? planReset(o, memory) ?? dueEnd(o, memory) ?? planProtection(o) ?? planCompute(o) ?? planAtRest(o)
-  );
+  return planLink(o) ?? planLinked(o, memory);
+}
+
+/**
+ * The step for a linked branch. A step that only waits or shows a reason hides none that acts. Ends are sent before a
+ * reset, which may be refused for good, and beside one that is under way; everything else waits for that.
+ */
+function planLinked(o: Observation, memory: ReadonlyMemory): BranchAction {
+  const reset = planReset(o, memory);
+  const end = dueEnd(o, memory);
+  if (end?.kind === "write" && reset?.kind !== "note") return end;
+  const isUnderWay = reset?.kind === "show" && reset.reason === "Resetting";
+  const others = isUnderWay ? [] : [planProtection(o), planCompute(o)];
+  const steps = [reset, end, ...others].filter((step) => step !== undefined);
+  return steps.find(({ kind }) => kind !== "show" && kind !== "noop") ?? steps[0] ?? planAtRest(o);
 }
 
 function planUnobserved({ object, why }: Unobserved): BranchAction {

@@ -14,6 +14,7 @@ import {
   madeBy,
   memory,
   minute,
+  now,
   planned,
   type Seen,
   second,
@@ -119,7 +120,13 @@ describe("of several rules that have a step, the first wins", () => {
       { branches: [madeBy(branch())] },
       { kind: "note", event: { reason: "Created" } },
     ],
-    ["a reset before an end", mine({ ...asks, ...unended }), ended, { write: { op: "reset" } }],
+    ["an end before a reset", mine({ ...asks, ...unended }), ended, patches("expiry")],
+    [
+      "a reset before the protection",
+      mine({ ...asks, spec: { protected: true } }),
+      { branches: [listed({ protected: false })] },
+      { write: { op: "reset" } },
+    ],
     ["an end before the protection", mine({ ...unended, spec: { protected: true } }), ended, patches("expiry")],
     ["the protection before the compute", mine({ spec: { protected: true } }), isTaken, patches("protection")],
     [
@@ -130,6 +137,78 @@ describe("of several rules that have a step, the first wins", () => {
     ],
   ])("%s", (_, object, seen: Seen, expected) => {
     expect(planned({ object, ...seen })).toMatchObject(expected);
+  });
+});
+
+describe("beside a step that waits or only shows a reason", () => {
+  const lease = { expiry: { lease: "2h" } };
+  const status = { resetAt: "1" };
+  const asking = (spec: Record<string, unknown>, more: BranchFields = {}) =>
+    mine({ annotations: { resetAt: "2" }, spec, ...more, status: { ...status, ...more.status } });
+  const due = (more: Partial<ListedBranch> = {}) => ({ branches: [listed({ expires_at: inMs(minute), ...more })] });
+  const create = { compute: { step: { kind: "create" } as const, isTaken: false } };
+  const sent = (value: string) => ({
+    pendingWrite: { uid: uidOf("a"), operation: "reset", value, since: inMs(-minute), branchID: "br-one" },
+  });
+  const underWay = (spec: Record<string, unknown>) => asking(spec, { status: sent("2") });
+  const child = listed({ id: "br-two", name: "team/child", parent_id: "br-one" });
+
+  test.each([
+    ["is refused for a branch without a parent", asking(lease), due({ parent_id: undefined })],
+    ["is refused for a protected branch", asking(lease), due({ protected: true })],
+    ["waits for children", asking(lease), { branches: [...due().branches, child] }],
+    ["waits for the branch to be ready", asking(lease), due({ current_state: "init" })],
+    ["may be on its way", underWay(lease), due()],
+    ["is to be sent", asking(lease), due()],
+  ])("a lease is renewed where a reset %s", (_, object, seen: Seen) => {
+    expect(planned({ object, ...seen }, { seenSince: now })).toMatchObject(patches("renewal"));
+  });
+
+  test("another expiry is sent where nobody can say what became of a reset", () => {
+    const object = asking({ expiry: { never: true } }, { status: { ...sent("2"), appliedExpiry: "after 72h" } });
+    const since = { unansweredReset: { value: "2", at: now - hour } };
+    expect(planned({ object, ...due() }, since)).toMatchObject(patches("expiry"));
+  });
+
+  test.each([
+    ["its own protection, which the spec takes away", { protected: false }, { protected: true }, patches("protection")],
+    ["the lack of a parent", {}, { parent_id: undefined }, { kind: "compute" }],
+  ])("a reset that is refused for %s holds up no other step", (_, spec, shown, expected) => {
+    expect(planned({ object: asking(spec), branches: [listed(shown)], ...create })).toMatchObject(expected);
+  });
+
+  test.each([
+    ["may be on its way", underWay({ protected: true }), {}],
+    ["waits for the branch to be ready", asking({ protected: true }), { current_state: "init" }],
+  ])("neither protection nor compute changes while a reset %s", (_, object, shown) => {
+    const seen = { branches: [listed({ protected: false, ...shown })], ...create };
+    expect(planned({ object, ...seen }, { seenSince: now })).toMatchObject(shows("Resetting"));
+  });
+
+  test("a reset that was carried out is recorded before an end is sent", () => {
+    const object = underWay(lease);
+    expect(planned({ object, ...due({ last_reset_at: inMs(0) }) })).toMatchObject({
+      kind: "note",
+      news: { resetAt: "2" },
+    });
+  });
+
+  test.each([
+    ["is over", mine({ spec: { expiry: { at: inMs(-hour) } }, status: { appliedExpiry: "never" } }), {}],
+    [
+      "is not shown yet",
+      mine(),
+      { unseenEnd: { expiry: "never", at: inMs(hour), sentAt: now, resent: 0, differsSince: undefined } },
+    ],
+  ])("the owned Compute is made where an end %s", (_, object, remembered) => {
+    expect(planned({ object, ...create }, remembered)).toMatchObject({ kind: "compute", step: { kind: "create" } });
+  });
+
+  test("the reason of the reset is shown before that of the end where there is nothing else to do", () => {
+    const object = asking({ expiry: { at: inMs(-hour) } }, { status: { appliedExpiry: "never" } });
+    const seen = { branches: [listed({ parent_id: undefined })] };
+    expect(planned({ object, ...seen })).toEqual(shows("Rejected", "no parent"));
+    expect(planned({ object, branches: [listed(), child] })).toEqual(shows("HasChildren"));
   });
 });
 
