@@ -23,19 +23,23 @@ export function ownedCompute(object: Branch, existing: Compute | undefined, stor
   return { step: stored.isKept(wanted, existing) ? undefined : { kind: "patch" }, isTaken: false };
 }
 
-/** Brings the owned Compute to what is declared. */
+/** Brings the owned Compute to what is declared. One that is deleted keeps its endpoint if Retain came late. */
 export async function carryOut(
   step: ComputeStep,
   object: Branch,
   existing: Compute | undefined,
   { cluster, stored }: { cluster: ClusterClient; stored: StoredSpecs },
 ): Promise<void> {
+  const wanted = declaredSpec(object);
   if (step.kind === "delete") {
     if (existing === undefined) return;
+    if (wanted?.deletionPolicy === "Retain" && existing.spec.deletionPolicy !== "Retain") {
+      const patch = guardedPatch(existing, { resourceVersion: true }).set(["spec", "deletionPolicy"], "Retain");
+      await cluster.patch(computeKind, existing.metadata, patch.ops());
+    }
     await cluster.delete(computeKind, existing.metadata, { uid: existing.metadata.uid });
     return;
   }
-  const wanted = declaredSpec(object);
   if (wanted === undefined) return;
   const answer =
     step.kind === "create" ? await created(object, wanted, cluster) : await patched(existing, wanted, cluster);

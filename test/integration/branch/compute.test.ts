@@ -195,6 +195,50 @@ describe("the compute of a Branch", () => {
     expect([world.made.length, world.endpoints.length]).toEqual([1, 1]);
   });
 
+  it.each<[string, (world: BranchWorld, retain: () => void) => Promise<void>]>([
+    [
+      "while the service is not reached",
+      async (world, retain) => {
+        world.host.service.setFaults([{ method: "*", route: "*", kind: "503", rate: 1 }]);
+        world.drop("pr-1");
+        await world.clock.advance(minute);
+        retain();
+        await world.untilDropped("pr-1");
+        world.host.service.setFaults([]);
+      },
+    ],
+    [
+      "while no operator runs",
+      (world, retain) =>
+        world.restart(() => {
+          retain();
+          world.drop("pr-1");
+        }),
+    ],
+  ])("the compute of a Branch inherits Retain that is set on a deletion %s", async (_, deletes) => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute });
+    await world.clock.advance(minute);
+    await deletes(world, () => world.branch("pr-1", { compute, deletionPolicy: "Retain" }));
+    await world.untilDropped("pr-1");
+    await world.clock.advance(5 * minute);
+    expect(owned(world, "pr-1").status).toBe(404);
+    expect([world.made.length, world.endpoints.length]).toEqual([1, 1]);
+  });
+
+  it("the compute of a Branch inherits Retain that is set while the brake holds the deletion", async () => {
+    await using world = new BranchWorld({ settings: { maxBranchDeletesPerMinute: 1 } });
+    for (const name of ["pr-1", "pr-2", "pr-3"]) world.branch(name, { compute });
+    await world.clock.advance(minute);
+    for (const name of ["pr-1", "pr-2", "pr-3"]) world.drop(name);
+    await world.clock.advance(5000);
+    for (const { name } of world.made) {
+      world.branch(name.slice("default/".length), { compute, deletionPolicy: "Retain" });
+    }
+    await world.clock.advance(5 * minute);
+    expect([world.made.length, world.endpoints.length]).toEqual([2, 2]);
+  });
+
   it("a Branch's compute is kept with its branch when the definition of Branches is deleted", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { compute });

@@ -187,6 +187,31 @@ describe("the owned Compute is brought to what is declared", () => {
   });
 
   test.each([
+    [
+      "keeps its endpoint where Retain came after it was last patched",
+      { compute: size, deletionPolicy: "Retain" },
+      "Retain",
+    ],
+    ["goes as it is where the branch goes too", { compute: size }, undefined],
+    [
+      "goes as it is where its own policy says so",
+      { compute: { ...size, deletionPolicy: "Delete" }, deletionPolicy: "Retain" },
+      undefined,
+    ],
+    ["goes as it is where it is declared no more", { deletionPolicy: "Retain" }, undefined],
+  ])("the owned Compute that is deleted %s", async (_, spec, policy) => {
+    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    await does("create");
+    const body = [{ op: "add", path: "/metadata/finalizers", value: ["example.com/other"] }];
+    const contentType = "application/json-patch+json";
+    acting.cluster.server.handle({ method: "PATCH", path: `${path}/shop`, body, contentType });
+    acting.write([{ op: "replace", path: "/spec", value: { ...acting.object().spec, compute: undefined, ...spec } }]);
+    await does("delete", acting.object());
+    expect(existing()?.metadata.deletionTimestamp).toBeDefined();
+    expect(existing()?.spec.deletionPolicy).toBe(policy);
+  });
+
+  test.each([
     ["created, where none is declared", "create", {}],
     ["patched, where none is declared", "patch", {}],
     ["patched, where there is none", "patch", { spec: { compute: size } }],
