@@ -212,6 +212,7 @@ function accepted(
   switch (planned.op) {
     case "create": {
       memory.nameTaken = undefined;
+      memory.answeredPost = now;
       if (branch === undefined) return outcome(object, { requeue: 1000 });
       const { id } = branch;
       const proof = { uid: object.metadata.uid, branchID: id, by: "created" };

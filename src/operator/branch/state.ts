@@ -30,6 +30,8 @@ export interface BranchMemory {
   listsAfter: number;
   /** End of the last POST of this term without a usable answer. */
   unansweredPost: number | undefined;
+  /** End of the last POST of this term that was answered: the status may lack its branch, and so may lists that lag. */
+  answeredPost: number | undefined;
   /** The service says that the name is taken: since when, in its words, and when the create is tried again. */
   nameTaken: { since: number; said: string; triedAt: number; tries: number } | undefined;
   /** A branch that lists lack: since the request of the first of them. `proved`: its own GET says so too. */
@@ -68,6 +70,7 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     earlierTerm,
     listsAfter,
     unansweredPost: undefined,
+    answeredPost: undefined,
     nameTaken: undefined,
     missing: undefined,
     deleted: undefined,

@@ -153,6 +153,30 @@ it("the deletion of a Branch waits until a create without an answer would show, 
   expect(world.made).toEqual([]);
 });
 
+it("the deletion of a Branch waits for its branch where it interrupts the create, whose link is not stored, and lists lag", async () => {
+  await using world = new BranchWorld();
+  await world.clock.advance(2000);
+  world.branch("pr-1", { expiry: { never: true } });
+  const send = world.network.send.bind(world.network);
+  let until = Number.POSITIVE_INFINITY;
+  world.network.send = async (request, options) => {
+    const answer = await send(request, options);
+    if (request.method !== "POST") return answer;
+    world.drop("pr-1");
+    until = world.clock.now() + 8000;
+    return answer;
+  };
+  const branches = JSON.stringify({ branches: [world.console("GET", "/projects/shop/branches/br-main").branch] });
+  world.host.instead = ({ method, path }) =>
+    method === "GET" && path.endsWith("/branches") && world.clock.now() < until
+      ? { status: 200, headers: { "content-type": "application/json" }, body: branches }
+      : undefined;
+  await world.untilDropped("pr-1");
+  await world.clock.advance(minute);
+  expect(world.made).toEqual([]);
+  expect(world.writes).toEqual(["POST /projects/shop/branches", expect.stringMatching(/^DELETE /)]);
+});
+
 it("the deletion of a Branch waits as long where an earlier operator may have sent the create", async () => {
   await using world = new BranchWorld();
   world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", rate: 1 }]);

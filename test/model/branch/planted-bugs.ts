@@ -23,6 +23,10 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     parts: { stepped: changing({ unansweredPost: undefined }) },
     breaks: /never left/,
   },
+  "an answered create that is forgotten": {
+    parts: { stepped: changing({ answeredPost: undefined }) },
+    breaks: /never left/,
+  },
   "a finalizer that goes before a late create is carried out": {
     parts: { planned: (observed) => ({ ...observed, createSettleMs: 0 }) },
     breaks: /never left/,

@@ -5,6 +5,7 @@ import { parentID } from "./service.ts";
 import {
   begun,
   calm,
+  deleted,
   hasFinalizer,
   nameIn,
   ownIn,
@@ -79,6 +80,7 @@ const disturbances: Readonly<Record<string, Step>> = {
   "a garbled answer": { fate: "garbled", lags: false },
   "a busy project": { fate: "busy", lags: false },
   "a refusal": { fate: "refused", lags: false },
+  "a deletion before the status is stored": { ...calm, isDeletedMeanwhile: true },
 };
 
 export interface Configuration {
@@ -191,11 +193,6 @@ export async function searched(configuration: Configuration, parts: Parts = {}):
   const violation = await search.run();
   const { paths, reconciles } = search;
   return { paths, reconciles, violation };
-}
-
-function deleted({ object, now }: State): void {
-  if (object === undefined) return;
-  object.metadata.deletionTimestamp ??= new Date(now).toISOString();
 }
 
 /** A promise that is broken in a state. */

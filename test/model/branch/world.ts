@@ -48,6 +48,8 @@ export interface State {
 export interface Step {
   fate: Fate;
   lags: boolean;
+  /** A person deletes the object before the status is stored, which then is not. */
+  isDeletedMeanwhile?: boolean;
 }
 
 export const calm: Step = { fate: "answered", lags: false };
@@ -85,7 +87,11 @@ export function begun({ showsResets, expiry }: { showsResets: boolean; expiry: o
 }
 
 /** One reconcile, and the time until the next one. */
-export async function reconciled(from: State, { fate, lags }: Step, parts: Parts = {}): Promise<State> {
+export async function reconciled(
+  from: State,
+  { fate, lags, isDeletedMeanwhile = false }: Step,
+  parts: Parts = {},
+): Promise<State> {
   const state = structuredClone(from);
   const { object, memory, service } = state;
   if (object === undefined) return state;
@@ -110,9 +116,10 @@ export async function reconciled(from: State, { fate, lags }: Step, parts: Parts
     uninstalling: () => Promise.resolve(false),
     compute: () => Promise.resolve(),
   });
-  const status = nextStatus(done, observed, memory, state.now);
+  const status = isDeletedMeanwhile ? undefined : nextStatus(done, observed, memory, state.now);
   const stored = status === undefined ? done.object : { ...done.object, status };
   state.object = done.released ? undefined : (parts.stored?.(stored) ?? stored);
+  if (isDeletedMeanwhile) deleted(state);
   const { branchID } = state.object?.status ?? {};
   if (branchID !== undefined && !state.linked.includes(branchID)) state.linked.push(branchID);
   parts.stepped?.(memory, memoryBefore);
@@ -121,6 +128,12 @@ export async function reconciled(from: State, { fate, lags }: Step, parts: Parts
   if (held !== heldByLease(state)) state.ranOut ??= held;
   state.before = shownBefore;
   return state;
+}
+
+/** A person deletes the object. */
+export function deleted({ object, now }: State): void {
+  if (object === undefined) return;
+  object.metadata.deletionTimestamp ??= new Date(now).toISOString();
 }
 
 /** Lets time pass: no more than ten seconds lie between what a list that lags shows and now. */

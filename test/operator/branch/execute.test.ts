@@ -308,7 +308,7 @@ describe("a write that the service accepts", () => {
       appliedExpiry: "after 72h",
       appliedEnd: inMs(minute),
     });
-    expect(acting.memory.nameTaken).toBeUndefined();
+    expect(acting.memory).toMatchObject({ nameTaken: undefined, answeredPost: acting.clock.monotonic() });
   });
 
   test("a create that is answered without a branch is looked for in a list", async () => {

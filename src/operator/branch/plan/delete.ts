@@ -36,7 +36,8 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
   }
   const late = [...o.listing.all].find((one) => notedUID(one) === object.metadata.uid);
   if (late !== undefined && !isRetained(o)) return { kind: "write", write: { op: "delete", id: late.id } };
-  const settledAt = lastPost(o, memory) + o.createSettleMs + mostLagMs;
+  const { answeredPost = Number.NEGATIVE_INFINITY } = memory;
+  const settledAt = Math.max(lastPost(o, memory) + o.createSettleMs, answeredPost) + mostLagMs;
   if (o.listing.startedAt < settledAt && !isRetained(o)) {
     return {
       kind: "show",

@@ -152,6 +152,18 @@ describe("a create without a usable answer, before the finalizer goes", () => {
     expect(planned({ object: unlinked }, { unansweredPost: now - ms })).toEqual(expected);
   });
 
+  test.each([
+    ["is waited for while lists may lack its branch", 10 * second - 1, settling(second)],
+    ["is over once lists would show its branch", 10 * second, none],
+  ])("a create that was answered, and whose status is not stored, %s", (_, ms, expected) => {
+    expect(planned({ object: unlinked }, { answeredPost: now - ms })).toEqual(expected);
+  });
+
+  test("an answered create does not shorten the wait for an earlier one", () => {
+    const both = { answeredPost: now - 10 * second, unansweredPost: now - minute };
+    expect(planned({ object: unlinked }, both)).toEqual(settling(10 * second + 1));
+  });
+
   test("only a list that began after the settle time proves that nothing came of the create", () => {
     const seen = { object: unlinked, startedAt: now - 2 * second };
     expect(planned(seen, { unansweredPost: now - settles })).toEqual(settling(second));
