@@ -96,6 +96,8 @@ export const resets = {
 export const deleting = {
   sent: (id: string) => `The service deletes the branch and its computes: ${id}.`,
   confirming: (id: string) => `The branch is deleted; further lists confirm it: ${id}.`,
+  unseen: (id: string) =>
+    `The changed connection does not show the branch, which does not prove it deleted. Put base URL and key back, or set deletionPolicy: Retain to let the branch go: ${id}.`,
   settling: "An earlier create may still be carried out. Whether it was shows within about a minute.",
   brake: (id: string) =>
     `--max-branch-deletes-per-minute holds this deletion back, because many branches are deleted at once. Set the annotation paused on those that are to stay: ${id}.`,

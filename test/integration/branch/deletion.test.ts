@@ -239,6 +239,28 @@ it("the deletion of a Branch ends in each order of Secret, connection, Branch an
   }
 }, 60_000);
 
+it("the deletion of a Branch takes no other service's list for a proof, and goes on once the base URL is back", async () => {
+  await using world = new BranchWorld();
+  world.connect("other.test", []);
+  world.branch("pr-1", { expiry: { never: true } });
+  await world.until("pr-1", "Available");
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
+  const leadsTo = (baseURL: string) => {
+    const connection = world.send("GET", path);
+    const before: string = connection.spec.baseURL;
+    world.send("PUT", path, { ...connection, spec: { ...connection.spec, baseURL } });
+    return before;
+  };
+  const before = leadsTo("http://other.test/api/v2");
+  await world.clock.advance(minute);
+  world.drop("pr-1");
+  await world.clock.advance(5 * minute);
+  expect([world.reason("pr-1"), world.made.length, world.events("Deleted")]).toEqual(["BranchNotFound", 1, []]);
+  leadsTo(before);
+  await world.untilDropped("pr-1");
+  expect(world.made).toEqual([]);
+});
+
 it("the deletion of a Branch says what is in the way while the service is not reached, and goes with Retain", async () => {
   await using world = new BranchWorld();
   world.branch("pr-1");

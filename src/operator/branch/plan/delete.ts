@@ -6,6 +6,7 @@ import { isOurs, linkedID, notedUID, type Observation } from "../observation.ts"
 import type { ReadonlyMemory } from "../state.ts";
 import { deleting, namesOf, released } from "../words.ts";
 import { rivalFor } from "./claims.ts";
+import { isThroughAnother } from "./gone.ts";
 
 /** The deletion of a Branch: deletes what is proved ours, waits for what a late create may leave, and lets go. */
 export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchAction {
@@ -26,6 +27,10 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
       return { kind: "show", reason: "Deleting", message: deleting.sent(listed.id), afterMs: soonMs };
     }
     return obstacle(o, listed) ?? { kind: "write", write: { op: "delete", id: listed.id } };
+  }
+  if (missing !== undefined && memory.deleted?.id !== missing && isThroughAnother(o)) {
+    if (!isRetained(o)) return { kind: "show", reason: "BranchNotFound", message: deleting.unseen(missing) };
+    return { kind: "release", event: "Released", message: released.retained(missing, object.status.expiresAt) };
   }
   // Lists that prove a deletion are as far apart as they may lag.
   if (missing !== undefined && memory.missing?.proved !== true) {

@@ -13,9 +13,8 @@ const aroundEndMs = 60_000;
 
 /** The branch that this object is linked to is not listed: proves it gone, and concludes why. */
 export function planMissing(o: Observation, memory: ReadonlyMemory, id: string): BranchAction {
-  const { object, fingerprint, listing } = o;
-  const { status } = object;
-  if (status.observedThrough !== undefined && status.observedThrough !== fingerprint) {
+  const { listing } = o;
+  if (isThroughAnother(o)) {
     return isResetAsked(o)
       ? actionWhenGone(o, memory, id)
       : { kind: "show", reason: "BranchNotFound", message: messages.unseen(id) };
@@ -24,6 +23,11 @@ export function planMissing(o: Observation, memory: ReadonlyMemory, id: string):
   if (missing?.proved === true) return actionWhenGone(o, memory, id);
   const sinceMs = missing === undefined ? 0 : listing.startedAt - missing.since;
   return sinceMs < mostLagMs ? { kind: "noop", afterMs: mostLagMs - sinceMs } : { kind: "probe", id };
+}
+
+/** True if the branch was last seen with another base URL or key, whose lists alone can prove it gone. */
+export function isThroughAnother({ object: { status }, fingerprint }: Observation): boolean {
+  return status.observedThrough !== undefined && status.observedThrough !== fingerprint;
 }
 
 /** A person wants another branch in place of the one that the status names. */

@@ -123,6 +123,26 @@ describe("the DELETE of a branch", () => {
     expect(planned(lacking, remembered)).toEqual(expected);
   });
 
+  test.each([
+    ["by lists alone", missing(minute)],
+    ["by its own GET", missing(minute, true)],
+    ["by the DELETE of another branch", { ...missing(minute), deleted: { id: "br-two", at: 0 } }],
+  ])("a changed connection proves no branch deleted %s, and Retain lets it go", (_, remembered) => {
+    const status = { observedThrough: "elsewhere", expiresAt: inMs(hour) };
+    const object = going({ linked: "br-one", status });
+    expect(planned({ object, branches: [] }, remembered)).toEqual(
+      shows("BranchNotFound", "or set deletionPolicy: Retain to let the branch go: br-one."),
+    );
+    const kept = going({ linked: "br-one", status, spec: { deletionPolicy: "Retain" } });
+    expect(planned({ object: kept, branches: [] }, remembered)).toEqual(released(`still ends at ${inMs(hour)}`));
+  });
+
+  test("a branch whose DELETE was answered is proved gone through a changed connection too", () => {
+    const object = going({ linked: "br-one", status: { observedThrough: "elsewhere" } });
+    const remembered = { ...missing(10 * second), deleted: { id: "br-one", at: now - minute } };
+    expect(planned({ object, branches: [] }, remembered)).toEqual({ kind: "probe", id: "br-one" });
+  });
+
   test("the branch that was deleted is named, and not one that was already gone", () => {
     const both = { ...missing(10 * second, true), deleted: { id: "br-two", at: 0 } };
     expect(planned(lacking, both)).toMatchObject({ event: "Deleted", message: expect.stringContaining("br-two") });
