@@ -171,6 +171,16 @@ describe("the compute of a Branch", () => {
     expect(world.made).toHaveLength(1);
   });
 
+  it("a compute that is taken out of a Branch which has ended is deleted too", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "10m" }, compute });
+    await world.clock.advance(15 * minute);
+    expect([world.reason("pr-1"), owned(world, "pr-1").status]).toEqual(["Expired", 200]);
+    world.branch("pr-1", { expiry: { after: "10m" } });
+    await world.clock.advance(5 * minute);
+    expect([world.reason("pr-1"), owned(world, "pr-1").status]).toEqual(["Expired", 404]);
+  });
+
   it("a Branch's compute is a Conflict where a Compute of that name is not owned, which stays as it is", async () => {
     await using world = new BranchWorld();
     world.declare(0, { projectID: "shop", branchID: "br-main" });

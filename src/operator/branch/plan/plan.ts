@@ -22,11 +22,12 @@ export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory):
   if (conflict !== undefined) {
     return { kind: "show", reason: "Conflict", message: words.conflict(conflict.what, conflict.place) };
   }
-  const gone = o.linked === undefined ? planGone(o) : undefined;
+  if (o.linked !== undefined) return planLink(o) ?? planLinked(o, memory);
+  // A Compute that is declared no more needs no branch to go.
+  if (o.compute.step?.kind === "delete") return { kind: "compute", step: o.compute.step };
+  const gone = planGone(o);
   if (gone !== undefined) return gone;
-  if (missing !== undefined) return planMissing(o, memory, missing);
-  if (o.linked === undefined) return linkOrCreate(o, memory);
-  return planLink(o) ?? planLinked(o, memory);
+  return missing === undefined ? linkOrCreate(o, memory) : planMissing(o, memory, missing);
 }
 
 /**

@@ -283,6 +283,16 @@ describe("the owned Compute", () => {
     );
   });
 
+  test.each([
+    ["has ended", mine({ status: { gone: { branchID: "br-one", how: "Expired", expiry: "never" } } })],
+    ["lists lack", mine()],
+    ["is not made yet", branch()],
+  ])("an owned Compute that is declared no more goes where the branch %s, and no other step is taken", (_, object) => {
+    const compute = (kind: "delete" | "patch") => ({ compute: { step: { kind }, isTaken: false }, branches: [] });
+    expect(planned({ object, ...compute("delete") })).toEqual({ kind: "compute", step: { kind: "delete" } });
+    expect(planned({ object, ...compute("patch") })).toEqual(planned({ object, branches: [] }));
+  });
+
   test("the owned Compute is not made before there is a branch", () => {
     const compute = { step: { kind: "create" } as const, isTaken: false };
     expect(planned({ object: branch(), compute })).toMatchObject({ kind: "write", write: { op: "create" } });
