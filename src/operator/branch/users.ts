@@ -12,10 +12,19 @@ export function uses(compute: Compute, branch: Branch): boolean {
   return spec.branchRef?.name === name || standsOn(compute, branch);
 }
 
-/** True if the endpoint of a Compute is on the branch, whose end would be its own: it may still have to move away. */
+/** True if the end of the branch would end the Compute's endpoint, which may have to move away or is moving there. */
 export function standsOn(compute: Compute, branch: Branch): boolean {
-  const { branchID, endpointID, gone } = compute.status;
-  if (branchID === undefined || branchID !== branch.status.branchID || endpointID === gone) return false;
+  const { branchID } = branch.status;
+  if (branchID === undefined || !placesOf(compute).includes(branchID)) return false;
   if (compute.spec.projectID !== branch.spec.projectID) return false;
   return sameJSON(connectionKeyOf(compute), connectionKeyOf(branch));
+}
+
+/** The branches where the endpoint of a Compute is, and where an open request may still make or bring it. */
+export function placesOf({ metadata, status }: Compute): string[] {
+  const { branchID, endpointID, gone, pendingWrite: record } = status;
+  const isThere = branchID !== undefined && endpointID !== gone;
+  const leadsTo = record === undefined || record.operation === "restart" ? undefined : (record.to ?? record.branchID);
+  const isComing = leadsTo !== undefined && record?.uid === metadata.uid;
+  return [...(isThere ? [branchID] : []), ...(isComing ? [leadsTo] : [])];
 }

@@ -1,5 +1,5 @@
 import type { BranchReconciler } from "../branch/reconciler.ts";
-import { standsOn } from "../branch/users.ts";
+import { placesOf, standsOn } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
@@ -76,7 +76,7 @@ export class EventHandlers implements ChangeHandlers {
     } else if (type === "deleted" || connectionUseOf(previous) !== connectionUseOf(object)) {
       this.connectionsUsedBy(object, previous);
     }
-    const isMoved = previous !== undefined && previous.status.branchID !== object.status.branchID;
+    const isMoved = previous !== undefined && !sameJSON(placesOf(previous), placesOf(object));
     if (type !== "updated" || isMoved || previous.metadata.generation !== object.metadata.generation) {
       this.#branchesOf(object, previous);
     }

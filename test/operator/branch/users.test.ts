@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { standsOn, uses } from "../../../src/operator/branch/users.ts";
+import type { ComputeStatus, WriteRecord } from "../../../src/operator/resources/compute.ts";
 import { API_VERSION } from "../../../src/operator/resources/names.ts";
-import { type ComputeFields, compute, uidOf } from "../../support/builders.ts";
+import { type ComputeFields, compute, recordOf, uidOf } from "../../support/builders.ts";
 import { branch } from "./builders.ts";
 
 const pullRequest = branch({ name: "pr-1", linked: "br-one" });
@@ -12,11 +13,23 @@ function standing(fields: ComputeFields = {}) {
   return compute({ uid: uidOf("c"), ...fields, status });
 }
 
+/** A Compute with an open record; its endpoint was last seen on another branch. */
+function sending(record: Partial<WriteRecord>, seen: ComputeStatus = { endpointID: "ep-one", branchID: "br-two" }) {
+  const uid = uidOf("c");
+  return compute({ uid, status: { ...seen, pendingWrite: recordOf({ uid, branchID: "br-two", ...record }) } });
+}
+
 describe("a Branch is used by", () => {
   test.each([
     ["a Compute that names it", compute({ spec: { branchID: undefined, branchRef: { name: "pr-1" } } })],
     ["a Compute whose endpoint is on its branch and has to move away", standing()],
     ["a Compute that names its branch by id", standing({ spec: { branchID: "br-one" } })],
+    ["a Compute whose endpoint an unanswered move may bring", sending({ operation: "move", to: "br-one" })],
+    ["a Compute that an unanswered create may give an endpoint there", sending({ branchID: "br-one" }, undefined)],
+    [
+      "a Compute that is made again there",
+      sending({ branchID: "br-one" }, { endpointID: "ep-old", branchID: "br-one", gone: "ep-old" }),
+    ],
   ])("%s", (_, user) => expect(uses(user, pullRequest)).toBe(true));
 });
 
@@ -34,6 +47,9 @@ describe("a Branch is not used by", () => {
       "a Compute of another connection with a branch of the same id",
       standing({ spec: { connectionRef: { name: "other" } } }),
     ],
+    ["a Compute with a move to another branch", sending({ operation: "move", to: "br-three" })],
+    ["a Compute with a restart from before a move", sending({ operation: "restart", branchID: "br-one" })],
+    ["a Compute with the record of another", sending({ uid: uidOf("d"), operation: "move", to: "br-one" })],
     ["a Compute whose endpoint is proved gone", standing({ status: { gone: "ep-one" } })],
     [
       "a Compute without an endpoint that names another Branch",
