@@ -1,23 +1,29 @@
-import { sameJSON } from "../objects/record.ts";
 import { type Branch, owningBranch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
-import { connectionKeyOf } from "../resources/connection-user.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
+
+/** The normalised base URL of the service that an object's connection leads to; `undefined`: it is not known. */
+type ServiceOf = (user: ConnectionUser) => string | undefined;
 
 /** True if a live Compute of the namespace names the Branch or has its endpoint on it, and is not the Branch's own. */
-export function uses(compute: Compute, branch: Branch): boolean {
+export function uses(compute: Compute, branch: Branch, serviceOf: ServiceOf): boolean {
   const { metadata, spec } = compute;
   const { namespace, name, uid } = branch.metadata;
   if (metadata.namespace !== namespace || metadata.deletionTimestamp !== undefined) return false;
   if (owningBranch(compute)?.uid === uid) return false;
-  return spec.branchRef?.name === name || standsOn(compute, branch);
+  if (spec.branchRef?.name === name) return true;
+  if (!standsOn(compute, branch)) return false;
+  // Another connection may lead to the same service, and one that is not there is no proof of another.
+  const [itsService, service] = [serviceOf(compute), serviceOf(branch)];
+  return itsService === undefined || service === undefined || itsService === service;
 }
 
-/** True if the end of the branch would end the Compute's endpoint, which may have to move away or is moving there. */
-export function standsOn(compute: Compute, branch: Branch): boolean {
-  const { branchID } = branch.status;
-  if (branchID === undefined || !placesOf(compute).includes(branchID)) return false;
-  if (compute.spec.projectID !== branch.spec.projectID) return false;
-  return sameJSON(connectionKeyOf(compute), connectionKeyOf(branch));
+/**
+ * True if the end of the branch would end the Compute's endpoint, which may have to move away or is moving there,
+ * provided that both are of the same service.
+ */
+export function standsOn(compute: Compute, { spec, status: { branchID } }: Branch): boolean {
+  return branchID !== undefined && compute.spec.projectID === spec.projectID && placesOf(compute).includes(branchID);
 }
 
 /** The branches where the endpoint of a Compute is, and where an open request may still make or bring it. */

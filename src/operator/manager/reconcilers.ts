@@ -13,6 +13,7 @@ import type { StoredSpecs } from "../pool/stored-specs.ts";
 import { branchKind } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import { fleetOf } from "../resources/signature.ts";
 import type { ManagerOptions } from "./manager.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
@@ -124,7 +125,9 @@ export function newBranchReconciler(
       branchByUID: (uid) => informers.branches.byUid(uid),
       branches: () => informers.branches.list(),
       usersOf: (object) => {
-        const users = informers.computes.within(object.metadata.namespace ?? "").filter((each) => uses(each, object));
+        const { namespace = "" } = object.metadata;
+        const serviceOf = (user: ConnectionUser) => connections.baseURLOf(user);
+        const users = informers.computes.within(namespace).filter((compute) => uses(compute, object, serviceOf));
         return users.map(({ metadata }) => metadata.name);
       },
       compute: ({ metadata: { namespace = "", name } }) => informers.computes.get(namespace, name),

@@ -74,4 +74,23 @@ describe("a Branch that is deleted keeps its branch", () => {
     await world.untilDropped("pr-1");
     expect([made.length, places(world)]).toEqual([1, [[made[0], "default/pr-2"]]]);
   });
+
+  it("while a Compute that goes to another Branch through another connection still stands on it", async () => {
+    await using world = new BranchWorld();
+    const connections = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections";
+    const { apiVersion, kind, spec } = world.send("GET", `${connections}/default`);
+    world.send("POST", connections, { apiVersion, kind, metadata: { name: "second" }, spec });
+    world.branch("pr-1");
+    world.declare(0, onBranch);
+    await world.settle(1);
+    const { endpointID } = world.compute(0).status;
+    const connectionRef = { name: "second" };
+    world.branch("pr-2", { connectionRef, parent: { branchName: "absent" } });
+    world.declare(0, { ...onOther, connectionRef });
+    world.drop("pr-1");
+    await world.until("pr-1", "InUse");
+    world.madeElsewhere("absent");
+    await world.untilDropped("pr-1");
+    expect(places(world)).toContainEqual([endpointID, "default/pr-2"]);
+  });
 });

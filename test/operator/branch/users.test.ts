@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { standsOn, uses } from "../../../src/operator/branch/users.ts";
 import type { ComputeStatus, WriteRecord } from "../../../src/operator/resources/compute.ts";
+import type { ConnectionUser } from "../../../src/operator/resources/connection-user.ts";
 import { API_VERSION } from "../../../src/operator/resources/names.ts";
 import { type ComputeFields, compute, recordOf, uidOf } from "../../support/builders.ts";
 import { branch } from "./builders.ts";
@@ -19,18 +20,28 @@ function sending(record: Partial<WriteRecord>, seen: ComputeStatus = { endpointI
   return compute({ uid, status: { ...seen, pendingWrite: recordOf({ uid, branchID: "br-two", ...record }) } });
 }
 
+/** Two connections lead to one service, one to another, and the rest are not there. */
+const serviceOf = ({ spec: { connectionRef } }: ConnectionUser) =>
+  new Map([
+    ["default", "https://one"],
+    ["second", "https://one"],
+    ["other", "https://other"],
+  ]).get(connectionRef.name);
+
 describe("a Branch is used by", () => {
   test.each([
     ["a Compute that names it", compute({ spec: { branchID: undefined, branchRef: { name: "pr-1" } } })],
     ["a Compute whose endpoint is on its branch and has to move away", standing()],
     ["a Compute that names its branch by id", standing({ spec: { branchID: "br-one" } })],
+    ["a Compute of another connection to the same service", standing({ spec: { connectionRef: { name: "second" } } })],
+    ["a Compute of a connection that is not there", standing({ spec: { connectionRef: { name: "absent" } } })],
     ["a Compute whose endpoint an unanswered move may bring", sending({ operation: "move", to: "br-one" })],
     ["a Compute that an unanswered create may give an endpoint there", sending({ branchID: "br-one" }, undefined)],
     [
       "a Compute that is made again there",
       sending({ branchID: "br-one" }, { endpointID: "ep-old", branchID: "br-one", gone: "ep-old" }),
     ],
-  ])("%s", (_, user) => expect(uses(user, pullRequest)).toBe(true));
+  ])("%s", (_, user) => expect(uses(user, pullRequest, serviceOf)).toBe(true));
 });
 
 describe("a Branch is not used by", () => {
@@ -44,7 +55,7 @@ describe("a Branch is not used by", () => {
     ["a Compute on another branch", standing({ status: { branchID: "br-two" } })],
     ["a Compute of another project with a branch of the same id", standing({ spec: { projectID: "other" } })],
     [
-      "a Compute of another connection with a branch of the same id",
+      "a Compute of another service with a branch of the same id",
       standing({ spec: { connectionRef: { name: "other" } } }),
     ],
     ["a Compute with a move to another branch", sending({ operation: "move", to: "br-three" })],
@@ -55,7 +66,11 @@ describe("a Branch is not used by", () => {
       "a Compute without an endpoint that names another Branch",
       compute({ spec: { branchID: undefined, branchRef: { name: "pr-2" } } }),
     ],
-  ])("%s", (_, other) => expect(uses(other, pullRequest)).toBe(false));
+  ])("%s", (_, other) => expect(uses(other, pullRequest, serviceOf)).toBe(false));
+});
+
+test("a Branch whose own connection is not there is used by the Computes on its branch", () => {
+  expect(uses(standing({ spec: { connectionRef: { name: "other" } } }), pullRequest, () => undefined)).toBe(true);
 });
 
 test("nothing stands on a Branch without a branch", () => {
