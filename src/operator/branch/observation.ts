@@ -18,7 +18,7 @@ export interface Subject {
   others: readonly Branch[];
   /** True if a live Branch has this uid. */
   lives: (uid: string) => boolean;
-  /** The names of Computes in its namespace that use it and that it does not own, unless they are being deleted. */
+  /** The names of Computes in its namespace that use it and that it does not own. */
   usedBy: readonly string[];
   compute: OwnedCompute;
 }

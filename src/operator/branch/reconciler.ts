@@ -45,7 +45,7 @@ export interface BranchReconcilerOptions {
   cache: {
     branchByUID(uid: string): Branch | undefined;
     branches(): Iterable<Branch>;
-    /** The names of live Computes of the namespace that use a Branch and that it does not own. */
+    /** The names of Computes of the namespace that use a Branch and that it does not own. */
     usersOf(object: Branch): readonly string[];
     /** The Compute of the object's name. */
     compute(object: Branch): Compute | undefined;

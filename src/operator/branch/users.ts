@@ -1,16 +1,23 @@
 import { type Branch, owningBranch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
+import { pausedForMs } from "../resources/pause.ts";
 
-/** The normalised base URL of the service that an object's connection leads to; `undefined`: it is not known. */
-type ServiceOf = (user: ConnectionUser) => string | undefined;
+export interface UseContext {
+  /** The normalised base URL of an object's connection; `undefined`: it is not known. */
+  serviceOf: (user: ConnectionUser) => string | undefined;
+  wallNow: number;
+}
 
-/** True if a live Compute of the namespace names the Branch or has its endpoint on it, and is not the Branch's own. */
-export function uses(compute: Compute, branch: Branch, serviceOf: ServiceOf): boolean {
+/**
+ * True if a Compute of the namespace names the Branch or has its endpoint on it, and is not the Branch's own. A Compute
+ * that is being deleted counts only while `paused` keeps its endpoint.
+ */
+export function uses(compute: Compute, branch: Branch, { serviceOf, wallNow }: UseContext): boolean {
   const { metadata, spec } = compute;
   const { namespace, name, uid } = branch.metadata;
-  if (metadata.namespace !== namespace || metadata.deletionTimestamp !== undefined) return false;
-  if (owningBranch(compute)?.uid === uid) return false;
+  if (metadata.namespace !== namespace || owningBranch(compute)?.uid === uid) return false;
+  if (metadata.deletionTimestamp !== undefined && pausedForMs(compute, wallNow) === undefined) return false;
   if (spec.branchRef?.name === name) return true;
   if (!standsOn(compute, branch)) return false;
   // Another connection may lead to the same service, and one that is not there is no proof of another.

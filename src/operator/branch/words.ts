@@ -108,7 +108,7 @@ export const deleting = {
   children: (names: string, id: string) =>
     `Other branches start from this one: ${names}. Delete them, or set deletionPolicy: Retain: ${id}.`,
   inUse: (names: string) =>
-    `Computes of this namespace still use the branch: ${names}. Delete them or give them another branch.`,
+    `Computes of this namespace still use the branch: ${names}. Delete them or give them another branch; the deletion of a paused one waits.`,
   orRetain: "Set deletionPolicy: Retain to let the branch go without the service.",
   conflict: (id: string) => `Another Branch object owns the branch, so it is kept: ${id}.`,
 };

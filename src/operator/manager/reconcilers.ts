@@ -126,8 +126,8 @@ export function newBranchReconciler(
       branches: () => informers.branches.list(),
       usersOf: (object) => {
         const { namespace = "" } = object.metadata;
-        const serviceOf = (user: ConnectionUser) => connections.baseURLOf(user);
-        const users = informers.computes.within(namespace).filter((compute) => uses(compute, object, serviceOf));
+        const context = { serviceOf: (user: ConnectionUser) => connections.baseURLOf(user), wallNow: clock.now() };
+        const users = informers.computes.within(namespace).filter((compute) => uses(compute, object, context));
         return users.map(({ metadata }) => metadata.name);
       },
       compute: ({ metadata: { namespace = "", name } }) => informers.computes.get(namespace, name),

@@ -93,4 +93,23 @@ describe("a Branch that is deleted keeps its branch", () => {
     await world.untilDropped("pr-1");
     expect(places(world)).toContainEqual([endpointID, "default/pr-2"]);
   });
+
+  it("while a Compute on it is paused, whose own deletion waits, until both go", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1");
+    world.declare(0, onBranch);
+    await world.settle(1);
+    world.annotate(0, "paused", "true");
+    world.remove(0);
+    await world.clock.advance(5000);
+    world.drop("pr-1");
+    await world.until("pr-1", "InUse");
+    expect(world.ready("pr-1")?.message).toContain("db-0");
+    await world.clock.advance(10 * minute);
+    expect([world.reason("pr-1"), world.endpoints.length]).toEqual(["InUse", 1]);
+    world.annotate(0, "paused", "false");
+    // The end of the Compute wakes the Branch, whose own next attempt is up to five minutes away.
+    await world.untilDropped("pr-1", minute);
+    expect([world.isGone(0), world.made, world.endpoints]).toEqual([true, [], []]);
+  });
 });

@@ -27,12 +27,14 @@ const serviceOf = ({ spec: { connectionRef } }: ConnectionUser) =>
     ["second", "https://one"],
     ["other", "https://other"],
   ]).get(connectionRef.name);
+const context = { serviceOf, wallNow: Date.parse("2026-01-03T00:00:00Z") };
 
 describe("a Branch is used by", () => {
   test.each([
     ["a Compute that names it", compute({ spec: { branchID: undefined, branchRef: { name: "pr-1" } } })],
     ["a Compute whose endpoint is on its branch and has to move away", standing()],
     ["a Compute that names its branch by id", standing({ spec: { branchID: "br-one" } })],
+    ["a Compute that goes and is paused", standing({ deleting: true, annotations: { paused: "true" } })],
     ["a Compute of another connection to the same service", standing({ spec: { connectionRef: { name: "second" } } })],
     ["a Compute of a connection that is not there", standing({ spec: { connectionRef: { name: "absent" } } })],
     ["a Compute whose endpoint an unanswered move may bring", sending({ operation: "move", to: "br-one" })],
@@ -41,7 +43,7 @@ describe("a Branch is used by", () => {
       "a Compute that is made again there",
       sending({ branchID: "br-one" }, { endpointID: "ep-old", branchID: "br-one", gone: "ep-old" }),
     ],
-  ])("%s", (_, user) => expect(uses(user, pullRequest, serviceOf)).toBe(true));
+  ])("%s", (_, user) => expect(uses(user, pullRequest, context)).toBe(true));
 });
 
 describe("a Branch is not used by", () => {
@@ -51,6 +53,10 @@ describe("a Branch is not used by", () => {
   test.each([
     ["its own Compute", { ...owned, metadata: { ...owned.metadata, ownerReferences } }],
     ["a Compute that is being deleted", standing({ deleting: true })],
+    [
+      "a Compute that is being deleted and was paused until a time that has come",
+      standing({ deleting: true, annotations: { paused: "2026-01-02T00:00:00Z" } }),
+    ],
     ["a Compute of another namespace", standing({ namespace: "others" })],
     ["a Compute on another branch", standing({ status: { branchID: "br-two" } })],
     ["a Compute of another project with a branch of the same id", standing({ spec: { projectID: "other" } })],
@@ -66,11 +72,12 @@ describe("a Branch is not used by", () => {
       "a Compute without an endpoint that names another Branch",
       compute({ spec: { branchID: undefined, branchRef: { name: "pr-2" } } }),
     ],
-  ])("%s", (_, other) => expect(uses(other, pullRequest, serviceOf)).toBe(false));
+  ])("%s", (_, other) => expect(uses(other, pullRequest, context)).toBe(false));
 });
 
 test("a Branch whose own connection is not there is used by the Computes on its branch", () => {
-  expect(uses(standing({ spec: { connectionRef: { name: "other" } } }), pullRequest, () => undefined)).toBe(true);
+  const unknown = { ...context, serviceOf: () => undefined };
+  expect(uses(standing({ spec: { connectionRef: { name: "other" } } }), pullRequest, unknown)).toBe(true);
 });
 
 test("nothing stands on a Branch without a branch", () => {
