@@ -122,7 +122,10 @@ export class BranchReconciler {
     } catch (error) {
       // The object is gone: the watch is about to say so.
       if (isNotFound(error)) return {};
-      done = outcome(object, { shown: refusedPatch(error, branchKind.kind), requeue: shortlyMs });
+      done =
+        action.kind === "compute"
+          ? outcome(object, { shown: refusedPatch(error, object.metadata.name, words.computeRefused) })
+          : outcome(object, { shown: refusedPatch(error, branchKind.kind), requeue: shortlyMs });
     }
     if (!done.released) await this.#updateStatus(done, observed, memory);
     for (const event of done.events) this.#event(done.object, event);

@@ -69,6 +69,9 @@ export const conflict = (what: string, place: string) =>
 export const computeTaken = (name: string) =>
   `Compute "${name}" exists and is not owned by this Branch, so spec.compute is not made. Delete that Compute, or remove spec.compute and name this Branch in its branchRef.`;
 
+export const computeRefused = (name: string, said: string) =>
+  `The Kubernetes API server refused Compute "${name}" as spec.compute declares it: ${said}. Change spec.compute, or what refuses it; retried with backoff, at most hourly.`;
+
 export const gone = {
   expired: (id: string, end: string) =>
     `The branch came to its end at ${end} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: ${id}.`,

@@ -61,10 +61,10 @@ function jittered(ms: number, uid: string, failures: number): number {
  * Meaning of a patch of an object that the API server refuses, as when its annotations are too large or a policy of the
  * cluster forbids it. Any other error is thrown again: the reconcile is retried.
  */
-export function refusedPatch(error: unknown, kind: string) {
+export function refusedPatch(error: unknown, what: string, messageOf = patchRefused) {
   if (!isRefusal(error)) throw error;
   return {
     reason: error.status === 403 ? "Forbidden" : "Rejected",
-    message: patchRefused(kind, error.message),
+    message: messageOf(what, error.message),
   } as const;
 }

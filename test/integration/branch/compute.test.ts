@@ -194,6 +194,31 @@ describe("the compute of a Branch", () => {
     expect(world.endpoints).toHaveLength(1);
   });
 
+  it("a compute whose change the API server refuses is tried ever more rarely, and its Branch says what to change", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute });
+    await world.clock.advance(minute);
+    let patches = 0;
+    const handle = world.server.handle.bind(world.server);
+    // The rule of the CRD of Computes, which the API server in memory does not evaluate.
+    world.server.handle = (request, ...more) => {
+      const isChange = request.method === "PATCH" && request.path === `${computes}/pr-1`;
+      if (!isChange || !JSON.stringify(request.body).includes("read_only")) return handle(request, ...more);
+      patches += 1;
+      const message = 'Compute "pr-1" is invalid: spec.type: Invalid value: "read_only": type is immutable';
+      const details = { name: "pr-1", group: "compute-operator.dev", kind: "Compute" };
+      const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Invalid" };
+      return { status: 422, body: { ...status, code: 422, message, details } };
+    };
+    world.branch("pr-1", { compute: { ...compute, type: "read_only" } });
+    await world.clock.advance(20 * minute);
+    expect(world.reason("pr-1")).toBe("Rejected");
+    expect(world.ready("pr-1")?.message).toMatch(/refused Compute "pr-1".*type is immutable.*Change spec.compute/);
+    expect(patches).toBeLessThan(6);
+    world.branch("pr-1", { compute });
+    await world.until("pr-1", "Available", 5000);
+  });
+
   it("inherits Retain: branch and endpoint stay", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { compute, deletionPolicy: "Retain" });

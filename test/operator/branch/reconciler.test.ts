@@ -215,6 +215,18 @@ describe("a Compute of the object's name", () => {
 });
 
 describe("what the API server says of the object", () => {
+  test("the API server's refusal of the owned Compute names that, and is tried again ever later", async () => {
+    const world = await setUp();
+    world.standing({ spec: { compute: {} } });
+    world.cluster.fate = ({ path }) =>
+      path.endsWith("/computes") ? { kind: "status", afterMs: 0, status: 403 } : undefined;
+    await world.run(minute);
+    expect(world.reason()).toBe("Forbidden");
+    expect(world.object().status.conditions?.[0]?.message).toContain('refused Compute "shop" as spec.compute declares');
+    const attempts = world.delays.filter((delay) => delay !== undefined);
+    expect(attempts).toEqual([5, 10, 20, 40].map((seconds) => seconds * second));
+  });
+
   test("the API server's word that it is gone ends the reconcile without a word", async () => {
     const world = await setUp();
     world.stored();
