@@ -15,8 +15,8 @@ const asking = branch("never: true", "", `, annotations: {${annotations.resetAt}
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/branches/pr-1";
 
 /** A cluster whose operator has made the branch and says so in the status. */
-function standing(expiry = "never: true"): { beside: Beside; id: string } {
-  const beside = new Beside(documents(connection, branch(expiry)));
+function standing(expiry = "never: true", more = ""): { beside: Beside; id: string } {
+  const beside = new Beside(documents(connection, branch(expiry, more)));
   const { uid } = asRecord(beside.send({ method: "GET", path }).metadata);
   const note = { [noteKeys.uid]: String(uid), [noteKeys.object]: "shop/pr-1" };
   const answer = beside.stage.shop.ana(`POST /projects/${project}/branches`, {
@@ -100,6 +100,21 @@ describe("plan beside the operator that keeps a Branch", () => {
     expect(run.err).toContain(
       'parent is immutable and is not set in the cluster, so kubectl apply refuses {"branchName',
     );
+  });
+
+  test("what the API server would refuse is a problem: another type of the Branch's compute, unless that is taken out", async () => {
+    const typed = (type: string) => branch("never: true", `, compute: {${own}${type}}`);
+    const { beside } = standing("never: true", `, compute: {${own}}`);
+    using _ = beside;
+    const planned = (text: string) => beside.run("plan", documents(connection, text));
+    const refused = await planned(typed(", type: read_only"));
+    expect([refused.status, refused.err]).toEqual([
+      1,
+      expect.stringContaining("compute.type is immutable and is read_write in the cluster"),
+    ]);
+    for (const text of [typed(", type: read_write"), branch("never: true")]) {
+      expect((await planned(text)).err).not.toContain("immutable");
+    }
   });
 
   test("apply sends nothing for a Branch of the cluster", async () => {

@@ -39,6 +39,7 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     const before = branches.get(nameOf(each.object.metadata));
     if (before === undefined) return each;
     problems.push(...unchangeable(each, before.spec, each.object.spec, ["projectID", "branchName", "parent"]));
+    problems.push(...unchangeableType(each, before));
     return stored(each, before);
   });
   const branchUIDs = new Set(declaredBranches.map(({ object }) => object.metadata.uid));
@@ -95,6 +96,14 @@ function unchangeable<T extends object>(
       (field) =>
         `${where}: ${object.kind ?? ""} ${nameOf(object.metadata)}: ${field} is immutable and is ${inWords(before[field])} in the cluster, so kubectl apply refuses ${inWords(after[field])}`,
     );
+}
+
+/** A Branch's compute keeps its type while there is one; a type that is left out is the default of the Compute. */
+function unchangeableType(declared: Declared<Branch>, before: Branch): string[] {
+  const [was, is] = [before.spec.compute, declared.object.spec.compute];
+  if (was === undefined || is === undefined) return [];
+  const typeOf = ({ type = "read_write" }: typeof was) => ({ "compute.type": type });
+  return unchangeable(declared, typeOf(was), typeOf(is), ["compute.type"]);
 }
 
 function inWords(value: unknown): string {

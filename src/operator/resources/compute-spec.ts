@@ -2,7 +2,16 @@ import { z } from "zod";
 import { columnOf } from "../../api/table.ts";
 import { computeFields } from "./compute-fields.ts";
 import { connectionSecret, noShellVariables } from "./connection-secret.ts";
-import { endpointID, id, immutable, objectName, optionalFlag, type WrittenRule, withRules } from "./fields.ts";
+import {
+  endpointID,
+  id,
+  immutable,
+  objectName,
+  optionalFlag,
+  type Rule,
+  type WrittenRule,
+  withRules,
+} from "./fields.ts";
 
 const connectionRef = z
   .object({
@@ -173,6 +182,12 @@ const {
   ...template
 } = commonFields;
 
+/** The owned Compute cannot change its type either, and would never come to what the Branch declares. */
+const typeStays: Rule<unknown> = {
+  cel: "(has(self.type) ? self.type : 'read_write') == (has(oldSelf.type) ? oldSelf.type : 'read_write')",
+  message: "compute.type is immutable: make another Compute with branchRef for another type",
+};
+
 /** The Compute that a Branch owns; without defaults, which the Compute itself gets. */
 export const computeTemplate = withRules(
   z.object({
@@ -181,8 +196,11 @@ export const computeTemplate = withRules(
       .enum(["Correct", "Report"])
       .optional()
       .describe("What to do when the service differs from this spec, as in a Compute."),
-    type: types.optional().describe("read_write (the branch's primary), also if left out, or read_only."),
+    type: types
+      .optional()
+      .describe("read_write (the branch's primary), also if left out, or read_only. Immutable while compute stays."),
     adopt: adopt.optional().describe("Take over an endpoint that exists, as in a Compute."),
   }),
   primaryIsNoReplica,
+  typeStays,
 );

@@ -43,4 +43,28 @@ export const changeCases: readonly ChangeCase[] = [
     message: "projectID is immutable",
     passes: { replicas: 5, ...template({ connectionRef: { name: "other" }, branchID: "br-preview-1" }) },
   },
+  {
+    kind: "Branch",
+    rule: "the type of its compute stays",
+    from: { compute: { type: "read_only" } },
+    refused: { compute: { type: "read_write" } },
+    message: "compute.type is immutable: make another Compute with branchRef for another type",
+    passes: { compute: { type: "read_only", disabled: true } },
+  },
+  {
+    kind: "Branch",
+    rule: "the type of its compute does not fall back to its default",
+    from: { compute: { type: "read_only" } },
+    refused: { compute: {} },
+    message: "compute.type is immutable",
+    passes: { compute: undefined },
+  },
+  {
+    kind: "Branch",
+    rule: "the type of its compute is no other than its default",
+    from: { compute: {} },
+    refused: { compute: { type: "read_only" } },
+    message: "compute.type is immutable",
+    passes: { compute: { type: "read_write" } },
+  },
 ];

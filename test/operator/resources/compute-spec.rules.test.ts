@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { parseBranch } from "../../../src/operator/resources/branch.ts";
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
 import { brokenWhenWritten } from "../../../src/operator/resources/compute-spec.ts";
@@ -6,7 +7,12 @@ import { parseServiceConnection } from "../../../src/operator/resources/service-
 import { type Fields, type Kind, manifest } from "./manifest.ts";
 import { celCases, fieldCases } from "./rule-cases.ts";
 
-const parsers = { Compute: parseCompute, ServiceConnection: parseServiceConnection, ComputePool: parseComputePool };
+const parsers = {
+  Compute: parseCompute,
+  ServiceConnection: parseServiceConnection,
+  ComputePool: parseComputePool,
+  Branch: parseBranch,
+};
 
 /** Empty where the manifest passes. */
 function problemOf(kind: Kind, fields: Fields): string {

@@ -1,4 +1,4 @@
-export type Kind = "Compute" | "ServiceConnection" | "ComputePool";
+export type Kind = "Compute" | "ServiceConnection" | "ComputePool" | "Branch";
 
 /** Fields of a manifest's spec set to a value; undefined takes a field away. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -9,6 +9,7 @@ const bases: Readonly<Record<Kind, Fields>> = {
   Compute: computeBase,
   ServiceConnection: { baseURL: "https://console.example.com/api/v2", apiKeySecretRef: { name: "service" } },
   ComputePool: { replicas: 2, template: computeBase },
+  Branch: { projectID: "shiny-wind-028834", expiry: { never: true } },
 };
 
 /** A whole manifest: the least that passes, with `fields` laid over its spec. */
