@@ -157,7 +157,7 @@ export class OperatorModel {
       stored: () => this.#compute(replay.stored),
       secrets: { keep: () => Promise.resolve({ kind: "none" }), stands: () => false },
       uninstalling: { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) },
-      awaitsPool: () => false,
+      awaitsOwner: () => false,
       event: () => {},
       isStopping: () => false,
     });

@@ -1,10 +1,12 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { createOwned } from "../kube/create-owned.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
 import { type Branch, branchKind, ownedComputeSpec, owningBranch } from "../resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { API_VERSION } from "../resources/names.ts";
-import type { ComputeStep, OwnedCompute } from "./observation.ts";
+import { pausedForMs } from "../resources/pause.ts";
+import { type ComputeStep, isBeingDeleted, type OwnedCompute } from "./observation.ts";
 
 /** Specs that a mutating admission policy stores in place of those sent, which are kept: see `StoredSpecs` of pools. */
 export interface StoredSpecs {
@@ -21,6 +23,18 @@ export function ownedCompute(object: Branch, existing: Compute | undefined, stor
   if (existing.metadata.deletionTimestamp !== undefined) return { step: undefined, isTaken: false };
   if (wanted === undefined) return { step: { kind: "delete" }, isTaken: false };
   return { step: stored.isKept(wanted, existing) ? undefined : { kind: "patch" }, isTaken: false };
+}
+
+/**
+ * True if the Branch is about to put the spec of its Compute back: until then that is not executed, as with a pool's
+ * member. A Branch that is being deleted, paused or stalled puts nothing back, so the Compute's own spec counts.
+ */
+export function awaitsBranch(object: Branch, compute: Compute, stored: StoredSpecs, wallNow: number): boolean {
+  if (isBeingDeleted(object) || pausedForMs(object, wallNow) !== undefined) return false;
+  if (conditionOf(object.status, "Stalled")?.status === "True") return false;
+  // Owner references are copied with a manifest.
+  if (compute.metadata.name !== object.metadata.name) return false;
+  return ownedCompute(object, compute, stored).step?.kind === "patch";
 }
 
 /** Brings the owned Compute to what is declared. One that is deleted keeps its endpoint if Retain came late. */

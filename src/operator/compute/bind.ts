@@ -9,8 +9,8 @@ import { meaningOf } from "./words/failures.ts";
 
 export interface BindTools {
   secrets: Pick<ConnectionSecrets, "keep" | "stands">;
-  /** True if the spec is not what the Compute's pool asks for: the pool is about to put it back. */
-  awaitsPool: (compute: Compute) => boolean;
+  /** True if the spec is not what the Compute's pool or Branch declares: the owner is about to put it back. */
+  awaitsOwner: (compute: Compute) => boolean;
 }
 
 /** Result of a reconcile with that of its connection Secret. */
@@ -28,12 +28,12 @@ export async function bind(
   endpoint: Endpoint | undefined,
   { pausedForMs, reconcileRequested }: Pick<Annotations, "pausedForMs" | "reconcileRequested">,
   access: ListerAccess | undefined,
-  { secrets, awaitsPool }: BindTools,
+  { secrets, awaitsOwner }: BindTools,
 ): Promise<Bound> {
   const { compute, condition } = outcome;
   const before = compute.status.binding?.name;
   const isPaused = pausedForMs !== undefined;
-  const isKept = isBeingDeleted(compute) || isPaused || condition.kind === "released" || awaitsPool(compute);
+  const isKept = isBeingDeleted(compute) || isPaused || condition.kind === "released" || awaitsOwner(compute);
   if (endpoint === undefined || access === undefined || isKept) return { outcome, binding: before, unchecked: false };
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");

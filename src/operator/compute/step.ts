@@ -76,16 +76,16 @@ export function stepOf(options: StepOptions): Step {
   };
 }
 
-/** A pool undoes an edit of its member before it is sent; once the CRD itself goes, every Compute is let go. */
+/** An owner undoes an edit of its Compute before it is sent; once the CRD itself goes, every Compute is let go. */
 async function overruled(
   action: Action,
   subject: Subject,
   { known }: ReconcileState,
-  { awaitsPool, uninstalling }: StepOptions,
+  { awaitsOwner, uninstalling }: StepOptions,
 ): Promise<Action> {
   const { compute } = subject;
-  // The change that its pool is about to make enqueues it.
-  if (sendsSpec(action) && awaitsPool(compute)) return noop(shortlyMs);
+  // The change that its owner is about to make enqueues it.
+  if (sendsSpec(action) && awaitsOwner(compute)) return noop(shortlyMs);
   if (action.kind !== "wait" || action.reason === "Deleting" || !isBeingDeleted(compute)) return action;
   return (await uninstalling.now(compute)) ? letGo(released.uninstalling(undefined), subject, known) : action;
 }

@@ -1,3 +1,4 @@
+import { awaitsBranch } from "../branch/owned-compute.ts";
 import { BranchReconciler } from "../branch/reconciler.ts";
 import { uses } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
@@ -10,7 +11,7 @@ import type { EventInput } from "../kube/event-record.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
-import { branchKind } from "../resources/branch.ts";
+import { branchKind, owningBranch } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
@@ -54,10 +55,7 @@ export function newComputeReconciler(
     stored: (uid) => informers.computes.byUid(uid),
     secrets,
     uninstalling: new Uninstalling(cluster, clock, () => brake.wakeAll()),
-    awaitsPool: (compute) => {
-      const pool = informers.pools.byUid(owningPool(compute)?.uid ?? "");
-      return pool !== undefined && awaitsTemplate(pool, compute, (wanted) => storedSpecs.isKept(wanted, compute));
-    },
+    awaitsOwner: (compute) => awaitsOwner(compute, informers, storedSpecs, clock.now()),
     event,
     isStopping,
     ...(onStep === undefined ? {} : { onStep }),
@@ -83,6 +81,19 @@ export function newComputeReconciler(
       log.warn({ namespace, name, endpoint }, "a Compute was deleted without its finalizer, and its endpoint is kept");
     },
   });
+}
+
+/** True if the pool or Branch that owns a Compute is about to put its spec back. */
+function awaitsOwner(
+  compute: Compute,
+  { pools, branches }: ManagerOptions["informers"],
+  stored: StoredSpecs,
+  wallNow: number,
+): boolean {
+  const pool = pools.byUid(owningPool(compute)?.uid ?? "");
+  if (pool !== undefined) return awaitsTemplate(pool, compute, (wanted) => stored.isKept(wanted, compute));
+  const branch = branches.byUid(owningBranch(compute)?.uid ?? "");
+  return branch !== undefined && awaitsBranch(branch, compute, stored, wallNow);
 }
 
 /** Reconciles pools from the caches of this process. */

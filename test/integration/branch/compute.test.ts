@@ -219,6 +219,55 @@ describe("the compute of a Branch", () => {
     await world.until("pr-1", "Available", 5000);
   });
 
+  const edit = (world: BranchWorld, fields: object) => {
+    const object = world.send("GET", `${computes}/pr-1`);
+    world.send("PUT", `${computes}/pr-1`, { ...object, spec: { ...object.spec, ...fields } });
+  };
+
+  it.each([
+    ["a state", { disabled: true }],
+    ["a size", { computeUnits: { min: 4, max: 8 } }],
+    ["a branch", { branchRef: undefined, branchID: "br-main" }],
+    ["a connection Secret", { connectionSecret: { name: "other" } }],
+  ])("a direct edit of %s of a Branch's compute is put back before anything is sent", async (_, fields) => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute: { ...compute, connectionSecret: { name: "pr-1-db" } } });
+    await world.clock.advance(2 * minute);
+    const before = world.writes.length;
+    const { spec } = world.send("GET", `${computes}/pr-1`);
+    edit(world, fields);
+    await world.clock.advance(2 * minute);
+    expect(world.writes.slice(before)).toEqual([]);
+    expect(owned(world, "pr-1").body).toMatchObject({ spec });
+    const secrets = "/api/v1/namespaces/default/secrets";
+    expect(world.server.handle({ method: "GET", path: `${secrets}/pr-1-db` }).status).toBe(200);
+    expect(world.server.handle({ method: "GET", path: `${secrets}/other` }).status).toBe(404);
+  });
+
+  it("a direct edit of the compute of a paused Branch is carried out, and put back when the pause ends", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute: { ...compute, disabled: false } });
+    await world.clock.advance(2 * minute);
+    world.mark("pr-1", { paused: "true" });
+    await world.until("pr-1", "Paused");
+    edit(world, { disabled: true });
+    await world.clock.advance(minute);
+    expect(world.endpoints).toMatchObject([{ disabled: true }]);
+    world.mark("pr-1", { paused: "false" });
+    await world.clock.advance(minute);
+    expect(world.endpoints).toMatchObject([{ disabled: false }]);
+  });
+
+  it("a changed compute of a Branch is one write", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { compute });
+    await world.clock.advance(2 * minute);
+    const before = world.writes.length;
+    world.branch("pr-1", { compute: { computeUnits: { min: 2, max: 2 }, scaleToZero: { enabled: false } } });
+    await world.clock.advance(2 * minute);
+    expect(world.writes.slice(before)).toEqual([expect.stringMatching(/^PATCH /)]);
+  });
+
   it("inherits Retain: branch and endpoint stay", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { compute, deletionPolicy: "Retain" });

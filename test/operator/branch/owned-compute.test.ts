@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { carryOut, declaredSpec, ownedCompute, type StoredSpecs } from "../../../src/operator/branch/owned-compute.ts";
+import {
+  awaitsBranch,
+  carryOut,
+  declaredSpec,
+  ownedCompute,
+  type StoredSpecs,
+} from "../../../src/operator/branch/owned-compute.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import { uidOf } from "../../support/builders.ts";
@@ -75,6 +81,41 @@ describe("the Compute that a Branch declares", () => {
     const { specs, asked } = stored();
     ownedCompute(declaring, mine, specs);
     expect(asked).toEqual([[declaredSpec(declaring), mine]]);
+  });
+});
+
+describe("an edit of the owned Compute", () => {
+  const wallNow = Date.parse("2026-01-03T00:00:00Z");
+  const held = (object: Branch, existing: Compute, isKept = false) =>
+    awaitsBranch(object, existing, stored(isKept).specs, wallNow);
+  const paused = (text: string) => branch({ spec: { compute: size }, annotations: { paused: text } });
+  const showing = (reason: string, isStalled: boolean) => {
+    const shared = { status: "True", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
+    return branch({
+      spec: { compute: size },
+      status: { conditions: [{ ...shared, type: isStalled ? "Stalled" : "Reconciling" }] },
+    });
+  };
+
+  test.each([
+    ["a Branch at rest", declaring],
+    ["one whose pause has ended", paused("2026-01-02T00:00:00Z")],
+    ["one that waits for something else", showing("ServiceUnavailable", false)],
+  ])("an edit of the owned Compute waits for %s, which puts it back", (_, object) => {
+    expect(held(object, mine)).toBe(true);
+    expect(held(object, mine, true)).toBe(false);
+  });
+
+  test.each([
+    ["is paused", paused("true"), mine],
+    ["is being deleted", branch({ spec: { compute: size }, deleting: true }), mine],
+    ["is stalled", showing("Expired", true), mine],
+    ["declares none, and is about to delete it", plain, mine],
+    ["does not own it", declaring, theirs],
+    ["cannot change it any more", declaring, going],
+    ["has another name, as where the owner reference was copied", declaring, computeOf(uidOf("a"), { name: "copy" })],
+  ])("an edit of the owned Compute counts where its Branch %s", (_, object, existing) => {
+    expect(held(object, existing)).toBe(false);
   });
 });
 

@@ -17,7 +17,7 @@ const withDatabase = { connectionSecret: { name: "shop-db", database: "shop", ro
 const before = { binding: { name: "before" } };
 
 /** A Compute with an endpoint, and what binding it comes to after an outcome. */
-async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { awaitsPool = false } = {}) {
+async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { awaitsOwner = false } = {}) {
   const one = await observing({ namespace: "default", spec: plain, status: before, ...fields });
   const { reach, clock, access } = one;
   for (const each of reach.endpoints.values()) reach.endpoints.set(each.id, { ...each, host });
@@ -35,7 +35,7 @@ async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { aw
     signal: new AbortController().signal,
     ours: () => stored().map(keptConnectionSecret),
   });
-  const tools = { secrets: kept, awaitsPool: () => awaitsPool };
+  const tools = { secrets: kept, awaitsOwner: () => awaitsOwner };
   const { annotations } = observation;
   const run = (outcome: Outcome) => bind(outcome, endpointAfter(outcome, observation), annotations, access, tools);
   return { ...one, observation, stored, run, tools };
@@ -58,10 +58,10 @@ describe("a Compute that has an endpoint", () => {
     expect(outcome.condition).toEqual(active.condition);
   });
 
-  test.each<[string, ComputeFields, { awaitsPool?: boolean }, Partial<Outcome>]>([
+  test.each<[string, ComputeFields, { awaitsOwner?: boolean }, Partial<Outcome>]>([
     ["is being deleted", { deleting: true }, {}, {}],
     ["is paused", { annotations: { endpointID: "ep-one", paused: "true" } }, {}, {}],
-    ["waits for its pool", {}, { awaitsPool: true }, {}],
+    ["waits for its owner", {}, { awaitsOwner: true }, {}],
     ["was let go", {}, {}, { condition: { kind: "released" } }],
     ["is linked to another Compute's", {}, {}, { effect: { kind: "ownedByOther" } }],
   ])("a Compute that %s is left as it is", async (_, fields, options, more) => {

@@ -35,7 +35,7 @@ export async function setUp(
       secrets,
       stored,
       isStopping: () => false,
-      awaitsPool: () => false,
+      awaitsOwner: () => false,
       uninstalling: {
         now: (one) => {
           asked.push(one.metadata.uid);
