@@ -8,6 +8,7 @@ import { API_KEY_SECRET_TYPE, API_VERSION, finalizers, labels } from "../../../s
 import { namespaceKind } from "../../../src/operator/resources/namespace.ts";
 import { secretKind } from "../../../src/operator/resources/secret.ts";
 import { serviceConnectionKind } from "../../../src/operator/resources/service-connection.ts";
+import { recordOf } from "../../support/builders.ts";
 import { HandlersStage } from "./event-handlers-stage.ts";
 
 interface Stored extends KubeObject {
@@ -94,6 +95,12 @@ const naming = compute("naming", { branchRef: { name: "pr-1" } });
 const early = compute("early", { branchRef: { name: "pr-9" } });
 const ofBranch = compute("of-branch", {}, ownedBy("Branch", "pr-1"));
 const moving = compute("moving", {}, {}, { endpointID: "ep-1", branchID: "br-pr-1" });
+const coming = compute(
+  "coming",
+  {},
+  {},
+  { pendingWrite: recordOf({ uid: "coming", operation: "move", to: "br-pr-1" }) },
+);
 const leaving = compute("leaving", {}, { deletionTimestamp });
 const ofLeaving = compute("of-leaving", { branchRef: { name: "pr-6" } });
 const inEU = compute("eu-db", byCluster, { namespace: "eu" });
@@ -120,6 +127,7 @@ const listed = {
     early,
     ofBranch,
     moving,
+    coming,
     leaving,
     ofLeaving,
     inEU,
@@ -229,6 +237,11 @@ wakeUps(computeKind, [
     "an endpoint that leaves a branch wakes the Branch that its move held back",
     next(moving, { status: { branchID: "br-main" } }),
     ["changed(moving)", "compute moving", "branch pr-1"],
+  ],
+  [
+    "an open move that ends wakes the Branch that it led to",
+    next(coming, { status: { pendingWrite: undefined } }),
+    ["changed(coming)", "compute coming", "branch pr-1"],
   ],
   [
     "another connectionRef wakes both connections",
