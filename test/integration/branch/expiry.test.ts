@@ -101,9 +101,10 @@ describe("the end of a Branch", () => {
     await world.until("pr-1", "Available");
     const ready = 'compute_operator_branches{namespace="default",state="Ready",ready="True"} 1';
     expect(await counted()).toEqual([ready, "compute_operator_branches_ending 0"]);
-    await world.clock.advance(2 * hour);
+    world.branch("pr-1", { expiry: { after: "10m" } });
+    await world.clock.advance(minute);
     expect(await counted()).toEqual([ready, "compute_operator_branches_ending 1"]);
-    await world.until("pr-1", "Expired", 24 * hour);
+    await world.until("pr-1", "Expired", 15 * minute);
     const expired = 'compute_operator_branches{namespace="default",state="Expired",ready="False"} 1';
     expect(await counted()).toEqual([expired, "compute_operator_branches_ending 0"]);
   });
