@@ -108,14 +108,13 @@ export class Application {
 
   async #branchRound(taken: Set<Project>): Promise<boolean> {
     const { inventory, clock, signal } = this.#options;
+    // A round of Branches changes no Compute; the Branches that end in it leave their set.
+    const { computes } = inventory;
+    const open = { computes: new Set([...this.#open].map(({ compute }) => compute)), branches: this.#openBranches };
     let wrote = false;
     for (const tracked of this.#openBranches) {
       if (signal.aborted) return wrote;
-      const mayWrite = !taken.has(tracked.project) && !isOccupied(tracked, inventory.computes);
-      const open = {
-        computes: new Set([...this.#open].map(({ compute }) => compute)),
-        branches: this.#openBranches,
-      };
+      const mayWrite = !taken.has(tracked.project) && !isOccupied(tracked, computes);
       const round = await branchRound(tracked, { inventory, clock, mayWrite, open });
       if (round.wrote) taken.add(tracked.project);
       wrote ||= round.wrote;

@@ -10,6 +10,17 @@ const never = { never: true };
 const reasonOf = (world: BranchWorld, index = 0) => conditionOf(world.compute(index).status, "Ready")?.reason;
 const owned = (world: BranchWorld, name: string) => world.server.handle({ method: "GET", path: `${computes}/${name}` });
 
+/** A Compute that stands on Branch pr-1 and names pr-2, which has no branch until `absent` is there; its endpoint. */
+async function toldToMove(world: BranchWorld): Promise<string | undefined> {
+  world.branch("pr-1");
+  world.declare(0, onBranch);
+  await world.settle(1);
+  const { endpointID } = world.compute(0).status;
+  world.branch("pr-2", { parent: { branchName: "absent" } });
+  world.declare(0, { ...onBranch, branchRef: { name: "pr-2" } });
+  return endpointID;
+}
+
 describe("a Compute with branchRef", () => {
   it("waits until the Branch is there and ready, and is made on its branch", async () => {
     await using world = new BranchWorld();
@@ -33,12 +44,7 @@ describe("a Compute with branchRef", () => {
 
   it("moves when it names another Branch, and not before that is ready", async () => {
     await using world = new BranchWorld();
-    world.branch("pr-1");
-    world.declare(0, onBranch);
-    await world.settle(1);
-    const { endpointID } = world.compute(0).status;
-    world.branch("pr-2", { parent: { branchName: "absent" } });
-    world.declare(0, { ...onBranch, branchRef: { name: "pr-2" } });
+    const endpointID = await toldToMove(world);
     await world.clock.advance(minute);
     expect(reasonOf(world)).toBe("BranchNotReady");
     expect(world.endpoint(endpointID).branch_id).toBe(world.named("default/pr-1")?.id);
@@ -102,12 +108,7 @@ describe("a Compute with branchRef", () => {
 
   it("keeps its Branch from being deleted while its endpoint still has to move to another", async () => {
     await using world = new BranchWorld();
-    world.branch("pr-1");
-    world.declare(0, onBranch);
-    await world.settle(1);
-    const { endpointID } = world.compute(0).status;
-    world.branch("pr-2", { parent: { branchName: "absent" } });
-    world.declare(0, { ...onBranch, branchRef: { name: "pr-2" } });
+    const endpointID = await toldToMove(world);
     world.drop("pr-1");
     await world.until("pr-1", "InUse");
     expect(world.ready("pr-1")?.message).toContain("db-0");
