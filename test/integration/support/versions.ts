@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import type { HttpTransport } from "../../../src/operator/kube/http-transport.ts";
+import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
+import { placeOf } from "../../../src/operator/objects/object.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 
 /** How long is waited for what a test expects, in milliseconds. */
@@ -16,7 +17,7 @@ export class Versions {
   /** Resolves when all that happens from now on will be seen. */
   readonly begun: Promise<void>;
 
-  constructor(transport: HttpTransport) {
+  constructor(transport: ClusterTransport) {
     const begin = Promise.withResolvers<void>();
     this.begun = begin.promise;
     void this.#follow(transport, begin);
@@ -66,39 +67,64 @@ export class Versions {
     this.#stop.abort();
   }
 
-  async #follow(transport: HttpTransport, begun: PromiseWithResolvers<void>): Promise<void> {
-    const path = "/apis/compute-operator.dev/v1alpha1/computes";
+  /**
+   * Lists and watches until it is stopped. The API server ends a watch long before its time where its reader is slow or
+   * the CRD changes: the next one continues at the last version, and where that has expired, at a list.
+   */
+  async #follow(transport: ClusterTransport, begun: PromiseWithResolvers<void>): Promise<void> {
     const { signal } = this.#stop;
-    try {
-      const resourceVersion = await now(transport, path, signal);
-      begun.resolve();
-      const watch = { path, query: { watch: "true", timeoutSeconds: "3600", resourceVersion } };
-      for await (const { type, object } of transport.watch(watch, { signal, idleTimeoutMs: 3_600_000 })) {
-        this.#take(type, object);
+    let resourceVersion: string | undefined;
+    while (!signal.aborted) {
+      try {
+        resourceVersion ??= this.#takeAll(await list(transport, signal));
+        begun.resolve();
+        const watch = { path, query: { watch: "true", timeoutSeconds: "3600", resourceVersion } };
+        for await (const { type, object } of transport.watch(watch, { signal, idleTimeoutMs: 3_600_000 })) {
+          if (type === "ERROR") throw new Error(`the watch of ${path} ended: ${JSON.stringify(object)}`);
+          resourceVersion = this.#take(type, object);
+        }
+      } catch (error) {
+        begun.reject(error);
+        resourceVersion = undefined;
       }
-    } catch (error) {
-      if (signal.aborted) return;
-      begun.reject(error);
-      throw error;
+      await sleep(betweenWatchesMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  #take(type: string, object: unknown): void {
+  /** Takes in all that there is; what is not there is gone. Returns the version of the list. */
+  #takeAll({ items, metadata }: z.infer<typeof List>): string {
+    const present = new Set(items.map((item) => placeOf(Item.parse(item).metadata)));
+    for (const item of items) this.#take("ADDED", item);
+    for (const place of this.#known.keys()) if (!present.has(place)) this.#gone.add(place);
+    for (const listener of this.#listeners) listener();
+    return metadata.resourceVersion;
+  }
+
+  /** Returns the object's version. */
+  #take(type: string, object: unknown): string {
+    const { metadata } = Item.parse(object);
     const parsed = parseCompute(object);
-    if (!parsed.ok) return;
-    const { namespace = "", name } = parsed.value.metadata;
-    const place = `${namespace}/${name}`;
+    if (!parsed.ok) return metadata.resourceVersion;
+    const place = placeOf(metadata);
     if (type === "DELETED") this.#gone.add(place);
     else {
       this.#gone.delete(place);
-      this.#known.set(place, [...(this.#known.get(place) ?? []), parsed.value]);
+      const before = this.#known.get(place) ?? [];
+      const isNews = before.at(-1)?.metadata.resourceVersion !== metadata.resourceVersion;
+      if (isNews) this.#known.set(place, [...before, parsed.value]);
     }
     for (const listener of this.#listeners) listener();
+    return metadata.resourceVersion;
   }
 }
 
-/** The resourceVersion that stands now. A busy API server may be late, and a new CRD has no storage for a moment. */
-async function now(transport: HttpTransport, path: string, signal: AbortSignal): Promise<string> {
+const path = "/apis/compute-operator.dev/v1alpha1/computes";
+
+/** Pause before the next watch, in milliseconds. */
+const betweenWatchesMs = 100;
+
+/** All Computes that there are. A busy API server may be late, and a new CRD has no storage for a moment. */
+async function list(transport: ClusterTransport, signal: AbortSignal): Promise<z.infer<typeof List>> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     const asked = transport.request({ method: "GET", path }, { signal, timeoutMs: 10_000 });
@@ -106,10 +132,11 @@ async function now(transport: HttpTransport, path: string, signal: AbortSignal):
       if (signal.aborted || performance.now() > deadline) throw error;
       return undefined;
     });
-    if (answer?.status === 200) return EndpointSnapshot.parse(answer.body).metadata.resourceVersion;
+    if (answer?.status === 200) return List.parse(answer.body);
     if (answer !== undefined && answer.status !== 429) throw new Error(`GET ${path}: ${answer.status}`);
     await sleep(answer?.retryAfterMs ?? 200);
   }
 }
 
-const EndpointSnapshot = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+const List = z.object({ metadata: z.object({ resourceVersion: z.string() }), items: z.array(z.unknown()) });
+const Item = z.object({ metadata: z.object({ namespace: z.string(), name: z.string(), resourceVersion: z.string() }) });
