@@ -27,6 +27,7 @@ export class VirtualClock implements Clock {
   #cancelled = 0;
   #monotonic = 0;
   #wall: number;
+  #readMs = 0;
 
   constructor(options: VirtualClockOptions = {}) {
     this.#wall = options.startMs ?? Date.UTC(2026, 0, 1);
@@ -38,7 +39,14 @@ export class VirtualClock implements Clock {
   }
 
   monotonic(): number {
-    return this.#monotonic;
+    const now = this.#monotonic;
+    if (this.#readMs > 0) this.#moveTo(now + this.#readMs);
+    return now;
+  }
+
+  /** From now on the process computes so long after each look at the monotonic clock, as on a busy machine. */
+  readsTake(ms: number): void {
+    this.#readMs = ms;
   }
 
   after(ms: number, run: () => void): Cancel {
@@ -74,7 +82,7 @@ export class VirtualClock implements Clock {
     while (await this.runNext(end)) {
       // Each turn runs one task.
     }
-    this.#moveTo(end);
+    this.#moveTo(Math.max(end, this.#monotonic));
   }
 
   /** Advances until `done` says so, task by task; fails when `limitMs` pass before. Answers the time it took. */

@@ -155,13 +155,13 @@ export class Turnstile {
     if (this.#isCalling) return;
     this.#isCalling = true;
     let isPassedOver = false;
+    const now = this.#clock.monotonic();
     const mayGo = ({ caller }: Waiting, flow: string) => {
       const isAble = caller.key === asking || caller.isAble?.() !== false;
       isPassedOver ||= !isAble;
       return isAble && this.#countCalled(flow) < Math.max(1, Math.floor(mostCalled / this.#queue.tenants));
     };
     try {
-      const now = this.#clock.monotonic();
       // A called caller that neither comes nor leaves loses its place.
       for (const [key, { at }] of this.#called) if (now - at >= shortlyMs) this.#release(key);
       while (this.room >= 1) {
@@ -174,7 +174,7 @@ export class Turnstile {
       }
     } finally {
       this.#isCalling = false;
-      this.#schedule(isPassedOver);
+      this.#schedule(now, isPassedOver);
     }
   }
 
@@ -184,10 +184,10 @@ export class Turnstile {
     return count;
   }
 
-  #schedule(isPassedOver: boolean): void {
+  /** `now`: of the call that it ends. What was due later may have passed meanwhile, and needs a timer all the same. */
+  #schedule(now: number, isPassedOver: boolean): void {
     this.#timer?.();
     if (this.#queue.size === 0) return;
-    const now = this.#clock.monotonic();
     const times = [this.#moreAt(now), isPassedOver ? now + againMs : now];
     for (const { at } of this.#called.values()) {
       times.push(at + shortlyMs);

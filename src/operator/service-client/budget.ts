@@ -167,7 +167,7 @@ export class RequestBudget {
 
   /** The next request is added at the rate of the budget, once it is open. */
   #moreAt(now: number): number {
-    if (this.closedForMs > 0) return this.#closedUntil;
+    if (this.#closedUntil > now) return this.#closedUntil;
     const missing = this.#turnstile.called + 1 - this.#tokens;
     // A rest of a request from rounding is shorter than a millisecond, and its time would be now.
     return missing > 0 ? now + Math.max(1, (missing * 60_000) / this.#limits.perMinute) : now;

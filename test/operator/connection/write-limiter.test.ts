@@ -108,6 +108,22 @@ describe("writes to one project", () => {
     }
   });
 
+  test("go on after a pause whose end came while the process computed", async () => {
+    for (let offeredAt = 80; offeredAt <= 100; offeredAt += 1) {
+      const { clock, limiter, news } = limiterOf();
+      limiter.take("a");
+      limiter.refused("a");
+      limiter.leave("a");
+      expect(limiter.take("b")).toBe(false);
+      await clock.advance(offeredAt);
+      clock.readsTake(2);
+      limiter.offer();
+      clock.readsTake(0);
+      await clock.advance(1000);
+      expect({ offeredAt, news: news() }).toEqual({ offeredAt, news: ["b"] });
+    }
+  });
+
   test("wait for the operations of an earlier write until these are expected to end, without a poll", async () => {
     const { clock, limiter, write, running, news } = limiterOf();
     limiter.take("a");

@@ -31,6 +31,21 @@ describe("a turnstile", () => {
     expect([news(), ask("c"), ask("b")]).toEqual([["c"], true, false]);
   });
 
+  test("a turnstile whose process stood still while it called takes back the place of a late caller all the same", async () => {
+    const { clock, state, turnstile, ask, news } = setUp(0);
+    for (const key of ["a", "b"]) ask(key);
+    state.places = 1;
+    turnstile.offer();
+    await clock.advance(9998);
+    // The place is not late when that is asked, and late afterwards.
+    clock.readsTake(1);
+    ask("c");
+    clock.readsTake(0);
+    expect(news()).toEqual(["a"]);
+    await clock.advance(10_000);
+    expect(news()).toEqual(["b"]);
+  });
+
   test("a turnstile gives back a place on request without sending the caller away from where it waits", () => {
     const { state, turnstile, ask, news } = setUp(0);
     ask("a");

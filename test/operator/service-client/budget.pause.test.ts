@@ -29,6 +29,20 @@ describe("a pause", () => {
     expect([reported, called]).toEqual([[], []]);
   });
 
+  test("everybody who waits is served after a pause whose end came while the process computed", async () => {
+    for (let offeredAt = 980; offeredAt <= 1000; offeredAt += 1) {
+      const { clock, budget, sent, ask } = budgetOf(60_000, 3);
+      budget.closeFor(1000);
+      for (let n = 0; n < 5; n += 1) ask();
+      await clock.advance(offeredAt);
+      clock.readsTake(2);
+      budget.setLimits({ perMinute: 60_000, burst: 3 });
+      clock.readsTake(0);
+      await clock.advance(10_000);
+      expect({ offeredAt, served: sent.length }).toEqual({ offeredAt, served: 5 });
+    }
+  });
+
   test("no pause is reported without one, however long requests wait", async () => {
     const { clock, budget, reported } = listening();
     for (let n = 0; n < 5; n += 1) void budget.take("write", forever, 0);
