@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Turns, turnsOf } from "../../../src/operator/runtime/event-loop.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { workClock } from "./work-clock.ts";
 
 test("those who compute for long let timers and sockets come in between, whichever of them it is", async () => {
@@ -35,6 +36,17 @@ test("who is called off while waiting for a turn does not go on", async () => {
   stop.abort(new Error("stopped"));
   timers.shift()?.();
   await expect(waits).rejects.toThrow("stopped");
+});
+
+test("in each turn somebody goes on, also where a look at the clock takes as long as a slice", async () => {
+  const clock = new VirtualClock();
+  clock.readsTake(5);
+  const turns = new Turns(clock);
+  const done: string[] = [];
+  const { signal } = new AbortController();
+  for (const name of ["a", "b", "c"]) void turns.next(signal).then(() => done.push(name));
+  await clock.advance(1000);
+  expect(done.toSorted()).toEqual(["a", "b", "c"]);
 });
 
 test("all parts of a process take turns with each other", () => {
