@@ -9,7 +9,7 @@ import {
   type Subject,
   type Unobserved,
 } from "../../operator/branch/observation.ts";
-import { targetID } from "../../operator/branch/plan/claims.ts";
+import { isOutsider, targetID } from "../../operator/branch/plan/claims.ts";
 import { type BranchMemory, newMemory } from "../../operator/branch/state.ts";
 import { doing, meaningOf } from "../../operator/branch/words.ts";
 import { endpointNamedBy, ownershipOf } from "../../operator/claims/ownership.ts";
@@ -165,7 +165,8 @@ export class BranchInventory {
       (other) => other !== tracked && other.project.client.account.baseURL === project.client.account.baseURL,
     );
     const elsewhere = this.#others.filter(({ baseURL }) => baseURL === project.client.account.baseURL);
-    const rivals = [...others, ...elsewhere].map((other) => other.object);
+    const all = [...others, ...elsewhere].map((other) => other.object);
+    const outsiders = new Set(elsewhere.map((other) => other.object).filter((other) => isOutsider(other, object)));
     const own = computes.find((compute) => placeOf(compute.metadata) === placeOf(metadata));
     const isTaken = spec.compute !== undefined && own !== undefined && !isOwnedBy(own, object);
     return {
@@ -173,8 +174,8 @@ export class BranchInventory {
       now: clock.monotonic(),
       createSettleMs,
       fleet: scope.fleetName,
-      others: rivals.filter((other) => other.spec.projectID === spec.projectID),
-      lives: (uid) => rivals.some((other) => other.metadata.uid === uid),
+      others: all.filter((other) => other.spec.projectID === spec.projectID && !outsiders.has(other)),
+      lives: (uid) => all.some((other) => other.metadata.uid === uid),
       usedBy: computes
         .filter((compute) => uses(compute, object) || staysOn(compute, tracked, leaving))
         .map((compute) => compute.metadata.name),

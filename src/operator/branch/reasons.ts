@@ -45,3 +45,9 @@ export function isTroublesome(reason: string | undefined): boolean {
     (row.stalled !== false || row.requeue === "backoff" || row.requeue === "patient" || reason === "Drifted")
   );
 }
+
+/** True if something is in the way of seeing the project of an object that shows this reason. */
+export function isHindered(reason: string): boolean {
+  const row = rowIn<ConditionRow>(branchReasons, reason);
+  return row?.ready === hindered.ready && row.synced === hindered.synced;
+}

@@ -21,6 +21,7 @@ import { type ComputeStep, isBeingDeleted, type Subject, shownReason } from "./o
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
+import { isOutsider } from "./plan/claims.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
 import { branchReasons, isTroublesome } from "./reasons.ts";
@@ -219,7 +220,10 @@ export class BranchReconciler {
     const { projectID } = object.spec;
     const baseURL = connections.baseURLOf(object);
     const isOther = (other: Branch) =>
-      other.metadata.uid !== uid && other.spec.projectID === projectID && connections.baseURLOf(other) === baseURL;
+      other.metadata.uid !== uid &&
+      other.spec.projectID === projectID &&
+      connections.baseURLOf(other) === baseURL &&
+      !isOutsider(other, object);
     return {
       object,
       now: clock.monotonic(),

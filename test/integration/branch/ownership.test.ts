@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
+import { storedKeySecret } from "../support/manifests.ts";
 import { BranchWorld, hour } from "./branches.ts";
 
 const minute = 60_000;
@@ -103,6 +104,41 @@ it("a name that another object has at another service, in a project of the same 
   world.branch("pr-2", { branchName: "one", connectionRef: { name: "other" } });
   await world.until("pr-2", "Available");
   expect(world.events("Conflict")).toEqual([]);
+});
+
+describe("a connection that reaches nothing, in another namespace", () => {
+  const namespace = "/namespaces/mallory";
+  const group = "/apis/compute-operator.dev/v1alpha1";
+  const guess = (world: BranchWorld, apiKeySecretRef: object, spec: object) => {
+    world.send("POST", "/api/v1/namespaces", { metadata: { name: "mallory" } });
+    world.send("POST", `/api/v1${namespace}/secrets`, storedKeySecret("guessed-key", "guessed"));
+    const connection = { baseURL: "http://service.test/api/v2", apiKeySecretRef };
+    world.send("POST", `${group}${namespace}/serviceconnections`, { metadata: { name: "default" }, spec: connection });
+    const body = { metadata: { name: "squat" }, spec: { projectID: "shop", expiry: never, ...spec } };
+    world.send("POST", `${group}${namespace}/branches`, body);
+  };
+
+  it.each([
+    ["key is guessed", { name: "guessed" }],
+    ["key is not there", { name: "absent" }],
+  ])("an older object keeps nobody from a branch where its %s", async (_, apiKeySecretRef) => {
+    await using world = new BranchWorld();
+    guess(world, apiKeySecretRef, { branchName: "default/pr-1" });
+    await world.clock.advance(10_000);
+    world.branch("pr-1");
+    await world.until("pr-1", "Available");
+    expect(world.writes).toHaveLength(1);
+  });
+
+  it("an older object with a guessed key keeps nobody from adopting a branch", async () => {
+    await using world = new BranchWorld();
+    const spec = { adopt: { branchID: "br-preview" }, expiry: never };
+    guess(world, { name: "guessed" }, spec);
+    await world.clock.advance(10_000);
+    world.branch("pr-1", spec);
+    await world.until("pr-1", "Available");
+    expect(world.object("pr-1").status.proof?.by).toBe("adopted");
+  });
 });
 
 describe("a branch that exists", () => {

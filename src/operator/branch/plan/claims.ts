@@ -1,6 +1,9 @@
 import { olderFirst, placeOf } from "../../objects/object.ts";
+import { sameJSON } from "../../objects/record.ts";
 import { type Branch, branchNameOf } from "../../resources/branch.ts";
-import { isOurs, linkedID, type Observation } from "../observation.ts";
+import { connectionKeyOf } from "../../resources/connection-user.ts";
+import { isOurs, linkedID, type Observation, shownReason } from "../observation.ts";
+import { isHindered } from "../reasons.ts";
 
 /**
  * One claimant per branch: a proved link beats a claim; then the older, then the lesser uid. Before a branch is linked
@@ -21,6 +24,17 @@ export function rivalFor({ object, others, linked }: Observation): { what: strin
     }
   }
   return undefined;
+}
+
+/**
+ * True if nothing shows that another object's connection reaches the project, and it has no branch there: it claims
+ * nothing, or anybody could keep others from their branches by naming them, with no key at all.
+ */
+export function isOutsider(other: Branch, object: Branch): boolean {
+  // The same connection reaches what this one reaches, whatever the status of the other says.
+  if (other.status.branchID !== undefined || sameJSON(connectionKeyOf(other), connectionKeyOf(object))) return false;
+  const reason = shownReason(other);
+  return reason === undefined || isHindered(reason);
 }
 
 /** The branch that an object is linked to, or wants by its id. */

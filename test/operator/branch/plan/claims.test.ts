@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { isOutsider } from "../../../../src/operator/branch/plan/claims.ts";
 import { uidOf } from "../../../support/builders.ts";
 import { type BranchFields, branch, listed, madeBy, planned, shows } from "../builders.ts";
 
@@ -107,4 +108,29 @@ describe("of two that are linked to one branch", () => {
       shows("Available"),
     );
   });
+});
+
+describe("another object that has no branch", () => {
+  const hindered = ["RateLimited", "ServiceUnavailable", "Unauthorized", "Forbidden", "ConnectionNotFound"];
+  test.each<[string, BranchFields, boolean]>([
+    ["as long as it shows nothing", {}, true],
+    ["not once it has a branch", { shows: "Unauthorized", linked: "br-one" }, false],
+    ["not with the same connection", { shows: "Unauthorized", namespace: "team" }, false],
+  ])("another object that has no branch is an outsider %s", (_, fields, expected) => {
+    expect(isOutsider(other(fields), branch())).toBe(expected);
+  });
+
+  test.each([...hindered, "ConnectionNotReady", "ProjectNotFound"])(
+    "another object that has no branch is an outsider while it shows %s",
+    (shown) => {
+      expect(isOutsider(other({ shows: shown }), branch())).toBe(true);
+    },
+  );
+
+  test.each(["Creating", "BranchExists", "Paused"])(
+    "another object that has no branch is no outsider while it shows %s",
+    (shown) => {
+      expect(isOutsider(other({ shows: shown }), branch())).toBe(false);
+    },
+  );
 });
