@@ -15,6 +15,7 @@ import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { seldomMs, shortlyMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
+import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { BranchAction } from "./action.ts";
 import { execute, withFinalizer } from "./execute.ts";
 import { type ComputeStep, isBeingDeleted, type Subject, shownReason } from "./observation.ts";
@@ -37,6 +38,7 @@ export interface BranchReconcilerOptions {
   event: (object: Branch, record: EventInput) => void;
   /** `--max-branch-deletes-per-minute`. */
   brake: Brake;
+  changeBlockedWorkers: ChangeBlockedWorkers;
   /** Asks the API server whether the CRD of Branches is being deleted, or gone. */
   uninstalling: () => Promise<boolean>;
   createSettleMs: number;

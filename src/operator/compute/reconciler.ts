@@ -13,6 +13,7 @@ import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs, soonMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
+import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
@@ -33,6 +34,7 @@ export interface ComputeReconcilerOptions {
   secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget">;
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
+  changeBlockedWorkers: ChangeBlockedWorkers;
   createSettleMs: number;
   cache: {
     computeByUID(uid: string): Compute | undefined;

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../objects/object.ts";
 import type { ServiceClient } from "../service-client/client.ts";
-import type { RequestReservation } from "../service-client/request-reservation.ts";
+import type { AdmissionOptions, RequestReservation } from "../service-client/request-reservation.ts";
 import type { EndpointLister } from "./endpoint-lister.ts";
 import { type Brake, Gate } from "./gate.ts";
 import type { Operations } from "./operations.ts";
@@ -31,13 +31,16 @@ export function accessTo(
   lister: EndpointLister,
   { metadata, spec }: Pick<KubeObject, "metadata"> & { spec: { projectID: string } },
   brake: Brake,
-  withdrawn: () => boolean,
+  caller: Pick<AdmissionOptions, "changeBlockedWorkers"> & { withdrawn: () => boolean },
 ): ListerAccess {
   const { uid, namespace = "" } = metadata;
   const reservation = lister.reservation(uid, namespace);
   const { writeLimiter } = lister;
   const enqueue = () => lister.enqueue(uid);
   const gate = new Gate({ uid, flow: `${namespace}/${spec.projectID}`, brake, writeLimiter, reservation, enqueue });
-  const client = lister.client.within(reservation, () => withdrawn() || !gate.sends());
+  const client = lister.client.within(reservation, {
+    ...caller,
+    withdrawn: () => caller.withdrawn() || !gate.sends(),
+  });
   return { lister, reservation, gate, client };
 }

@@ -95,7 +95,7 @@ export class EndpointLister {
   }
 
   get client(): ServiceClient {
-    return this.#options.reconcileClient ?? this.#options.client;
+    return this.#options.client;
   }
 
   /** The latest list, as the service answered it. */

@@ -1,6 +1,7 @@
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { pausedForMs } from "../resources/pause.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import { accessTo, type ListerAccess } from "./access.ts";
 import type { EndpointLister } from "./endpoint-lister.ts";
 import type { Brake } from "./gate.ts";
@@ -12,6 +13,8 @@ export interface JoinedListersOptions<User extends ConnectionUser> {
   connections: Pick<SessionRegistry, "isGranted">;
   /** True if this process reconciles the object, by its selector. */
   selects: (object: User) => boolean;
+  /** A reconcile starts or stops waiting for the service. */
+  changeBlockedWorkers: ChangeBlockedWorkers;
   /** The newest stored version. */
   newest: (uid: string) => User | undefined;
 }
@@ -37,7 +40,8 @@ export class JoinedListers<User extends ConnectionUser> {
     }
     this.#listers.set(uid, lister);
     use(lister);
-    return accessTo(lister, object, this.#options.brake, () => this.#isOutdated(object));
+    const { brake, changeBlockedWorkers } = this.#options;
+    return accessTo(lister, object, brake, { withdrawn: () => this.#isOutdated(object), changeBlockedWorkers });
   }
 
   leave(uid: string): void {

@@ -8,10 +8,7 @@ import type { WriteWindow } from "./write-window.ts";
 
 /** The parts and settings that an endpoint lister is made with. */
 export interface EndpointListerOptions {
-  /** For lists and polls, which no reconcile waits for. */
   client: ServiceClient;
-  /** For the requests of a reconcile; defaults to `client`. */
-  reconcileClient?: ServiceClient;
   projectID: string;
   clock: Clock;
   refreshIntervalMs: () => number;

@@ -6,7 +6,6 @@ import type { BudgetLimits, RequestBudget } from "../service-client/budget.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import { ServiceClient } from "../service-client/client.ts";
 import type { RequestObserver } from "../service-client/exchange.ts";
-import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { EndpointLister } from "./endpoint-lister.ts";
@@ -35,8 +34,6 @@ export interface SessionOptions {
   onChange: () => void;
   signal: AbortSignal;
   observe?: RequestObserver;
-  /** A reconcile starts or stops waiting for the service. */
-  changeBlockedWorkers?: ChangeBlockedWorkers;
   /** `undefined` without a fleet. */
   orphansAmong?: OrphansAmong | undefined;
   onListed?: (projectID: string, listing: Listing, baseURL: string) => void;
@@ -55,10 +52,7 @@ export interface SessionLimits {
 export class Session {
   /** Identifies base URL and key without revealing the key. */
   readonly fingerprint: string;
-  /** For requests that a reconcile waits for. */
   readonly client: ServiceClient;
-  /** For lists and polls, which no reconcile waits for. */
-  readonly #background: ServiceClient;
   /** For probes: sends with a refused key too. */
   readonly #probing: ServiceClient;
   readonly state: ConnectionState;
@@ -79,7 +73,7 @@ export class Session {
   constructor(options: SessionOptions, connectionUID: string, limits: SessionLimits) {
     this.#options = options;
     this.signal = AbortSignal.any([options.signal, this.#stop.signal]);
-    const { account, transport, clock, beforeWrite, observe, changeBlockedWorkers, onChange } = options;
+    const { account, transport, clock, beforeWrite, observe, onChange } = options;
     this.fingerprint = accountFingerprint(account);
     this.#limits.set(connectionUID, limits);
     this.budget = options.budgets.join(this.fingerprint, connectionUID, limits.limits);
@@ -98,9 +92,11 @@ export class Session {
       observe,
       onDate: (dateMs: number) => this.time.shown(dateMs),
     };
-    const guarded = { ...shared, circuitOpen: () => this.state.refusal, retired: this.#stop.signal };
-    this.client = new ServiceClient({ ...guarded, changeBlockedWorkers });
-    this.#background = new ServiceClient(guarded);
+    this.client = new ServiceClient({
+      ...shared,
+      circuitOpen: () => this.state.refusal,
+      retired: this.#stop.signal,
+    });
     this.#probing = new ServiceClient(shared);
     this.orphans = options.orphansAmong && new Orphans(options.orphansAmong, onChange);
     this.refreshes = new RefreshInterval(() => this.#refreshIntervalMs, this.budget, onChange);
@@ -156,8 +152,7 @@ export class Session {
     if (known !== undefined) return known;
     const { account, windows, clock, enqueue, mayStart, onListed, onOperationEnded } = this.#options;
     const lister = new EndpointLister({
-      client: this.#background,
-      reconcileClient: this.client,
+      client: this.client,
       projectID,
       clock,
       refreshIntervalMs: () => this.#refreshIntervalMs,
@@ -208,7 +203,7 @@ export class Session {
   /** The last Compute left the project: the next one starts with a list of its own. */
   #remove(projectID: string, lister: EndpointLister): void {
     lister.stop();
-    this.#background.forgetList(projectID);
+    this.client.forgetList(projectID);
     this.orphans?.forget(projectID);
     if (this.#listers.get(projectID) === lister) this.#listers.delete(projectID);
     if (this.#listers.size === 0) this.refreshes.reset();

@@ -81,11 +81,15 @@ export class Manager {
       isOutsider: (compute) => isOutsider(compute, this.#connections),
     });
     this.#connectionReconciler = this.#newConnectionReconciler();
-    this.#computes = newComputeReconciler(options, {
+    const term = (kind: Kind) => ({
       connections: this.#connections,
-      claims: this.#claims,
       storedSpecs: this.#storedSpecs,
+      changeBlockedWorkers: (by: number) => this.#queues[kind].queue.changeBlockedWorkers(by),
       signal: this.#stop.signal,
+    });
+    this.#computes = newComputeReconciler(options, {
+      ...term("compute"),
+      claims: this.#claims,
       isStopping: () => this.#isStopping,
       onStep: (action, compute, outcome) => {
         options.tracer.decided(action.kind);
@@ -93,7 +97,7 @@ export class Manager {
       },
     });
     this.#pools = newPoolReconciler(options, this.#storedSpecs);
-    this.#branches = newBranchReconciler(options, this.#connections, this.#storedSpecs, this.#stop.signal);
+    this.#branches = newBranchReconciler(options, term("branch"));
     this.#handlers = new EventHandlers({
       informers,
       claims: this.#claims,
@@ -179,7 +183,6 @@ export class Manager {
         metrics.serviceSeconds.observe({ method, route }, seconds);
         tracer.requested({ to: "service", method, route, code, seconds });
       },
-      changeBlockedWorkers: (by) => this.#queues.compute.queue.changeBlockedWorkers(by),
       orphansAmong: orphansAmong(settings, {
         has: (uid) => this.#claims.has(uid),
         all: () => informers.computes.list(),

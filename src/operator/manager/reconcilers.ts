@@ -16,6 +16,7 @@ import { type Compute, computeKind } from "../resources/compute.ts";
 import { owningPool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { fleetOf } from "../resources/signature.ts";
+import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { ManagerOptions } from "./manager.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 
@@ -28,17 +29,26 @@ function termName(random: () => number): string {
   return digits() + digits();
 }
 
-/** The parts of a term of leadership that its reconciles of Computes use. */
-export interface Term extends Pick<StepOptions, "signal" | "isStopping" | "onStep"> {
+/** The parts of a term of leadership that reconciles of one kind use. */
+export interface Term extends Pick<StepOptions, "signal"> {
   connections: SessionRegistry;
-  claims: ClaimIndex;
   storedSpecs: StoredSpecs;
+  /** Of the queue of the kind. */
+  changeBlockedWorkers: ChangeBlockedWorkers;
 }
 
 /** Reconciles Computes; the one place that says which parts a reconcile of `run` has. */
 export function newComputeReconciler(
   { cluster, informers, clock, random, brake, event: report, log, options: settings }: ManagerOptions,
-  { connections, claims, storedSpecs, signal, isStopping, onStep }: Term,
+  {
+    connections,
+    claims,
+    storedSpecs,
+    changeBlockedWorkers,
+    signal,
+    isStopping,
+    onStep,
+  }: Term & Pick<StepOptions, "isStopping" | "onStep"> & { claims: ClaimIndex },
 ): ComputeReconciler {
   const event = (compute: Compute, record: EventInput) => report(computeKind, compute, record);
   const secrets = new ConnectionSecrets({
@@ -70,6 +80,7 @@ export function newComputeReconciler(
     secrets,
     event,
     brake,
+    changeBlockedWorkers,
     createSettleMs: settings.createSettleMs,
     cache: {
       computeByUID: (uid) => informers.computes.byUid(uid),
@@ -118,9 +129,7 @@ export function newPoolReconciler(
 /** Reconciles Branches through the sessions of this term. */
 export function newBranchReconciler(
   { cluster, informers, clock, event, branchBrake, options: settings }: ManagerOptions,
-  connections: SessionRegistry,
-  storedSpecs: StoredSpecs,
-  signal: AbortSignal,
+  { connections, storedSpecs, changeBlockedWorkers, signal }: Term,
 ): BranchReconciler {
   return new BranchReconciler({
     cluster,
@@ -128,6 +137,7 @@ export function newBranchReconciler(
     connections,
     event: (object, record) => event(branchKind, object, record),
     brake: branchBrake,
+    changeBlockedWorkers,
     uninstalling: () => crdIsGoing(cluster, branchKind),
     createSettleMs: settings.createSettleMs,
     fleet: settings.fleet,

@@ -11,7 +11,7 @@ import { BranchCalls } from "./branch-calls.ts";
 import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
 import { type Call, type ExchangeOptions, exchange } from "./exchange.ts";
 import { operationsAmong, operationsListed } from "./operations-answer.ts";
-import { RequestReservation } from "./request-reservation.ts";
+import { type AdmissionOptions, RequestReservation } from "./request-reservation.ts";
 import { mostBytes, type ServiceResponse } from "./transport.ts";
 
 export interface ServiceClientOptions extends ExchangeOptions {
@@ -80,9 +80,12 @@ export class ServiceClient {
     return this.#options.budget.closedForMs;
   }
 
-  /** A client that uses this reservation and sends no write that was withdrawn meanwhile. */
-  within(reservation: RequestReservation, withdrawn = () => false): ServiceClient {
-    return new ServiceClient({ ...this.#options, reservation, withdrawn }, this.#lists);
+  /** A client for one caller, who alone is asked whether a write was `withdrawn` meanwhile. */
+  within(
+    reservation: RequestReservation,
+    caller: Pick<AdmissionOptions, "withdrawn" | "changeBlockedWorkers"> = {},
+  ): ServiceClient {
+    return new ServiceClient({ ...this.#options, ...caller, reservation }, this.#lists);
   }
 
   async listEndpoints(projectID: string, signal: AbortSignal): Promise<Answer<Endpoint[]>> {

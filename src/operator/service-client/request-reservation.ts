@@ -86,16 +86,15 @@ export const pauseMessage = "it asked for a pause";
 
 /** Waits for the budget; returns the reason if the request must not be sent after all. */
 export async function admission(
-  { budget, reservation, circuitOpen, retired, withdrawn, changeBlockedWorkers }: AdmissionOptions,
+  { budget, reservation, circuitOpen, retired, withdrawn }: AdmissionOptions,
   { method }: { method: string },
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const write = method !== "GET";
-  const patienceMs = write || changeBlockedWorkers !== undefined ? longPauseMs : Number.POSITIVE_INFINITY;
   const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
   const taking =
     reservation === undefined
-      ? budget.take(write ? "write" : "plan", either, patienceMs)
+      ? budget.take(write ? "write" : "plan", either, write ? longPauseMs : Number.POSITIVE_INFINITY)
       : reservation.take(either, longPauseMs);
   const closedForMs = await taking.catch((error: unknown) => {
     if (signal.aborted || retired?.aborted !== true) throw error;

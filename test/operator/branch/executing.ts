@@ -70,7 +70,7 @@ export class Acting {
       metadata: { uid, name: uid, namespace: "default", resourceVersion: "" },
       spec: { projectID: "shiny-wind-028834" },
     };
-    return accessTo(this.#lister, self, this.#brake, () => false);
+    return accessTo(this.#lister, self, this.#brake, { withdrawn: () => false });
   }
 
   /** Creates the Branch. */

@@ -84,6 +84,7 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
     connections: reach.registry,
     event: ({ metadata }, { type, reason, message }) => events.push(`${metadata.name} ${type} ${reason}: ${message}`),
     brake,
+    changeBlockedWorkers: () => {},
     uninstalling: () => Promise.resolve(false),
     createSettleMs: 60_000,
     fleet: undefined,

@@ -55,6 +55,7 @@ export async function setUp(
       cache: { computeByUID: stored, branch: () => undefined },
       selects: () => true,
       fleet: undefined,
+      changeBlockedWorkers: () => {},
       brake: {
         mayGo: (caller) => brake.mayGo(caller),
         get isExhausted() {

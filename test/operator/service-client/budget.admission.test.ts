@@ -44,7 +44,7 @@ test("a write that is no longer wanted is not sent, and fails as superseded; a r
   const { clock, service, client } = setUp();
   let isWithdrawn = false;
   const reservation = client.reservation("one", () => {});
-  const within = client.within(reservation, () => isWithdrawn);
+  const within = client.within(reservation, { withdrawn: () => isWithdrawn });
   const kinds: string[] = [];
   void within.createEndpoint("shop", { endpoint: {} }, forever).then(({ kind }) => kinds.push(kind));
   isWithdrawn = true;

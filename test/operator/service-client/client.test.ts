@@ -184,7 +184,7 @@ test("a Compute's request does not wait through a long pause, which would keep a
   const clock = new VirtualClock();
   const budget = new RequestBudget(clock, { perMinute: 60, burst: 1 });
   const service = new ScriptedService(() => ({ ...refusal(429, "slow down"), retryAfterMs: 3_600_000 }));
-  const client = clientOf(service, clock, { budget, changeBlockedWorkers: () => {} });
+  const client = clientOf(service, clock, { budget });
   const answers: string[] = [];
   const ask = () => client.deleteEndpoint("shop", "ep-one", forever).then(({ kind }) => answers.push(kind));
   void ask();
@@ -194,7 +194,8 @@ test("a Compute's request does not wait through a long pause, which would keep a
   await clock.advance(1);
   expect(answers).toEqual(["rateLimited", "rateLimited", "rateLimited"]);
   expect(service.requests).toHaveLength(1);
-  expect(await client.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 299_999 });
+  const within = client.within(client.reservation("uid", () => {}));
+  expect(await within.getEndpoint("shop", "ep-one", forever)).toMatchObject({ retryAfterMs: 299_999 });
 });
 
 test("a request still waiting when its key or address changes is not sent, and takes nothing from the budget", async () => {

@@ -80,7 +80,7 @@ export class Acting {
     });
     const state = new ReconcileState(clock.monotonic(), "this-term");
     const self = { metadata: { uid: "the pass", name: "shop", resourceVersion: "" }, spec: { projectID: "shop" } };
-    this.access = accessTo(lister, self, brake, () => this.withdrawn);
+    this.access = accessTo(lister, self, brake, { withdrawn: () => this.withdrawn });
     const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
     this.tools = {
       cluster: this.cluster.client(),

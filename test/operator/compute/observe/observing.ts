@@ -45,7 +45,7 @@ export async function observing(
     wanted.push(priority);
     return listedAfter(after, who, priority);
   };
-  const access = accessTo(lister, self, new DeletionBrake(clock, 10), () => false);
+  const access = accessTo(lister, self, new DeletionBrake(clock, 10), { withdrawn: () => false });
   const connection = () => registry.view(self);
   const state = new ReconcileState(-1, "this-term");
   const observeNow = (one = self) => observe(subject(one), state.known, connection(), access);
