@@ -132,7 +132,7 @@ export class ComputeReconciler {
     state.begin(annotations, isListed(compute, state.known, access?.lister), now);
     try {
       const outcome = await this.#options.step(subject, state, connection, access);
-      const requeueAfterMs = state.requeueAfter(outcome, clock.monotonic(), secrets.readingDueAt(uid));
+      const requeueAfterMs = state.requeueAfter(outcome, clock.monotonic(), secrets.readingDueAt(uid, now));
       return { requeueAfterMs };
     } catch (error) {
       if (!isNotFound(error) && !isStale(error)) throw error;

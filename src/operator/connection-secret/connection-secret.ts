@@ -87,9 +87,9 @@ export class ConnectionSecrets {
     return named.some((secret) => isOwnedBy(secret, metadata.uid));
   }
 
-  /** The time to come at which the service is asked again whether the Secret still holds. */
-  readingDueAt(uid: string): number | undefined {
-    return this.#readings.nextAt(uid);
+  /** The time, after `since`, at which the service is asked again whether the Secret still holds. */
+  readingDueAt(uid: string, since: number): number | undefined {
+    return this.#readings.nextAt(uid, since);
   }
 
   forget(uid: string): void {

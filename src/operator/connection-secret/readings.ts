@@ -25,10 +25,13 @@ export class Readings {
     return now >= dueAt;
   }
 
-  /** The time to come at which the Secret is due; one that is overdue waits for what holds it up. */
-  nextAt(uid: string): number | undefined {
+  /**
+   * The time at which the Secret is due, for a reconcile that began at `since`; one that was overdue by then waits for
+   * what holds it up. One that fell due meanwhile may have been asked for too soon: its time has passed.
+   */
+  nextAt(uid: string, since: number): number | undefined {
     const dueAt = this.#dueAt.get(uid);
-    return dueAt !== undefined && dueAt > this.#clock.monotonic() ? dueAt : undefined;
+    return dueAt !== undefined && dueAt > since ? dueAt : undefined;
   }
 
   succeeded(uid: string): void {

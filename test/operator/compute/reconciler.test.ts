@@ -21,6 +21,22 @@ describe("a Compute", () => {
     expect(self()?.metadata.resourceVersion).toBe(written);
   });
 
+  test("a Compute whose Secret is to be read again since its reconcile began is reconciled once more", async () => {
+    const at = { dueAt: 0 };
+    const secrets = {
+      readingDueAt: (_: string, since: number) => (at.dueAt > since ? at.dueAt : undefined),
+      forget: () => {},
+      keep: () => Promise.resolve({ kind: "none" } as const),
+      stands: () => false,
+    };
+    const { run, reconciler, uid, clock } = await setUp({}, { secrets });
+    await run(60_000);
+    at.dueAt = clock.monotonic() + 3;
+    clock.readsTake(2);
+    expect(await reconciler.reconcile(uid)).toEqual({ requeueAfterMs: 1 });
+    expect(await reconciler.reconcile(uid)).toEqual({ requeueAfterMs: undefined });
+  });
+
   test("a Compute is deleted with its endpoint, and then nothing is kept of it", async () => {
     const { reach, run, self, session, left, uid, clock } = await setUp();
     await run(20_000);

@@ -46,6 +46,8 @@ export function setUp() {
       refused: state.refused,
       requested: self.metadata.annotations?.["compute-operator.dev/reconcileRequestedAt"] !== undefined,
     });
+  /** When the Secret is read again, for a reconcile that begins now. */
+  const dueAt = () => kept.readingDueAt(self.metadata.uid, cluster.clock.monotonic());
   const read = (name = "shop-db") => {
     const data = stored().find(({ metadata }) => metadata.name === name)?.data;
     return (
@@ -67,7 +69,7 @@ export function setUp() {
       path: secrets,
       body: { metadata: { name: "shop-db", ...metadata }, data: { own: "eA==" } },
     });
-  return { cluster, client, service, state, kept, keep, read, stored, writes, change, ownedByOther };
+  return { cluster, client, service, state, kept, keep, dueAt, read, stored, writes, change, ownedByOther };
 }
 
 function itemsOf(body: unknown): Secret[] {

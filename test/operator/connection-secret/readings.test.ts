@@ -20,7 +20,7 @@ describe("a connection Secret's password is asked for", () => {
     const readings = new Readings(clock);
     const due = Array.from({ length: 8 }, (_, one) => {
       expect(readings.isDue(uidOf(one))).toBe(false);
-      return readings.nextAt(uidOf(one)) ?? 0;
+      return readings.nextAt(uidOf(one), now) ?? 0;
     });
     expect(new Set(due).size).toBe(due.length);
     expect(Math.min(...due)).toBeGreaterThanOrEqual(now + hour / 2);
@@ -28,13 +28,13 @@ describe("a connection Secret's password is asked for", () => {
   });
 
   test("a password is asked for hourly then, and no more often", async () => {
-    const { keep, service, cluster, kept } = setUp();
+    const { keep, service, cluster, dueAt } = setUp();
     await keep(self);
     const asked = service.requests.length;
     await cluster.clock.advance(hour);
     expect(await keep(self)).toEqual(bound);
     expect(service.requests).toHaveLength(asked + 1);
-    expect(kept.readingDueAt(uid)).toBe(2 * hour);
+    expect(dueAt()).toBe(2 * hour);
     await cluster.clock.advance(hour - 1);
     await keep(self);
     expect(service.requests).toHaveLength(asked + 1);
@@ -58,23 +58,35 @@ describe("a connection Secret's password is asked for", () => {
   });
 
   test("a password is never asked for without a database: nothing of it can change", async () => {
-    const { keep, kept } = setUp();
+    const { keep, dueAt } = setUp();
     await keep(self);
-    expect(kept.readingDueAt(uid)).toBeDefined();
+    expect(dueAt()).toBeDefined();
     await keep(compute({ namespace: "default", spec: { connectionSecret: { name: "shop-db" } } }));
-    expect(kept.readingDueAt(uid)).toBeUndefined();
+    expect(dueAt()).toBeUndefined();
   });
 });
 
-test("a reading that is overdue asks for no time of its own, nor does one of a Compute that is gone", async () => {
-  const { keep, kept, cluster } = setUp();
+test("a reading that falls due while its Compute is reconciled is made after that", async () => {
+  const { keep, kept, cluster, service } = setUp();
   await keep(self);
   await cluster.clock.advance(hour);
-  expect(kept.readingDueAt(uid)).toBeUndefined();
   await keep(self);
-  expect(kept.readingDueAt(uid)).toBe(2 * hour);
+  await cluster.clock.advance(hour - 1);
+  const [begun, asked] = [cluster.clock.monotonic(), service.requests.length];
+  await keep(self);
+  await cluster.clock.advance(2);
+  expect([service.requests.length, kept.readingDueAt(uid, begun)]).toEqual([asked, 2 * hour]);
+});
+
+test("a reading that is overdue asks for no time of its own, nor does one of a Compute that is gone", async () => {
+  const { keep, kept, dueAt, cluster } = setUp();
+  await keep(self);
+  await cluster.clock.advance(hour);
+  expect(dueAt()).toBeUndefined();
+  await keep(self);
+  expect(dueAt()).toBe(2 * hour);
   kept.forget(uid);
-  expect(kept.readingDueAt(uid)).toBeUndefined();
+  expect(dueAt()).toBeUndefined();
 });
 
 describe("a reading that cannot be made now", () => {
@@ -86,28 +98,28 @@ describe("a reading that cannot be made now", () => {
   };
 
   test("a reading that waits for the budget keeps the Secret as it stands, and is made five minutes later", async () => {
-    const { keep, state, kept } = await due();
+    const { keep, state, dueAt } = await due();
     state.affordable = false;
     expect(await keep(self)).toEqual(bound);
-    expect(kept.readingDueAt(uid)).toBe(hour + 300_000);
+    expect(dueAt()).toBe(hour + 300_000);
   });
 
   test("a reading that the service fails keeps the Secret as it stands, and is made five minutes later", async () => {
-    const { keep, service, kept } = await due();
+    const { keep, service, dueAt } = await due();
     service.script = () => refusal(503);
     expect(await keep(self)).toEqual(bound);
-    expect(kept.readingDueAt(uid)).toBe(hour + 300_000);
+    expect(dueAt()).toBe(hour + 300_000);
   });
 
   test("a reading that a person requested, or that ends a refusal, waits for the budget and leaves the hour as it is", async () => {
-    const { keep, state, kept } = setUp();
+    const { keep, state, dueAt } = setUp();
     await keep(self);
-    const before = kept.readingDueAt(uid);
+    const before = dueAt();
     state.affordable = false;
     expect(await keep(requested)).toEqual({ kind: "later" });
     state.refused = true;
     expect(await keep(self)).toEqual({ kind: "later" });
-    expect(kept.readingDueAt(uid)).toBe(before);
+    expect(dueAt()).toBe(before);
   });
 
   test("a reading that a person requested, or for a Secret that is not intact, is reported", async () => {
