@@ -43,19 +43,19 @@ export function nextRequeue(outcome: Outcome, s: ReadonlyState, now: number): Ne
 }
 
 /**
- * The action's time or its reason's; a sooner one stays. The reason's time is never before the expected result of the
- * write under way, and never after the reason begins to stall.
+ * The action's time or its reason's; a sooner one stays, also one that passed since the reconcile began: its list is
+ * still to be asked for. The reason's time is never before the expected result of the write under way, and never after
+ * the reason begins to stall.
  */
 function nextByReason({ condition, requeue }: Outcome, { requeue: before }: ReadonlyState, now: number): Next {
   const { reason, count, dueAt, since, resultAt = Number.NEGATIVE_INFINITY } = before;
-  const due = dueAt !== undefined && dueAt > now ? dueAt : undefined;
   const asked = requeue.kind === "after" ? now + requeue.ms : undefined;
   if (requeue.kind === "enqueued") return { ...before, dueAt: undefined };
   if (condition.kind !== "shown") {
-    const next = asked === undefined ? due : Math.min(due ?? Number.POSITIVE_INFINITY, asked);
+    const next = asked === undefined ? dueAt : Math.min(dueAt ?? Number.POSITIVE_INFINITY, asked);
     return { ...before, dueAt: next };
   }
-  if (asked === undefined && reason === condition.reason && due !== undefined) return before;
+  if (asked === undefined && reason === condition.reason && dueAt !== undefined) return before;
   const isSame = reason === condition.reason;
   const earlier = isSame ? count : 0;
   const row: Row = reasons[condition.reason];

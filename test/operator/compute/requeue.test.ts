@@ -65,10 +65,15 @@ describe("a refresh that a person requests", () => {
 
 describe("the next reconcile", () => {
   const busy = (more: Partial<Pick<Outcome, "requeue">> = {}) => shown(self, "ProjectBusy", "", more);
+  /** A reconcile that takes no time. */
+  const reconciled = (state: ReconcileState, at: number) => {
+    state.begin(annotationsOf(self, 0), false, at);
+    return state.requeueAfter(busy(), at);
+  };
 
   test("comes ever later for one reason, and soon again for another", () => {
     const state = remembering();
-    const delays = [0, 1000, 3000].map((later) => state.requeueAfter(busy(), now + later));
+    const delays = [0, 1000, 3000].map((later) => reconciled(state, now + later));
     expect(delays).toEqual([1000, 2000, 4000]);
     expect(state.requeueAfter(shown(self, "Creating", ""), now + 3000)).toBe(500);
     expect(state.requeueAfter(busy(), now + 3500)).toBe(1000);
@@ -79,6 +84,15 @@ describe("the next reconcile", () => {
     expect(state.requeueAfter(busy(), now)).toBe(1000);
     expect(state.requeueAfter(busy(), now + 400)).toBe(600);
     expect(state.known.requeue.count).toBe(1);
+  });
+
+  test("a reconcile that falls due while another ends for the same reason comes at once, with a list of its own", () => {
+    const state = remembering();
+    reconciled(state, now);
+    state.begin(annotationsOf(self, 0), false, now + 999);
+    expect(state.requeueAfter(busy(), now + 1001)).toBe(1);
+    expect(reconciled(state, now + 1002)).toBe(2000);
+    expect(state.known.lists.countAfter).toBe(now + 1000);
   });
 
   test("a reconcile is not due where the project's next list brings it", () => {
@@ -92,7 +106,7 @@ describe("the next reconcile", () => {
     const state = remembering();
     expect(state.requeueAfter(busy({ requeue: after(7000) }), now)).toBe(7000);
     expect(state.requeueAfter(busy({ requeue: after(300) }), now)).toBe(300);
-    expect(state.requeueAfter(busy(), now + 300)).toBe(4000);
+    expect(reconciled(state, now + 300)).toBe(4000);
   });
 
   test.each([
@@ -101,7 +115,7 @@ describe("the next reconcile", () => {
     ["what the step asks for comes sooner", 5000, 300, 300],
     ["what the step asks for comes", undefined, 300, 300],
     ["nothing comes", undefined, undefined, undefined],
-    ["what was due before does not come", -1, undefined, undefined],
+    ["what fell due since the reconcile began comes at once", -1, undefined, 1],
   ])("where nothing new is known, %s", (_, due, asked, expected) => {
     const dueAt = due === undefined ? undefined : now + due;
     const state = remembering({ requeue: requeue({ reason: "ProjectBusy", count: 3, dueAt }) });
