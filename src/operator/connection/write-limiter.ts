@@ -8,6 +8,9 @@ const pause = { firstMs: 100, mostMs: 10_000 } as const;
 /** Delay before a project is tried again in which another connection writes, in milliseconds. */
 const othersMs = 200;
 
+/** Delay before a Compute that waits for the request budget is asked again whether it could start, in milliseconds. */
+const stuckMs = 1000;
+
 /** The weight of the newest sample in the estimate of how long a called Compute takes to send its write. */
 const newest = 0.2;
 
@@ -111,7 +114,8 @@ export class ProjectWriteLimiter {
     this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
     const { tenant = "" } = this.#holders.get(uid) ?? {};
     this.#forget(uid);
-    this.#turnstile.ask(this.#caller(uid, tenant), true);
+    // The pause may have ended while the process computed: nobody else calls a Compute that asked just now.
+    if (this.#turnstile.ask(this.#caller(uid, tenant), true)) this.#options.enqueue([uid]);
   }
 
   /** The Compute writes no more for now. */
@@ -169,11 +173,16 @@ export class ProjectWriteLimiter {
     return this.#isBudgetShort ? Math.min(1, places) : places;
   }
 
-  /** Places become free when a pause is over, and when operations are expected to end. */
+  /**
+   * Places become free when a pause is over, when operations are expected to end, and when one that waits for the
+   * request budget could not start any more.
+   */
   #moreAt(now: number): number {
     const { window, operations } = this.#options;
+    const waitsForBudget = [...this.#holders.values()].some((holder) => holder.waitsForBudget);
     const times = [
       window.underWay > this.#holders.size ? now + othersMs : now,
+      waitsForBudget ? now + stuckMs : now,
       this.#pausedUntil,
       (operations.nextEndAfter(now + this.#earlyMs) ?? Number.NEGATIVE_INFINITY) - this.#earlyMs,
     ];

@@ -57,6 +57,18 @@ describe("Computes that could not get a worker", () => {
     expect(limiter.take("good-1", "good")).toBe(true);
     expect(limiter.take("evil-1", "evil")).toBe(false);
   });
+
+  test("Computes that wait behind one which waits for the request budget go on soon after that could not start", async () => {
+    const { clock, limiter, state, news } = limiterOf();
+    limiter.take("evil-1", "evil");
+    limiter.waitsForBudget("evil-1");
+    expect(limiter.take("good-1", "good")).toBe(false);
+    await clock.advance(60_000);
+    expect(news()).toEqual([]);
+    state.stuck = "evil";
+    await clock.advance(1000);
+    expect([news(), limiter.take("good-1", "good")]).toEqual([["good-1"], true]);
+  });
 });
 
 describe("writes to one project", () => {
@@ -122,6 +134,17 @@ describe("writes to one project", () => {
       await clock.advance(1000);
       expect({ offeredAt, news: news() }).toEqual({ offeredAt, news: ["b"] });
     }
+  });
+
+  test("go on after a 423 whose pause ended while the process stood still", async () => {
+    const { clock, limiter, news } = limiterOf();
+    limiter.take("a");
+    clock.readsTake(60);
+    limiter.refused("a");
+    clock.readsTake(0);
+    limiter.give("a");
+    await clock.advance(10_000);
+    expect([news(), limiter.take("a")]).toEqual([["a"], true]);
   });
 
   test("wait for the operations of an earlier write until these are expected to end, without a poll", async () => {
