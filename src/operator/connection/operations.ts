@@ -167,6 +167,8 @@ export class Operations {
 
   /** The poll begins as soon as the request budget has room. */
   #dueNow(): void {
+    // The budget may call before the time of a poll that was planned since.
+    this.#timer?.();
     this.#timer = undefined;
     const { client, priority, tenant } = this.#options;
     if (this.#stopped || this.#polling || this.followed.inProgress.size === 0) {

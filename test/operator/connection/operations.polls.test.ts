@@ -225,6 +225,17 @@ describe("polls of operations that are expected to end", () => {
   });
 });
 
+test("polls stay one a time after the budget called before one that was planned since", async () => {
+  const { clock, budget, follow, polledAt } = polling();
+  follow(operation());
+  await clock.advance(1500);
+  budget.closeFor(2000);
+  await clock.advance(1000);
+  follow(operation({ id: "op-2" }));
+  await clock.advance(17_500);
+  expect(polledAt).toEqual([1020, 3500, 4500, 6000, 8250, 11_625, 16_625]);
+});
+
 describe("polls that are stopped", () => {
   test("leave no timer and no place in the request budget", async () => {
     const { clock, budget, operations, follow, polledAt } = polling({ perMinute: 60, burst: 1 });
