@@ -27,6 +27,8 @@ export class ClaimIndex {
   readonly #byBranch = new Index();
   readonly #byEndpoint = new Index();
   readonly #byProject = new Index();
+  /** Outsiders, as they were when last indexed: what their connections reach changes without a change of theirs. */
+  readonly #outsiders = new Set<string>();
   readonly #contenders = new Contenders();
 
   constructor(connections: ConnectionFacts) {
@@ -73,6 +75,8 @@ export class ClaimIndex {
     const [before, project] = [this.#computes.get(uid), this.#projectOf(uid)];
     this.#computes.set(uid, compute);
     this.#places.set(uid, this.#placesOf(compute));
+    if (this.#connections.isOutsider(compute)) this.#outsiders.add(uid);
+    else this.#outsiders.delete(uid);
     if (before !== undefined && haveSameRank(before, compute) && project === this.#projectOf(uid)) return;
     for (const key of [project, this.#projectOf(uid)]) if (key !== undefined) this.#contenders.forget(key);
   }
@@ -82,6 +86,7 @@ export class ClaimIndex {
     if (project !== undefined) this.#contenders.forget(project);
     this.#computes.delete(uid);
     this.#places.delete(uid);
+    this.#outsiders.delete(uid);
   }
 
   /** The connection that a Compute names may lead elsewhere now; returns the UIDs whose claims that may affect. */
@@ -94,15 +99,17 @@ export class ClaimIndex {
 
   /** Applies a change; returns the UIDs whose claims it may affect, its own included. */
   change({ type, object, previous }: Change<Compute>): Set<string> {
-    const woken = new Set([object.metadata.uid]);
-    const claimOf = (version: Compute) => claimIn(version, this.#connections.isOutsider(version));
-    const touched = type === "deleted" || previous === undefined || claimOf(object) !== claimOf(previous);
+    const { uid } = object.metadata;
+    const woken = new Set([uid]);
+    const claim = claimIn(object, this.#connections.isOutsider(object));
+    const touched =
+      type === "deleted" || previous === undefined || claim !== claimIn(previous, this.#outsiders.has(uid));
     const enqueue = (version: Compute | undefined) => {
       if (version !== undefined && touched) for (const other of this.neighboursOf(version)) woken.add(other);
     };
     enqueue(previous);
     enqueue(object);
-    if (type === "deleted") this.delete(object.metadata.uid);
+    if (type === "deleted") this.delete(uid);
     else this.set(object);
     return woken;
   }

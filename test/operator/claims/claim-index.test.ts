@@ -3,6 +3,7 @@ import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
 import { EndpointIndex } from "../../../src/operator/claims/ownership.ts";
 import { isOutsider } from "../../../src/operator/compute/observe/outsider.ts";
+import type { ConnectionUser } from "../../../src/operator/resources/connection-user.ts";
 import { type ComputeFields, compute, endpoint, uidOf } from "../../support/builders.ts";
 import { reported } from "../compute/observe/observing.ts";
 
@@ -16,12 +17,15 @@ const both = new Set([uid, onBranch.metadata.uid]);
 
 function indexed(...computes: (typeof self)[]) {
   const services = new Map<string, string>();
+  /** The Computes whose services do not answer. */
+  const unreachable = new Set<string>();
+  const isUnreachable = ({ metadata }: ConnectionUser) => unreachable.has(metadata.uid);
   const claims = new ClaimIndex({
     serviceOf: ({ metadata }) => services.get(metadata.uid) ?? "https://service",
-    isOutsider: (one) => isOutsider(one, { isUnreachable: () => false, reachedThrough: () => "here" }),
+    isOutsider: (one) => isOutsider(one, { isUnreachable, reachedThrough: () => "here" }),
   });
   for (const one of computes) claims.set(one);
-  return { claims, services };
+  return { claims, services, unreachable };
 }
 
 describe("a change of a Compute wakes", () => {
@@ -60,6 +64,17 @@ describe("a change of a Compute wakes", () => {
     ],
   ])("%s", (_, before, after, woken) => {
     expect(change(before, after)).toEqual(new Set([uid, ...woken]));
+  });
+
+  test("those on its branch when it reports that its service does not answer any more, having had nothing there", () => {
+    const fields = { status: { observedThrough: undefined } };
+    const previous = compute(fields);
+    const { claims, unreachable } = indexed(previous, onBranch, elsewhere);
+    unreachable.add(uid);
+    const object = compute({ status: { ...fields.status, ...reported("ServiceUnavailable") } });
+    expect(claims.change({ type: "updated", object, previous })).toEqual(both);
+    const later = compute({ status: { ...object.status, state: "NotCreated" } });
+    expect(claims.change({ type: "updated", object: later, previous: object })).toEqual(new Set([uid]));
   });
 
   test("those on its branch when it is new, and when it is gone", () => {
