@@ -23,12 +23,12 @@ const activityMs = 1000;
 const mostTries = 3;
 
 export interface GatePorts {
-  fleet: Fleet;
+  fleet: Pick<Fleet, "serverOf">;
   /** `undefined` where there is no PgBouncer: clients of pooled hosts reach their servers directly. */
   poolers: Poolers | undefined;
-  sockets: Sockets;
+  sockets: Pick<Sockets, "path">;
   sessions: Sessions;
-  verifiers: Verifiers;
+  verifiers: Pick<Verifiers, "of">;
 }
 
 /** Lets clients in: wakes their compute, waits for its server, and keeps account of who is there. */
@@ -75,9 +75,10 @@ export class Gate {
     if (endpoint.disabled) throw disabled(endpointId);
     const fresh = endpoint.lastActive !== undefined && clock.now() - endpoint.lastActive < activityMs;
     const settled = endpoint.currentState === "active" && endpoint.pendingState === undefined;
-    // Before the change, at which those who watch activity look.
+    const isFirst = !this.#sessions.any(endpointId);
+    // Before the change, at which those who watch activity look: a compute without clients is not watched.
     this.#sessions.open(session);
-    if (!settled || !fresh || endpoint.suspendDue !== undefined) this.#note(session, settled);
+    if (!settled || !fresh || isFirst || endpoint.suspendDue !== undefined) this.#note(session, settled);
   }
 
   /**

@@ -2,6 +2,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { AdvanceableClock } from "../../../src/service/clock.ts";
 import { ActivityWatch } from "../../../src/service/postgres/activity.ts";
 import { ServerFailed } from "../../../src/service/postgres/failure.ts";
+import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
+import { Gate } from "../../../src/service/postgres/gate.ts";
+import type { DrivenService } from "../../../src/service/postgres/runner.ts";
 import { type Session, Sessions } from "../../../src/service/postgres/sessions.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { DrivenTime } from "../support/service.ts";
@@ -25,6 +28,7 @@ class VirtualTime extends DrivenTime {
 
 let clock: VirtualClock;
 let shop: Shop;
+let driven: DrivenService;
 let sessions: Sessions;
 let session: Session;
 /** What the server says: when a client was last active, or nothing. */
@@ -40,20 +44,18 @@ beforeEach(async () => {
   await clock.advance(3000);
   shop.core.settle();
   const core = shop.core;
-  const watch = new ActivityWatch(
-    {
-      context: { ...core.context, clock },
-      change: (act) => core.change(act),
-      onChange: (follower) => core.onChange(follower),
+  driven = {
+    context: { ...core.context, clock },
+    change: (act) => core.change(act),
+    onChange: (follower) => core.onChange(follower),
+  };
+  const watch = new ActivityWatch(driven, {
+    sessions,
+    ask: () => {
+      asked += 1;
+      return Promise.resolve([[String(said())]]).then((rows) => (said() < 0 ? fail() : rows));
     },
-    {
-      sessions,
-      ask: () => {
-        asked += 1;
-        return Promise.resolve([[String(said())]]).then((rows) => (said() < 0 ? fail() : rows));
-      },
-    },
-  );
+  });
   session = { endpointId: primary, pooled: false, counts: true };
   sessions.open(session);
   watch.begin();
@@ -132,11 +134,37 @@ describe("a compute with clients", () => {
   });
 });
 
-it("a compute that is never to be suspended is not, and shows when it was last active", async () => {
+/** The compute is never to be suspended. */
+function staysAwake(): void {
   shop.core.change(({ store }) => {
     const endpoint = store.endpoints.byId(primary);
     if (endpoint) store.endpoints.update({ ...endpoint, suspendTimeoutSeconds: -1 });
   });
+}
+
+it("a client that comes within a second after the last one left is watched as any other", async () => {
+  staysAwake();
+  const running: Running = JSON.parse('{"config": {}}');
+  const gate = new Gate(driven, {
+    fleet: { serverOf: () => running },
+    poolers: undefined,
+    sockets: { path: () => "" },
+    sessions,
+    verifiers: { of: () => Promise.reject(new Error("not asked")) },
+  });
+  const { leave } = await gate.admit({ endpointId: primary, pooled: false });
+  sessions.close(session, clock.now());
+  await clock.advance(minute);
+  leave();
+  await clock.advance(100);
+  await gate.admit({ endpointId: primary, pooled: false });
+  said = () => clock.now();
+  await clock.advance(10 * minute);
+  expect(clock.now() - Date.parse(String(shop.get(primary).last_active))).toBeLessThanOrEqual(10_000);
+});
+
+it("a compute that is never to be suspended is not, and shows when it was last active", async () => {
+  staysAwake();
   said = () => clock.now();
   await clock.advance(24 * 60 * minute);
   expect(state()).toBe("active");
