@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createConnection, type Socket } from "node:net";
-import { parse, serialize } from "pg-protocol/dist/index.js";
+import { serialize } from "pg-protocol/dist/index.js";
 import type {
   BackendKeyDataMessage,
   BackendMessage,
@@ -10,7 +10,9 @@ import type {
   Field,
   RowDescriptionMessage,
 } from "pg-protocol/dist/messages.js";
+import { Parser } from "pg-protocol/dist/parser.js";
 import { messageOf, ServerFailed } from "./failure.ts";
+import { Rejection } from "./proxy/rejection.ts";
 import { ScramLogin } from "./scram.ts";
 
 export interface Login {
@@ -34,8 +36,11 @@ export interface StatementResult {
   tag: string;
 }
 
-/** The rows of one answer are larger than the caller allows. */
-export class AnswerTooLarge extends Error {
+/** The longest message of a server that is read, in bytes: its text must be a string, and these have a longest. */
+const longestMessage = 256 * 1024 ** 2;
+
+/** One answer is larger than the caller allows, or a message of it than can be read. */
+export class AnswerTooLarge extends ServerFailed {
   override name = "AnswerTooLarge";
 }
 
@@ -46,6 +51,9 @@ export class SqlClient {
   readonly #socket: Socket;
   readonly #path: string;
   readonly #longestAnswer: number;
+  readonly #parser = new Parser();
+  /** Bytes received of a message that is not complete. */
+  #unread = 0;
   #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string; bytes: number } = nothing();
   #error: Error | undefined;
   #key: BackendKeyDataMessage | undefined;
@@ -67,11 +75,9 @@ export class SqlClient {
     const client = new SqlClient(path, longestAnswer);
     const scram = new ScramLogin({ password }, randomBytes(18).toString("base64"));
     const socket = client.#socket;
-    socket.once("error", (error) => client.#end(error.message));
-    socket.once("close", () => client.#end("the server closed the connection"));
-    void parse(socket, (message) => client.#receive(message, scram)).catch((error: unknown) =>
-      client.#end(messageOf(error)),
-    );
+    socket.once("error", (error) => client.#end(new ServerFailed(error.message)));
+    socket.once("close", () => client.#end(new ServerFailed("the server closed the connection")));
+    socket.on("data", (chunk: Buffer) => client.#read(chunk, scram));
     await client.#answer([serialize.startup({ ...parameters, user, database })]);
     return client;
   }
@@ -118,6 +124,21 @@ export class SqlClient {
     });
   }
 
+  /** Reads what the server says: a client may have chosen it, so it ends no more than this connection. */
+  #read(chunk: Buffer, login: ScramLogin): void {
+    this.#unread += chunk.length;
+    try {
+      this.#parser.parse(chunk, (message) => {
+        this.#unread -= message.length + 1;
+        this.#receive(message, login);
+      });
+    } catch (error) {
+      this.#end(error instanceof Rejection ? error : new ServerFailed(messageOf(error)));
+    }
+    const longest = Math.min(longestMessage, this.#longestAnswer);
+    if (this.#unread > longest) this.#end(new AnswerTooLarge(`the answer is larger than ${longest} bytes`));
+  }
+
   #receive(message: BackendMessage, login: ScramLogin): void {
     const answered = this.#answered;
     if (message.name === "authenticationSASL") {
@@ -154,8 +175,8 @@ export class SqlClient {
     this.cancel();
   }
 
-  #end(reason: string): void {
-    this.#ended ??= this.#error ?? new ServerFailed(reason);
+  #end(reason: Error): void {
+    this.#ended ??= this.#error ?? reason;
     this.#waiting?.reject(this.#ended);
     this.#waiting = undefined;
     this.#socket.destroy();

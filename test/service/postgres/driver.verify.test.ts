@@ -129,6 +129,14 @@ describe("the serverless driver over HTTP", () => {
   });
 });
 
+it("no answer ends the service: not one that is longer than a string may be, nor a password of many iterations", async () => {
+  await expect(sql`SELECT repeat('x', 600000000)`).rejects.toThrow(/larger than 67108864 bytes/);
+  const key = Buffer.alloc(32).toString("base64");
+  await sql.query(`CREATE ROLE spin LOGIN PASSWORD 'SCRAM-SHA-256$30000:c2FsdA==$${key}:${key}'`);
+  await expect(neon(uri.replace("//app:", "//spin:"))`SELECT 1`).rejects.toThrow(/30000 SCRAM iterations/);
+  expect(await sql`SELECT 1 AS one`).toEqual([{ one: 1 }]);
+});
+
 describe("the serverless driver over a WebSocket", () => {
   it("holds a session: transactions, prepared statements and settings", async () => {
     const client = new Client(uri);

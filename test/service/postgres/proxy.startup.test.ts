@@ -287,6 +287,12 @@ describe("what a server says after its login", () => {
     expect(errors.push(limit.subarray(0, 20))).toEqual(Buffer.alloc(0));
     expect(errors.push(limit.subarray(20))).toEqual(full);
   });
+
+  it("an error that a client has made long is held no more than a row is", () => {
+    const errors = new DiskErrors();
+    const long = error("53400", "x".repeat(1024 ** 2)).subarray(0, 1000);
+    expect(errors.push(long)).toEqual(long);
+  });
 });
 
 it("refuses a client with an error as Postgres writes one", () => {

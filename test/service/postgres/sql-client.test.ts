@@ -1,6 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { AnswerTooLarge, SqlClient } from "../../../src/service/postgres/sql-client.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
 
 it("opens sessions in servers in two places only: those of the service, and those of a client's own role", () => {
   const root = join(import.meta.dirname, "..", "..", "..");
@@ -11,4 +14,45 @@ it("opens sessions in servers in two places only: those of the service, and thos
     "src/service/postgres/driver/sql-over-http.ts",
     "src/service/postgres/service-sessions.ts",
   ]);
+});
+
+function message(type: string, body: Buffer | string): Buffer {
+  const head = Buffer.from(`${type}\0\0\0\0`, "latin1");
+  head.writeUInt32BE(Buffer.byteLength(body) + 4, 1);
+  return Buffer.concat([head, Buffer.from(body)]);
+}
+
+/** Logs in to a server that gives one of these answers to each message, with room for 1000 bytes. */
+async function loggingIn(...answers: readonly Buffer[]): Promise<SqlClient> {
+  const directory = temporaryDirectory("sql-client");
+  const path = join(directory.path, "socket");
+  const left = answers.values();
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).on("data", () => socket.write(left.next().value ?? ""));
+  });
+  onTestFinished(() => {
+    server.close();
+    directory.remove();
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  return SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" }, 1000);
+}
+
+const welcome = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
+
+it.each(["D", "E", "N"])("gives up an answer whose message %s grows beyond what may be read", async (type) => {
+  const client = await loggingIn(welcome, message(type, Buffer.alloc(2000)).subarray(0, 1500));
+  await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
+  await client.closed;
+});
+
+it("ends a login with more iterations than it carries out, and nothing else", async () => {
+  const challenge = "\0\0\0\x0br=nonce,s=c2FsdA==,i=30000";
+  const login = loggingIn(message("R", "\0\0\0\nSCRAM-SHA-256\0\0"), message("R", challenge));
+  await expect(login).rejects.toThrow(/30000 SCRAM iterations/);
+});
+
+it("ends a connection on which a server says what is no message", async () => {
+  const client = await loggingIn(welcome, message("R", "\0\0\0\x63"));
+  await expect(client.query("SELECT 1")).rejects.toThrow(/Unknown authenticationOk message type 99/);
 });

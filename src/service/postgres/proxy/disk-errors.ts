@@ -2,6 +2,9 @@ import { asFullDisk } from "../temporary-disk.ts";
 
 const errorType = 0x45;
 
+/** The longest error that is looked at, in bytes: a client may raise one of a gigabyte. */
+const longestError = 1024 ** 2;
+
 /** Follows the messages of a server after its login, and has a full temporary disk look as one. */
 export class DiskErrors {
   /** Bytes still to pass of a message that is no error. */
@@ -17,8 +20,9 @@ export class DiskErrors {
     let at = Math.min(this.#passing, received.length);
     this.#passing -= at;
     while (received.length - at >= 5) {
-      const end = at + 1 + received.readUInt32BE(at + 1);
-      if (received[at] !== errorType) {
+      const length = received.readUInt32BE(at + 1);
+      const end = at + 1 + length;
+      if (received[at] !== errorType || length > longestError) {
         this.#passing = Math.max(0, end - received.length);
         at = Math.min(end, received.length);
       } else if (end > received.length) {
