@@ -1,6 +1,6 @@
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
-import { type ComputePool, computePoolKind } from "../resources/compute-pool.ts";
+import { type ComputePool, computePoolKind, owningPool } from "../resources/compute-pool.ts";
 import { labels } from "../resources/names.ts";
 import { conflict } from "./messages.ts";
 
@@ -20,7 +20,7 @@ export type PoolPlan = ReturnType<typeof planPool>;
 /** The Computes that this pool owns, by index. */
 export function membersOf({ metadata }: ComputePool, computes: readonly Compute[]): Member[] {
   return computes
-    .filter((compute) => compute.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true)
+    .filter((compute) => owningPool(compute)?.uid === metadata.uid)
     .flatMap((compute) => {
       const index = indexIn(metadata.name, compute.metadata.name);
       return index === undefined ? [] : [{ index, compute }];

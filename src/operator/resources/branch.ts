@@ -13,8 +13,7 @@ import {
   type Rule,
   withRules,
 } from "./fields.ts";
-import { API_VERSION } from "./names.ts";
-import { ownKind } from "./own-kind.ts";
+import { keeperOf, ownKind } from "./own-kind.ts";
 
 /** The longest life that the service gives a branch at once, in seconds: 30 days. */
 const MONTH_SECONDS = 30 * 24 * 3600;
@@ -243,9 +242,9 @@ export function expiryInWords(end: BranchSpec["expiry"]): string {
   return "lease" in end ? `lease ${end.lease}` : "never";
 }
 
-/** The owner reference to the Branch that made a Compute. */
-export function owningBranch({ metadata }: Pick<KubeObject, "metadata">): OwnerReference | undefined {
-  return metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === "Branch" && apiVersion === API_VERSION);
+/** The owner reference to the Branch that made a Compute and keeps its spec. */
+export function owningBranch(compute: Pick<KubeObject, "metadata">): OwnerReference | undefined {
+  return keeperOf(compute, branchKind);
 }
 
 /** The spec of the Compute that a Branch owns, as it is sent; `undefined`: it is to have none. */

@@ -3,8 +3,7 @@ import { conditions } from "../objects/conditions-of.ts";
 import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
 import { commonFields, oneBranch } from "./compute-spec.ts";
 import { observedGeneration, optionalFlag, optionalText, withRules } from "./fields.ts";
-import { API_VERSION } from "./names.ts";
-import { ownKind } from "./own-kind.ts";
+import { keeperOf, ownKind } from "./own-kind.ts";
 
 const template = withRules(z.object(commonFields), oneBranch);
 
@@ -42,8 +41,8 @@ export type ComputePool = Declared<ComputePoolSpec, ComputePoolStatus>;
 export const computePoolKind = ownKind<ComputePool>("ComputePool", "computepools");
 
 /** The owner reference to the ComputePool that a Compute is a member of. */
-export function owningPool({ metadata }: Pick<KubeObject, "metadata">): OwnerReference | undefined {
-  return metadata.ownerReferences?.find(({ kind, apiVersion }) => kind === "ComputePool" && apiVersion === API_VERSION);
+export function owningPool(compute: Pick<KubeObject, "metadata">): OwnerReference | undefined {
+  return keeperOf(compute, computePoolKind);
 }
 
 export const parseComputePool = readerOf(declared(computePoolSpec, computePoolStatus));

@@ -49,6 +49,27 @@ test.each([
   expect(owning({ metadata })).toBeUndefined();
 });
 
+test.each([
+  ["that controls it", true, "pool", "branch"],
+  ["that controls it", true, "branch", "pool"],
+  ["that comes first where none does", false, "pool", "pool"],
+  ["that comes first where none does", false, "branch", "branch"],
+])(
+  "one alone of a Branch and a pool that both own a Compute is its owner: the one %s (%#)",
+  (_, controls, first, one) => {
+    const reference = { apiVersion: "compute-operator.dev/v1alpha1", name: "x", controller: false };
+    const owners = [
+      { ...reference, kind: "Branch", uid: "branch" },
+      { ...reference, kind: "ComputePool", uid: "pool" },
+    ];
+    const [before, after] = first === "pool" ? owners.toReversed() : owners;
+    const ownerReferences = [before, { ...after, controller: controls }];
+    const read = parseBranch({ metadata: { ...metadata, ownerReferences }, spec: branch().spec });
+    const found = read.ok ? [owningBranch(read.value), owningPool(read.value)] : [];
+    expect(found.flatMap((owner) => owner?.uid ?? [])).toEqual([one]);
+  },
+);
+
 const connectionRef = { kind: "ClusterServiceConnection", name: "eu" };
 const owned = (spec: object, status: object = {}) => ownedComputeSpec(branch({ connectionRef, ...spec }, status));
 
