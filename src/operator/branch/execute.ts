@@ -14,6 +14,7 @@ import { type BranchAction, type BranchWrite, identityOf } from "./action.ts";
 import { type ComputeStep, isBeingDeleted, noteFor, shownReason } from "./observation.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { isSameEnd } from "./plan/expiry.ts";
+import { isTroublesome } from "./reasons.ts";
 import { refused } from "./refused.ts";
 import type { BranchMemory } from "./state.ts";
 import * as words from "./words.ts";
@@ -122,7 +123,8 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
     return release({ kind: "release", event: "Released", message, isUninstalling: true }, context);
   }
   const waits = access.gate.pass(planned.op === "delete" ? "deletion" : "other");
-  if (waits !== undefined) return waiting(waits, planned, object, failed !== undefined);
+  const isRepeated = failed !== undefined || (planned.op === "create" && memory.nameTaken !== undefined);
+  if (waits !== undefined) return waiting(waits, planned, object, isRepeated);
   const ready = await prepared(planned, context);
   const answer = await send(planned, { ...context, object: ready }, access);
   const now = clock.monotonic();
@@ -141,9 +143,12 @@ function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: b
   const again = planned.op === "delete" && wait === "project";
   const enqueued = outcome(object, again ? { requeue: soonMs, keepsList: true } : { requeue: "enqueued" });
   if (wait !== "brake" || planned.op !== "delete") {
-    // The wait lasts moments: an object that shows nothing yet says what it is about to do.
+    // The wait lasts moments: a status is replaced only where it says nothing yet, or names trouble that is over. The
+    // end of trouble before a patch is told by the event Available, which needs the old reason.
     const reason = progressOf[planned.op];
-    const isTold = isRepeated || shownReason(object) !== undefined;
+    const before = shownReason(object);
+    const isOver = planned.op !== "patch" && isTroublesome(before);
+    const isTold = isRepeated || (before !== undefined && !isOver);
     return isTold ? enqueued : { ...enqueued, shown: { reason, message: words.waiting } };
   }
   const message = words.deleting.brake(planned.id);

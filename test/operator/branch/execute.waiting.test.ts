@@ -46,6 +46,28 @@ describe("a write that waits for others of its project", () => {
     expect(acting.effects).toEqual([]);
   });
 
+  test.each(kinds.filter(([reason]) => reason !== "Updating"))(
+    "trouble that is over is not shown while the write waits: %s",
+    async (reason, write) => {
+      const acting = behind("project");
+      const outcome = await acting.send(write, acting.stored(ready("ConnectionNotFound")));
+      expect(outcome).toMatchObject({ shown: { reason, message: waits }, events: [] });
+    },
+  );
+
+  test("trouble stays shown while a patch waits, so that its end is an event", async () => {
+    const acting = behind("project");
+    const object = acting.stored(ready("ConnectionNotFound"));
+    expect(await acting.send(writes.patch, object)).toMatchObject({ shown: undefined, requeue: "enqueued" });
+  });
+
+  test("a name that is taken stays shown while the create is tried again", async () => {
+    const nameTaken = { since: 0, said: "branch already exists", triedAt: 0, tries: 1 };
+    const acting = behind("project", { nameTaken });
+    const object = acting.stored(ready("BranchExists"));
+    expect(await acting.send(writes.create, object)).toMatchObject({ shown: undefined, requeue: "enqueued" });
+  });
+
   test("a waiting write says nothing that hides what it failed for", async () => {
     const acting = behind("project");
     const object = acting.stored();
