@@ -128,14 +128,19 @@ export function newPoolReconciler(
 
 /** Reconciles Branches through the sessions of this term. */
 export function newBranchReconciler(
-  { cluster, informers, clock, event, branchBrake, options: settings }: ManagerOptions,
+  { cluster, informers, clock, event, branchBrake, log, options: settings }: ManagerOptions,
   { connections, storedSpecs, changeBlockedWorkers, signal }: Term,
 ): BranchReconciler {
   return new BranchReconciler({
     cluster,
     clock,
     connections,
-    event: (object, record) => event(branchKind, object, record),
+    event: (object, record) => {
+      event(branchKind, object, record);
+      const { namespace, name } = object.metadata;
+      const fields = { namespace, name, branch: object.status.branchID, reason: record.reason };
+      log[record.type === "Warning" ? "warn" : "info"](fields, record.message);
+    },
     brake: branchBrake,
     changeBlockedWorkers,
     uninstalling: () => crdIsGoing(cluster, branchKind),
