@@ -83,6 +83,11 @@ test.each<[string, Found, string]>([
     connection({ status: { keyType: "personal", projectCount: 4 } }),
     "https://service.example.com/api/v2, key personal, 4 projects",
   ],
+  [
+    "a connection to one project",
+    connection({ status: { keyType: "organization", projectCount: 1 } }),
+    "https://service.example.com/api/v2, key organization, 1 project",
+  ],
 ])("%s is said in one line", (_, found, line) => {
   expect(rowsOf(found, "what")).toEqual([line]);
 });

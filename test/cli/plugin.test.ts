@@ -132,7 +132,7 @@ describe("status", () => {
     const none = await run(beside, "status nothing -n eu");
     expect(none).toMatchObject({ status: 1, out: "" });
     expect(none.err).toBe(
-      "compute-operator status: namespace eu has no Compute, Branch, ComputePool, ServiceConnection of the name nothing",
+      "compute-operator status: namespace eu has no Compute, Branch, ComputePool or ServiceConnection named nothing",
     );
   });
 });
@@ -220,7 +220,7 @@ describe("restart", () => {
 
   test("a restart is for Computes alone", async () => {
     using beside = cluster();
-    expect((await run(beside, "restart pr-1")).err).toContain("has no Compute of the name pr-1");
+    expect((await run(beside, "restart pr-1")).err).toContain("has no Compute named pr-1");
   });
 });
 
@@ -338,8 +338,8 @@ test.each([
   ["reset compute/pr-1 --yes", "the kind of compute/pr-1 must be branch"],
   ["pause computepool/readers", "the kind of computepool/readers must be compute or branch"],
   ["pause computes.apps/pr-1", "the kind of computes.apps/pr-1 must be compute or branch"],
-  ["pause branch/a/b", "namespace shop has no Compute, Branch of the name branch/a/b"],
-  ["pause compute/pr-1", "namespace shop has no Compute of the name pr-1"],
+  ["pause branch/a/b", "namespace shop has no Compute or Branch named branch/a/b"],
+  ["pause compute/pr-1", "namespace shop has no Compute named pr-1"],
 ])("%s changes nothing, and says why", async (line, message) => {
   using beside = cluster();
   const verb = line.split(" ")[0];
@@ -538,7 +538,7 @@ test("a command leaves no connection to the cluster, and says who it is", async 
     (line) => said.push(line),
   );
   await psqlCommand(["db", "--kubeconfig", file], { ...ports, clock: realClock });
-  expect(said).toEqual(["compute-operator psql: namespace shop has no Compute of the name db"]);
+  expect(said).toEqual(["compute-operator psql: namespace shop has no Compute named db"]);
   expect(server.requests.map(({ headers }) => headers["user-agent"])).toEqual(["compute-operator-cli"]);
   await expect.poll(() => server.open).toBe(0);
   await server.stop();

@@ -27,7 +27,7 @@ export const creating = {
   expired: (at: string) =>
     `spec.expiry.at (${at}) is over, so no branch is created. Set another expiry, or delete this object.`,
   parentNotFound: (named: string, projectID: string) =>
-    `Project ${projectID} has no branch ${named}, from which this one is to start. Create it; ${retried.toLowerCase()}`,
+    `Project ${projectID} has no branch ${named}, from which this one is to start. Create it, as another parent needs another object; ${retried.toLowerCase()}`,
 };
 
 export const available = (name: string, id: string) => `Branch "${name}" can be used: ${id}.`;
@@ -40,13 +40,13 @@ export const initialising = (state: string, id: string) => `The service prepares
 export const taken = {
   /** A branch that is listed has the name. */
   listed: (name: string, id: string, by: string, end: string | undefined) =>
-    `Branch "${name}" exists and was made by ${by}; it ${end === undefined ? "has no end" : `ends at ${end}`}. Use another branchName, delete that branch, or take it over with spec.adopt: ${id}.`,
+    `Branch "${name}" exists and was made by ${by}; it ${end === undefined ? "has no end" : `ends at ${end}`}. Take it over with spec.adopt, or delete it; another branchName needs another object: ${id}.`,
   byFormer: (place: string, uid: string) => `a Branch ${place} with uid ${uid}`,
-  byNobody: "nobody who left a note",
+  byNobody: "somebody who left no note",
   byOther: "another operator",
   /** None that is listed has it. */
   unlisted: (name: string, said: string) =>
-    `The service refuses the name "${name}" (${said}), and lists no branch that has it: a deleted branch may hold it while it can be recovered. Use another branchName; ${retried.toLowerCase()}`,
+    `The service refuses the name "${name}" (${said}), and lists no branch that has it: a deleted branch may hold it while it can be recovered. Another branchName needs another object; ${retried.toLowerCase()}`,
   endsSoon: (name: string, end: string) =>
     `The branch that has the name "${name}" ends at ${end} and is deleted with its data; this object then creates its own. Give that branch another end or name if its data is to stay.`,
   looking: (name: string) => `The service says that branch "${name}" exists. The branches are listed again.`,
@@ -64,7 +64,7 @@ export const adoption = {
 };
 
 export const conflict = (what: string, place: string) =>
-  `Branch object ${place} already claims ${what}. Use another branchName, or delete one of both.`;
+  `Branch object ${place} already claims ${what}. Delete one of both; another branchName needs another object.`;
 
 export const computeTaken = (name: string) =>
   `Compute "${name}" exists and is not owned by this Branch, so spec.compute is not made. Delete that Compute, or remove spec.compute and name this Branch in its branchRef.`;

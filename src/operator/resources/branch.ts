@@ -101,7 +101,9 @@ const adopt = z
   });
 
 const fields = z.object({
-  connectionRef: commonFields.connectionRef,
+  connectionRef: commonFields.connectionRef.describe(
+    "The connection that says how to reach the service. May be changed to one that lists the same branch.",
+  ),
   projectID: withRules(id, immutable("projectID", "make another object for another project")).describe(
     "Id of the service's project that gets the branch, for example shiny-wind-028834. Immutable.",
   ),

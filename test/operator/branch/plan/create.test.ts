@@ -56,7 +56,7 @@ describe("a Branch that has none and adopts none", () => {
 describe("a name that a listed branch has", () => {
   test.each([
     ["a Branch that left its note", madeBy(former), `a Branch team/shop with uid ${uidOf("z")}`],
-    ["nobody who left a note", listed(), "nobody who left a note"],
+    ["somebody who left no note", listed(), "somebody who left no note"],
     ["another program, with a note of its own", listed({ note: { "made-by": "ci" } }), "another operator"],
     ["one whose note lacks the place", listed({ note: { "compute-operator.dev/uid": "u" } }), "another operator"],
   ])("the message says that it was made by %s", (_, taken, maker) => {
