@@ -60,6 +60,11 @@ function typedName({ kind, object }: Found): string {
   return `${kind.toLowerCase()}/${object.metadata.name}`;
 }
 
+/** Kinds as alternatives in a sentence. */
+function anyOf(kinds: readonly Kind[]): string {
+  return kinds.join(", ").replace(/, (\w+)$/, " or $1");
+}
+
 /** True if kubectl takes the word for this kind: singular, plural or short name, with or without version and group. */
 function isCalled(kind: Kind, word: string): boolean {
   const [name = "", ...suffix] = word.toLowerCase().split(".");
@@ -117,8 +122,7 @@ export class PeoplesCluster {
     const [, word, name = given] = /^([^/]+)\/([^/]+)$/.exec(given) ?? [];
     const kinds = word === undefined ? among : among.filter((kind) => isCalled(kind, word));
     if (kinds.length === 0) {
-      const words = among.map((kind) => kind.toLowerCase()).join(" or ");
-      throw new CommandProblem([`the kind of ${given} must be ${words}`]);
+      throw new CommandProblem([`the kind of ${given} must be ${anyOf(among).toLowerCase()}`]);
     }
     const answers = await Promise.all(kinds.map((kind) => this.#get(kind, name).catch(refusalOf)));
     const refusal = answers.find((answer) => answer instanceof CommandProblem);
@@ -126,7 +130,7 @@ export class PeoplesCluster {
       answer === undefined || answer instanceof CommandProblem ? [] : [answer],
     );
     if (found !== undefined) return [found, ...more];
-    throw refusal ?? new CommandProblem([`namespace ${this.namespace} has no ${kinds.join(", ")} of the name ${name}`]);
+    throw refusal ?? new CommandProblem([`namespace ${this.namespace} has no ${anyOf(kinds)} named ${name}`]);
   }
 
   /** The Secret's data, decoded. */

@@ -52,7 +52,10 @@ function whatOf(found: Found): string {
     }
     case "ServiceConnection": {
       const { spec, status } = found.object;
-      const projects = status.projectCount === undefined ? "" : `, ${status.projectCount} projects`;
+      const projects =
+        status.projectCount === undefined
+          ? ""
+          : `, ${status.projectCount} project${status.projectCount === 1 ? "" : "s"}`;
       return `${spec.baseURL}, key ${status.keyType ?? "unknown"}${projects}`;
     }
   }
