@@ -88,14 +88,13 @@ export const connectionNotReady = {
 export const deleting = {
   /** All that uses the connection is being deleted too. */
   endsAutomatically: (secret: string | undefined) =>
-    `${deletionOf(secret)} waits for the Computes that use this connection: they are being deleted, and need it for that.`,
+    `${deletionOf(secret)} waits for the objects that use this connection: they are being deleted, and need it for that.`,
   inUse: (secret: string | undefined, withPools: boolean, names: string) => {
-    const users = withPools ? "Compute or ComputePool" : "Compute";
     const reference = withPools
       ? "spec.connectionRef (of a ComputePool: spec.template.connectionRef)"
       : "spec.connectionRef";
     const start = secret === undefined ? "Delete" : "Name another Secret in spec.apiKeySecretRef, delete";
-    return `${deletionOf(secret)} waits until no ${users} uses this connection. ${start} its users, or name another connection in their ${reference}: ${names}.`;
+    return `${deletionOf(secret)} waits until nothing uses this connection. ${start} its users, or name another connection in their ${reference}: ${names}.`;
   },
 };
 

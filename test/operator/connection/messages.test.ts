@@ -68,19 +68,19 @@ test.each<[string, string]>([
   ],
   [
     deleting.endsAutomatically(undefined),
-    "Deletion waits for the Computes that use this connection: they are being deleted, and need it for that.",
+    "Deletion waits for the objects that use this connection: they are being deleted, and need it for that.",
   ],
   [
     deleting.endsAutomatically("SECRET"),
-    'Deletion of Secret "SECRET" waits for the Computes that use this connection: they are being deleted, and need it for that.',
+    'Deletion of Secret "SECRET" waits for the objects that use this connection: they are being deleted, and need it for that.',
   ],
   [
     deleting.inUse(undefined, false, "NAMES"),
-    "Deletion waits until no Compute uses this connection. Delete its users, or name another connection in their spec.connectionRef: NAMES.",
+    "Deletion waits until nothing uses this connection. Delete its users, or name another connection in their spec.connectionRef: NAMES.",
   ],
   [
     deleting.inUse("SECRET", true, "NAMES"),
-    'Deletion of Secret "SECRET" waits until no Compute or ComputePool uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): NAMES.',
+    'Deletion of Secret "SECRET" waits until nothing uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): NAMES.',
   ],
 ])("a message about a connection names what it is about: %s", (said, expected) => {
   expect(said).toBe(expected);

@@ -21,7 +21,7 @@ describe("a deletion that waits", () => {
     world.remove(`${ours}/serviceconnections/default`);
     await world.reconcile();
     const said =
-      "Deletion waits until no Compute uses this connection. Delete its users, or name another connection in their spec.connectionRef: cache, db.";
+      "Deletion waits until nothing uses this connection. Delete its users, or name another connection in their spec.connectionRef: cache, db.";
     expect(conditionOf(world.status() ?? {}, "Ready")).toMatchObject({
       status: "False",
       reason: "Deleting",
@@ -41,7 +41,7 @@ describe("a deletion that waits", () => {
     world.remove(`${secrets}/service`);
     await world.reconcile();
     const said =
-      'Deletion of Secret "service" waits until no Compute uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef: db.';
+      'Deletion of Secret "service" waits until nothing uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef: db.';
     expect(ready(world)).toBe(`${said} The service accepts the API key.`);
     expect(world.reported).toEqual([`Secret service Deleting: ${said}`]);
     world.remove(`${ours}/computes/db`);
@@ -57,9 +57,7 @@ describe("a deletion that waits", () => {
     await world.reconcile();
     for (const path of [`${ours}/computes/db`, `${ours}/serviceconnections/default`]) world.remove(path);
     await world.reconcile();
-    expect(ready(world)).toMatch(
-      /^Deletion waits for the Computes .*: they are being deleted, and need it for that\.$/,
-    );
+    expect(ready(world)).toMatch(/^Deletion waits for the objects .*: they are being deleted, and need it for that\.$/);
     expect(world.reported).toEqual([]);
   });
 
@@ -71,7 +69,7 @@ describe("a deletion that waits", () => {
     world.remove(`${ours}/serviceconnections/default`);
     await world.reconcile();
     expect(ready(world)).toBe(
-      "Deletion waits until no Compute or ComputePool uses this connection. Delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): ComputePool readers, db.",
+      "Deletion waits until nothing uses this connection. Delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): ComputePool readers, db.",
     );
   });
 

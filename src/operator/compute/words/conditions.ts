@@ -70,7 +70,7 @@ export const conflict = {
   swap: (owner: string) =>
     `This Compute and ${owner} want each other's branch, and a branch has only one primary, so neither can move. Move one of them to a third branch first.`,
   adopted: (owner: string, endpointID: string) =>
-    `${owner} claims the endpoint that this Compute is to adopt, and only one Compute can own it. Delete that Compute, or remove spec.adopt here: ${endpointID}.`,
+    `${owner} claims the endpoint that this Compute is to adopt, and only one Compute can own it. Delete one of the two Computes, or change spec.adopt or the branch here: ${endpointID}.`,
   linked: (owner: string, endpointID: string) =>
     `The linked endpoint belongs to ${owner}, so nothing is sent for this Compute. Delete one of the two Computes, or remove the annotation ${annotations.endpointID} here to get an endpoint of its own: ${endpointID}.`,
   signedByOther: (endpointID: string) =>
