@@ -108,7 +108,15 @@ function parse(args: readonly string[]): RunOptions {
   if (options.testControls && !isLoopbackHost(options.host)) {
     throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${options.host}`);
   }
+  const unused = serviceLine.options.find(
+    (option) => /^with --postgres\b/.test(option.description) && isGiven(option.attributeName()),
+  );
+  if (!options.postgres && unused?.long) throw new BadFlag(`${unused.long} needs --postgres`);
   return options;
+}
+
+function isGiven(name: string): boolean {
+  return serviceLine.getOptionValueSource(name) === "cli";
 }
 
 function address(value: string, name: string): string {

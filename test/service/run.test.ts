@@ -162,6 +162,8 @@ describe("flags", () => {
     [["--time-scale", "0"], "--time-scale must be a number greater than 0"],
     [["--prot", "1"], "--prot"],
     [["extra"], "extra"],
+    [["--postgres-port", "5433"], "--postgres-port needs --postgres"],
+    [["--temporary-disk-scale=0.1"], "--temporary-disk-scale needs --postgres"],
     [["--test-controls", "--host", "0.0.0.0"], "--test-controls needs a --host of this machine alone"],
   ])("the flags %j are refused, with the way to the help", async (args, message) => {
     const running = new Running(...args);
