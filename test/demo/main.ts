@@ -25,7 +25,9 @@ const ended = await Promise.race([show(), interrupted]).catch((error: unknown) =
   console.error(error instanceof Error ? error.message : error);
   return "failed" as const;
 });
-await endEverything();
+const ending = endEverything();
+if (ended === "interrupted") screen.note("Stopping…");
+await ending;
 if (ended === "shown")
   screen.note("All of it is stopped, and nothing is left behind. Without --once it stays up to play with.");
 if (ended === "interrupted") screen.note("Stopped. Nothing is left behind.");
