@@ -14,11 +14,11 @@ export interface Subject {
   createSettleMs: number;
   /** `--fleet`. */
   fleet: string | undefined;
-  /** All Branches that reach the same project of the same service, without this one. */
+  /** The other Branches of the same project of the same service that may want the same branch. */
   others: readonly Branch[];
   /** True if a live Branch has this uid. */
   lives: (uid: string) => boolean;
-  /** The names of Computes in its namespace that use it and that it does not own. */
+  /** The names of Computes in its namespace that use it and that it does not own; only its deletion asks. */
   usedBy: readonly string[];
   compute: OwnedCompute;
 }

@@ -22,7 +22,7 @@ import { type ComputeStep, isBeingDeleted, type Subject, shownReason } from "./o
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
-import { isOutsider } from "./plan/claims.ts";
+import { isOutsider, mayMeet } from "./plan/claims.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
 import { branchReasons, isTroublesome } from "./reasons.ts";
@@ -224,6 +224,7 @@ export class BranchReconciler {
     const isOther = (other: Branch) =>
       other.metadata.uid !== uid &&
       other.spec.projectID === projectID &&
+      mayMeet(object, other) &&
       connections.baseURLOf(other) === baseURL &&
       !isOutsider(other, object);
     return {
@@ -233,7 +234,7 @@ export class BranchReconciler {
       fleet,
       others: [...cache.branches()].filter(isOther),
       lives: (other) => cache.branchByUID(other) !== undefined,
-      usedBy: cache.usersOf(object),
+      usedBy: isBeingDeleted(object) ? cache.usersOf(object) : [],
       compute: ownedCompute(object, cache.compute(object), storedSpecs),
     };
   }

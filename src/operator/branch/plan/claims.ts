@@ -26,6 +26,13 @@ export function rivalFor({ object, others, linked }: Observation): { what: strin
   return undefined;
 }
 
+/** True if both may want one branch: a cheap look at each pair. What else `rivalFor` takes in comes after. */
+export function mayMeet(object: Branch, other: Branch): boolean {
+  const id = targetID(other);
+  if (id === undefined) return branchNameOf(other) === branchNameOf(object);
+  return id === object.status.branchID || id === targetID(object);
+}
+
 /**
  * True if nothing shows that another object's connection reaches the project, and it has no branch there: it claims
  * nothing, or anybody could keep others from their branches by naming them, with no key at all.

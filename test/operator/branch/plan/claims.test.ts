@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isOutsider } from "../../../../src/operator/branch/plan/claims.ts";
+import { isOutsider, mayMeet } from "../../../../src/operator/branch/plan/claims.ts";
 import { uidOf } from "../../../support/builders.ts";
 import { type BranchFields, branch, listed, madeBy, planned, shows } from "../builders.ts";
 
@@ -18,6 +18,7 @@ const other = ({ spec, ...fields }: BranchFields = {}) =>
 
 /** A status that links a branch without any proof, as a restored or copied object has it. */
 const unproved = { proof: undefined };
+const gone = { branchID: "br-one", how: "BranchLost", expiry: "never" };
 const byID = { adopt: { branchID: "br-one" } };
 
 describe("of two that want the same branch and have none", () => {
@@ -99,7 +100,7 @@ describe("of two that are linked to one branch", () => {
       other({
         linked: "br-one",
         created: older,
-        status: { gone: { branchID: "br-one", how: "BranchLost", expiry: "never" } },
+        status: { gone },
       }),
     ],
     ["no branch, and wants the same name", other({ created: older })],
@@ -133,4 +134,22 @@ describe("another object that has no branch", () => {
       expect(isOutsider(other({ shows: shown }), branch())).toBe(false);
     },
   );
+});
+
+test.each<[string, BranchFields, BranchFields, boolean]>([
+  ["that want one name", {}, {}, true],
+  ["that want different names", {}, { spec: { branchName: "team/next" } }, false],
+  ["that want one id", { spec: byID }, { spec: byID }, true],
+  ["of which one has the branch that the other wants", { spec: byID }, { linked: "br-one" }, true],
+  ["of which one has another branch than the other wants", { spec: byID }, { linked: "br-two" }, false],
+  ["that are linked to one branch", { linked: "br-one" }, { linked: "br-one" }, true],
+  [
+    "of which one had the branch that the other has",
+    { status: { branchID: "br-one", gone } },
+    { linked: "br-one" },
+    true,
+  ],
+  ["of one name, of which one has a branch", {}, { linked: "br-one" }, false],
+])("two objects %s may meet or not", (_, mine, theirs, expected) => {
+  expect(mayMeet(branch(mine), other(theirs))).toBe(expected);
 });
