@@ -23,7 +23,7 @@ const onAllCores = { ...common, maxWorkers: "100%" };
 const onControlPlane = {
   ...common,
   globalSetup: ["test/control-plane/global-setup.ts"],
-  testTimeout: 180_000,
+  testTimeout: 300_000,
   hookTimeout: 120_000,
   maxWorkers: 5,
   sequence: { groupOrder: 1 },

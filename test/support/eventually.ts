@@ -1,25 +1,30 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { patience } from "./patience.ts";
 
 /**
- * Asks again until `ask` answers something other than `undefined`, and resolves with it. Where `timeoutMs` pass, or
- * `ask` throws to the end, it rejects and says what was waited for. For real processes, which no clock drives.
+ * Asks again until `ask` answers something other than `undefined`, and resolves with it. Where `timeoutMs` pass
+ * while this process runs, or `ask` throws to the end, it rejects and says what was waited for. For real processes, which no clock drives.
  */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined> | T | undefined,
   { timeoutMs = 30_000, everyMs = 100 }: { timeoutMs?: number; everyMs?: number } = {},
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const { isOver, stop } = patience(timeoutMs);
   let failure: unknown;
-  do {
-    try {
-      failure = undefined;
-      const answer = await ask();
-      if (answer !== undefined) return answer;
-    } catch (error) {
-      failure = error;
-    }
-    await sleep(everyMs);
-  } while (performance.now() < deadline);
+  try {
+    do {
+      try {
+        failure = undefined;
+        const answer = await ask();
+        if (answer !== undefined) return answer;
+      } catch (error) {
+        failure = error;
+      }
+      await sleep(everyMs);
+    } while (!isOver());
+  } finally {
+    stop();
+  }
   throw new Error(`waited ${timeoutMs} ms in vain for: ${what}`, { cause: failure });
 }

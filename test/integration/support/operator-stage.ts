@@ -49,7 +49,7 @@ export class Stage implements AsyncDisposable {
     const options = { connection, clock: realClock, userAgent: "compute-operator/test" };
     this.#transport = new HttpTransport(options);
     this.cluster = new Cluster(this.#transport);
-    this.versions = new Versions(this.#transport);
+    this.versions = new Versions(this.#transport, () => `The operator wrote last: ${this.log.slice(-5).join("")}`);
     this.#settings = {
       namespaces: [...this.#unused],
       selects: () => true,

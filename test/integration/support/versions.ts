@@ -3,6 +3,8 @@ import { z } from "zod";
 import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { placeOf } from "../../../src/operator/objects/object.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import { eventually } from "../../support/eventually.ts";
+import { patience } from "../../support/patience.ts";
 
 /** How long is waited for what a test expects, in milliseconds. */
 const patienceMs = 90_000;
@@ -12,12 +14,15 @@ export class Versions {
   readonly #stop = new AbortController();
   readonly #known = new Map<string, Compute[]>();
   readonly #gone = new Set<string>();
+  readonly #operatorsWords: () => string;
   readonly #listeners = new Set<() => void>();
 
   /** Resolves when all that happens from now on will be seen. */
   readonly begun: Promise<void>;
 
-  constructor(transport: ClusterTransport) {
+  /** `operatorsWords`: for those who ask why an operator did not do what was expected. */
+  constructor(transport: ClusterTransport, operatorsWords = () => "") {
+    this.#operatorsWords = operatorsWords;
     const begin = Promise.withResolvers<void>();
     this.begun = begin.promise;
     void this.#follow(transport, begin);
@@ -48,14 +53,14 @@ export class Versions {
         finish();
         resolve(compute);
       };
-      const timer = setTimeout(() => {
+      const timer = patience(patienceMs, () => {
         finish();
         const last = newest();
         const shown = last === undefined ? "is not there" : JSON.stringify(last);
-        reject(new Error(`${place} does not come to ${what}. It ${shown}`));
-      }, patienceMs);
+        reject(new Error(`${place} does not come to ${what}. It ${shown}. ${this.#operatorsWords()}`));
+      });
       const finish = () => {
-        clearTimeout(timer);
+        timer.stop();
         this.#listeners.delete(check);
       };
       this.#listeners.add(check);
@@ -125,17 +130,13 @@ const betweenWatchesMs = 100;
 
 /** All Computes that there are. A busy API server may be late, and a new CRD has no storage for a moment. */
 async function list(transport: ClusterTransport, signal: AbortSignal): Promise<z.infer<typeof List>> {
-  const deadline = performance.now() + patienceMs;
-  for (;;) {
-    const asked = transport.request({ method: "GET", path }, { signal, timeoutMs: 10_000 });
-    const answer = await asked.catch((error: unknown) => {
-      if (signal.aborted || performance.now() > deadline) throw error;
-      return undefined;
-    });
-    if (answer?.status === 200) return List.parse(answer.body);
-    if (answer !== undefined && answer.status !== 429) throw new Error(`GET ${path}: ${answer.status}`);
-    await sleep(answer?.retryAfterMs ?? 200);
-  }
+  const ask = async () => {
+    if (signal.aborted) return { metadata: { resourceVersion: "" }, items: [] };
+    const { status, body } = await transport.request({ method: "GET", path }, { signal, timeoutMs: 10_000 });
+    if (status !== 200) throw new Error(`GET ${path}: ${status}`);
+    return List.parse(body);
+  };
+  return eventually("the list of all Computes", ask, { timeoutMs: patienceMs, everyMs: 200 });
 }
 
 const List = z.object({ metadata: z.object({ resourceVersion: z.string() }), items: z.array(z.unknown()) });
