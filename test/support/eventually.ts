@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { patience } from "./patience.ts";
 
 /**
- * Asks again until `ask` answers something other than `undefined`, and resolves with it. Where `timeoutMs` pass
- * while this process runs, or `ask` throws to the end, it rejects and says what was waited for. For real processes, which no clock drives.
+ * Asks again until `ask` answers something other than `undefined`, and resolves with it. Where `timeoutMs` pass while
+ * this process runs, or `ask` throws to the end, it rejects and says what was waited for. For real processes, which no
+ * clock drives.
  */
 export async function eventually<T>(
   what: string,

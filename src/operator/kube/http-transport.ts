@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { type Clock, unlessAborted } from "../runtime/clock.ts";
-import { bodyText, connectionsTo, retryAfterMs } from "../runtime/http.ts";
+import { bodyText, connectionsTo, retryAfterMs, send } from "../runtime/http.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
 import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
@@ -94,7 +94,7 @@ export class HttpTransport implements ClusterTransport {
   }
 
   #send(way: Dispatcher, session: Session, request: ClusterRequest, signal: AbortSignal) {
-    return way.request({
+    return send(way, {
       origin: this.#server.origin,
       path: this.#path(request.path, request.query),
       method: request.method,

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import { unlessAborted } from "./clock.ts";
 import { OperationalError } from "./operational-error.ts";
 import { hourlyMs } from "./waits.ts";
 
@@ -33,6 +34,18 @@ export function retryAfterMs(header: string | string[] | undefined, now: number)
   if (value === undefined) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
   return ms >= 0 ? Math.min(ms, hourlyMs) : undefined;
+}
+
+/**
+ * Sends a request. It ends with its signal while it waits for a connection too: undici would leave it waiting until the
+ * requests before it have ended, and then not send it.
+ */
+export async function send(
+  way: Dispatcher,
+  request: Dispatcher.RequestOptions & { signal: AbortSignal },
+): Promise<Dispatcher.ResponseData> {
+  request.signal.throwIfAborted();
+  return unlessAborted(way.request(request), request.signal);
 }
 
 /** The connections to a server, direct or through a proxy. */

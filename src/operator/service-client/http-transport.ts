@@ -1,6 +1,6 @@
 import pRetry, { AbortError } from "p-retry";
 import type { Dispatcher } from "undici";
-import { BodyTooLarge, connectionsTo, retryAfterMs } from "../runtime/http.ts";
+import { BodyTooLarge, connectionsTo, retryAfterMs, send } from "../runtime/http.ts";
 import { proxyFor } from "../runtime/proxy.ts";
 import { Bodies, type BodyBounds } from "./bodies.ts";
 import {
@@ -48,7 +48,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
     };
     if (request.body !== undefined) headers["content-type"] = "application/json";
     try {
-      const answer = await agents.for(request).request({
+      const answer = await send(agents.for(request), {
         origin,
         path,
         method: request.method,

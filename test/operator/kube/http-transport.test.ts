@@ -179,6 +179,20 @@ test("a request without an answer is given up at its deadline", async () => {
   expect(failure.message).toBe("GET /api/v1/secrets: no answer within 60 ms");
 });
 
+test("a request that waits for a connection is given up at its deadline too, and not sent later", async () => {
+  server.behaviour = () => {};
+  const stop = new AbortController();
+  const hanging = Array.from({ length: 16 }, () => get({ timeoutMs: 60_000, signal: stop.signal }).catch(() => {}));
+  await expect.poll(() => server.requests.length).toBe(16);
+  const failure = await failureOf(get({ timeoutMs: 60 }));
+  expect(failure.message).toBe("GET /api/v1/secrets: no answer within 60 ms");
+  stop.abort();
+  await Promise.all(hanging);
+  server.behaviour = (_request, response) => json(response, 200, { ok: true });
+  await get();
+  expect(server.requests).toHaveLength(17);
+});
+
 test("a request with an answer that drips in is given up at its deadline too", async () => {
   server.behaviour = (_request, response) => {
     response.writeHead(200);

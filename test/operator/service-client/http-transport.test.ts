@@ -147,6 +147,22 @@ describe("a write", () => {
     expect((await failure(send("POST", 100))).message).toBe("no answer in time");
     expect(server.requests).toHaveLength(1);
   });
+
+  test("a write that waits for a connection ends with its deadline too, and is not sent later", async () => {
+    server.behaviour = () => {};
+    const ended: string[] = [];
+    const end = async (name: string, timeoutMs: number) => {
+      await failure(send("POST", timeoutMs));
+      ended.push(name);
+    };
+    const hanging = Array.from({ length: 16 }, () => end("sent", 3000));
+    await expect.poll(() => server.requests.length).toBe(16);
+    await Promise.all([...hanging, end("waits", 50)]);
+    expect(ended[0]).toBe("waits");
+    server.behaviour = (_, response) => json(response, 200, {});
+    await send("POST");
+    expect(server.requests).toHaveLength(17);
+  });
 });
 
 test.each([502, 503, 504])("a GET that meets %i is sent again", async (status) => {
