@@ -206,7 +206,9 @@ export class BranchLister {
     const earlier = this.#listing;
     const listing = new BranchListing(branches, startedAt);
     for (const [uid, id] of this.#missed) {
-      if ((earlier?.byID(id) === undefined) !== (listing.byID(id) === undefined)) this.#waiting.add(uid);
+      const hasChanged = (earlier?.byID(id) === undefined) !== (listing.byID(id) === undefined);
+      // While lists failed, the branch was looked up in vain.
+      if (hasChanged || this.#failure !== undefined) this.#waiting.add(uid);
     }
     for (const [uid, interest] of this.#interests) {
       if (earlier?.concerning(interest) !== listing.concerning(interest)) this.#waiting.add(uid);

@@ -171,6 +171,19 @@ describe("the branch of an endpoint that a Compute misses", () => {
     expect([news(), lister.shows("one", "br-a", 0), lister.lacks("br-a")]).toEqual([["one"], "failed", false]);
   });
 
+  test("a missed branch that could not be looked up is gone as soon as lists without it come, and its Compute enqueued", async () => {
+    const { clock, lister, news, fail, become } = listing();
+    fail();
+    lister.shows("one", "br-a", 0);
+    await clock.advance(100);
+    expect([news(), lister.shows("one", "br-a", 0)]).toEqual([["one"], "failed"]);
+    await clock.advance(10_000);
+    expect(news()).toEqual([]);
+    become(branch("br-b", "main"));
+    await clock.advance(refresh);
+    expect([news(), lister.shows("one", "br-a", 0)]).toEqual([["one"], "gone"]);
+  });
+
   test("a missed branch is no longer listed for a Compute that leaves, and still for its name where it only was found", async () => {
     const { clock, lister, lists } = listing(branch("br-a", "main"));
     lister.shows("one", "br-a", 0);
