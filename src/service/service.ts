@@ -84,7 +84,7 @@ export class Service {
   call(call: ServiceCall): ServiceReply {
     const at = this.context.clock.now();
     try {
-      this.#settleFirst();
+      this.#settleFirst(at);
       return this.#dated(this.#dispatch(call, at));
     } catch (error) {
       return this.#dated(this.#refuse(call, error));
@@ -115,18 +115,17 @@ export class Service {
     this.#faults.set(faults);
   }
 
-  /** Carries out everything that is due. Every call does this first. */
-  settle(): void {
-    const now = this.context.clock.now();
+  /** Carries out everything that is due. Every call does this first, and is made at the same time. */
+  settle(now = this.context.clock.now()): void {
     const due = this.nextDue();
     if (due === undefined || due > now) return;
     this.change((context) => settle(context, now));
   }
 
   /** A full disk delays what is due, and leaves reads possible. */
-  #settleFirst(): void {
+  #settleFirst(now: number): void {
     try {
-      this.settle();
+      this.settle(now);
     } catch (error) {
       if (!(error instanceof StoreFull)) throw error;
     }

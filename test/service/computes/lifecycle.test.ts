@@ -225,3 +225,16 @@ describe("a branch whose creation fails", () => {
     expect(branch()).toMatchObject({ current_state: "ready" });
   });
 });
+
+test("an operation is begun after the one before it has ended, also where time passes while the call is answered", () => {
+  const shop = new Shop();
+  shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  shop.time.pass((shop.core.nextDue() ?? 0) - shop.time.now() - 1);
+  shop.time.readsTake(1);
+  const path = `POST /projects/${project}/endpoints/${primary}/suspend`;
+  const tries = [shop.ana(path).status, shop.ana(path).status];
+  shop.time.readsTake(0);
+  expect(tries).toEqual([423, 200]);
+  const [suspension, start] = shop.operations();
+  expect(Date.parse(suspension?.created_at ?? "")).toBeGreaterThanOrEqual(Date.parse(start?.updated_at ?? ""));
+});
