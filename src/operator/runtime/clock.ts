@@ -4,7 +4,10 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds, for every duration, deadline and age. */
   monotonic(): number;
-  /** Runs `task` once after `ms` milliseconds, unless the returned function is called before. */
+  /**
+   * Runs `task` once after `ms` milliseconds, unless the returned function is called before. A timer of Node may fire
+   * part of a millisecond early, so who is called for what is due looks again, and waits for the rest.
+   */
   after(ms: number, task: () => void): Cancel;
 }
 
