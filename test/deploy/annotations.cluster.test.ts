@@ -6,15 +6,15 @@ import { eventually } from "../support/eventually.ts";
 
 let namespace = "";
 
-function named(name: string, annotations: Record<string, string>, spec: object = {}) {
+function named(name: string, annotations: Record<string, string>, kind: "Branch" | "Compute" = "Compute") {
   const own = Object.entries(annotations).map(([key, value]) => [`compute-operator.dev/${key}`, value]);
-  const object = manifest("Compute", { ...spec }, name);
+  const object = manifest(kind, {}, name);
   return { ...object, metadata: { name, namespace, annotations: Object.fromEntries(own) } };
 }
 
-/** Tries whether the API server takes a Compute, and stores nothing. */
-function tried(annotations: Record<string, string>) {
-  const input = JSON.stringify(named("tried", annotations));
+/** Tries whether the API server takes a Compute or a Branch, and stores nothing. */
+function tried(annotations: Record<string, string>, kind?: "Branch") {
+  const input = JSON.stringify(named("tried", annotations, kind));
   return tryKubectl(["create", "--dry-run=server", "-f", "-"], { input });
 }
 
@@ -51,6 +51,14 @@ describe("an annotation of the operator's", () => {
     expect(status).not.toBe(0);
     expect(stderr).toContain("compute-operator.dev/");
     expect(stderr).toContain(message);
+  });
+
+  it.each(["", "  ", "now\nand then", "x".repeat(257)])("resetAt of a Branch is refused as %j", async (resetAt) => {
+    expect((await tried({ resetAt }, "Branch")).stderr).toContain("1 to 256 printable characters");
+  });
+
+  it("resetAt of a Branch is accepted as a time", async () => {
+    expect((await tried({ resetAt: "2026-01-01T00:00:00Z", paused: "true" }, "Branch")).stderr).toBe("");
   });
 
   it.each([

@@ -60,8 +60,10 @@ export function isBeingDeleted({ metadata }: Branch): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
+/** A blank value asks for nothing: a template that was given none writes one, and a reset drops data. */
 export function annotationOf({ metadata }: Branch, name: "resetAt" | "reconcileRequestedAt") {
-  return metadata.annotations?.[annotations[name]];
+  const value = metadata.annotations?.[annotations[name]];
+  return value?.trim() === "" ? undefined : value;
 }
 
 export function shownReason({ status }: Branch): string | undefined {

@@ -33,6 +33,8 @@ describe("the annotation resetAt", () => {
 
   test.each([
     ["none", { annotations: {} }],
+    ["an empty value, as of a template that was given none,", { annotations: { resetAt: "" } }],
+    ["a blank value", { annotations: { resetAt: " \n" } }],
     ["the value that was carried out", { annotations: { resetAt: "1" } }],
     ["a value that was there before any status", { status: { observedGeneration: -1 } }],
     ["a value in a status without a generation", { status: { observedGeneration: undefined } }],
