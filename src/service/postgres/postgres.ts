@@ -165,7 +165,7 @@ export class Postgres {
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets);
-    const sessions = new ServiceSessions({ sockets, password: this.#password });
+    const sessions = new ServiceSessions({ sockets, password: this.#password, clock });
     const fleet = new Fleet({
       store,
       clock,

@@ -1,3 +1,4 @@
+import type { ServiceClock } from "../clock.ts";
 import { superuser } from "./config.ts";
 import type { Sockets } from "./sockets.ts";
 import { SqlClient } from "./sql-client.ts";
@@ -42,16 +43,22 @@ const neutral: Readonly<Record<string, NeutralSetting>> = {
   lock_timeout: { value: "10s" },
 };
 
+/**
+ * Longest time for a server to open a session, in milliseconds: the lock of a client on the database is waited for
+ * before any setting holds.
+ */
+const openLimitMs = 20_000;
+
 /** Undoes every other setting that the database or the role stores: what a server of a later version adds too. */
 const undoStored = `SELECT set_config(name, coalesce(boot_val, ''), false) FROM pg_settings
   WHERE source IN ('global', 'database', 'user', 'database user')`;
 
 /** Opens all sessions of the service in its servers: nothing that a client has stored takes effect in one. */
 export class ServiceSessions {
-  readonly #ports: { sockets: Sockets; password: string };
+  readonly #ports: { sockets: Sockets; password: string; clock: ServiceClock };
 
   /** `password`: of our own role. */
-  constructor(ports: { sockets: Sockets; password: string }) {
+  constructor(ports: { sockets: Sockets; password: string; clock: ServiceClock }) {
     this.#ports = ports;
   }
 
@@ -65,13 +72,18 @@ export class ServiceSessions {
       .filter(([, { since = 0, ofSuperuser }]) => since <= major && !(ofSuperuser && login.user !== superuser))
       .map(([name, { value }]) => [name, value] as const);
     const socket = this.#ports.sockets.path(port);
-    const session = await SqlClient.connect({ ...login, socket, database, parameters: Object.fromEntries(given) });
+    const late = new AbortController();
+    const stopTimer = this.#ports.clock.after(openLimitMs, () => late.abort());
+    const parameters = Object.fromEntries(given);
     try {
-      await session.query(undoStored);
-    } catch (error) {
-      session.close();
-      throw error;
+      const session = await SqlClient.connect({ ...login, socket, database, parameters, late: late.signal });
+      await session.query(undoStored).catch((error: unknown) => {
+        session.close();
+        throw error;
+      });
+      return session;
+    } finally {
+      stopTimer();
     }
-    return session;
   }
 }

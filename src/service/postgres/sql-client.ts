@@ -23,6 +23,8 @@ export interface Login {
   database: string;
   /** Further parameters of the connection. */
   parameters?: Readonly<Record<string, string>>;
+  /** Aborts where the server takes too long. */
+  late?: AbortSignal;
 }
 
 /** A row's columns as text, in the order of the query. */
@@ -71,13 +73,15 @@ export class SqlClient {
 
   /** `longestAnswer` limits the rows of one answer, in bytes. Rejects with `ServerFailed`. */
   static async connect(login: Login, longestAnswer = Number.POSITIVE_INFINITY): Promise<SqlClient> {
-    const { socket: path, user, password, database, parameters } = login;
+    const { socket: path, user, password, database, parameters, late } = login;
     const client = new SqlClient(path, longestAnswer);
     const scram = new ScramLogin({ password }, randomBytes(18).toString("base64"));
     const socket = client.#socket;
     socket.once("error", (error) => client.#end(new ServerFailed(error.message)));
     socket.once("close", () => client.#end(new ServerFailed("the server closed the connection")));
     socket.on("data", (chunk: Buffer) => client.#read(chunk, scram));
+    const why = `database ${identifier(database)} takes no session: a client may hold a lock on it`;
+    late?.addEventListener("abort", () => client.#end(new ServerFailed(why)));
     await client.#answer([serialize.startup({ ...parameters, user, database })]);
     return client;
   }
