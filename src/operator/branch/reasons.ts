@@ -46,8 +46,7 @@ export function isTroublesome(reason: string | undefined): boolean {
   );
 }
 
-/** True if something is in the way of seeing the project of an object that shows this reason. */
+/** True if an object that shows this reason is paused, or something is in the way of seeing its project. */
 export function isHindered(reason: string): boolean {
-  const row = rowIn<ConditionRow>(branchReasons, reason);
-  return row?.ready === hindered.ready && row.synced === hindered.synced;
+  return rowIn<ConditionRow>(branchReasons, reason)?.synced === hindered.synced;
 }
