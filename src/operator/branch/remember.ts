@@ -1,11 +1,12 @@
 import type { Branch } from "../resources/branch.ts";
+import { earlyMs } from "../runtime/clock.ts";
 import { annotationOf, isBeingDeleted, type Observation } from "./observation.ts";
 import { isSameEnd } from "./plan/expiry.ts";
 import type { BranchMemory } from "./state.ts";
 
 /** A reconcile that is due, or that a person requested, needs a list from after that. */
 export function begin(memory: BranchMemory, object: Branch, now: number): void {
-  if (memory.dueAt !== undefined && now >= memory.dueAt) {
+  if (memory.dueAt !== undefined && now > memory.dueAt - earlyMs) {
     memory.listsAfter = Math.max(memory.listsAfter, memory.dueAt);
     memory.dueAt = undefined;
   }

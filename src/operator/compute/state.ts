@@ -3,6 +3,7 @@ import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import type { FailedWrite } from "../connection/failed-write.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
+import { earlyMs } from "../runtime/clock.ts";
 import { seldomMs } from "../runtime/waits.ts";
 import { heldUntil } from "./held.ts";
 import type { Annotations } from "./observe/annotations.ts";
@@ -75,7 +76,7 @@ export class ReconcileState {
   begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isListed: boolean, now: number): void {
     const known = this.#known;
     const { dueAt } = known.requeue;
-    if (dueAt !== undefined && now >= dueAt) {
+    if (dueAt !== undefined && now > dueAt - earlyMs) {
       if (!isListed) this.needListAfter(Math.max(known.lists.countAfter, dueAt));
       known.requeue = { ...known.requeue, dueAt: undefined };
     }

@@ -1,4 +1,4 @@
-import { sleep, unlessAborted } from "../runtime/clock.ts";
+import { earlyMs, sleep, unlessAborted } from "../runtime/clock.ts";
 import { turnsOf } from "../runtime/event-loop.ts";
 import { hourlyMs } from "../runtime/waits.ts";
 import type { ListSelection } from "./client.ts";
@@ -15,8 +15,6 @@ export type { ReflectorObserver, ReflectorOptions, RelistCause } from "./reflect
 const shortestWatchMs = 1000;
 /** A watch without a line for this long is dead: even of a quiet kind, bookmarks come every two minutes. */
 const idleTimeoutMs = 150_000;
-/** A timer may fire a part of a millisecond early. */
-const earlyMs = 1;
 /** After this many idle time-outs without a line the version of the watch may be one that is still to come. */
 const mostSilences = 2;
 /** Number of a list's objects read before others may have their turn: a few milliseconds after a start. */
@@ -209,7 +207,7 @@ export class Reflector<T extends KubeObject> {
         if (this.#resourceVersion === undefined) return;
       }
     } catch (error) {
-      if (silentMs() >= idleTimeoutMs - earlyMs) this.#silences += 1;
+      if (silentMs() > idleTimeoutMs - earlyMs) this.#silences += 1;
       throw error;
     }
     signal.throwIfAborted();

@@ -5,11 +5,14 @@ export interface Clock {
   /** Monotonic milliseconds, for every duration, deadline and age. */
   monotonic(): number;
   /**
-   * Runs `task` once after `ms` milliseconds, unless the returned function is called before. A timer of Node may fire
-   * part of a millisecond early, so who is called for what is due looks again, and waits for the rest.
+   * Runs `task` once after `ms` milliseconds, unless the returned function is called before. May be early by less than
+   * `earlyMs`: who is called for what is due counts it as due, or looks again and waits for the rest.
    */
   after(ms: number, task: () => void): Cancel;
 }
+
+/** Timers of Node fire earlier than asked by up to this much, in milliseconds: a quarter of them on a busy machine. */
+export const earlyMs = 1;
 
 /** Cancels a scheduled task; a late or second call does nothing. */
 export type Cancel = () => void;

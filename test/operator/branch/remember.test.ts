@@ -16,6 +16,7 @@ describe("a reconcile needs a newer list", () => {
   test.each([
     ["where it is due", { dueAt: now }, now, undefined],
     ["where it was due before", { dueAt: now - 1 }, now - 1, undefined],
+    ["where its timer fired early", { dueAt: now + 0.9 }, now + 0.9, undefined],
     ["not before it is due", { dueAt: now + 1 }, 5, now + 1],
     ["not where none is due", {}, 5, undefined],
     ["never an older one than before", { dueAt: 3 }, 5, undefined],

@@ -20,6 +20,12 @@ describe("a reconcile that is due", () => {
     expect(written.known.lists.countAfter).toBe(9500);
   });
 
+  test("a reconcile is due also where its timer fired early", () => {
+    const state = remembering({ requeue: requeue({ dueAt: now + 0.9 }) });
+    state.begin(annotationsOf(self, 0), false, now);
+    expect(state.known).toMatchObject({ lists: { countAfter: now + 0.9 }, requeue: { dueAt: undefined } });
+  });
+
   test("waits for the end of the operations that are followed: that brings a list", () => {
     const state = remembering({ requeue: requeue({ dueAt: 9000 }) });
     state.begin(annotationsOf(self, 0), true, now);
