@@ -181,7 +181,7 @@ describe("plan and apply of a Branch", () => {
   ])("a Branch with a parent %s is refused by plan and apply, alone and beside a change", async (_, text, parent) => {
     using stage = new Stage();
     const started = stage.time.now();
-    const said = `BranchNotFound: Project ${project} has no branch "${parent}", from which this one is to start. Create it.`;
+    const said = `BranchNotFound: Project ${project} has no branch "${parent}", from which this one is to start. Create it, or make another object with another parent.`;
     for (const command of [plan, apply]) {
       const run = await command(stage, documents(connection, text));
       expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/a +refuse /) });

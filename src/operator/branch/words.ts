@@ -27,7 +27,7 @@ export const creating = {
   expired: (at: string) =>
     `spec.expiry.at (${at}) is over, so no branch is created. Set another expiry, or delete this object.`,
   parentNotFound: (named: string, projectID: string) =>
-    `Project ${projectID} has no branch ${named}, from which this one is to start. Create it, as another parent needs another object; ${retried.toLowerCase()}`,
+    `Project ${projectID} has no branch ${named}, from which this one is to start. Create it, or make another object with another parent; ${retried.toLowerCase()}`,
 };
 
 export const available = (name: string, id: string) => `Branch "${name}" can be used: ${id}.`;
