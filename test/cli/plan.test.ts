@@ -80,6 +80,17 @@ describe("what a manifest holds of its cluster", () => {
   });
 });
 
+test("two Computes that give one branch by its name make one compute, as the plan shows", async () => {
+  using stage = new Stage();
+  // The lesser uid, that of h, has the primary.
+  const named = (name: string) => compute(name).replace(`branchID: ${preview}`, "branchName: preview");
+  const text = documents(connection, named("e"), named("h"));
+  const { out, status } = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+  expect(out.match(/ create /g)).toHaveLength(1);
+  expect(out).toContain("Conflict: Compute shop/");
+  expect(status).toBe(1);
+});
+
 test("two Computes in two namespaces that want one branch make one compute", async () => {
   using stage = new Stage();
   const inShop = documents(connection, compute("a"));

@@ -5,7 +5,7 @@ import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { type BranchEntry, branchEntryOf, isOpen, keptEntryOf } from "../plan/branch-entry.ts";
 import type { TrackedBranch } from "../plan/branch-inventory.ts";
-import { dryRun } from "../plan/carry-out.ts";
+import { dryRun, resolveName } from "../plan/carry-out.ts";
 import { type BranchDryRun, dryRunBranch } from "../plan/carry-out-branch.ts";
 import { clientFor, type Inventory } from "../plan/inventory.ts";
 import { orphansIn } from "../plan/orphans.ts";
@@ -118,6 +118,7 @@ async function planAll(
   if (inventory.scope.prunes) {
     tracked.push(...trackPruned(inventory, tracked, namespace, { clock, leaving: planned.leaving }));
   }
+  for (const each of tracked) await resolveName(inventory, each, clock);
   const entries: PlanEntry[] = [];
   // In order: an endpoint that one Compute adopts is not available to the next.
   for (const each of tracked) {

@@ -82,6 +82,13 @@ export interface DryRun {
   warning?: string;
 }
 
+/** Resolves the name of the branch before anything is planned: a claim to a primary counts once it has an id. */
+export async function resolveName(inventory: Inventory, tracked: Tracked, clock: Clock): Promise<void> {
+  const observed = inventory.observe(tracked);
+  const action = plan(observed, tracked.state.known);
+  if (action.kind === "resolve") await carryOut(action, observed, { inventory, tracked, clock });
+}
+
 /** Plans as the operator would, until an action concerns the service or nothing is left to do. */
 export async function dryRun(inventory: Inventory, tracked: Tracked, clock: Clock): Promise<DryRun> {
   let adopted = false;

@@ -39,7 +39,7 @@ export function withoutRetain(message: string): string {
 
 /** The Branch that a Compute names, where neither manifests nor a cluster show it. */
 export function branchUnknown(name: string): string {
-  return `${name} is known to an operator only. Use branchName or branchID without one.`;
+  return `${name} is in neither these manifests nor a cluster that was read. Add it, or use branchName or branchID.`;
 }
 
 /** A message about a project that the connection of its objects does not allow. */
