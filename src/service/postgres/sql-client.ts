@@ -41,7 +41,15 @@ export interface StatementResult {
 /** The longest message of a server that is read, in bytes: its text must be a string, and these have a longest. */
 const longestMessage = 256 * 1024 ** 2;
 
-/** One answer is larger than the caller allows, or a message of it than can be read. */
+/** The longest answers that a caller takes. */
+export interface AnswerLimit {
+  /** Of the rows of all answers of a connection together. */
+  bytes: number;
+  /** True if each row is shown with the names of its columns, which count then. */
+  named: boolean;
+}
+
+/** The answers are larger than the caller allows, or a message of them than can be read. */
 export class AnswerTooLarge extends ServerFailed {
   override name = "AnswerTooLarge";
 }
@@ -52,29 +60,31 @@ export class SqlClient {
   readonly closed: Promise<void>;
   readonly #socket: Socket;
   readonly #path: string;
-  readonly #longestAnswer: number;
+  readonly #limit: AnswerLimit;
   readonly #parser = new Parser();
   /** Bytes received of a message that is not complete. */
   #unread = 0;
-  #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string; bytes: number } = nothing();
+  /** Bytes of rows so far. */
+  #rows = 0;
+  #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string; names: number } = nothing();
   #error: Error | undefined;
   #key: BackendKeyDataMessage | undefined;
   #waiting: { resolve: (result: StatementResult) => void; reject: (error: Error) => void } | undefined;
   #ended: Error | undefined;
 
-  private constructor(path: string, longestAnswer: number) {
+  private constructor(path: string, limit: AnswerLimit) {
     this.#path = path;
-    this.#longestAnswer = longestAnswer;
+    this.#limit = limit;
     this.#socket = createConnection(path);
     this.closed = new Promise((resolve) => {
       this.#socket.once("close", () => resolve());
     });
   }
 
-  /** `longestAnswer` limits the rows of one answer, in bytes. Rejects with `ServerFailed`. */
-  static async connect(login: Login, longestAnswer = Number.POSITIVE_INFINITY): Promise<SqlClient> {
+  /** Rejects with `ServerFailed`. */
+  static async connect(login: Login, limit: AnswerLimit = unlimited): Promise<SqlClient> {
     const { socket: path, user, password, database, parameters, late } = login;
-    const client = new SqlClient(path, longestAnswer);
+    const client = new SqlClient(path, limit);
     const scram = new ScramLogin({ password }, randomBytes(18).toString("base64"));
     const socket = client.#socket;
     socket.once("error", (error) => client.#end(new ServerFailed(error.message)));
@@ -139,7 +149,7 @@ export class SqlClient {
     } catch (error) {
       this.#end(error instanceof Rejection ? error : new ServerFailed(messageOf(error)));
     }
-    const longest = Math.min(longestMessage, this.#longestAnswer);
+    const longest = Math.min(longestMessage, this.#limit.bytes);
     if (this.#unread > longest) this.#end(new AnswerTooLarge(`the answer is larger than ${longest} bytes`));
   }
 
@@ -153,9 +163,10 @@ export class SqlClient {
       this.#key = message;
     } else if (isDescription(message)) {
       answered.fields = message.fields;
+      if (this.#limit.named) answered.names = message.fields.reduce((sum, { name }) => sum + name.length + 3, 0);
     } else if (isRow(message)) {
-      answered.bytes += message.length;
-      if (answered.bytes <= this.#longestAnswer) answered.rows.push(message.fields);
+      this.#rows += message.length + answered.names;
+      if (this.#rows <= this.#limit.bytes) answered.rows.push(message.fields);
       else this.#tooLarge();
     } else if (isComplete(message)) {
       answered.tag = message.text;
@@ -175,7 +186,7 @@ export class SqlClient {
   #tooLarge(): void {
     if (this.#error !== undefined) return;
     this.#answered.rows = [];
-    this.#error = new AnswerTooLarge(`the answer is larger than ${this.#longestAnswer} bytes`);
+    this.#error = new AnswerTooLarge(`the answer is larger than ${this.#limit.bytes} bytes`);
     this.cancel();
   }
 
@@ -187,8 +198,10 @@ export class SqlClient {
   }
 }
 
-function nothing(): { fields: readonly Field[]; rows: TextRow[]; tag: string; bytes: number } {
-  return { fields: [], rows: [], tag: "", bytes: 0 };
+const unlimited: AnswerLimit = { bytes: Number.POSITIVE_INFINITY, named: false };
+
+function nothing(): { fields: readonly Field[]; rows: TextRow[]; tag: string; names: number } {
+  return { fields: [], rows: [], tag: "", names: 0 };
 }
 
 function isChallenge(message: BackendMessage): message is BackendMessage & { data: string } {

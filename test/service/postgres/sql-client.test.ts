@@ -35,7 +35,10 @@ async function loggingIn(...answers: readonly Buffer[]): Promise<SqlClient> {
     directory.remove();
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  return SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" }, 1000);
+  return SqlClient.connect(
+    { socket: path, user: "app", password: "secret", database: "stock" },
+    { bytes: 1000, named: true },
+  );
 }
 
 const welcome = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
@@ -55,4 +58,25 @@ it("ends a login with more iterations than it carries out, and nothing else", as
 it("ends a connection on which a server says what is no message", async () => {
   const client = await loggingIn(welcome, message("R", "\0\0\0\x63"));
   await expect(client.query("SELECT 1")).rejects.toThrow(/Unknown authenticationOk message type 99/);
+});
+
+/** The answer of one row with one column of this name and 400 bytes. */
+function answerOf(name: string): Buffer {
+  const value = Buffer.alloc(400, "x");
+  const [described, row] = [
+    Buffer.from(`\0\x01${name}${"\0".repeat(19)}`),
+    Buffer.from("\0\x01\0\0\x01\x90", "latin1"),
+  ];
+  return Buffer.concat([message("T", described), message("D", Buffer.concat([row, value])), message("Z", "I")]);
+}
+
+it("gives up the answers of one connection that are larger together than the caller takes", async () => {
+  const client = await loggingIn(welcome, answerOf("a"), answerOf("a"), answerOf("a"));
+  expect([(await client.query("SELECT")).length, (await client.query("SELECT")).length]).toEqual([1, 1]);
+  await expect(client.query("SELECT")).rejects.toThrow(AnswerTooLarge);
+});
+
+it("counts the names of columns in each row where rows are shown with them", async () => {
+  const client = await loggingIn(welcome, answerOf("a".repeat(600)));
+  await expect(client.query("SELECT")).rejects.toThrow(AnswerTooLarge);
 });

@@ -28,9 +28,10 @@ export async function sqlOverHttp(
 }
 
 async function answerTo(request: SqlRequest, { socket, enter, leave }: Admission, gone: AbortSignal): Promise<unknown> {
-  const { user, password, database, routed } = request;
+  const { user, password, database, routed, arrayMode } = request;
   const parameters = Object.fromEntries(routed.parameters);
-  const connecting = SqlClient.connect({ socket, user, password, database, parameters }, longestBody);
+  const limit = { bytes: longestBody, named: !arrayMode };
+  const connecting = SqlClient.connect({ socket, user, password, database, parameters }, limit);
   const client = await connecting.catch((error: unknown) => {
     leave();
     throw error;
