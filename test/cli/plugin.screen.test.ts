@@ -149,6 +149,11 @@ test.each<[string, Found, string]>([
     compute({ metadata: { deletionTimestamp: began }, status: ready }),
     "it goes once its deletion is done",
   ],
+  [
+    "a Compute whose deletion cannot go on",
+    compute({ metadata: { deletionTimestamp: began }, status: { ...stalled, observedGeneration: 2 } }),
+    "a person has to act, as the message says",
+  ],
   ["a Compute that no version was seen of", compute({ status: ready }), "the operator takes up the last edit"],
   [
     "a Compute that is edited after it stalled",

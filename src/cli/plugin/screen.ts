@@ -70,7 +70,7 @@ function nextOf({ kind, object }: Found, now: number): string {
   const pausedMs = kind === "Compute" || kind === "Branch" ? pausedForMs(object, now) : undefined;
   if (pausedMs === Number.POSITIVE_INFINITY) return "nothing until resume: it is paused";
   if (pausedMs !== undefined) return `goes on in ${inWords(pausedMs)}: it is paused`;
-  if (metadata.deletionTimestamp !== undefined) return "it goes once its deletion is done";
+  if (metadata.deletionTimestamp !== undefined && !is("Stalled")) return "it goes once its deletion is done";
   if ((status.observedGeneration ?? -1) < (metadata.generation ?? 0)) return "the operator takes up the last edit";
   if (is("Stalled")) return "a person has to act, as the message says";
   if (is("Reconciling") || ready.status !== "True") return "the operator goes on without you";
