@@ -70,7 +70,8 @@ function create(o: Observation, { nameTaken }: ReadonlyMemory, name: string): Br
     const lookedMs = listing.startedAt - nameTaken.since;
     if (lookedMs < shortlyMs) return { kind: "show", reason: "Creating", message, afterMs: soonMs };
     if (o.now < nameTaken.triedAt) {
-      return { kind: "show", reason: "BranchExists", message: taken.unlisted(name, nameTaken.said) };
+      const afterMs = nameTaken.triedAt - o.now;
+      return { kind: "show", reason: "BranchExists", message: taken.unlisted(name, nameTaken.said), afterMs };
     }
   }
   const parent = parentOf(o);

@@ -2,6 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { stallsAfterMs } from "../../conditions/rows.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { earlyMs } from "../../runtime/clock.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
 import { serviceUnavailable } from "../words/failures.ts";
@@ -13,7 +14,7 @@ import { type Reason, reasons } from "../words/reasons.ts";
  */
 export function holdsForLong(reason: Reason, { status }: Compute, since: number | undefined, now: number): boolean {
   if (conditionOf(status, "Stalled")?.reason === reason) return true;
-  return since !== undefined && now - since >= stallsAfterMs;
+  return since !== undefined && now - since > stallsAfterMs - earlyMs;
 }
 
 /** Number of fields that are named, and the length of each name: they are the service's own. */

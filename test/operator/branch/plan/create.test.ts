@@ -81,7 +81,12 @@ describe("a name that the service refuses and no list shows", () => {
 
   test.each([
     ["is listed again for 10 s", 10 * second - 1, -1, { ...shows("Creating", "listed again"), afterMs: 2000 }],
-    ["is then reported with what the service said", 10 * second, 1, shows("BranchExists", "(branch already exists)")],
+    [
+      "is then reported with what the service said, until it is tried again",
+      10 * second,
+      minute,
+      { ...shows("BranchExists", "(branch already exists)"), afterMs: minute },
+    ],
     ["is tried again when that is due", 10 * second, 0, { kind: "write", write: { op: "create" } }],
   ])("the name %s", (_, sinceMs, triedInMs, expected) => {
     expect(planned({}, taken(sinceMs, triedInMs))).toMatchObject(expected);
