@@ -45,7 +45,7 @@ export const reasons = {
   CreateUnknown: { ...retried, retryWrite: true },
   Unauthorized: { ...hindered, stalled: "later", requeue: "slow", reaches: "no", apply: "fail" },
   Forbidden: { ...hindered, stalled: "later", requeue: "patient", reaches: "no", apply: "fail" },
-  ConnectionNotFound: { ...hindered, stalled: "later", requeue: "slow" },
+  ConnectionNotFound: { ...hindered, stalled: "later", requeue: "slow", reaches: "no" },
   ConnectionNotReady: { ...hindered, requeue: "slow", reaches: "no", apply: "fail" },
   ProjectNotFound: { ...hindered, stalled: "later", requeue: "patient", reaches: "no", apply: "fail" },
   BranchNotFound: { ...retried, stalled: "later", requeue: "patient", apply: "fail" },

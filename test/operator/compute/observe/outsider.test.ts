@@ -10,6 +10,7 @@ test.each<[string, ComputeFields, { isUnreachable?: boolean; through?: string },
   ["that waits for an answer of the service", { ...nothing, shows: "RateLimited" }, {}, true],
   ["that reports what only a list can show", { ...nothing, shows: "PrimaryExists" }, {}, false],
   ["whose key was refused", { ...nothing, shows: "Unauthorized" }, { through: "here" }, true],
+  ["whose connection was not there", { ...nothing, shows: "ConnectionNotFound" }, { through: "here" }, true],
   ["whose service does not answer", nothing, { isUnreachable: true, through: "here" }, true],
   ["that had an endpoint before its service ceased to answer", {}, { isUnreachable: true }, false],
 ])("a Compute %s is an outsider or not", (_, fields, { isUnreachable = false, through }, expected) => {

@@ -80,7 +80,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     CreateUnknown       yes    -      wait  retried
     Unauthorized        no     error  fail  -
     Forbidden           no     error  fail  -
-    ConnectionNotFound  yes    error  wait  -
+    ConnectionNotFound  no     error  wait  -
     ConnectionNotReady  no     error  fail  -
     ProjectNotFound     no     error  fail  -
     BranchNotFound      yes    -      fail  -
