@@ -1,7 +1,7 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { superuser } from "./config.ts";
-import { copyTree, sync } from "./copy-tree.ts";
+import { copyTree, renameDurably, sync } from "./copy-tree.ts";
 import { ServerFailed } from "./failure.ts";
 import { writePrivate } from "./private-file.ts";
 import type { ProcessUser } from "./processes.ts";
@@ -71,17 +71,32 @@ function isEmptied(path: string): boolean {
   return emptied.test(path) && !/^pg_wal\/(archive_status|summaries)$/.test(path);
 }
 
-/** Postgres's notes in its control file after it has shut down with all data on the disk. */
+/** Postgres's notes in its control file: shut down with all data on the disk, or while it recovered, or recovering. */
 const shutDown = 1;
-const shutDownInRecovery = 2;
+const recoveryLeft: readonly number[] = [2, 5];
 
-/** True if a directory is that of a server that was shut down in order. */
+/** True if a primary's directory is that of a server that was shut down in order. */
 export async function isCleanlyStopped(data: string): Promise<boolean> {
+  return (await stateOf(data)) === shutDown;
+}
+
+/**
+ * Has a copy of a running server begin its recovery again where that was broken off. Postgres puts the label of the
+ * copy away first, and without it does not see later where the copy is whole: it would never start.
+ */
+export async function beginRecoveryAgain(data: string): Promise<void> {
+  const names = await readdir(data);
+  const has = (name: string) => names.includes(name);
+  if (!has("backup_label.old") || has("backup_label") || has("standby.signal")) return;
+  if (!recoveryLeft.includes(await stateOf(data))) return;
+  await renameDurably(join(data, "backup_label.old"), join(data, "backup_label"));
+}
+
+async function stateOf(data: string): Promise<number> {
   const file = await open(join(data, "global", "pg_control"), "r");
   try {
     const { buffer } = await file.read(Buffer.alloc(20), 0, 20, 0);
-    const state = buffer.readUInt32LE(16);
-    return state === shutDown || state === shutDownInRecovery;
+    return buffer.readUInt32LE(16);
   } finally {
     await file.close();
   }

@@ -1,6 +1,7 @@
 import { open, readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
+import { beginRecoveryAgain } from "./backup.ts";
 import { accessText, configText, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import { GuardedProgram } from "./guarded-program.ts";
@@ -33,6 +34,7 @@ export class PostgresServer extends GuardedProgram {
   static async start(ports: ServerPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
     const { processes, clock, user } = ports;
     await writeConfig(place.data, config, user);
+    await beginRecoveryAgain(place.data);
     const logFrom = await logLength(place.logFile);
     const guarded = processes.guard(place.postgres, ["-D", place.data], {
       logFile: place.logFile,

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { copyRunning } from "../../../src/service/postgres/backup.ts";
+import { beginRecoveryAgain, copyRunning } from "../../../src/service/postgres/backup.ts";
 import { Slots } from "../../../src/service/postgres/slots.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
@@ -31,4 +31,22 @@ it("a copy of a running server has the log that it needs, and no mark of a segme
     join("pg_wal", needed),
     join("pg_wal", "archive_status"),
   ]);
+});
+
+it.each([
+  ["shut down while it recovered", 2, [], "backup_label"],
+  ["killed while it recovered", 5, [], "backup_label"],
+  ["shut down", 1, [], "backup_label.old"],
+  ["killed in production", 6, [], "backup_label.old"],
+  ["killed while it recovered from a crash", 4, [], "backup_label.old"],
+  ["that of a standby", 5, ["standby.signal"], "backup_label.old"],
+])("a server that was %s begins as it has to", async (_, state, more, label) => {
+  const data = join(home, `state-${state}-${more.length}`);
+  mkdirSync(join(data, "global"), { recursive: true });
+  const control = Buffer.alloc(512);
+  control.writeUInt32LE(state, 16);
+  writeFileSync(join(data, "global", "pg_control"), control);
+  for (const name of ["backup_label.old", ...more]) writeFileSync(join(data, name), "");
+  await beginRecoveryAgain(data);
+  expect(readdirSync(data).toSorted()).toEqual([label, "global", ...more]);
 });

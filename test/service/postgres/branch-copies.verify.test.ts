@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { commandLines } from "../../support/process-list.ts";
@@ -143,6 +143,19 @@ it("lets a replica serve a branch whose primary never ran, with the roles and pa
   await rig.change("POST", `${branches}/${branch.id}/roles/app/reset_password`);
   await expect(count(before)).rejects.toThrow(/password authentication failed/);
   expect(await count(await rig.uri({ endpoint }))).toBeGreaterThan(0);
+});
+
+it("starts a branch whose first start was broken off by the end of the service", async () => {
+  const reply = await rig.call("POST", branches, { branch: { parent_id: main }, endpoints: [{ type: "read_write" }] });
+  const endpoint = CreatedBranch.parse(reply.body).endpoints[0]?.id ?? "";
+  const log = () => readdirSync(`${rig.data}.postgres/logs`).filter((name) => name === `${endpoint}.log`);
+  const said = () => log().map((name) => readFileSync(`${rig.data}.postgres/logs/${name}`, "utf8"));
+  await expect.poll(said, { interval: 1 }).toEqual([expect.stringContaining("database system was interrupted")]);
+  await rig.kill();
+  await rig.start();
+  await rig.settled();
+  expect(await count(await rig.uri({ endpoint }))).toBeGreaterThan(0);
+  uri = await rig.uri();
 });
 
 it("removes the data of a branch that is deleted", async () => {
