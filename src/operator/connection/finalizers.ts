@@ -99,7 +99,7 @@ export class Finalizers {
       cache
         .connectionsOf(namespace)
         .filter(({ metadata }) => metadata.uid !== gone)
-        .filter((connection) => this.#isInUse(connection) || hasFinalizer(connection))
+        .filter((connection) => hasFinalizer(connection) || this.#isInUse(connection))
         .map(({ spec }) => spec.apiKeySecretRef.name),
     );
     // After the connection is gone, nothing triggers the removal from a Secret that the cache does not show yet.
