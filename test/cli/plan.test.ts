@@ -80,6 +80,19 @@ describe("what a manifest holds of its cluster", () => {
   });
 });
 
+test.each(["plan", "apply"] as const)(
+  "%s that is interrupted while it lists says so, and blames no service",
+  async (command) => {
+    using stage = new Stage();
+    stage.fate = () => {
+      stage.stopping.abort();
+      return "lost before";
+    };
+    const run = await stage.run(command, ["-f", stage.file("a.yaml", documents(connection, compute("a")))]);
+    expect(run).toMatchObject({ status: 1, out: "", err: `compute-operator ${command}: interrupted` });
+  },
+);
+
 test("two Computes that give one branch by its name make one compute, as the plan shows", async () => {
   using stage = new Stage();
   // The lesser uid, that of h, has the primary.

@@ -35,7 +35,7 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
   return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
       const options = { ...flags, createSettleMs: defaultCreateSettleMs, writes: false };
-      const planned = await planAll(await prepare(options, ports, transport), ports.clock, flags);
+      const planned = await planAll(await prepare(options, ports, transport), ports, flags);
       ports.stdout(renderPlan(planned, flags.output, inColour(ports)));
       if (hasProblems(planned)) return 1;
       return hasChanges(planned) ? 2 : 0;
@@ -63,7 +63,7 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
     const why = "is being deleted in its cluster, where the operator deletes it: remove it from the manifests";
     throw new CommandProblem(leaving.map(({ kind = "Compute", metadata }) => `${kind} ${placeOf(metadata)} ${why}`));
   }
-  const shown = await planAll(prepared, ports.clock, flags);
+  const shown = await planAll(prepared, ports, flags);
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
   const tooMany = flags.prune
     ? tooManyDeletes(inventory, prepared.tracked, flags.namespace, flags.maxDeletes)
@@ -72,7 +72,7 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   if (!hasChanges(shown) && !isUnderWay(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await confirm(ports);
-    const now = await planAll(prepared, ports.clock, flags);
+    const now = await planAll(prepared, ports, flags);
     if (agreedTo(now) !== agreedTo(shown)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
@@ -109,11 +109,13 @@ async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
 /** Lists the service and plans each Branch and Compute. `prune`: also those that are not declared any more. */
 async function planAll(
   prepared: Prepared,
-  clock: Clock,
+  { clock, signal }: CliPorts,
   { prune, pruneBranches, namespace }: PruneFlags & { namespace: string | undefined },
 ): Promise<Plan> {
   const { inventory, tracked, running, undeclared } = prepared;
   await inventory.refresh();
+  // An interrupted list is no service that cannot be reached.
+  signal.throwIfAborted();
   const planned = await planBranches(prepared, clock, { pruneBranches, namespace });
   if (inventory.scope.prunes) {
     tracked.push(...trackPruned(inventory, tracked, namespace, { clock, leaving: planned.leaving }));
