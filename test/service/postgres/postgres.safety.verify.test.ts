@@ -86,6 +86,10 @@ it("lets nobody log in as the servers' own role", async () => {
 it("lets no client take the server's log", async () => {
   const client = rig.client(uri, { replication: "true" });
   await expect(client).rejects.toThrow(/no pg_hba.conf entry for replication connection/);
+  for (const command of ["BASE_BACKUP", "START_REPLICATION PHYSICAL 0/0", "START_REPLICATION SLOT logical 0/0"]) {
+    const within = await rig.client(uri, { replication: "database" });
+    await expect(within.query(command)).rejects.toThrow(/a client replicates logically/);
+  }
 });
 
 it("keeps the password of the servers' own role out of all that clients may see of a replica", async () => {

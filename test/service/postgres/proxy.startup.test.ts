@@ -209,6 +209,7 @@ describe("what a client that replicates says", () => {
     message("Q", "CREATE_REPLICATION_SLOT feed LOGICAL pgoutput (SNAPSHOT 'nothing')\0"),
     message("Q", "SELECT 'CREATE_REPLICATION_SLOT a/b'\0"),
     message("Q", "START_REPLICATION SLOT feed LOGICAL 0/0 (publication_names '\"a/b\"')\0"),
+    message("Q", 'START_REPLICATION SLOT "feed" LOGICAL 0/0\0'),
     message("d", "CREATE_REPLICATION_SLOT a/b\0"),
     message("Q", ""),
   ];
@@ -239,6 +240,18 @@ describe("what a client that replicates says", () => {
         expect(bad !== null || reached.length === good.length).toBe(true);
       }),
     );
+  });
+
+  it.each([
+    "BASE_BACKUP",
+    " base_backup (LABEL 'x')",
+    "UPLOAD_MANIFEST",
+    "START_REPLICATION 0/0",
+    "START_REPLICATION PHYSICAL 0/0 TIMELINE 1",
+    "START_REPLICATION SLOT logical 0/0",
+    'start_replication slot "logical" physical 0/0',
+  ])("a client that replicates cannot copy the server as a whole: %s", (command) => {
+    expect(() => new ReplicationCommands().push(message("Q", `${command}\0`))).toThrow(/a client replicates logically/);
   });
 
   it("a client that replicates cannot have a statement held that is longer than a megabyte", () => {

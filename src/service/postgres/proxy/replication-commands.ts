@@ -6,8 +6,9 @@ const queryType = 0x51;
 const longestStatement = 1024 ** 2;
 
 /**
- * Follows the messages of a client that replicates, and refuses to make a slot whose output plugin is a path: the
- * server would load that file. What the functions of SQL take is checked in the server (`output-plugins.ts`).
+ * Follows the messages of a client that replicates. Refuses to make a slot whose output plugin is a path: the server
+ * would load that file. What the functions of SQL take is checked in the server (`output-plugins.ts`). Refuses what
+ * copies the server as a whole, its log and its roles' passwords included: a client replicates logically.
  */
 export class ReplicationCommands {
   /** Bytes still to pass of a message that is no statement. */
@@ -31,7 +32,7 @@ export class ReplicationCommands {
           throw new Rejection("54000", `a statement of a client that replicates has at most ${longestStatement} bytes`);
         }
         if (end > received.length) break;
-        refusePath(received.toString("latin1", at + 5, end));
+        refuse(received.toString("latin1", at + 5, end));
         at = end;
       }
     }
@@ -40,8 +41,14 @@ export class ReplicationCommands {
   }
 }
 
-/** No name of a slot, no plugin that lies where plugins belong, and no option has a slash. */
-function refusePath(statement: string): void {
+const copiesServer = /^[ \t\n\r\f\v]*(base_backup|upload_manifest|start_replication)/i;
+const readsSlot = /^[ \t\n\r\f\v]*start_replication\s+slot\s+("[^"]*"|[a-z0-9_]+)\s+logical/i;
+
+function refuse(statement: string): void {
+  if (copiesServer.test(statement) && !readsSlot.test(statement)) {
+    throw new Rejection("42501", "a client replicates logically: START_REPLICATION SLOT name LOGICAL");
+  }
+  // No name of a slot, no plugin that lies where plugins belong, and no option has a slash.
   if (!/^[ \t\n\r\f\v]*create_replication_slot/i.test(statement) || !statement.includes("/")) return;
   throw new Rejection("42501", "the output plugin of a replication slot is a name without a path, such as pgoutput");
 }
