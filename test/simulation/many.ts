@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
+import { patience } from "../support/patience.ts";
 import type { Mutant } from "./mutants.ts";
 
 /** What a worker reports of one seed. */
@@ -31,7 +32,7 @@ export interface Total {
   failed: Played[];
 }
 
-/** Most seeds take a tenth of a second: one that takes this long, in real time, does not end. */
+/** Most seeds take a tenth of a second: one that takes this long, while the process runs, does not end. */
 const seedLimitMs = 120_000;
 
 interface ManyOptions {
@@ -100,23 +101,25 @@ function runWorker(share: Share, { limitMs, take, signal }: Playing): Promise<nu
   return new Promise((resolve, reject) => {
     let seed = share.from;
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: share, resourceLimits });
-    const limit = setTimeout(() => {
+    const giveUp = () => {
       worker.removeAllListeners("message");
       take({ seed, steps: 0, faults: [], broken: `every seed ends: it is still at work after ${limitMs / 1000} s` });
       seed += share.step;
       void worker.terminate();
-    }, limitMs);
+    };
+    let limit = patience(limitMs, giveUp);
     const stop = () => void worker.terminate();
     signal.addEventListener("abort", stop);
     worker.on("message", (message) => {
       if (signal.aborted) return;
-      limit.refresh();
+      limit.stop();
+      limit = patience(limitMs, giveUp);
       seed += share.step;
       take(Played.parse(message));
     });
     worker.once("error", reject);
     worker.once("exit", () => {
-      clearTimeout(limit);
+      limit.stop();
       signal.removeEventListener("abort", stop);
       resolve(seed);
     });
