@@ -14,9 +14,7 @@ const singleShare = 2;
 const pairShare = 131;
 
 describe("a death, a lost reply, a late effect and a refusal", () => {
-  it(`keep every promise, one in ${singleShare} of them at each request, and one in ${pairShare} of their pairs`, {
-    timeout: 1_800_000,
-  }, async () => {
+  it(`keep every promise, one in ${singleShare} of them at each request, and one in ${pairShare} of their pairs`, async () => {
     const pairShard = { part: 1, parts: pairShare };
     const { failures, singles, played, pairs } = await playPairs({ workers: 2, singleShare, pairShard });
     expect(failures).toEqual([]);

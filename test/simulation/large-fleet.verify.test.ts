@@ -17,9 +17,7 @@ test("in a settled fleet of 2,000 projects an edit and a deletion are sent withi
   expect(refreshSeconds).toBeLessThan(190);
 });
 
-test("400 creates in 10 projects take the time that the writes need, and lists and polls get 5 % meanwhile", {
-  timeout: 300_000,
-}, async () => {
+test("400 creates in 10 projects take the time that the writes need, and lists and polls get 5 % meanwhile", async () => {
   const figures = await figuresOf({
     computes: 400,
     projects: 10,
@@ -36,7 +34,7 @@ test("400 creates in 10 projects take the time that the writes need, and lists a
   expect(figures.reconciles).toBeLessThanOrEqual(20);
 });
 
-test("1,000 in one project are no slower and cost no more, each, than 100 in one", { timeout: 300_000 }, async () => {
+test("1,000 in one project are no slower and cost no more, each, than 100 in one", async () => {
   const of = async (computes: number) => {
     const service = { locks: false, operationMs: 50, answersAfterMs: 5 };
     const { lists, polls, ...figures } = await figuresOf({ computes, projects: 1, aSecond: 4000, ...service });

@@ -4,7 +4,7 @@ import { first, rest } from "./shares.ts";
 
 describe("the operator in a simulated world", () => {
   const last = rest.from + rest.seeds - 1;
-  it(`keeps every promise over seeds ${rest.from} to ${last}`, { timeout: 900_000 }, async () => {
+  it(`keeps every promise over seeds ${rest.from} to ${last}`, async () => {
     expect(rest.from).toBe(first.from + first.seeds);
     const total = await playMany(rest);
     expect(total.failed.map(replayOf)).toEqual([]);

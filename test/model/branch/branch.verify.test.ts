@@ -4,9 +4,6 @@ import { searched } from "./search.ts";
 
 test.each(configurations(3, 3))(
   "no path of three happenings breaks a promise of Branches, and all ends well: $name",
-  {
-    timeout: 600_000,
-  },
   async (configuration) => {
     const { paths, reconciles, violation } = await searched(configuration);
     console.log(`${configuration.name}: ${paths} paths, ${reconciles} reconciles`);
