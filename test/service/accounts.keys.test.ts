@@ -121,6 +121,13 @@ it("an organization key can be revoked by administrators, and not by other membe
   expect(shop.send(key, "GET /projects").status).toBe(401);
 });
 
+it("an organization key cannot be revoked by administrators of another organization", () => {
+  const shop = new Shop();
+  const { key, id } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
+  expect(shop.send(keys.eve, `DELETE /organizations/org-other/api_keys/${id}`).status).toBe(404);
+  expect(works(shop, key)).toBe(true);
+});
+
 it("an organization key outlives the membership of its creator", () => {
   const shop = new Shop();
   const { key } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });

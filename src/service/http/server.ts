@@ -235,7 +235,6 @@ function stream(outgoing: ServerResponse, open: EventStream): void {
       else outgoing.write(event);
     },
     end() {
-      waiting = undefined;
       outgoing.end();
     },
   });

@@ -45,6 +45,11 @@ describe("HTTP", () => {
     expect([answer.status, await answer.text()]).toEqual([200, ""]);
   });
 
+  it("takes the first value of a query parameter that is given twice", async () => {
+    const answer = await send("GET", "/projects?limit=1&limit=100");
+    expect(await answer.json()).toMatchObject({ projects: [{}] });
+  });
+
   it("answers HEAD without taking what the console shows once", async () => {
     const at = (path: string) => shop.baseURL.replace("/api/v2", path);
     let cookie = "";

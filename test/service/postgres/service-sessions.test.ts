@@ -1,23 +1,54 @@
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { ServiceSessions } from "../../../src/service/postgres/service-sessions.ts";
 import { Sockets } from "../../../src/service/postgres/sockets.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
-it("gives up a session that a server does not open, as where a client holds a lock on the database", async () => {
+const welcome = Buffer.from("R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", "latin1");
+const done = Buffer.from("Z\0\0\0\x05I", "latin1");
+const refusal = Buffer.concat([Buffer.from("E\0\0\0\x0eMno room\0\0", "latin1"), done]);
+
+/** Opens a session in a server that gives one of these answers to each message, and then none. */
+async function opening(...answers: readonly Buffer[]) {
   const directory = temporaryDirectory("service-sessions");
   const [sockets, clock] = [new Sockets(directory.path), new VirtualClock()];
-  const arrived = Promise.withResolvers<void>();
-  const server = createServer((socket) => socket.on("error", () => {}).on("data", () => arrived.resolve()));
+  const arrived = Promise.withResolvers<Socket>();
+  const left = answers.values();
+  const server = createServer((socket) =>
+    socket
+      .on("error", () => {})
+      .on("data", () => {
+        arrived.resolve(socket);
+        socket.write(left.next().value ?? "");
+      }),
+  );
   onTestFinished(() => {
     server.close();
     directory.remove();
   });
   await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
   const sessions = new ServiceSessions({ sockets, password: "secret", clock });
-  const opening = sessions.open({ port: 1, major: 17 }, "stock").catch(String);
-  await arrived.promise;
+  const opened = sessions.open({ port: 1, major: 17 }, "stock");
+  opened.catch(() => {});
+  return { clock, opened, socket: await arrived.promise };
+}
+
+it("gives up a session that a server does not open, as where a client holds a lock on the database", async () => {
+  const { clock, opened } = await opening();
   await clock.advance(20_000);
-  expect(await opening).toMatch(/database "stock" takes no session: a client may hold a lock on it/);
+  await expect(opened).rejects.toThrow(/database "stock" takes no session: a client may hold a lock on it/);
+});
+
+it("leaves no timer behind for a session that is open", async () => {
+  const { clock, opened } = await opening(welcome, done);
+  const session = await opened;
+  expect(clock.pending).toBe(0);
+  session.close();
+});
+
+it("ends a session in which it cannot undo what a client has stored", async () => {
+  const { opened, socket } = await opening(welcome, refusal);
+  await expect(opened).rejects.toThrow("no room");
+  await expect.poll(() => socket.destroyed).toBe(true);
 });

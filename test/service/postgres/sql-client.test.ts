@@ -49,6 +49,19 @@ it.each(["D", "E", "N"])("gives up an answer whose message %s grows beyond what 
   await client.closed;
 });
 
+it("gives up a message that grows too long also where it began in the chunk that ended another", async () => {
+  const notice = message("N", Buffer.alloc(2000));
+  const client = await loggingIn(welcome, Buffer.concat([message("N", "\0"), notice.subarray(0, 1400)]));
+  await expect(client.query("SELECT 1")).rejects.toThrow(new AnswerTooLarge("the answer is larger than 1000 bytes"));
+});
+
+it("reads any number of short messages that are no rows", async () => {
+  const notices = Array.from({ length: 2000 }, () => message("N", "\0"));
+  const answer = Buffer.concat([...notices, message("Z", "I")]);
+  const client = await loggingIn(welcome, answer, answer);
+  expect([await client.query("SELECT 1"), await client.query("SELECT 1")]).toEqual([[], []]);
+});
+
 it("ends a login with more iterations than it carries out, and nothing else", async () => {
   const challenge = "\0\0\0\x0br=nonce,s=c2FsdA==,i=30000";
   const login = loggingIn(message("R", "\0\0\0\nSCRAM-SHA-256\0\0"), message("R", challenge));
