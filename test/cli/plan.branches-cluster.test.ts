@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { asRecord } from "../../src/operator/objects/record.ts";
 import { annotations, noteKeys } from "../../src/operator/resources/names.ts";
 import { main, project } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
-import { compute, connection, documents } from "./texts.ts";
+import { baseURL, compute, connection, documents } from "./texts.ts";
 
 const own = "computeUnits: {min: 0.25, max: 1}";
 const branch = (expiry: string, more = "", metadata = "") => `apiVersion: compute-operator.dev/v1alpha1
@@ -115,6 +116,20 @@ describe("plan beside the operator that keeps a Branch", () => {
     for (const text of [typed(", type: read_write"), branch("never: true")]) {
       expect((await planned(text)).err).not.toContain("immutable");
     }
+  });
+
+  test("a Branch whose connection has reached nothing keeps no younger one from its name", async () => {
+    const guessed = `apiVersion: compute-operator.dev/v1alpha1
+kind: ServiceConnection
+metadata: {name: guessed, namespace: shop}
+spec: {baseURL: "${baseURL}", apiKeySecretRef: {name: no-key}}
+`;
+    const squatter = branch("never: true", ", connectionRef: {name: guessed}").replace("name: pr-1", "name: squatter");
+    using beside = new Beside(documents(connection, guessed, squatter));
+    beside.stage.time.pass(60_000);
+    beside.hold(asRecord(parse(branch("never: true"))));
+    const run = await beside.run("plan", documents(connection, branch("never: true")));
+    expect(run).toMatchObject({ status: 2, err: "", out: expect.stringContaining("+ Branch shop/pr-1") });
   });
 
   test("apply sends nothing for a Branch of the cluster", async () => {

@@ -84,6 +84,11 @@ test.each<[string, Found, string]>([
     "https://service.example.com/api/v2, key personal, 4 projects",
   ],
   [
+    "a connection to no project",
+    connection({ status: { keyType: "personal", projectCount: 0 } }),
+    "https://service.example.com/api/v2, key personal, 0 projects",
+  ],
+  [
     "a connection to one project",
     connection({ status: { keyType: "organization", projectCount: 1 } }),
     "https://service.example.com/api/v2, key organization, 1 project",
