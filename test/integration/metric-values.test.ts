@@ -99,3 +99,17 @@ it("counts compute-unit hours up to the largest size: an hour of 2 CU makes 2", 
   await world.clock.advance(3_600_000);
   expect((await hours()) - before).toBeCloseTo(2, 1);
 });
+
+it("shows nothing of the service once the operator has stopped, and leaves no timer", async () => {
+  await using world = new SmallWorld([branchID], 1);
+  world.declare(0, replica);
+  await world.settle(1);
+  const shown = async () =>
+    (await world.metrics())
+      .split("\n")
+      .filter((line) => /^compute_operator_(request_budget_available|endpoint_list_age|refresh_interval)/.test(line));
+  expect((await shown()).length).toBeGreaterThan(1);
+  await world[Symbol.asyncDispose]();
+  expect(await shown()).toEqual([]);
+  expect(world.clock.pending).toBe(0);
+});

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runCommand } from "../../src/operator/command.ts";
+import type { Clock } from "../../src/operator/runtime/clock.ts";
 import { freePort } from "../support/ports.ts";
 import { realClock } from "../support/real-clock.ts";
 import { HostileServer, json } from "./kube/hostile-server.ts";
@@ -42,14 +43,30 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-test("an operator that is stopped ends with no connection, no listener and nothing at the signal of its caller", async () => {
+test("an operator that is stopped ends with no connection, listener or timer, and nothing at the signal of its caller", async () => {
   const port = await freePort();
   const stopping = new AbortController();
   const lines: string[] = [];
+  const timers = new Set<object>();
+  const clock: Clock = {
+    ...realClock,
+    after(ms, task) {
+      const timer = { ms };
+      timers.add(timer);
+      const cancel = realClock.after(ms, () => {
+        timers.delete(timer);
+        task();
+      });
+      return () => {
+        timers.delete(timer);
+        cancel();
+      };
+    },
+  };
   const running = runCommand(
     ["--kubeconfig", join(directory, "kubeconfig"), "--http-port", String(port), "--no-leader-elect"],
     {
-      clock: realClock,
+      clock,
       random: Math.random,
       newID: () => "id",
       stdout: () => {},
@@ -81,6 +98,7 @@ test("an operator that is stopped ends with no connection, no listener and nothi
   await probe();
   stopping.abort();
   expect(await running).toBe(0);
+  expect([...timers]).toEqual([]);
   const ended = lines.length;
   expect(lines.at(-1)).toContain("Stopped");
   expect(await isFree(port)).toBe(true);

@@ -29,6 +29,13 @@ const serviceOf = ({ spec: { connectionRef } }: ConnectionUser) =>
   ]).get(connectionRef.name);
 const context = { serviceOf, wallNow: Date.parse("2026-01-03T00:00:00Z") };
 
+/** A Compute on the branch that names a Branch with this uid as its owner. */
+function ownedBy(uid: string) {
+  const owned = standing();
+  const ownerReferences = [{ apiVersion: API_VERSION, kind: "Branch", name: "pr-1", uid }];
+  return { ...owned, metadata: { ...owned.metadata, ownerReferences } };
+}
+
 describe("a Branch is used by", () => {
   test.each([
     ["a Compute that names it", compute({ spec: { branchID: undefined, branchRef: { name: "pr-1" } } })],
@@ -37,6 +44,7 @@ describe("a Branch is used by", () => {
     ["a Compute that goes and is paused", standing({ deleting: true, annotations: { paused: "true" } })],
     ["a Compute of another connection to the same service", standing({ spec: { connectionRef: { name: "second" } } })],
     ["a Compute of a connection that is not there", standing({ spec: { connectionRef: { name: "absent" } } })],
+    ["a Compute of a former Branch of its name", ownedBy(uidOf("b"))],
     ["a Compute whose endpoint an unanswered move may bring", sending({ operation: "move", to: "br-one" })],
     ["a Compute that an unanswered create may give an endpoint there", sending({ branchID: "br-one" }, undefined)],
     [
@@ -47,11 +55,8 @@ describe("a Branch is used by", () => {
 });
 
 describe("a Branch is not used by", () => {
-  const owned = standing();
-  const ownerReferences = [{ apiVersion: API_VERSION, kind: "Branch", name: "pr-1", uid: uidOf("a") }];
-
   test.each([
-    ["its own Compute", { ...owned, metadata: { ...owned.metadata, ownerReferences } }],
+    ["its own Compute", ownedBy(uidOf("a"))],
     ["a Compute that is being deleted", standing({ deleting: true })],
     [
       "a Compute that is being deleted and was paused until a time that has come",

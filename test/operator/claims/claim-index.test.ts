@@ -77,6 +77,17 @@ describe("a change of a Compute wakes", () => {
     expect(claims.change({ type: "updated", object: later, previous: object })).toEqual(new Set([uid]));
   });
 
+  test("those on its branch each time that its connection turns out to reach nothing, also after it did reach", () => {
+    const never = { observedThrough: undefined };
+    const hidden = compute({ status: { ...never, ...reported("Forbidden") } });
+    const seen = compute({ status: never });
+    const { claims } = indexed(hidden, onBranch, elsewhere);
+    expect(claims.change({ type: "updated", object: seen, previous: hidden })).toEqual(both);
+    const busy = compute({ status: { ...never, state: "NotCreated" } });
+    expect(claims.change({ type: "updated", object: busy, previous: seen })).toEqual(new Set([uid]));
+    expect(claims.change({ type: "updated", object: hidden, previous: busy })).toEqual(both);
+  });
+
   test("those on its branch when it is new, and when it is gone", () => {
     const { claims } = indexed(onBranch, elsewhere);
     expect(claims.change({ type: "added", object: self })).toEqual(both);

@@ -69,6 +69,21 @@ describe("an event", () => {
     expect(await recorded()).toMatchObject([{ count: 1 }]);
   });
 
+  test("an event that repeats before it is written is dated by the last time", async () => {
+    const { cluster, clock, recorder, recorded } = setUp();
+    cluster.fate = () => ({ kind: "answered", arriveMs: 5 * second, replyMs: 0 });
+    recorder.record(compute("uid-2"), created);
+    recorder.record(compute(), created);
+    await clock.advance(3 * second);
+    recorder.record(compute(), created);
+    await clock.advance(20 * second);
+    cluster.fate = () => undefined;
+    expect((await recorded()).find(({ involvedObject }) => involvedObject.uid === "uid-1")).toMatchObject({
+      count: 2,
+      lastTimestamp: "2026-01-01T00:00:03Z",
+    });
+  });
+
   test("an event of another object, type or text is another event", async () => {
     const { clock, recorder, recorded } = setUp();
     recorder.record(compute(), created);
