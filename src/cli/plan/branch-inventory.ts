@@ -165,8 +165,7 @@ export class BranchInventory {
       (other) => other !== tracked && other.project.client.account.baseURL === project.client.account.baseURL,
     );
     const elsewhere = this.#others.filter(({ baseURL }) => baseURL === project.client.account.baseURL);
-    const all = [...others, ...elsewhere].map((other) => other.object);
-    const outsiders = new Set(elsewhere.map((other) => other.object).filter((other) => isOutsider(other, object)));
+    const rivals = [...others, ...elsewhere.filter((other) => !isOutsider(other.object, object))];
     const own = computes.find((compute) => placeOf(compute.metadata) === placeOf(metadata));
     const isTaken = spec.compute !== undefined && own !== undefined && !isOwnedBy(own, object);
     return {
@@ -174,8 +173,8 @@ export class BranchInventory {
       now: clock.monotonic(),
       createSettleMs,
       fleet: scope.fleetName,
-      others: all.filter((other) => other.spec.projectID === spec.projectID && !outsiders.has(other)),
-      lives: (uid) => all.some((other) => other.metadata.uid === uid),
+      others: rivals.map((other) => other.object).filter((other) => other.spec.projectID === spec.projectID),
+      lives: (uid) => [...others, ...elsewhere].some((other) => other.object.metadata.uid === uid),
       usedBy: computes
         .filter((compute) => uses(compute, object) || staysOn(compute, tracked, leaving))
         .map((compute) => compute.metadata.name),
