@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Endpoint, EndpointsAnswer } from "../../src/api/endpoint.ts";
 import { startControlPlane } from "../control-plane/control-plane.ts";
-import { established, installCrds } from "../control-plane/crds.ts";
+import { crdsServed, installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { compute, connection, defaultBranch, goodKey, keySecret, seedOf } from "../e2e/manifests.ts";
 import type { JsonObject, KubeObject } from "../simulation/api-server/objects.ts";
@@ -69,7 +69,7 @@ async function upgradeOnce(
   const admin = { kubeconfig, kubectl: binaries.kubectl };
   for (const name of ["computes", "serviceconnections", "computepools"])
     await kubectl(["apply", "--server-side", "-f", join(earlier.crds, `${name}.yaml`)], admin);
-  await established(admin);
+  await crdsServed(admin);
   const seed = seedOf([{ id: project, branches }]);
   await using service = await ServiceProcess.start({ seed, timeScale: 5, args: ["--faults"] });
   await using cluster = new PatientCluster(kubeconfig);

@@ -1,16 +1,21 @@
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
-import { type KubectlOptions, kubectl, runKubectl } from "./kubectl.ts";
+import { type KubectlOptions, kubectl } from "./kubectl.ts";
 
 /** Installs the project's CRDs, as a person would, and waits until they are served. */
 export async function installCrds(options: KubectlOptions): Promise<void> {
   const directory = join(import.meta.dirname, "..", "..", "crds");
   await kubectl(["apply", "--server-side", "-k", directory], options);
-  await established(options);
+  await crdsServed(options);
 }
 
-/** Waits until all CRDs are served; `kubectl wait` ends with an error on one that has no conditions yet. */
-export async function established(options: KubectlOptions): Promise<void> {
-  const wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
-  await eventually("all CRDs to be served", async () => (await runKubectl(wait, options)).status === 0 || undefined);
+/**
+ * Waits until the API server serves the kinds of all CRDs. Their condition `Established` comes before that, and
+ * `kubectl wait` ends with an error on a CRD that has no conditions yet.
+ */
+export async function crdsServed(options: KubectlOptions): Promise<void> {
+  await eventually("the kinds of all CRDs to be served", async () => {
+    const names = await kubectl(["get", "crd", "-o", "jsonpath={.items[*].metadata.name}"], options);
+    return kubectl(["get", names.replaceAll(" ", ","), "--all-namespaces"], options);
+  });
 }

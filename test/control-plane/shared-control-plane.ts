@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import type { ProgramResult } from "../support/run-program.ts";
+import { crdsServed } from "./crds.ts";
 import { replace as replaceObject, kubectl as run, runKubectl } from "./kubectl.ts";
 
 // What a `*.cluster.test.ts` needs of the control plane that its run shares.
@@ -30,6 +31,11 @@ export function tryKubectl(args: readonly string[], options: Options = {}): Prom
 /** `kubectl replace` of one object in this namespace, again where an operator's write comes between. */
 export function replace(namespace: string, object: object): Promise<void> {
   return replaceObject(object, ["--namespace", namespace], { kubeconfig: kubeconfig(), kubectl: inject("kubectl") });
+}
+
+/** Waits until the kinds of all CRDs are served. */
+export function kindsServed(): Promise<void> {
+  return crdsServed({ kubeconfig: kubeconfig(), kubectl: inject("kubectl") });
 }
 
 /** Applies a manifest, given as text or as objects, and resolves with kubectl's output. */

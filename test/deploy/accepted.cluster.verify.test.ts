@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { established } from "../control-plane/crds.ts";
+import { crdsServed } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { needsTools, runTool } from "../tools/tools.ts";
@@ -83,7 +83,7 @@ describe("on an empty control plane", () => {
 
   it("kubectl apply -k crds, then the samples, is all that a Compute needs", async () => {
     await run("apply", "-k", "crds");
-    await established({ kubeconfig: own.kubeconfig, kubectl: own.binaries.kubectl });
+    await crdsServed({ kubeconfig: own.kubeconfig, kubectl: own.binaries.kubectl });
     expect(await run("apply", "-k", "deploy/samples")).toContain("compute.compute-operator.dev/shop-primary created");
   });
 

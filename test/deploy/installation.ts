@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "../control-plane/control-plane.ts";
-import { established } from "../control-plane/crds.ts";
+import { crdsServed } from "../control-plane/crds.ts";
 import { kubectl, replace } from "../control-plane/kubectl.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { type ServiceOptions, ServiceProcess } from "../support/processes.ts";
@@ -47,7 +47,7 @@ export class Installation implements AsyncDisposable {
 
   /** Resolves once all CRDs of the cluster are served. */
   definitionsServed(): Promise<void> {
-    return established(this.#options());
+    return crdsServed(this.#options());
   }
 
   /** Applies a directory of deploy/ and starts the operator as its Deployment would, with its ServiceAccount. */

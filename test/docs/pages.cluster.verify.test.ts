@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { established } from "../control-plane/crds.ts";
+import { crdsServed } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { definitionOf } from "../support/definition.ts";
 import { eventually } from "../support/eventually.ts";
@@ -94,7 +94,7 @@ async function kindsOfOthers(cluster: ControlPlane): Promise<void> {
   const items = [...definitions, ...namespaces];
   const options = { ...optionsOf(cluster), input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) };
   await kubectl(["apply", "-f", "-"], options);
-  await established(options);
+  await crdsServed(options);
 }
 
 /**

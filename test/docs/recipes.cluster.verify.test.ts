@@ -5,7 +5,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
 import { API_KEY_SECRET_TYPE } from "../../src/operator/resources/names.ts";
 import { parseServiceConnection } from "../../src/operator/resources/service-connection.ts";
-import { kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
+import { kindsServed, kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
 import { runProgram } from "../support/run-program.ts";
 import { blocksOf } from "./blocks.ts";
 
@@ -65,7 +65,7 @@ describe("External Secrets", () => {
     if (Sum !== externalSecrets.sum)
       throw new Error(`${externalSecrets.module} has another content than before: ${Sum}`);
     await kubectl(["apply", "--server-side", "-f", join(Dir, externalSecrets.definition)]);
-    await kubectl(["wait", "--for=condition=Established", "crd/externalsecrets.external-secrets.io", "--timeout=60s"]);
+    await kindsServed();
     await kubectl(["apply", "-f", "deploy/samples/namespace.yaml"]);
   });
 

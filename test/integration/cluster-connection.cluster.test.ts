@@ -4,7 +4,7 @@ import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
 import { createOperator } from "../../src/operator/operator.ts";
 import { createLogger } from "../../src/operator/runtime/log.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { established } from "../control-plane/crds.ts";
+import { crdsServed } from "../control-plane/crds.ts";
 import { type KubectlOptions, kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 import { realClock } from "../support/real-clock.ts";
@@ -37,7 +37,7 @@ beforeAll(async () => {
   for (const directory of ["crds", "deploy/base/shared", "deploy/base/access-labels"]) {
     await kubectl(["apply", "-k", directory], admin);
   }
-  await established(admin);
+  await crdsServed(admin);
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", labels: { fleet: "yes" } } });
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "mallory" } });
   const isTenant = ["--clusterrole=admin", "--user=mallory", "-n", "mallory"];

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { startControlPlane } from "../../control-plane/control-plane.ts";
-import { established } from "../../control-plane/crds.ts";
+import { crdsServed } from "../../control-plane/crds.ts";
 import { kubectl } from "../../control-plane/kubectl.ts";
 import { compute, connection, goodKey, keySecret } from "../../e2e/manifests.ts";
 import { Child } from "../../support/child.ts";
@@ -24,7 +24,7 @@ const controlPlane = await startControlPlane();
 await controlPlane.startControllerManager();
 const cluster = { kubeconfig: controlPlane.kubeconfig, kubectl: controlPlane.binaries.kubectl };
 for (const crd of crds) await kubectl(["apply", "-f", join(checkout, "crds", crd)], cluster);
-await established(cluster);
+await crdsServed(cluster);
 await kubectl(["create", "namespace", "shop"], cluster);
 
 const port = String(await freePort());

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.ts";
-import { established } from "../../control-plane/crds.ts";
+import { crdsServed } from "../../control-plane/crds.ts";
 import { kubectl, runKubectl } from "../../control-plane/kubectl.ts";
 import { shippedCRD } from "../../support/shipped-crd.ts";
 import { manifest } from "./manifest.ts";
@@ -31,7 +31,7 @@ const connectionSecret = {
 beforeAll(async () => {
   cluster = await startControlPlane();
   await kubectl(["apply", "--server-side", "-f", "-"], { ...options(), input: olderCRD() });
-  await established(options());
+  await crdsServed(options());
   const older = manifest("Compute", { branchID: "main", connectionSecret }, "older");
   const metadata = { name: "older", namespace: "default", finalizers: ["compute-operator.dev/endpoint"] };
   const input = JSON.stringify({ ...older, metadata });
