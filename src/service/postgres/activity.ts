@@ -88,6 +88,8 @@ export class ActivityWatch {
 
   async #check(): Promise<void> {
     this.#checking = true;
+    // Answers are as old as the questions: time that passes meanwhile is not inactivity.
+    const askedAt = this.#service.context.clock.now();
     const asked = this.#watched().map(async ({ id }) => [id, await this.#activityOf(id)] as const);
     const active = new Map(await Promise.all(asked));
     this.#checking = false;
@@ -97,12 +99,16 @@ export class ActivityWatch {
     this.#notBefore = now + restMs;
     const changed = this.#watched().filter((endpoint) => {
       const at = active.get(endpoint.id);
-      return at !== undefined && (at - (endpoint.lastActive ?? 0) >= restMs || this.#due(endpoint) <= now);
+      return at !== undefined && (at - (endpoint.lastActive ?? 0) >= restMs || this.#due(endpoint) <= askedAt);
     });
     if (changed.length === 0) return this.#wait();
     try {
       this.#service.change((context, at) => {
-        for (const endpoint of changed) this.#note(context, endpoint, active.get(endpoint.id) ?? 0, at);
+        for (const endpoint of changed) {
+          this.#note(context, endpoint, active.get(endpoint.id) ?? 0);
+          if (this.#due(endpoint) > askedAt) continue;
+          schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
+        }
       });
     } catch (error) {
       if (!(error instanceof StoreFull)) throw error;
@@ -120,10 +126,8 @@ export class ActivityWatch {
     return Math.max(clock.ofWall?.(said) ?? said, sessions.lastLeft(endpointId));
   }
 
-  #note(context: ServiceContext, endpoint: StoredEndpoint, activeAt: number, at: number): void {
+  #note(context: ServiceContext, endpoint: StoredEndpoint, activeAt: number): void {
     endpoint.lastActive = Math.max(activeAt, endpoint.lastActive ?? endpoint.createdAt);
     context.store.endpoints.update(endpoint);
-    if (this.#due(endpoint) > at) return;
-    schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
   }
 }

@@ -34,11 +34,14 @@ let session: Session;
 /** What the server says: when a client was last active, or nothing. */
 let said: () => number;
 let asked: number;
+/** The server's answers wait for this. */
+let held: Promise<void>;
 beforeEach(async () => {
   clock = new VirtualClock();
   shop = new Shop({ time: new VirtualTime(clock) });
   sessions = new Sessions();
   asked = 0;
+  held = Promise.resolve();
   said = () => 0;
   shop.write(`POST /projects/shiny-wind-028834/endpoints/${primary}/start`);
   await clock.advance(3000);
@@ -51,9 +54,11 @@ beforeEach(async () => {
   };
   const watch = new ActivityWatch(driven, {
     sessions,
-    ask: () => {
+    ask: async () => {
       asked += 1;
-      return Promise.resolve([[String(said())]]).then((rows) => (said() < 0 ? fail() : rows));
+      const at = said();
+      await held;
+      return at < 0 ? fail() : [[String(at)]];
     },
   });
   session = { endpointId: primary, pooled: false, counts: true };
@@ -121,6 +126,17 @@ describe("a compute with clients", () => {
     said = () => 0;
     await clock.advance(10_000);
     expect([state(), asked - before]).toEqual(["idle", 1]);
+  });
+
+  it("stays awake where a client is active, although the time jumps while its server answers", async () => {
+    said = () => clock.now();
+    const answer = Promise.withResolvers<void>();
+    held = answer.promise;
+    await clock.advance(minute);
+    clock.stepWall(5 * minute);
+    answer.resolve();
+    await clock.advance(minute);
+    expect(state()).toBe("active");
   });
 
   it("a compute's server is not asked more than once a second, whatever changes", async () => {
