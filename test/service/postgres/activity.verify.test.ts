@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, it } from "vitest";
+import { sendCancel } from "./node-postgres.ts";
 import { primary } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -35,10 +37,16 @@ it("keeps a compute awake while a client runs a query or is in a transaction, an
   expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   await client.query("COMMIT");
   const begun = new Promise((resolve) => client.on("notice", resolve));
-  const query = client.query("DO $$ BEGIN RAISE NOTICE 'begun'; PERFORM pg_sleep(3); END $$");
+  const query = client.query("DO $$ BEGIN RAISE NOTICE 'begun'; PERFORM pg_sleep(600); END $$").then(
+    () => "it ran to its end",
+    (error: unknown) => String(error),
+  );
   await begun;
   await rig.advance(fiveMinutes);
-  await query;
+  // Time for the service to suspend the compute all the same.
+  await sleep(3000);
+  await sendCancel(rig.address, client);
+  expect(await query).toContain("canceling statement due to user request");
   expect((await rig.endpoint(primary)).current_state).toBe("active");
   await rig.advance(fiveMinutes);
   expect(await ended).toMatchObject({ code: "57P01" });

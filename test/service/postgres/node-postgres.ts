@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { cachedPackages } from "../../support/cached-npm.ts";
 
 /** What the tests use of node-postgres. */
@@ -20,6 +21,26 @@ export const nodePostgresPackage = "pg@8.23.1";
 export function nodePostgres(): PgModule {
   const loaded: PgModule = cachedPackages(nodePostgresPackage)("pg");
   return loaded;
+}
+
+/** The key of a client's session, by which a query of it is cancelled. */
+export function keyOf(client: object): { processID: number; secretKey: number } {
+  const { processID, secretKey } = { processID: 0, secretKey: 0, ...client };
+  return { processID, secretKey };
+}
+
+/** Cancels what a client runs, over a connection that is no session. Resolves when the server has the request. */
+export async function sendCancel(address: string, client: object): Promise<void> {
+  const { processID, secretKey } = keyOf(client);
+  const [host = "", port = ""] = address.split(":");
+  const packet = Buffer.alloc(16);
+  packet.writeInt32BE(16, 0);
+  packet.writeInt32BE(80877102, 4);
+  packet.writeInt32BE(processID, 8);
+  packet.writeInt32BE(secretKey, 12);
+  const socket = connect(Number(port), host);
+  socket.end(packet);
+  await new Promise((resolve) => socket.once("close", resolve));
 }
 
 /** The rows of the last of the statements, run one by one. The client is ended. */
