@@ -5,6 +5,9 @@ import { ListeningShop } from "../support/listening.ts";
 import { keys, main, preview, primary, project, staging } from "../support/shop.ts";
 import { PublicApi } from "./public-api.ts";
 
+/** Real time passes here: an inactivity time would suspend a compute that the test is slow to use. */
+const never = -1;
+
 let shop: ListeningShop;
 beforeAll(async () => {
   shop = await ListeningShop.start({ timeScale: 50, rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
@@ -27,7 +30,8 @@ describe("@neondatabase/api-client", () => {
   it("creates, lists, changes, restarts and deletes a compute", async () => {
     const api = client();
     const type = EndpointType.ReadOnly;
-    const created = await api.createProjectEndpoint(project, { endpoint: { branch_id: main, type, name: "replica" } });
+    const wanted = { branch_id: main, type, name: "replica", suspend_timeout_seconds: never };
+    const created = await api.createProjectEndpoint(project, { endpoint: wanted });
     expect([created.status, created.data.endpoint.current_state]).toEqual([201, "init"]);
     const { id } = created.data.endpoint;
     await settled();
@@ -126,10 +130,11 @@ describe("@neon/sdk", () => {
 
   it("creates, lists, changes, restarts and deletes a compute, waiting for the operations of each", async () => {
     const { endpoints } = client().postgres;
-    const made = await endpoints.create({ projectId: project, branch_id: preview, type: "read_write" });
+    const wanted = { branch_id: preview, type: "read_write", suspend_timeout_seconds: never } as const;
+    const made = await endpoints.create({ projectId: project, ...wanted });
     const one = { projectId: project, endpointId: made.id };
     expect((await endpoints.get(one)).current_state).toBe("active");
-    await endpoints.update({ ...one, autoscaling_limit_max_cu: 4, suspend_timeout_seconds: 60 });
+    await endpoints.update({ ...one, autoscaling_limit_max_cu: 4, suspend_timeout_seconds: 604_800 });
     await endpoints.restart(one);
     await endpoints.suspend(one);
     expect((await endpoints.get(one)).current_state).toBe("idle");
