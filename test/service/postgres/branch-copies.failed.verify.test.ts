@@ -57,7 +57,7 @@ it("copies what failed when the service starts again, also where no compute need
   await rig.settled();
   expect((await rig.operations())[0]).toMatchObject({ action: "create_branch", status: "failed" });
   makeRoom();
-  await rig.child.stop();
+  await rig.stop();
   await rig.start();
   await expect.poll(() => stateOf(id), { timeout: 20_000 }).toBe("ready");
   const [started] = await rig.change("POST", `/projects/${project}/endpoints`, {

@@ -42,7 +42,7 @@ describe("a disk that is full", () => {
   afterAll(async () => {
     if (!canMount) return rig[Symbol.asyncDispose]();
     rmSync(filler, { force: true });
-    await rig.child.stop(30_000);
+    await rig.stop();
     execFileSync("umount", ["-l", disk]);
     await rig[Symbol.asyncDispose]();
   });

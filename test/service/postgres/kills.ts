@@ -48,7 +48,7 @@ export async function killUnderWriters(
     if (running > 1) problems.push(`after kill ${kills}: ${running} servers`);
     progress(kills, sum(committed));
   }
-  await rig.child.stop(30_000);
+  await rig.stop();
   if (servers(rig.data).length > 0) problems.push("servers are left after the end");
   problems.push(...damage(`${rig.data}.postgres/logs`));
   return { kills: count, committed: sum(committed), problems };

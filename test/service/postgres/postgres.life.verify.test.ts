@@ -50,7 +50,7 @@ it("keeps rows over suspension, restart and the service's end", async () => {
   await rig.query(uri, "INSERT INTO kept VALUES ('after suspension')");
   await rig.change("POST", `${endpoints}/${primary}/restart`);
   await rig.query(uri, "INSERT INTO kept VALUES ('after restart')");
-  await rig.child.stop();
+  await rig.stop();
   expect(servers()).toEqual([]);
   await rig.start();
   uri = await rig.uri();
@@ -65,7 +65,7 @@ it("leaves no server when the service is killed, and loses no committed row", as
   await rig.start();
   uri = await rig.uri();
   expect(await rig.query(uri, "SELECT what FROM kept")).toHaveLength(4);
-  await rig.child.stop();
+  await rig.stop();
   expect(servers()).toEqual([]);
   await rig.start();
   uri = await rig.uri();

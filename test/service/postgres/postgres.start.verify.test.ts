@@ -108,7 +108,7 @@ it("lets clients wait that come while the service starts for the first time", as
 it("says at the start that the data beside --data belongs to another store", async () => {
   await using rig = await PostgresRig.start();
   await rig.query(await rig.uri(), "CREATE TABLE kept (x int)");
-  await rig.child.stop();
+  await rig.stop();
   for (const file of ["", "-wal", "-shm"]) rmSync(`${rig.data}${file}`, { force: true });
   const other = await startCommand("other", [...flags, "--data", rig.data]);
   expect((await other.end).status).toBe(1);

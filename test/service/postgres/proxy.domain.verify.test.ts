@@ -236,7 +236,7 @@ describe("the authority", () => {
     expect(authority).toBe(`${rig.data}.authority.crt`);
     expect(statSync(`${rig.data}.authority.key`).mode & 0o777).toBe(0o600);
     const before = readFileSync(authority, "utf8");
-    await rig.child.stop();
+    await rig.stop();
     await rig.start();
     expect(readFileSync(authority, "utf8")).toBe(before);
     expect(await ask(`host=${host} ${verifyFull()}`)).toBe("app");

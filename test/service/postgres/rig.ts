@@ -100,6 +100,11 @@ export class PostgresRig implements AsyncDisposable {
     await this.child.kill();
   }
 
+  /** Ends the service in order: its servers have ten seconds for their own end, and then some for a quicker one. */
+  async stop(): Promise<void> {
+    await this.child.stop(60_000);
+  }
+
   async call(method: string, path: string, body?: unknown): Promise<Reply> {
     const answer = await fetch(`${this.#baseURL}${path}`, {
       method,
@@ -184,7 +189,7 @@ export class PostgresRig implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child?.stop(30_000);
+    await this.#child?.stop(60_000);
     this.directory.remove();
   }
 }
