@@ -12,7 +12,7 @@ it("the console that the demo prints takes its own forms, through the counter", 
   const url = /console: (\S+);/.exec(printed)?.[1] ?? "";
   await using browser = await startBrowser();
   const page = await browser.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(url);
   // Signing in is a form too.
   await page.getByRole("button").first().click();

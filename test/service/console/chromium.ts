@@ -10,6 +10,8 @@ export async function startBrowser(): Promise<Browser> {
       path: "/usr/bin/chromium",
       package: "chromium",
     }),
+    // From a cold disk, beside others that start.
+    timeout: 180_000,
     args: [
       "--no-sandbox",
       "--disable-gpu",

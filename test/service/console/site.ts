@@ -37,8 +37,10 @@ export class Site implements AsyncDisposable {
     page.on("pageerror", (error) => complaints.push(error.message));
   }
 
-  /** Presses Tab until this has the focus; rejects where no number of times gets there. */
+  /** Waits for this, and presses Tab until it has the focus; rejects where no number of times gets there. */
   async tabTo(target: Locator): Promise<void> {
+    // The page before may still be there, and Tab would go round on it.
+    await target.waitFor();
     const focused = this.page.locator(":focus").and(target);
     for (let presses = 0; presses < 100; presses++) {
       if ((await focused.count()) === 1) return;
