@@ -101,7 +101,7 @@ it("over HTTP the stream stops with its page, and ends with the service", async 
   expect(statusOf(ana)).toBe(503);
   page.abort();
   await expect(reader?.read()).rejects.toThrow("aborted");
-  await expect.poll(() => statusOf(ana), { timeout: 10_000 }).toBeUndefined();
+  await expect.poll(() => statusOf(ana)).toBeUndefined();
   others[0]?.close();
   // A second one stays open: the service does not wait for it when it ends.
   expect((await open()).status).toBe(200);

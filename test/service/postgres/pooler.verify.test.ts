@@ -101,6 +101,6 @@ it("ends the pooler with its server, and starts it again with the next client", 
 it("leaves no pooler when the service is killed", async () => {
   await rig.query(pooled, "SELECT 1");
   await rig.kill();
-  await expect.poll(poolers, { timeout: 15_000 }).toEqual([]);
+  await expect.poll(poolers).toEqual([]);
   await rig.start();
 });
