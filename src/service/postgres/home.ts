@@ -143,10 +143,13 @@ async function removeAbandoned(processes: Processes, clock: ServiceClock): Promi
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(temporaryPrefix)) continue;
     const root = join(tmpdir(), name);
-    const owner = await readFile(join(root, "owner"), "utf8").catch(() => undefined);
-    // Without the file it is being made, or belongs to somebody else.
-    if (owner === undefined || (await isAlive(owner, processes))) continue;
-    const { uid, gid } = await lstat(root);
+    const owner = await readFile(join(root, "owner"), "utf8").catch(() => "");
+    // Without a whole file it is being made, or belongs to somebody else.
+    if (!owner.endsWith("\n") || (await isAlive(owner, processes))) continue;
+    const found = await lstat(root).catch(() => undefined);
+    // Another service that starts now was first to remove it.
+    if (found === undefined) continue;
+    const { uid, gid } = found;
     if (processes.self.uid !== 0 && uid !== processes.self.uid) continue;
     await stopServers(root, processes, clock);
     // As the one whose directory it is: nobody can lead root elsewhere with links in it.

@@ -1,7 +1,6 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { stringify } from "yaml";
 import type { Child } from "../../support/child.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -13,20 +12,26 @@ import { asRoot, PostgresRig, seed } from "./rig.ts";
 
 const flags = ["service", "--port", "0", "--postgres", "--postgres-port", "0", ...asRoot];
 
+/** In place of /tmp: the services of other tests start, too, and each removes what it finds left there. */
+const temporary = temporaryDirectory("start");
+chmodSync(temporary.path, 0o1777);
+afterAll(() => temporary.remove());
+const env = { ...process.env, TMPDIR: temporary.path };
+
 /** The temporary directory of a service without --data. */
 function rootOf({ pid }: Child): string | undefined {
-  const roots = readdirSync(tmpdir()).filter((name) => name.startsWith("compute-operator-postgres-"));
-  const owned = (name: string) => join(tmpdir(), name, "owner");
+  const roots = readdirSync(temporary.path).filter((name) => name.startsWith("compute-operator-postgres-"));
+  const owned = (name: string) => join(temporary.path, name, "owner");
   const own = roots.find((name) => existsSync(owned(name)) && readFileSync(owned(name), "utf8").startsWith(`${pid} `));
-  return own === undefined ? undefined : join(tmpdir(), own);
+  return own === undefined ? undefined : join(temporary.path, own);
 }
 
 it("keeps everything in a temporary directory without --data, and removes it at its end", async () => {
-  const service = await startCommand("service", flags);
+  const service = await startCommand("service", flags, env);
   await service.waitForLine(/^Postgres: 127\.0\.0\.1:\d+$/, 60_000);
   const root = rootOf(service) ?? "";
   expect(readdirSync(root)).toContain("template-17");
-  await service.stop();
+  await service.stop(60_000);
   expect(existsSync(root)).toBe(false);
 });
 
@@ -40,7 +45,7 @@ it("warns where --domain comes with another port than the one that the vendor's 
 
 it("removes at the start what a service left that was killed, its server included", async () => {
   const { Client } = nodePostgres();
-  const killed = await startCommand("killed", flags);
+  const killed = await startCommand("killed", flags, env);
   const [, key = ""] = await killed.waitForLine(/^API key \(shown once\): (\S+)$/, 60_000);
   const [, baseURL = ""] = await killed.waitForLine(/^Listening on (\S+)$/, 60_000);
   await killed.waitForLine(/^Postgres: /, 60_000);
@@ -55,7 +60,7 @@ it("removes at the start what a service left that was killed, its server include
   const root = rootOf(killed) ?? "none";
   await killed.kill();
   expect(existsSync(root)).toBe(true);
-  const next = await startCommand("next", flags);
+  const next = await startCommand("next", flags, env);
   await next.waitForLine(/^Postgres: /, 60_000);
   expect(existsSync(root)).toBe(false);
   expect(commandLines().filter((line) => line.includes(root))).toEqual([]);
