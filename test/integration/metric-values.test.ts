@@ -1,4 +1,8 @@
 import { expect, it } from "vitest";
+import { fleetOf, signatureOf } from "../../src/operator/resources/signature.ts";
+import { connectNamespace } from "./support/in-memory.ts";
+import { manifest, storedKeySecret } from "./support/manifests.ts";
+import { consoleKey } from "./support/seeded-service.ts";
 import { SmallWorld } from "./support/small-world.ts";
 
 const branchID = "br-0-a";
@@ -98,6 +102,24 @@ it("counts compute-unit hours up to the largest size: an hour of 2 CU makes 2", 
   const before = await hours();
   await world.clock.advance(3_600_000);
   expect((await hours()) - before).toBeCloseTo(2, 1);
+});
+
+it("counts an orphan once, though two keys reach its project", async () => {
+  await using world = new SmallWorld([branchID], 1, {}, undefined, { fleet: "prod" });
+  world.send("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "eu" } });
+  connectNamespace("eu", (path, body) => world.send("POST", path, body));
+  const secret = "/api/v1/namespaces/eu/secrets/service-api-key";
+  world.send("PUT", secret, { ...world.send("GET", secret), ...storedKeySecret(consoleKey) });
+  const gone = { namespace: "default", name: "gone", uid: "0f6c1d1e-8d5b-4c57-9a3e-000000000001", resourceVersion: "" };
+  const name = signatureOf({ metadata: gone }, fleetOf("prod"));
+  world.console("POST", "/projects/shop/endpoints", { endpoint: { branch_id: branchID, type: "read_only", name } });
+  world.declare(0, replica);
+  const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/eu/computes";
+  world.send("POST", computes, manifest("db", replica));
+  await world.settle(1);
+  await world.clock.advance(60_000);
+  expect(Object.keys(await valuesOf(world, "request_budget_available"))).toHaveLength(2);
+  expect(await valuesOf(world, "orphaned_endpoints")).toEqual({ "": 1 });
 });
 
 it("shows nothing of the service once the operator has stopped, and leaves no timer", async () => {

@@ -82,3 +82,20 @@ test("a lease that nears its end without a renewal is a warning, once", async ()
     ),
   ]);
 });
+
+test("a lease that was renewed after its warning is a warning again once it nears its end", async () => {
+  const world = await setUp();
+  const end = new Date(world.clock.now() + 15 * minute).toISOString();
+  const lease = { spec: { expiry: { lease: "15m" } }, status: { appliedExpiry: "lease 15m", appliedEnd: end } };
+  world.standing(lease, { expires_at: end });
+  const warnings = () => world.events.filter((event) => event.includes("LeaseEnding"));
+  world.state.refuses = 503;
+  await world.run(12 * minute);
+  world.state.refuses = undefined;
+  await world.clock.advance(2 * minute);
+  expect(warnings()).toHaveLength(1);
+  world.state.refuses = 503;
+  await world.clock.advance(14 * minute);
+  expect(warnings()).toHaveLength(2);
+  expect(warnings()[1]).not.toContain(end);
+});

@@ -59,6 +59,12 @@ test("two refused batches in a row end a run", async () => {
   expect(batches).toEqual([1, 2, 1]);
 });
 
+test("a batch between two that are refused keeps a run going", async () => {
+  const { run, batches } = starting([0, 2]);
+  expect(await run(7)).toEqual({ refusal: "refused 0" });
+  expect(batches).toEqual([1, 1, 2, 1, 2]);
+});
+
 test("a run ends where its plan is no longer wanted, but its first batch is sent", async () => {
   const { run, batches, clock } = starting();
   clock.wanted = false;

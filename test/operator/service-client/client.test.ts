@@ -129,6 +129,14 @@ test("projects are read until a page is empty, lacks a cursor, repeats it, or br
 test("projects are not complete where the service says so, or never comes to an end", async () => {
   const partial = setUp(() => json(200, { projects: [{ id: "a" }], unavailable_project_ids: ["b"] }));
   expect(await partial.client.listProjects(undefined, forever)).toMatchObject({ value: { complete: false } });
+  const pages = [
+    json(200, { projects: [{ id: "a" }], unavailable_project_ids: ["b"], pagination: { cursor: "1" } }),
+    json(200, { projects: [{ id: "c" }] }),
+  ];
+  const first = setUp(() => pages[first.service.requests.length - 1] ?? refusal(500));
+  expect(await first.client.listProjects(undefined, forever)).toMatchObject({
+    value: { projects: [{ id: "a" }, { id: "c" }], complete: false },
+  });
   const endless = setUp(() => {
     const page = endless.service.requests.length;
     return json(200, { projects: [{ id: `p-${page}` }], pagination: { cursor: `${page}` } });

@@ -237,3 +237,22 @@ test("an endpoint that another Compute wrote to is seen in a list begun after th
   await clock.advance(3000);
   expect(await observeNow()).toMatchObject({ kind: "observed", links: { link: { endpoint: madeBy(self) } } });
 });
+
+test.each([
+  ["just now waits for branches as new as that", "br-main", "pending"],
+  ["long ago waits for no newer branches", "br-other", "observed"],
+])("an endpoint that left the branch of its name %s", async (_, branchID, kind) => {
+  const { reach, clock, lister, self, seen, observeNow } = await observing({
+    spec: { branchID: undefined, branchName: "main" },
+    status: { branchID, resolvedBranch: { name: "main", id: "br-main" } },
+  });
+  reach.answer = ({ path }) =>
+    path.endsWith("/branches") ? json(200, { branches: [{ id: "br-main", name: "main" }] }) : undefined;
+  lister.branches.use(self.metadata.uid, "main");
+  await clock.advance(3000);
+  reach.endpoints.set("ep-one", { ...madeBy(self), branch_id: "br-other" });
+  lister.listedAfter(clock.monotonic(), self.metadata.uid, "plan");
+  await clock.advance(3000);
+  expect((await observeNow()).kind).toBe(kind);
+  expect(await seen()).toMatchObject({ kind: "observed", named: { ids: ["br-main"] } });
+});
