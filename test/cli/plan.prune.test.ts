@@ -166,6 +166,21 @@ describe("apply --prune", () => {
     expect(stage.shop.list().map(({ name }) => name)).toEqual([undefined, nameFor("shop", "readers-0")]);
   });
 
+  test("shows the same plan in whatever order the service lists what is to go, and what one create made twice", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b"), replica("c")));
+    standing(stage, nameFor("shop", "b"));
+    const path = stage.file("a.yaml", documents(connection, replica("a")));
+    const { out } = await stage.run("plan", ["-f", path, "--prune", ...inFleet]);
+    stage.rewrite = (_, response) => ({
+      ...response,
+      body: JSON.parse(JSON.stringify(response.body), (_key, value) =>
+        Array.isArray(value) ? value.toReversed() : value,
+      ),
+    });
+    expect(await stage.run("plan", ["-f", path, "--prune", ...inFleet])).toMatchObject({ status: 2, out });
+  });
+
   test("deletes the members of a pool that has no replicas any more, if nothing else is declared", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, pool("readers", 2)));

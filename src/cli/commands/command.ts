@@ -156,7 +156,7 @@ async function planBranches(
   const mayLeave = { computes: new Set(inventory.computes), branches: new Set<TrackedBranch>() };
   for (const of of inventory.branches.all) {
     const run = await dryRunBranch(inventory, of, clock, mayLeave);
-    if (run.action.kind === "write" && run.action.write.op === "delete") mayLeave.branches.add(of);
+    if (run.action.kind === "write") mayLeave.branches.add(of);
     runs.push({ run, of });
   }
   const open = runs.flatMap(({ run, of }) => (isOpen(run) ? [of] : []));

@@ -221,11 +221,11 @@ function nameIn({ metadata }: Record<string, unknown>): string {
 function doubles<T extends { kind?: string | undefined; metadata: { name: string; namespace?: string | undefined } }>(
   list: readonly Declared<T>[],
 ): string[] {
-  const first = new Map<string, string>();
+  const places = new Map<string, string>();
   return list.flatMap(({ object: { kind, metadata }, where }) => {
     const name = `${kind ?? "Secret"} ${nameOf(metadata)}`;
-    const before = first.get(name);
-    first.set(name, before ?? where);
+    const before = places.get(name);
+    places.set(name, where);
     return before === undefined ? [] : [`${where}: ${name} is declared twice: it stands at ${before} too`];
   });
 }

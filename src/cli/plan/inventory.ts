@@ -48,7 +48,7 @@ export interface Project {
   branches: Answer<ListedBranch[]> | undefined;
   /** The same, by id, name and parent; `undefined` where there is none. */
   branchListing?: BranchListing | undefined;
-  /** The operations of our own writes, by id, newest first. */
+  /** The operations of our own writes, by id, oldest first. */
   operations: Map<string, Operation>;
 }
 

@@ -34,7 +34,10 @@ export function trackPruned(
   const added: Tracked[] = [];
   for (const [project, connectionRef] of places) {
     const place = { namespace, projectID: project.id, connectionRef };
-    const unowned = unownedIn(project, place, inventory).filter(({ branch_id }) => !leaving.has(branch_id));
+    // A list has no order of its own, and the plan after a person's answer must be the plan before it.
+    const unowned = unownedIn(project, place, inventory)
+      .filter(({ branch_id }) => !leaving.has(branch_id))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
     const byUID = Map.groupBy(unowned, ({ name }) => uidOfMarker(name) ?? "");
     for (const [uid, endpoints] of byUID) {
       // A Compute of this name exists: the endpoint may still become its own.
@@ -42,7 +45,7 @@ export function trackPruned(
       const compute = removed(endpoints, uid, place, clock.now());
       if (compute === undefined) continue;
       const { client, connection } = project;
-      const ids = endpoints.map(({ id }) => id).toSorted();
+      const ids = endpoints.map(({ id }) => id);
       const pruned = `apply created it for a Compute of namespace ${namespace ?? ""} that is not declared any more: ${ids.join(", ")}.`;
       const one = inventory.track(compute, client.account, connection);
       one.pruned = pruned;
