@@ -203,6 +203,14 @@ describe("files", () => {
     expect(run.out).toContain("Plan: 2 to create.");
   });
 
+  test("a file that is named twice is read once", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, compute("a")));
+    const once = await stage.run("plan", ["-f", path]);
+    expect(await stage.run("plan", ["-f", path, "-f", path])).toEqual(once);
+    expect(once).toMatchObject({ status: 2, err: "" });
+  });
+
   test("files that cannot be read are named", async () => {
     using stage = new Stage();
     const run = await stage.run("plan", ["-f", `${stage.directory}/none.yaml`]);

@@ -470,6 +470,16 @@ describe("apply --prune-branches", () => {
     expect(deletes(stage)).toHaveLength(1);
   });
 
+  test("deletes a branch of one id at each of two services", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, reader, branch("pr-1", never)));
+    const [, here = ""] = connection.split("---\n");
+    const there = here.replace("name: default", "name: there").replace("//service", "//another-service");
+    const through = compute("other", "type: read_only, connectionRef: {name: there}", main);
+    const run = await plan(stage, documents(connection, there, reader, through), "--prune", "--prune-branches");
+    expect(run.out).toContain("2 to delete");
+  });
+
   const most = ["--prune", "--prune-branches", "--max-deletes", "9"];
   const linesOf = (stage: Stage) =>
     stage.writes.map(({ line }) => line.replace(`/projects/${project}`, "").replace(/ep-\S+/, "ENDPOINT"));

@@ -83,3 +83,26 @@ test("a compute that a list showed idle, and that runs by now, is not taken for 
   expect(run.status).toBe(1);
   expect(run.out).toContain("! shop/shop-primary: Rejected: ");
 });
+
+test("a start that failed after its create is told, and not waited for", async () => {
+  using stage = new Stage();
+  const linked = `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}}`;
+  const text = compute("shop-primary", "", main, linked);
+  const { inventory, tracked } = await stage.prepare(documents(connection, text));
+  const [one] = tracked;
+  if (one === undefined) throw new Error("no Compute in the text");
+  stage.rewrite = (_, response) => ({
+    ...response,
+    body: JSON.parse(JSON.stringify(response.body).replaceAll(/"current_state":"\w+"/g, '"current_state":"init"')),
+  });
+  for (const [id, status] of [
+    ["op-create", "finished"],
+    ["op-start", "failed"],
+  ] as const) {
+    const action = id === "op-create" ? "create_compute" : "start_compute";
+    one.project.operations.set(id, { id, action, status, endpoint_id: primary, project_id: project });
+  }
+  await inventory.refresh();
+  const { action } = await dryRun(inventory, one, stage.time);
+  expect(action).toMatchObject({ kind: "wait", reason: "OperationFailed" });
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { markerOf } from "../../src/operator/resources/signature.ts";
-import { main, project, staging } from "../service/support/shop.ts";
+import { main, preview, project, staging } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
 import { baseURL, compute, connection, documents, pool } from "./texts.ts";
 
@@ -13,6 +13,16 @@ test("plan --kubeconfig shows nothing to do for the manifests that the cluster r
   const run = await beside.run("plan", fleet);
   expect(run).toMatchObject({ status: 0, err: "" });
   expect(run.out).toContain("Plan: 3 unchanged.");
+});
+
+test("plan --kubeconfig takes an annotation from the manifest where the cluster has another value", async () => {
+  const one = (paused: string, spec = "") =>
+    compute("shop-preview", spec, preview, `annotations: {compute-operator.dev/paused: "${paused}"}`);
+  using beside = new Beside(documents(connection, one("true")));
+  const changed = "computeUnits: {min: 2, max: 2}";
+  expect((await beside.run("plan", one("true", changed))).out).toContain("Paused: ");
+  const run = await beside.run("plan", one("false", changed));
+  expect(run).toMatchObject({ status: 2, out: expect.stringMatching(/~ shop\/shop-preview +patch/) });
 });
 
 test.each(["text", "markdown", "json"])(

@@ -376,7 +376,7 @@ describe("reset", () => {
 });
 
 describe("psql", () => {
-  const uri = "postgresql://app:s%2Fcret@ep-a.example.com:5433/shop?sslmode=require&options=endpoint%3Dep-a";
+  const uri = "postgresql://app%40eu:s%2Fcret@ep-a.example.com:5433/shop%20db?sslmode=require&options=endpoint%3Dep-a";
 
   function secret(beside: Beside, stringData: object): void {
     beside.hold({ apiVersion: "v1", kind: "Secret", metadata: { name: "shop-db", namespace: "shop" }, stringData });
@@ -395,9 +395,9 @@ describe("psql", () => {
         env: {
           PGHOST: "ep-a.example.com",
           PGPORT: "5433",
-          PGUSER: "app",
+          PGUSER: "app@eu",
           PGPASSWORD: "s/cret",
-          PGDATABASE: "shop",
+          PGDATABASE: "shop db",
           PGSSLMODE: "require",
           PGOPTIONS: "endpoint=ep-a",
         },
