@@ -3,6 +3,7 @@ import { EventEmitter } from "node:events";
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { startWithUs } from "./guardian.ts";
+import { patience } from "./patience.ts";
 
 export interface ChildOptions {
   /** Names the process in errors. */
@@ -88,11 +89,11 @@ export class Child {
     this.#events.on("line", (line: string) => appendFileSync(file, `${line}\n`));
   }
 
-  /** The first line that matches, past or future; rejects where it ends or `timeoutMs` pass before. */
+  /** The first line that matches, past or future; rejects where it ends, or `timeoutMs` pass while we run, before. */
   waitForLine(pattern: RegExp, timeoutMs = 30_000): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void) => {
-        clearTimeout(timer);
+        stop();
         this.#events.off("line", onLine).off("end", onEnd);
         settle();
       };
@@ -103,7 +104,7 @@ export class Child {
       const fail = (what: string) =>
         finish(() => reject(new Error(`${this.name} ${what} before it wrote ${pattern}. It wrote:\n${this.tail()}`)));
       const onEnd = () => fail("ended");
-      const timer = setTimeout(() => fail(`took more than ${timeoutMs} ms`), timeoutMs);
+      const { stop } = patience(timeoutMs, () => fail(`took more than ${timeoutMs} ms`));
       for (const line of this.#lines) {
         const match = pattern.exec(line);
         if (match !== null) {
@@ -136,11 +137,11 @@ export class Child {
   /** Asks it to end, and kills it where it has not done so within `graceMs`. */
   async stop(graceMs = 10_000): Promise<ChildEnd> {
     this.signal("SIGTERM");
-    const timer = setTimeout(() => this.signal("SIGKILL"), graceMs);
+    const grace = patience(graceMs, () => this.signal("SIGKILL"));
     try {
       return await this.end;
     } finally {
-      clearTimeout(timer);
+      grace.stop();
     }
   }
 
