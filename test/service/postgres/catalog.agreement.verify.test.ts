@@ -11,9 +11,14 @@ beforeAll(async () => {
   uri = await rig.uri();
 });
 
-/** Names and owners, as the API shows them. */
+/** After so long the service gives up on a server that does not answer, and shows what it knew before. */
+const refreshLimitMs = 1000;
+
+/** Names and owners, as the API shows them. An answer that took as long as that is asked for again. */
 async function shown(): Promise<string[]> {
+  const began = performance.now();
   const { body } = await rig.call("GET", `${branch}/databases`);
+  if (performance.now() - began >= refreshLimitMs) return shown();
   const databases = z.array(z.looseObject({ name: z.string(), owner_name: z.string() })).parse(body["databases"]);
   return databases.map(({ name, owner_name }) => `${name} of ${owner_name}`).toSorted();
 }
