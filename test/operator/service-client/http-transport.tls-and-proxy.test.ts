@@ -52,7 +52,7 @@ async function send(request: Partial<ServiceRequest> = {}, env: Readonly<Record<
 
 function sendThrough(transport: ServiceTransport, request: Partial<ServiceRequest>) {
   const whole = { method: "POST", baseURL: `https://127.0.0.1:${port}/api/v2`, path: "/projects", key } as const;
-  return transport.send({ ...whole, ...request }, { signal: new AbortController().signal, timeoutMs: 5000 });
+  return transport.send({ ...whole, ...request }, { signal: new AbortController().signal, timeoutMs: 30_000 });
 }
 
 const trusted = () => ({ caBundle: authority.certificatePem });
