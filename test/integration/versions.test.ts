@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { ClusterUnreachable } from "../../src/operator/kube/errors.ts";
 import type { ClusterTransport, WatchLine } from "../../src/operator/kube/transport.ts";
+import { eventually } from "../support/eventually.ts";
 import { Versions } from "./support/versions.ts";
 
 function compute(name: string, resourceVersion: string) {
@@ -37,6 +39,26 @@ it("what the API server shows after it has ended a watch is seen too, from the l
   versions.stop();
   expect(since.slice(0, 2)).toEqual(["10", "11"]);
   expect(versions.of("shop", "db").map(({ metadata }) => metadata.resourceVersion)).toEqual(["9", "11", "12"]);
+});
+
+it("a watch that is cut off misses no version either: the next one continues where it was", async () => {
+  const { transport, since } = transportOf([[compute("db", "9")]], [[modified("db", "11")], []]);
+  let isCut = false;
+  const cut: ClusterTransport = {
+    request: (request, options) => transport.request(request, options),
+    async *watch(request, options) {
+      for await (const line of transport.watch(request, options)) {
+        yield line;
+        if (isCut) continue;
+        isCut = true;
+        throw new ClusterUnreachable("watch: the connection was reset");
+      }
+    },
+  };
+  const versions = new Versions(cut);
+  await eventually("the second watch", () => since.length > 1 || undefined);
+  versions.stop();
+  expect(since).toEqual(["10", "11"]);
 });
 
 it("where the version of a watch has expired, a list shows what there is and what is gone", async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { ClusterUnreachable } from "../../../src/operator/kube/errors.ts";
 import type { ClusterTransport } from "../../../src/operator/kube/transport.ts";
 import { placeOf } from "../../../src/operator/objects/object.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
@@ -90,7 +91,8 @@ export class Versions {
         }
       } catch (error) {
         begun.reject(error);
-        resourceVersion = undefined;
+        // One that was cut off continues too: a list would miss the versions between.
+        if (!(error instanceof ClusterUnreachable)) resourceVersion = undefined;
       }
       await sleep(betweenWatchesMs, undefined, { signal }).catch(() => undefined);
     }
