@@ -5,7 +5,7 @@ import type { Fault } from "../../../src/service/http/faults.ts";
 import type { Service } from "../../../src/service/service.ts";
 import { replace } from "../../control-plane/shared-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
-import type { Cluster, Raw } from "./cluster-admin.ts";
+import type { Cluster, Kind, Raw } from "./cluster-admin.ts";
 import { keySecret, manifest } from "./manifests.ts";
 import type { Call, Host, Network } from "./network.ts";
 import { consoleKey, goodKey, newService, project, type SeededService } from "./seeded-service.ts";
@@ -84,8 +84,7 @@ export class Scenario {
     return this.#host.calls;
   }
 
-  /** Its writes, but for those that the service refused as busy (423): they did nothing, and are part of finding out
-   * how many operations a project runs at once. */
+  /** Its writes, but for those refused as busy (423): with them it finds out how many operations a project runs. */
   get writeCalls(): Call[] {
     return this.calls.filter(({ method, status }) => method !== "GET" && status !== 423);
   }
@@ -178,10 +177,17 @@ export class Scenario {
     );
   }
 
+  /** Puts another key into the Secret, and waits until the operator uses it: its watch of Secrets may be late. */
   async setKey(key: string, namespace = this.namespace): Promise<void> {
+    const before = this.calls.length;
+    const stored = Buffer.from(key).toString("base64");
+    let isOld = false;
     await this.cluster.modify("Secret", namespace, "service-api-key", (secret) => {
-      secret.data = { "api-key": Buffer.from(key).toString("base64") };
+      isOld = secret.data?.["api-key"] === stored;
+      secret.data = { "api-key": stored };
     });
+    const isUsed = () => this.calls.slice(before).some(({ authorization }) => authorization === `Bearer ${key}`);
+    await eventually("a call with the new key", () => isOld || isUsed() || undefined);
   }
 
   async editConnection(spec: Record<string, unknown>, name = "default"): Promise<void> {
@@ -269,11 +275,7 @@ export class Scenario {
   }
 
   /** Deleted before it is set free: no operator of another test can guard it again then, and its namespace goes. */
-  async #remove(
-    kind: "Branch" | "ComputePool" | "Compute" | "ServiceConnection" | "Secret",
-    namespace: string,
-    name: string,
-  ) {
+  async #remove(kind: Kind, namespace: string, name: string) {
     const free = (object: Raw) => {
       delete object.metadata.finalizers;
     };
