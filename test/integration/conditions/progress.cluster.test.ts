@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { HeldClock } from "../support/held-clock.ts";
 import { main, preview, project } from "../support/seeded-service.ts";
 import { useStage } from "../support/use-stage.ts";
 import { conditions, inProgress, reasonsIn, said, sameSpec, showing } from "./conditions.ts";
@@ -6,13 +7,15 @@ import { conditions, inProgress, reasonsIn, said, sameSpec, showing } from "./co
 const stage = useStage();
 
 const endpoints = `/projects/${project}/endpoints`;
-/** Slow enough to see what is under way: a status waits 400 ms before it says so, and an operation takes twice that. */
-const slow = { service: { timeScale: 0.15 } };
 
 describe.concurrent("while what the operator began is in progress, a Compute shows", () => {
   it("Creating", async () => {
-    const shop = await stage().scenario(slow);
+    const clock = new HeldClock();
+    const shop = await stage().scenario({ clock });
+    clock.hold();
     await shop.compute("db");
+    await shop.reason("db", "Creating");
+    clock.release();
     await shop.ready("db");
     const creating = showing(shop.history("db"), "Creating");
     expect(conditions(creating)).toEqual(inProgress("Creating"));
@@ -24,9 +27,11 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Updating, for a change of size", async () => {
-    const shop = await stage().scenario(slow);
+    const clock = new HeldClock();
+    const shop = await stage().scenario({ clock });
     await shop.compute("db", { computeUnits: { min: 1, max: 1 } });
     const { status } = await shop.ready("db");
+    clock.hold();
     await shop.edit("db", { computeUnits: { min: 1, max: 4 } });
     const updating = await shop.reason("db", "Updating");
     expect(conditions(updating)).toEqual(inProgress("Updating"));
@@ -34,6 +39,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     expect(said(updating)).toMatch(
       `The service accepted a change and is applying it to endpoint ${status.endpointID}.`,
     );
+    clock.release();
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ size: "1–4 CU", appliedGeneration: 2, host: status.host });
     expect(await shop.event("db", "Patched")).toContain("computeUnits.max");
@@ -44,14 +50,17 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Moving, to another branch with the same host", async () => {
-    const shop = await stage().scenario(slow);
+    const clock = new HeldClock();
+    const shop = await stage().scenario({ clock });
     await shop.compute("db");
     const { status } = await shop.ready("db");
+    clock.hold();
     await shop.edit("db", { branchID: preview });
     const moving = await shop.reason("db", "Moving");
     expect(conditions(moving)).toEqual(inProgress("Moving"));
     expect(moving.status.state).toBe("Moving");
     expect(said(moving)).toBe(`The service is moving endpoint ${status.endpointID} to another branch.`);
+    clock.release();
     const after = await shop.ready("db");
     expect(after.status).toMatchObject({ branchID: preview, host: status.host });
     expect(await shop.event("db", "Moved")).toContain(preview);
@@ -60,15 +69,18 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Restarting, once per new value of the annotation", async () => {
-    const shop = await stage().scenario(slow);
+    const clock = new HeldClock();
+    const shop = await stage().scenario({ clock });
     await shop.compute("db", {}, { annotations: { "compute-operator.dev/restartedAt": "before" } });
     const { status } = await shop.ready("db");
     expect(status.restartedAt).toBe("before");
+    clock.hold();
     await shop.annotate("db", "restartedAt", "today");
     const restarting = await shop.reason("db", "Restarting");
     expect(conditions(restarting)).toEqual(sameSpec("Restarting"));
     expect(restarting.status.state).toBe("Restarting");
     expect(said(restarting)).toBe(`The service is restarting endpoint ${status.endpointID}.`);
+    clock.release();
     await shop.ready("db");
     const after = await shop.until("db", "the restart", (db) => db.status.restartedAt === "today");
     expect(await shop.event("db", "Restarted")).toContain(status.endpointID);
@@ -79,13 +91,17 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
   });
 
   it("Starting, where it was paused in the middle of a restart", async () => {
-    const shop = await stage().scenario({ service: { timeScale: 0.2 } });
+    const clock = new HeldClock();
+    const shop = await stage().scenario({ clock });
     await shop.compute("db");
     const { status } = await shop.ready("db");
+    clock.hold();
     await shop.annotate("db", "restartedAt", "today");
     await shop.reason("db", "Restarting");
     await shop.annotate("db", "paused", "true");
     await shop.reason("db", "Paused");
+    // A suspension takes 25 ms at the most, and a start 40 ms more at the least.
+    clock.advance(30);
     await shop.until("db", "the suspension's end", (db) =>
       (db.status.operations ?? []).some(({ action, status: is }) => action === "suspend_compute" && is === "finished"),
     );
@@ -93,6 +109,7 @@ describe.concurrent("while what the operator began is in progress, a Compute sho
     const starting = await shop.reason("db", "Starting");
     expect(conditions(starting)).toEqual(sameSpec("Starting"));
     expect(said(starting)).toBe(`The service is starting endpoint ${status.endpointID}.`);
+    clock.release();
     await shop.ready("db");
     expect(shop.writes).toEqual([`POST ${endpoints}`, `POST ${endpoints}/${status.endpointID}/restart`]);
   });
