@@ -139,11 +139,10 @@ describe("a ClusterServiceConnection under the shipped rights", () => {
   it("brings a Compute of a namespace that it selects to Ready", async () => {
     await apply(compute("db", "shop", { connectionSecret: { name: "details" } }));
     await ready("shop", "db");
-    const conditions = await kubectl(
-      ["get", "csconn", "fleet", "-o", "jsonpath={.status.conditions[0].reason}"],
-      admin,
-    );
-    expect(conditions).toBe("Authenticated");
+    const reason = ["get", "csconn", "fleet", "-o", "jsonpath={.status.conditions[0].reason}"];
+    await eventually("the connection to say so", async () => {
+      return (await kubectl(reason, admin)) === "Authenticated" || undefined;
+    });
     expect(log.filter((line) => /forbidden|cannot list/i.test(line))).toEqual([]);
   });
 

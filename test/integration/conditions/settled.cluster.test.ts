@@ -100,7 +100,10 @@ describe.concurrent("a Compute at rest shows", () => {
     await shop.annotate("db", "paused", "true");
     expect(conditions(await shop.reason("db", "Paused"))).toEqual(settled("Paused"));
     await shop.edit("db", { computeUnits: { min: 1, max: 4 } });
-    const paused = await shop.until("db", "the second generation", ({ metadata }) => metadata.generation === 2);
+    const paused = await shop.until("db", "Synced to show the change", ({ metadata, status }) => {
+      const synced = status.conditions?.find(({ type }) => type === "Synced");
+      return metadata.generation === 2 && synced?.status === "False";
+    });
     await shop.lists(2);
     expect(conditions(shop.history("db").at(-1) ?? paused)).toEqual({ ...settled("Paused"), Synced: "False" });
     expect(shop.history("db").at(-1)?.status.observedGeneration).toBe(1);
