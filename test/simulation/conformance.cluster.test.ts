@@ -63,7 +63,8 @@ async function newCluster(file: string): Promise<Cluster> {
   const cluster: Cluster = {
     transport: transportTo(file),
     namespace,
-    eventually: (what, check) => eventually(what, check, { timeoutMs: 30_000 }),
+    // The garbage collector learns of a new kind within half a minute.
+    eventually: (what, check) => eventually(what, check, { timeoutMs: 90_000 }),
   };
   const made = await post(cluster, "/api/v1/namespaces", { metadata: { name: namespace } });
   if (made.status !== 201) throw new Error(`the namespace was refused: ${JSON.stringify(made.body)}`);
