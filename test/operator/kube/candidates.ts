@@ -7,9 +7,16 @@ import { realClient } from "./real-client.ts";
 /** A third of the usual times, so that a test need not wait for them. */
 export const timing = { leaseDurationMs: 5000, renewDeadlineMs: 3300, retryPeriodMs: 660 };
 
-/** A candidate over real HTTP, and a client whose writes it lets out only while it leads. */
+/**
+ * A candidate over real HTTP, and a client whose writes it lets out only while it leads. `looks`: how often it has read
+ * the lease; a leader renews it without.
+ */
 export function realCandidate(kubeconfig: string, namespace: string, identity: string) {
-  const own = realClient(kubeconfig, { timeoutMs: 1000 });
+  const looks = { count: 0 };
+  const onRequest = ({ method }: { method: string }, status: number) => {
+    if (method === "GET" && status === 200) looks.count += 1;
+  };
+  const own = realClient(kubeconfig, { timeoutMs: 1000, onRequest });
   const stop = new AbortController();
   const election = new LeaderElection({
     client: own.client,
@@ -26,5 +33,5 @@ export function realCandidate(kubeconfig: string, namespace: string, identity: s
   const close = async () => {
     await Promise.all([own.transport.close(), leading.transport.close()]);
   };
-  return { election, client: leading.client, stop, ended, close };
+  return { election, client: leading.client, stop, ended, close, looks };
 }

@@ -34,29 +34,33 @@ function pass(ms: number): Promise<void> {
 
 test("leadership given back is taken at the next retry, and that of a dead holder within its lease and one retry", async () => {
   const namespace = await createNamespace("lease");
+  await using real = realClient(kubeconfig());
+  const record = async () => (await real.client.get(leases, { namespace, name: "compute-operator" }))?.spec;
   const first = candidate(namespace, "first");
   await leads(first);
   const second = candidate(namespace, "second");
-  const givenAt = performance.now();
+  await eventually("the second to see that it is held", () => second.looks.count > 0 || undefined);
   first.stop.abort();
+  await first.ended;
+  // What is counted is how often it looks: how long that takes says how busy the machine is.
+  const before = second.looks.count;
   await leads(second);
-  const given = performance.now() - givenAt;
-  expect(given).toBeLessThan(2 * timing.retryPeriodMs + 500);
+  // One look may have been under way.
+  expect(second.looks.count - before).toBeLessThanOrEqual(2);
 
   const third = candidate(namespace, "third");
-  await pass(2 * timing.retryPeriodMs);
-  const diedAt = performance.now();
+  await eventually("the third to see that it is held", () => third.looks.count > 0 || undefined);
   await second.close();
+  const [held, looks] = [await record(), third.looks.count];
   await leads(third);
-  const inherited = performance.now() - diedAt;
   expect(second.election.mayWrite()).toBe(false);
-  expect(inherited).toBeGreaterThan(timing.leaseDurationMs - 2 * timing.retryPeriodMs);
-  expect(inherited).toBeLessThan(timing.leaseDurationMs + 2 * timing.retryPeriodMs + 500);
-  console.info(`lease of 5 s: given in ${Math.round(given)} ms, inherited in ${Math.round(inherited)} ms`);
-
-  await using real = realClient(kubeconfig());
-  const lease = await real.client.get(leases, { namespace, name: "compute-operator" });
-  expect(lease?.spec).toMatchObject({ holderIdentity: "third", leaseTransitions: 2, leaseDurationSeconds: 5 });
+  const taken = await record();
+  const inherited = Date.parse(taken?.acquireTime ?? "") - Date.parse(held?.renewTime ?? "");
+  expect(inherited).toBeGreaterThan(timing.leaseDurationMs - 100);
+  // The first may still see a renewal, and the last comes as soon as the lease is over.
+  expect(third.looks.count - looks).toBeLessThanOrEqual(Math.ceil(timing.leaseDurationMs / timing.retryPeriodMs) + 2);
+  console.info(`lease of 5 s: inherited ${inherited} ms after its last renewal`);
+  expect(taken).toMatchObject({ holderIdentity: "third", leaseTransitions: 2, leaseDurationSeconds: 5 });
 });
 
 test("a process stopped while it writes as leader sends no more than the one request past its check when it wakes", async () => {
