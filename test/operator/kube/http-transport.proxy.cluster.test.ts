@@ -17,7 +17,7 @@ test("through the environment's proxy many requests and a watch share few tunnel
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   const watch = transport.watch(
     { path: "/api/v1/namespaces", query: { watch: "true" } },
-    { signal, idleTimeoutMs: 5000 },
+    { signal, idleTimeoutMs: 60_000 },
   );
   for await (const line of watch) {
     expect(line.type).toBe("ADDED");

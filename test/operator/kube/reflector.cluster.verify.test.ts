@@ -36,7 +36,10 @@ test("over restarts of the API server and a forgotten history a reflector ends u
   const remove = (name: string) => client.delete(configMaps, { namespace: "default", name });
   const names = () => reflector.store.list().map((object) => object.metadata.name);
   const reported = (...wanted: string[]) =>
-    eventually(`the changes ${wanted.join()}`, () => wanted.every((change) => changes.includes(change)) || undefined);
+    // While the API server is away, its waits between two tries grow to 30 s.
+    eventually(`the changes ${wanted.join()}`, () => wanted.every((change) => changes.includes(change)) || undefined, {
+      timeoutMs: 90_000,
+    });
 
   for (const name of ["a", "b", "c"]) await create(name);
   const stop = new AbortController();
