@@ -154,7 +154,7 @@ function steady(text: string): string {
         .slice(start, starts[column + 1])
         .trim()
         .replaceAll(/ep-[a-z]+-[a-z]+-[0-9a-f]{8}/g, primary.id)
-        .replace(/^\d+m?s$/, "5s"),
+        .replace(/^(\d+[ms])+$/, "5s"),
     ),
   );
   const widths = starts.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? "").length)));
