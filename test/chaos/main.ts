@@ -71,6 +71,7 @@ async function stormOverOperators(): Promise<boolean> {
     longestLifeSeconds: 60,
     deedsPerSecond: 8,
     createSettleSeconds: 60,
+    longestHeldSeconds: 50,
     refreshInterval: "10s",
     settleSeconds: 1200,
     quietSeconds: 60,

@@ -25,8 +25,10 @@ export interface StormOptions {
   longestLifeSeconds: number;
   /** How many changes all users make in a second. */
   deedsPerSecond: number;
-  /** `--create-settle` of the operators, in seconds; creates are held up for up to two less. */
+  /** `--create-settle` of the operators, in seconds. */
   createSettleSeconds: number;
+  /** How long creates are held up at the most: less than that, by as much as the machine may stand still. */
+  longestHeldSeconds: number;
   /** Of the connections, e.g. `5s`. */
   refreshInterval: string;
   /** How long everything has to settle afterwards, in seconds. */
@@ -69,7 +71,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
   const weather = new Weather({
     stage,
     dice,
-    longestHeldMs: 1000 * (options.createSettleSeconds - 2),
+    longestHeldMs: 1000 * options.longestHeldSeconds,
     serviceGoneMs: 1000 * options.serviceGoneSeconds,
     longestLifeMs: 1000 * options.longestLifeSeconds,
   });
