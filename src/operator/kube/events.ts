@@ -95,7 +95,6 @@ export class EventRecorder {
     if (signal.aborted) giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
     await this.#writing;
-    signal.removeEventListener("abort", giveUp);
   }
 
   async #writeAll(): Promise<void> {

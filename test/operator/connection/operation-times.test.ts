@@ -23,6 +23,12 @@ it("expects the more the less even they are, and follows a change", () => {
   expect(times.expectedOf("start_compute")).toBeCloseTo(1000, 0);
 });
 
+it("expects an operation within two deviations of the mean", () => {
+  const times = new OperationTimes();
+  for (const ms of [1000, 2000]) times.ended(ended(ms));
+  expect(times.expectedOf("start_compute")).toBeCloseTo(1200 + 2 * 200, 6);
+});
+
 it("learns nothing from one that failed or is in progress", () => {
   const times = new OperationTimes();
   for (const status of ["failed", "running", "cancelled"]) times.ended(ended(400, { status }));

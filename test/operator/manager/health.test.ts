@@ -175,3 +175,8 @@ describe("/healthz", () => {
     expect(await probed.probe("/healthz")).toEqual([200, "ok"]);
   });
 });
+
+it("a query after the path of a probe changes nothing", async () => {
+  await probed.start();
+  expect(await probed.probe("/healthz?verbose")).toEqual([200, "ok"]);
+});

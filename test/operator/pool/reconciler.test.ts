@@ -65,6 +65,16 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(pool().status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
   });
 
+  test("a pool of which several changes are refused says why the first was", async () => {
+    const world = pooled(2);
+    await world.reconcile();
+    world.move("br-other");
+    world.refuses = ({ method, path }) => method === "PATCH" && path.includes("/computes/");
+    await world.reconcile();
+    const [ready] = world.pool().status.conditions ?? [];
+    expect(ready?.message).toContain("web-0");
+  });
+
   test("creates no replica for a pool that was replaced by another of its name and generation", async () => {
     const world = pooled(1);
     const former = world.pool();
