@@ -35,8 +35,11 @@ export function writesBy(username: string, auditLogFile: string, fromByte = 0): 
 
 /** Every request of one user that the audit log holds: of `installedOperator` all, of others the writes. */
 export function requestsBy(username: string, auditLogFile: string, fromByte = 0): AuditedRequest[] {
-  return readFileSync(auditLogFile)
-    .subarray(fromByte)
+  const log = readFileSync(auditLogFile);
+  // Either end may lie in a line that the API server was still writing: it counts once it is whole.
+  const from = log.subarray(0, fromByte).lastIndexOf("\n") + 1;
+  return log
+    .subarray(from, log.lastIndexOf("\n") + 1)
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "")
