@@ -79,13 +79,7 @@ describe("from an empty control plane", () => {
     await installation.install("deploy");
     await installation.applySamples();
     await ready("serviceconnection/default");
-    await ready(
-      "compute/shop-primary",
-      "compute/shop-preview",
-      "compute/shop-reports",
-      "computepool/shop-readers",
-      "brn/pr-42",
-    );
+    await installation.samplesReady();
     const shown = await run("get", "computes", "--no-headers", "-o", "custom-columns=:.metadata.name,:.status.type");
     expect(
       shown

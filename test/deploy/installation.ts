@@ -90,6 +90,12 @@ export class Installation implements AsyncDisposable {
     await this.kubectl("-n", "shop", "wait", "--for=condition=Ready", "--timeout=60s", ...objects);
   }
 
+  /** Waits until all of the samples is Ready, so that nothing of it is still to be written at the service. */
+  async samplesReady(): Promise<void> {
+    const computes = ["shop-primary", "shop-preview", "shop-reports"].map((name) => `compute/${name}`);
+    await this.ready(...computes, "computepool/shop-readers", "branch/pr-42");
+  }
+
   /** The ids of the endpoints that the service has, sorted. */
   async endpoints(): Promise<string[]> {
     const url = `${this.service.baseURL}/projects/shiny-wind-028834/endpoints`;

@@ -14,7 +14,7 @@ describe("on a cluster whose API server listens on ::1 only", () => {
     expect(installation.cluster.url).toMatch(/^https:\/\/\[::1\]:\d+$/);
     await installation.install("deploy");
     await installation.applySamples();
-    await installation.ready("compute/shop-primary", "compute/shop-preview", "computepool/shop-readers");
+    await installation.samplesReady();
   });
 
   it("its metrics are served on IPv6 too, by a Service of both families", async () => {

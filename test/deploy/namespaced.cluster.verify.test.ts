@@ -23,7 +23,7 @@ describe("with rights in some namespaces only", () => {
   it("overlays/one-namespace brings the samples to Ready in the operator's own namespace", async () => {
     await installation.install("deploy/overlays/one-namespace", "shop");
     await installation.applySamples();
-    await installation.ready("compute/shop-primary", "compute/shop-preview", "computepool/shop-readers");
+    await installation.samplesReady();
     expect(await mayListSecrets("shop", "shop")).toBe("yes");
     expect(await mayListSecrets("shop", "billing")).toBe("no");
   });
