@@ -26,7 +26,7 @@ describe("with Helm", () => {
     await onCluster("install", "compute-operator", chart, "--create-namespace");
     await installation.startOperator(await helm());
     await installation.applySamples();
-    await installation.ready("compute/shop-primary", "compute/shop-preview", "computepool/shop-readers");
+    await installation.samplesReady();
     expect(await installation.endpoints()).toHaveLength(5);
   });
 
@@ -57,6 +57,9 @@ describe("with Helm", () => {
     const before = await installation.endpoints();
     installation.counter.clear();
     await installation.kubectl("delete", "-k", "crds", "--wait=false");
+    // What no finalizer holds goes at once: installed before it has gone, it would go afterwards.
+    for (const name of ["clusterserviceconnections", "computepools"])
+      await installation.kubectl("wait", "--for=delete", `crd/${name}.compute-operator.dev`, "--timeout=60s");
     await installation.install("deploy");
     await installation.kubectl("wait", "--for=delete", "crd/computes.compute-operator.dev", "--timeout=60s");
     expect(await installation.endpoints()).toEqual(before);
