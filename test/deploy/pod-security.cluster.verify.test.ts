@@ -40,10 +40,12 @@ beforeAll(async () => {
   await kubectl(["annotate", "namespace", openshift, ...annotations]);
   await kubectl(["apply", "-f", "test/deploy/openshift/restricted-v2.yaml"]);
   const escalating = deploymentOf(await helm("securityContext.allowPrivilegeEscalation=true"));
-  // A policy takes effect a moment after it is stored.
-  await eventually("the policy to take effect", async () =>
-    (await tried(escalating, openshift)).status === 0 ? undefined : "refused",
-  );
+  // A policy takes effect a moment after it is stored, and a label a moment after it is set.
+  for (const namespace of [standard, openshift]) {
+    await eventually(`the policy of ${namespace} to take effect`, async () =>
+      (await tried(escalating, namespace)).status === 0 ? undefined : "refused",
+    );
+  }
 });
 
 /** Everything that a value can put into the pod, as it is allowed there. */

@@ -93,7 +93,9 @@ export async function restore({ cluster: { kubeconfig }, counter, service }: Ins
       await cluster.modify(object.kind, namespace, name, change, true);
     }
     for (const { id, name } of formerEndpoints()) {
-      if (name !== undefined) await rename(service.baseURL, id, renewed(name));
+      if (name === undefined) continue;
+      const endpoint = { name: renewed(name) };
+      await accepted(`${service.baseURL}/projects/${project}/endpoints/${id}`, { endpoint }, "PATCH");
     }
   } finally {
     await transport.close();
@@ -125,20 +127,11 @@ async function nameDatabase(baseURL: string): Promise<void> {
   await accepted(`${branch}/databases`, { database: { name: "shop", owner_name: "app" } });
 }
 
-async function accepted(url: string, body: object): Promise<void> {
+async function accepted(url: string, body: object, method: "POST" | "PATCH" = "POST"): Promise<void> {
   const headers = { authorization: `Bearer ${goodKey}` };
   await eventually(`${url} to be accepted`, async () => {
-    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`POST ${url} is answered ${answer.status}: ${await answer.text()}`);
+    const answer = await fetch(url, { method, headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${method} ${url} is answered ${answer.status}: ${await answer.text()}`);
     return true;
   });
-}
-
-async function rename(baseURL: string, id: string, name: string): Promise<void> {
-  const answer = await fetch(`${baseURL}/projects/${project}/endpoints/${id}`, {
-    method: "PATCH",
-    headers: { authorization: `Bearer ${goodKey}` },
-    body: JSON.stringify({ endpoint: { name } }),
-  });
-  if (!answer.ok) throw new Error(`renaming ${id} is answered ${answer.status}: ${await answer.text()}`);
 }

@@ -1,7 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { definitions as ours } from "../../src/operator/resources/crd-definitions.ts";
 import { kubectl } from "../control-plane/shared-control-plane.ts";
+import { eventually } from "../support/eventually.ts";
 
 const definition = z.looseObject({
   type: z.string().optional(),
@@ -19,7 +21,11 @@ export const schemaLocation = (directory: string) => join(directory, "{{.Resourc
 
 /** Writes JSON Schemas of every kind that the API server serves, strict about unknown fields. */
 export async function writeSchemas(directory: string): Promise<void> {
-  const { definitions } = openapi.parse(JSON.parse(await kubectl(["get", "--raw", "/openapi/v2"])));
+  const definitions = await eventually("the API server to describe all kinds of ours", async () => {
+    const all = openapi.parse(JSON.parse(await kubectl(["get", "--raw", "/openapi/v2"]))).definitions;
+    const kinds = Object.values(all).flatMap((each) => each["x-kubernetes-group-version-kind"] ?? []);
+    return ours.every(({ kind }) => kinds.some((each) => each.kind === kind.kind)) ? all : undefined;
+  });
   const strict = Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, strictly(schema)]));
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "definitions.json"), JSON.stringify({ definitions: strict }));

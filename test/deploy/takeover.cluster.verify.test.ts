@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { crdsServed } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
 import { needsTools, runTool } from "../tools/tools.ts";
 import { chart } from "./render.ts";
@@ -35,6 +36,7 @@ describe("an installation after another on the same cluster", () => {
   it("under another name and in another namespace is refused with the commands that hand the CRDs over", async () => {
     expect(await install("first", "one")).toMatchObject({ status: 0 });
     await onCluster("create", "namespace", "shop");
+    await crdsServed({ kubeconfig: cluster.kubeconfig, kubectl: cluster.binaries.kubectl });
     await onCluster("apply", "-f", "deploy/samples/computes.yaml");
     expect(await helm("uninstall", "first", "-n", "one", "--wait")).toMatchObject({ status: 0 });
     const { status, said } = await install("second", "two");
