@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { installCrds } from "../control-plane/crds.ts";
 import { kubectl } from "../control-plane/kubectl.ts";
+import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { OperatorProcess, ServiceProcess } from "../support/processes.ts";
 import { blocksOf } from "./blocks.ts";
@@ -66,7 +67,13 @@ beforeAll(async () => {
     mode: 0o755,
   });
   const programs = { kubectl: cluster.binaries.kubectl, psql };
-  shell = new Shell(programs, { KUBECONFIG: await cluster.kubeconfigFor({ name: "ana" }) });
+  const kubeconfig = await cluster.kubeconfigFor({ name: "ana" });
+  // A right takes effect a moment after it is stored.
+  for (const right of ["get secrets", "patch branches.compute-operator.dev"]) {
+    const asked = ["auth", "can-i", ...right.split(" "), "-n", "shop"];
+    await eventually(`ana's right to ${right}`, () => kubectl(asked, { ...admin(), kubeconfig }));
+  }
+  shell = new Shell(programs, { KUBECONFIG: kubeconfig });
 });
 
 afterAll(async () => {
@@ -103,7 +110,7 @@ it("status shows the rows that the page shows, in their order", async () => {
 
 it("a pause keeps a change from the service until its time is over, and then sends it", async () => {
   const type = async (line: string) => expect(await shell.type(line)).toMatchObject({ status: 0 });
-  await type("kubectl compute-operator pause shop-preview -n shop --for 8s");
+  await type("kubectl compute-operator pause shop-preview -n shop --for 1h");
   await kubectl(
     [
       "patch",
@@ -131,6 +138,8 @@ it("a pause keeps a change from the service until its time is over, and then sen
     admin(),
   );
   expect(await size()).toBe("1");
+  // A shorter time in its place, because nobody waits an hour here.
+  await type("kubectl compute-operator pause shop-preview -n shop --for 1s");
   await kubectl(
     ["wait", "compute/shop-preview", "-n", "shop", "--for=jsonpath={.status.computeUnits.max}=2", "--timeout=60s"],
     admin(),
