@@ -5,7 +5,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
 import { API_KEY_SECRET_TYPE } from "../../src/operator/resources/names.ts";
 import { parseServiceConnection } from "../../src/operator/resources/service-connection.ts";
-import { kindsServed, kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
+import { createNamespace, kindsServed, kubectl, tryKubectl } from "../control-plane/shared-control-plane.ts";
 import { runProgram } from "../support/run-program.ts";
 import { blocksOf } from "./blocks.ts";
 
@@ -30,6 +30,7 @@ function recipe<T>(shape: z.ZodType<T>): T {
 
 const externalSecret = z.looseObject({
   kind: z.literal("ExternalSecret"),
+  metadata: z.looseObject({}),
   spec: z.looseObject({
     target: z.looseObject({ name: z.string(), template: z.looseObject({ type: z.string() }) }),
     data: z.array(z.looseObject({ secretKey: z.string() })),
@@ -58,6 +59,7 @@ function wanted() {
 }
 
 describe("External Secrets", () => {
+  let namespace = "";
   beforeAll(async () => {
     const { status, stdout, stderr } = await runProgram("go", ["mod", "download", "-json", externalSecrets.module]);
     if (status !== 0) throw new Error(`The definition of ExternalSecret cannot be downloaded: ${stdout}${stderr}`);
@@ -66,14 +68,15 @@ describe("External Secrets", () => {
       throw new Error(`${externalSecrets.module} has another content than before: ${Sum}`);
     await kubectl(["apply", "--server-side", "-f", join(Dir, externalSecrets.definition)]);
     await kindsServed();
-    await kubectl(["apply", "-f", "deploy/samples/namespace.yaml"]);
+    namespace = await createNamespace("recipes");
   });
 
   const tried = (manifest: object) =>
     tryKubectl(["apply", "--dry-run=server", "-f", "-"], { input: stringify(manifest) });
 
   it("takes the recipe, and refuses it with a field that it does not know", async () => {
-    const manifest = recipe(externalSecret);
+    const given = recipe(externalSecret);
+    const manifest = { ...given, metadata: { ...given.metadata, namespace } };
     expect(await tried(manifest)).toMatchObject({ status: 0, stderr: "" });
     const misspelt = { ...manifest, spec: { ...manifest.spec, targets: manifest.spec.target } };
     expect((await tried(misspelt)).stderr).toContain('unknown field "spec.targets"');
