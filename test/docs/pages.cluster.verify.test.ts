@@ -45,7 +45,10 @@ beforeAll(async () => {
   for (const directory of ["deploy", "deploy/samples"]) {
     const { status, output } = await shells.kubectl.type(`kubectl apply -k ${directory}`);
     if (status !== 0) throw new Error(output);
+    // A kind is served a moment after its CRD is stored, and described a moment later.
+    await crdsServed(optionsOf(first));
   }
+  await eventually("the kinds to be described", () => kubectl(["explain", "compute.spec"], optionsOf(first)));
   // The service of the samples listens on its usual port; here it is any free one.
   const connected = JSON.stringify({ spec: { baseURL: service.baseURL } });
   await kubectl(["patch", "sconn", "default", "-n", "shop", "--type=merge", "-p", connected], optionsOf(first));
@@ -67,8 +70,7 @@ async function shellOn(cluster: ControlPlane): Promise<Shell> {
   copyFileSync(cluster.kubeconfig, own);
   const at = { ...optionsOf(cluster), kubeconfig: own };
   await kubectl(["config", "set-context", "--current", "--namespace=shop"], at);
-  const env = { KUBECONFIG: own, KUBECACHEDIR: join(dirname(own), "kubectl-cache") };
-  return new Shell({ kubectl: cluster.binaries.kubectl, helm: pathOf("helm") }, env);
+  return new Shell({ kubectl: cluster.binaries.kubectl, helm: pathOf("helm") }, { KUBECONFIG: own });
 }
 
 /** By group, plural and version: kinds that the pages show and that their readers have installed. */

@@ -54,7 +54,9 @@ beforeAll(async () => {
     namespaces: ["shop"],
     args,
   });
-  await kubectl(["wait", "compute", "--all", "-n", "shop", "--for=condition=Ready", "--timeout=120s"], admin);
+  // The pool first: with it all Computes are there.
+  for (const each of ["computepool", "compute", "branch"])
+    await kubectl(["wait", each, "--all", "-n", "shop", "--for=condition=Ready", "--timeout=120s"], admin);
   cpSync("deploy/samples", join(clone.path, "shop"), {
     recursive: true,
     filter: (file) => !file.endsWith("connection.yaml") && !file.endsWith("seed.yaml"),

@@ -29,7 +29,13 @@ export class Shell implements Disposable {
     ]) {
       writeFileSync(join(this.#programs.path, name), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
     }
-    this.#env = { ...process.env, PATH: `${this.#programs.path}${delimiter}${process.env["PATH"] ?? ""}`, ...env };
+    this.#env = {
+      ...process.env,
+      PATH: `${this.#programs.path}${delimiter}${process.env["PATH"] ?? ""}`,
+      // That in the home directory is keyed by host and port, which another control plane may have had before.
+      KUBECACHEDIR: join(this.#programs.path, "kubectl-cache"),
+      ...env,
+    };
     this.#directory = directory;
   }
 
