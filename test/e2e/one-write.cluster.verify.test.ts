@@ -78,7 +78,7 @@ describe("one Compute through its life costs exactly one write for", () => {
     });
     expect(writes).toEqual(["PATCH /api/v2/projects/shop/endpoints/EP 200"]);
     expect(await world.endpoints()).toMatchObject([{ id, autoscaling_limit_max_cu: 4 }]);
-    expect(await world.kubectl("events", "--for", "compute/shop")).toContain("DriftCorrected");
+    await expect.poll(() => world.kubectl("events", "--for", "compute/shop")).toContain("DriftCorrected");
   });
 
   it("its deletion", async () => {

@@ -112,6 +112,8 @@ it("keeps the row over a restart", async () => {
   await kubectl(["annotate", "compute", "primary", "-n", namespace, restart]);
   const restarted = "--for=jsonpath={.status.restartedAt}=monday";
   await kubectl(["wait", "compute/primary", "-n", namespace, restarted, "--timeout=120s"]);
+  // Until then the server may still end under a query.
+  await ready("primary");
   expect(await query("primary", "TABLE kept")).toEqual(rows);
 });
 

@@ -5,6 +5,7 @@ import {
   kubeconfig,
   kubectl,
 } from "../control-plane/shared-control-plane.ts";
+import { eventually } from "../support/eventually.ts";
 import { DrivenOperator } from "./driven.ts";
 import { compute, connection, goodKey, keySecret } from "./manifests.ts";
 
@@ -23,6 +24,10 @@ it("five settled Computes over two projects cost one list per project and refres
   );
   const objects = [keySecret(goodKey), connection(baseURL, { refreshInterval: `${refreshSeconds}s` }), ...computes];
   await applyToCluster(objects.map((object) => inNamespace(object, namespace)));
+  await eventually("all to be ready", async () => {
+    await driven.clock.advance(5000);
+    return (await readyComputes(namespace)) === computes.length || undefined;
+  });
   // Past their first suspension, after five minutes without activity, and all that follows it.
   await driven.clock.advance(10 * 60_000);
   expect(await readyComputes(namespace)).toBe(computes.length);
