@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { createNamespace, kubectl } from "../../control-plane/shared-control-plane.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type Fields, type Kind, manifest } from "./manifest.ts";
 
 let namespace = "";
@@ -140,7 +141,8 @@ describe("kubectl explain", () => {
     ["sconn.spec.apiKeySecretRef.key", "holds the API key"],
     ["computepool.spec.template.scaleToZero.after", "from 60s to 168h"],
   ])("says what %s is", async (field, description) => {
-    const text = (await kubectl(["explain", field])).replaceAll(/\s+/g, " ");
-    expect(text).toContain(description);
+    // The API server describes a kind a moment after it serves it.
+    const text = await eventually(`an explanation of ${field}`, () => kubectl(["explain", field]));
+    expect(text.replaceAll(/\s+/g, " ")).toContain(description);
   });
 });

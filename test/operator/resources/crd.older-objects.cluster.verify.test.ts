@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../../control-plane/control-plane.ts";
 import { crdsServed } from "../../control-plane/crds.ts";
 import { kubectl, runKubectl } from "../../control-plane/kubectl.ts";
+import { eventually } from "../../support/eventually.ts";
 import { shippedCRD } from "../../support/shipped-crd.ts";
 import { manifest } from "./manifest.ts";
 
@@ -37,17 +38,22 @@ beforeAll(async () => {
   const input = JSON.stringify({ ...older, metadata });
   await kubectl(["create", "-f", "-"], { ...options(), input });
   await kubectl(["apply", "--server-side", "--force-conflicts", "-k", "crds"], options());
+  // A rule takes effect a moment after it is stored.
+  await eventually("the rules", async () => ((await created("--dry-run=server")).status === 0 ? undefined : "refused"));
 });
 
 afterAll(() => cluster?.stop());
+
+function created(...flags: string[]) {
+  const fresh = manifest("Compute", { branchID: "main" }, "fresh");
+  return runKubectl(["create", "-f", "-", ...flags], { ...options(), input: JSON.stringify(fresh) });
+}
 
 const patch = (type: string, body: unknown, ...flags: string[]) =>
   runKubectl(["patch", "compute", "older", "--type", type, "-p", JSON.stringify(body), ...flags], options());
 
 it("an object that is older than the rules can still be edited, reported on and let go, and a new one is refused", async () => {
-  const fresh = manifest("Compute", { branchID: "main" }, "fresh");
-  const refused = await runKubectl(["create", "-f", "-"], { ...options(), input: JSON.stringify(fresh) });
-  expect(refused.stderr).toContain("an id begins with br-; for a name use branchName");
+  expect((await created()).stderr).toContain("an id begins with br-; for a name use branchName");
   expect(await patch("merge", { spec: { branchID: "preview" } })).toMatchObject({ status: 1 });
   expect(await patch("merge", { spec: { deletionPolicy: "Retain" } })).toMatchObject({ status: 0 });
   const status = [{ op: "add", path: "/status/state", value: "NotCreated" }];
