@@ -45,8 +45,9 @@ export async function setStage(screen: Screen, model: boolean): Promise<Stage> {
   );
   const controlPlane = await start("kube-apiserver and etcd", startControlPlane({ binaries }));
   const { kubeconfig } = controlPlane;
-  await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
+  // The garbage collector knows the kinds that are there when it starts, and others half a minute later.
   await screen.waiting("kubectl apply -k crds", installCrds({ kubeconfig, kubectl: binaries.kubectl }));
+  await screen.waiting("kube-controller-manager", controlPlane.startControllerManager());
   for (const policy of policies) {
     const applied = kubectl(["apply", "-k", policy], { kubeconfig, kubectl: binaries.kubectl });
     await screen.waiting(`kubectl apply -k ${policy}`, applied);
