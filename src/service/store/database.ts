@@ -18,7 +18,6 @@ let emptyStore: Uint8Array | undefined;
 export class Database {
   readonly #sqlite: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #onRollback: (() => void)[] = [];
   #inTransaction = false;
 
   /** `file` is a path or `:memory:`. Locks the file: two services on one file would miss each other's writes. */
@@ -71,16 +70,10 @@ export class Database {
     } catch (error) {
       // SQLite has already rolled back in some cases, such as a full disk.
       if (this.#sqlite.isTransaction) this.#sqlite.exec("ROLLBACK");
-      for (const forget of this.#onRollback) forget();
       throw named(error);
     } finally {
       this.#inTransaction = false;
     }
-  }
-
-  /** For caches of the store's content. */
-  onRollback(forget: () => void): void {
-    this.#onRollback.push(forget);
   }
 
   /** Runs a statement and returns the number of changed rows. Throws `StoreFull` where the disk has no room for it. */

@@ -95,7 +95,7 @@ export class Operations {
   fail({ seq, chain }: StoredOperation, at: number): StoredOperation[] {
     const failed = "status = 'failed', failures_count = failures_count + 1, updated_at = ?, due = NULL";
     this.#db.run(`UPDATE operations SET ${failed} WHERE seq = ?`, at, seq);
-    const cancelled = "status = 'cancelled', error = NULL, updated_at = ?";
+    const cancelled = "status = 'cancelled', updated_at = ?";
     const sql = `UPDATE operations SET ${cancelled} WHERE chain = ? AND status = 'scheduling' RETURNING *`;
     return this.#db.all(sql, at, chain).map(operationOf);
   }

@@ -45,7 +45,6 @@ export class Store {
 
   constructor(db: Database) {
     this.#db = db;
-    db.onRollback(() => this.#endpointLists.clear());
     this.accounts = new Accounts(db);
     this.keys = new Keys(db);
     this.projects = new Projects(db);
@@ -70,7 +69,7 @@ export class Store {
 
   /**
    * The JSON text of a project's endpoint list; `serialise` is called only after a change. Lists are by far the most
-   * frequent call and up to a megabyte long.
+   * frequent call and up to a megabyte long. To be called outside transactions, as one may be rolled back.
    */
   endpointList(projectId: string, serialise: () => string): string {
     const known = this.#endpointLists.get(projectId);
