@@ -27,9 +27,9 @@ export class DriverAccess implements SqlAccess {
 
   /** Carries the protocol of Postgres in the messages of a WebSocket. `?address=HOST:PORT` may name the compute. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void {
-    const address = url.searchParams.get("address");
+    const address = url.searchParams.get("address") ?? undefined;
     this.#webSockets.handleUpgrade(incoming, socket, head, (webSocket) => {
-      this.#proxy.serveWebSocket(createWebSocketStream(webSocket), address?.replace(/:\d+$/, ""));
+      this.#proxy.serveWebSocket(createWebSocketStream(webSocket), address);
     });
   }
 }

@@ -49,7 +49,6 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   if (rest.length > 0) server.write(asked(rest));
   forward(server, client, shown);
   forward(client, server, asked);
-  client.once("end", () => server.end());
 }
 
 /** Lets the commands of a client that replicates pass; a refused one ends its connection with the reason. */
