@@ -85,6 +85,20 @@ describe("a personal key", () => {
     });
     expect(listed(shop, keys.bob, "/api_keys")[0]?.last_used_at).toBe("2026-01-01T00:00:00.000Z");
   });
+
+  it("names each machine that uses it within a minute, and notes no other use in that time", () => {
+    const shop = new Shop();
+    const { key } = created(shop, keys.bob, "/api_keys", { key_name: "second" });
+    const usedFrom = (remote: string) => {
+      shop.core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization: `Bearer ${key}` }, remote });
+      const used = listed(shop, keys.bob, "/api_keys").find(({ name }) => name === "second");
+      return [used?.last_used_from_addr, used?.last_used_at];
+    };
+    expect(usedFrom("192.0.2.7")).toEqual(["192.0.2.7", "2026-01-01T00:00:00.000Z"]);
+    shop.time.pass(1000);
+    expect(usedFrom("192.0.2.7")).toEqual(["192.0.2.7", "2026-01-01T00:00:00.000Z"]);
+    expect(usedFrom("192.0.2.8")).toEqual(["192.0.2.8", "2026-01-01T00:00:01.000Z"]);
+  });
 });
 
 it("an organization key can only be created by an administrator, with their personal key", () => {
@@ -126,6 +140,17 @@ it("an organization key cannot be revoked by administrators of another organizat
   const { key, id } = created(shop, keys.ana, "/organizations/org-shop/api_keys", { key_name: "new" });
   expect(shop.send(keys.eve, `DELETE /organizations/org-other/api_keys/${id}`).status).toBe(404);
   expect(works(shop, key)).toBe(true);
+});
+
+it("an organization key of a seed was created by an administrator, also where another member is named first", () => {
+  const members = [
+    { account: "acc-bob", role: "member" as const },
+    { account: "acc-eve", role: "admin" as const },
+  ];
+  const shop = new Shop().applySeed({
+    organizations: [{ id: "org-new", members, apiKeys: [{ name: "ci", key: "new" }] }],
+  });
+  expect(listed(shop, "new", "/organizations/org-new/api_keys")[0]?.created_by.name).toBe("eve@example.com");
 });
 
 it("an organization key outlives the membership of its creator", () => {
@@ -190,6 +215,13 @@ describe("a project-scoped key", () => {
     expect(works(shop, keys.shop)).toBe(false);
     shop.send(undefined, `PUT /_admin/projects/${project}/owner`, { owner: "org-shop" });
     expect(shop.send(key, `GET /projects/${project}`).status).toBe(401);
+  });
+
+  it("goes on when its project is given to the organization that has it", () => {
+    const shop = new Shop();
+    const { key } = made(shop);
+    expect(shop.send(undefined, `PUT /_admin/projects/${project}/owner`, { owner: "org-shop" }).status).toBe(200);
+    expect(works(shop, key)).toBe(true);
   });
 
   it("stops when its project is deleted", () => {

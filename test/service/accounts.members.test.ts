@@ -30,6 +30,14 @@ describe("a member of an organization", () => {
   });
 });
 
+it("a member keeps the time at which it joined when its role changes", () => {
+  const joined = () => page("sort_by=email&sort_order=asc").members.map(({ member }) => member["joined_at"]);
+  const before = joined();
+  shop.time.pass(86_400_000);
+  shop.send(undefined, "PUT /_admin/organizations/org-shop/members/acc-bob", { role: "admin" });
+  expect(joined()).toEqual(before);
+});
+
 describe("the pages of an organization's members", () => {
   it.each([
     ["asc", ["ana@example.com", "bob@example.com"]],

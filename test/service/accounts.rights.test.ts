@@ -49,4 +49,16 @@ describe("every route", () => {
       expect(statuses).toEqual([404, 404, 404, 404]);
     }
   });
+
+  it("gives no password of another project, although its branch or its compute is named", () => {
+    const shop = new Shop();
+    const [foreign] = shop.core.context.store.endpoints.ofBranch("br-eve");
+    const uri = `GET /projects/${project}/connection_uri?database_name=neondb&role_name=neondb_owner`;
+    const named = ["branch_id=br-eve", `endpoint_id=${foreign?.id}`].map((one) => shop.ana(`${uri}&${one}`));
+    expect(named.map(({ status, body }) => [status, body["message"]])).toEqual([
+      [404, "branch not found"],
+      [404, "endpoint not found"],
+    ]);
+    expect(shop.send(keys.eve, `${uri.replace(project, "eve-own")}&endpoint_id=${foreign?.id}`).status).toBe(200);
+  });
 });

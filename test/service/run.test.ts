@@ -158,6 +158,10 @@ describe("flags", () => {
     [["--port", "high"], "--port must be a whole number from 0 to 65535"],
     [["--port", "65536"], "--port must be a whole number from 0 to 65535"],
     [["--domain", "a_b.test"], "--domain must be a domain in lower case such as db.example.com"],
+    [
+      ["--domain", ["a", "b", "c"].map((letter) => letter.repeat(60)).join(".")],
+      "--domain must be a domain in lower case",
+    ],
     [["--domain", "*.test"], "--domain must be a domain in lower case such as db.example.com"],
     [["--time-scale", "0"], "--time-scale must be a number greater than 0"],
     [["--prot", "1"], "--prot"],

@@ -23,12 +23,18 @@ const refused: readonly [string, Pick<ServiceCall, "remote" | "headers">][] = [
   ["from a page of another port", { remote: "127.0.0.1", headers: { ...local, origin: "http://localhost:3000" } }],
   ["from a page without an origin", { remote: "127.0.0.1", headers: { ...local, origin: "null" } }],
   ["as the browser says of another site", { remote: "::1", headers: { ...local, "sec-fetch-site": "cross-site" } }],
-  ...["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].map(
-    (name): [string, Pick<ServiceCall, "remote" | "headers">] => [
-      `through a proxy that adds ${name}`,
-      { remote: "127.0.0.1", headers: { ...local, [name]: "192.0.2.7" } },
-    ],
-  ),
+  ...[
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-forwarded-server",
+    "x-real-ip",
+  ].map((name): [string, Pick<ServiceCall, "remote" | "headers">] => [
+    `through a proxy that adds ${name}`,
+    { remote: "127.0.0.1", headers: { ...local, [name]: "192.0.2.7" } },
+  ]),
 ];
 
 describe.each(calls)("$method $path", (call) => {

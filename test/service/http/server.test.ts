@@ -150,6 +150,12 @@ describe("a fault", () => {
     expect(performance.now() - began).toBeGreaterThan(70);
   });
 
+  test.each(["503", "drop-after"] as const)("%s can be held back as well", (kind) => {
+    const own = new Shop();
+    own.core.setFaults([{ method: "GET", route: "*", kind, ms: 80 }]);
+    expect(own.core.exchange({ method: "GET", path: "/api/v2/auth", headers: {} })).toMatchObject({ delayMs: 80 });
+  });
+
   it("fail-operations: the request is carried out, and the operations that it sets off fail", () => {
     const own = new Shop();
     own.core.setFaults([{ method: "POST", route: "*", kind: "fail-operations", count: 1 }]);
@@ -173,6 +179,14 @@ describe("a fault", () => {
     );
     expect(hits.length).toBeGreaterThan(400);
     expect(hits.length).toBeLessThan(600);
+  });
+
+  it("with a share and a count hits as many requests as it counts, however many it spares in between", () => {
+    const own = new Shop();
+    own.core.setFaults([{ method: "GET", route: "/auth", kind: "500", rate: 0.1, count: 3 }]);
+    const call = { method: "GET", path: "/api/v2/auth", headers: {} };
+    const answers = Array.from({ length: 500 }, () => own.core.exchange(call));
+    expect(answers.filter((one) => one.kind === "answer" && one.reply.status === 500)).toHaveLength(3);
   });
 
   it("an unknown fault is refused, and without --faults any fault is", async () => {

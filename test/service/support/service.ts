@@ -1,4 +1,5 @@
 import type { ServiceCall, ServiceReply } from "../../../src/service/http/message.ts";
+import type { TestControls } from "../../../src/service/http/test-controls.ts";
 import { seededIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { type Seed, Seed as SeedSchema } from "../../../src/service/seed/document.ts";
@@ -53,7 +54,8 @@ export class TestService {
   readonly database: Database;
   readonly errors: unknown[] = [];
 
-  constructor({ file = ":memory:", time = new DrivenTime(), seed = 1, ...options }: TestServiceOptions = {}) {
+  constructor(ports: TestServiceOptions = {}) {
+    const { file = ":memory:", time = new DrivenTime(), seed = 1, testControls, ...options } = ports;
     this.time = time;
     this.database = new Database(file);
     const random = seededRandom(seed);
@@ -63,6 +65,7 @@ export class TestService {
       ids: seededIds(random),
       store: new Store(this.database),
       options,
+      ...(testControls && { testControls }),
       onError: (error) => this.errors.push(error),
     });
   }
@@ -94,6 +97,7 @@ export interface TestServiceOptions extends Partial<ServiceOptions> {
   time?: DrivenTime;
   /** Of the random numbers. */
   seed?: number;
+  testControls?: TestControls;
 }
 
 export type SeedInput = Parameters<(typeof SeedSchema)["parse"]>[0];
