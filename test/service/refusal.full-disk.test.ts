@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ErrorLog } from "../../src/service/error-log.ts";
 import { eventually } from "../../src/service/postgres/eventually.ts";
 import { StoreFull } from "../../src/service/refusal.ts";
+import type { Store } from "../../src/service/store/store.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { main, primary, project, Shop } from "./support/shop.ts";
 
@@ -75,18 +76,18 @@ describe("what has happened to a server", () => {
     tries = 0;
   });
 
-  function storing(closed: () => boolean): Promise<void> {
+  function storing(closed: () => boolean, act = (store: Store) => void store.constant("what", () => large)) {
     const { core } = shop;
     const service = {
       context: { ...core.context, clock },
-      change: <Result>(act: Parameters<typeof core.change<Result>>[0]) => core.change(act),
+      change: <Result>(change: Parameters<typeof core.change<Result>>[0]) => core.change(change),
       onChange: () => () => {},
     };
     return eventually(
       service,
       ({ store }) => {
         tries += 1;
-        store.constant("what", () => large);
+        act(store);
       },
       closed,
     );
@@ -101,6 +102,17 @@ describe("what has happened to a server", () => {
     await clock.advance(500);
     await stored;
     expect(shop.core.context.store.constant("what", () => "nothing")).toBe(large);
+  });
+
+  it("an event that cannot be stored for another reason is not tried again", async () => {
+    const stored = storing(
+      () => tries > 1,
+      () => {
+        throw new Error("broken");
+      },
+    );
+    await expect(Promise.race([stored, clock.advance(2000)])).rejects.toThrow("broken");
+    expect(tries).toBe(1);
   });
 
   it("an event that waits for room is given up when the service ends", async () => {

@@ -34,6 +34,14 @@ it("a client learns when the compute will be up, and holds the connection from t
   expect(Date.parse(String(body["closes_at"])) - shop.time.now()).toBe(connected + 10_000);
 });
 
+it("a client that comes during a restart learns when the compute will be up again", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.write(`POST /projects/${project}/endpoints/${primary}/restart`);
+  const { body } = shop.connect(primary, 10);
+  expect(shop.finishOperations().get(primary).started_at).toBe(body["connected_at"]);
+});
+
 it("a client with many others neither restarts an autoscaling compute nor loses its connection", () => {
   const shop = new Shop();
   const before = shop.active({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 4 });

@@ -247,6 +247,20 @@ it("an expiring branch ends at its time also where the rest of the service runs 
   expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
 });
 
+it("a branch brings twenty computes at most", () => {
+  const bringing = (count: number) => {
+    const endpoints = Array.from({ length: count }, () => ({ type: "read_only" }));
+    return shop.ana(`POST ${base}`, { branch: {}, endpoints }).status;
+  };
+  expect([bringing(21), bringing(20)]).toEqual([400, 201]);
+});
+
+it("an expiring branch may be given the name that it has together with another end", () => {
+  const { id, name } = made({ expires_at: later(60_000) });
+  const changed = shop.ana(`PATCH ${base}/${id}`, { branch: { name, expires_at: later(90_000) } });
+  expect([changed.status, branchIn(changed)]).toMatchObject([200, { name, expires_at: inSeconds(90_000) }]);
+});
+
 it("an expiring branch leaves its name to others when it has ended", () => {
   made({ name: "pr-42", expires_at: later(60_000) });
   shop.time.pass(60_000);
@@ -349,6 +363,27 @@ describe("restoring a branch", () => {
     });
     shop.time.pass(300_000);
     expect(branchIn(restore(id, { source_branch_id: preview }))).toMatchObject({ expires_at: inSeconds(300_000) });
+  });
+
+  it("gives one that ends an end in whole seconds, at which it is gone, also where it is reset between two", () => {
+    const { id } = made({ expires_at: later(600_000) });
+    shop.time.pass(999);
+    const end = Date.parse(String(branchIn(restore(id, { source_branch_id: main }))["expires_at"]));
+    shop.time.pass(end - shop.time.now() - 1);
+    expect(shop.ana(`GET ${base}/${id}`).status).toBe(200);
+    shop.time.pass(1);
+    expect(shop.ana(`GET ${base}/${id}`).status).toBe(404);
+  });
+
+  it("leaves its roles their passwords, also one that was reset before", () => {
+    const role = `${base}/${preview}/roles/neondb_owner`;
+    const password = () => shop.ana(`GET ${role}/reveal_password`).body["password"];
+    const first = password();
+    shop.ana(`POST ${role}/reset_password`);
+    const before = password();
+    expect(before).not.toBe(first);
+    expect(restore(preview, { source_branch_id: main }).status).toBe(200);
+    expect(password()).toBe(before);
   });
 
   it("refuses a source that ends, as no other branch may be its child", () => {

@@ -58,6 +58,15 @@ describe("creating a project", () => {
     });
   });
 
+  it("names every field that is wrong, and makes nothing", () => {
+    const refused = shop.ana("POST /projects", { project: { pg_version: 3, region_id: "moon", name: "half" } });
+    expect([refused.status, refused.body["message"]]).toEqual([
+      400,
+      expect.stringMatching(/region_id: must be a region.*pg_version: |pg_version: .*region_id: must be a region/),
+    ]);
+    expect(shop.ana("GET /projects?search=half").body["projects"]).toEqual([]);
+  });
+
   it("takes sizes beside default_endpoint_settings for the same", () => {
     const made = created({ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 });
     expect(made.endpoints).toMatchObject([{ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 }]);
@@ -132,6 +141,17 @@ describe("usage", () => {
     for (let clients = 0; clients < 1000; clients += 1) shop.connect(primary, 100);
     expect(in100Seconds()).toBe(300);
     expect(in100Seconds()).toBe(100);
+  });
+
+  it("a consumption period is the calendar month in UTC, and ends where the next one begins", () => {
+    shop.time.pass(Date.UTC(2026, 1, 28, 23) - shop.time.now());
+    expect(shop.ana(`GET /projects/${project}`).body["project"]).toMatchObject({
+      consumption_period_start: "2026-02-01T00:00:00.000Z",
+      consumption_period_end: "2026-03-01T00:00:00.000Z",
+    });
+    expect(shop.ana("GET /users/me").body["billing_account"]).toMatchObject({
+      quota_reset_at_last: "2026-02-01T00:00:00.000Z",
+    });
   });
 
   it("tells when a compute was last active", () => {

@@ -92,6 +92,15 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(again().status).toBe(201);
   });
 
+  it("a branch is deleted for good by no call on another project, neither before it is deleted nor afterwards", () => {
+    const deleteFromEve = () => shop.send(keys.eve, `DELETE /projects/eve-own/branches/${preview}?hard_delete=true`);
+    expect(deleteFromEve().status).toBe(204);
+    expect(named()).toContain("preview");
+    shop.ana(`DELETE ${base}/${preview}`);
+    expect(deleteFromEve().status).toBe(204);
+    expect(shop.ana(`POST ${base}/${preview}/recover`).status).toBe(200);
+  });
+
   it("comes back with its compute, idle, its annotation and its password", () => {
     const note = { "compute-operator.dev/uid": "0b3c" };
     const wanted = { branch: { name: "pr-42" }, annotation_value: note, endpoints: [{ type: "read_write" }] };
@@ -109,6 +118,18 @@ describe("a deleted branch with --branch-recovery", () => {
     expect(password()).toBe(before);
     shop.connect(endpoint?.id ?? "");
     expect(shop.finishOperations().get(endpoint?.id ?? "").current_state).toBe("active");
+  });
+
+  it("comes back with a compute that rests, although it was active when the branch was deleted", () => {
+    const id = made({ name: "pr-42" });
+    shop.time.pass(60_000);
+    shop.ana(`DELETE ${base}/${id}`);
+    const used = () => branchIn(shop.ana(`GET ${base}/${id}`))["active_time_seconds"];
+    const [before, operations] = [used(), shop.operations()];
+    shop.time.pass(3_600_000);
+    expect(shop.ana(`POST ${base}/${id}/recover`).status).toBe(200);
+    shop.time.pass(3_600_000);
+    expect([used(), shop.operations()]).toEqual([before, operations]);
   });
 
   it("a branch that ended at its time has no end when it comes back", () => {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { type Answer } from "../support/service.ts";
-import { main, preview, primary, project, Shop } from "../support/shop.ts";
+import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
 const roles = `/projects/${project}/branches/${main}/roles`;
 const databases = `/projects/${project}/branches/${main}/databases`;
@@ -48,6 +48,37 @@ it("a role has another password after it was reset, and so has a later one of it
   changed(`DELETE ${roles}/app`);
   changed(`POST ${roles}`, { role: { name: "app" } });
   expect(passwordOf("app")).not.toBe(before);
+});
+
+it("a role is created without starting a primary that is disabled", () => {
+  shop.patch(primary, { disabled: true });
+  const made = changed(`POST ${roles}`, { role: { name: "app" } });
+  expect([made.status, made.body["operations"], shop.get(primary).current_state]).toEqual([201, [], "idle"]);
+});
+
+it("a role is created on no branch whose creation has failed", () => {
+  shop.core.setFaults([{ method: "POST", route: "*", kind: "fail-operations", count: 1 }]);
+  const call = { method: "POST", path: `/api/v2/projects/${project}/branches` };
+  shop.core.exchange({
+    ...call,
+    headers: { authorization: `Bearer ${keys.ana}` },
+    body: '{"branch": {"name": "lost"}}',
+  });
+  shop.finishOperations();
+  const [lost] = shop.core.context.store.branches.list(project).filter(({ name }) => name === "lost");
+  const answer = shop.ana(`POST /projects/${project}/branches/${lost?.id}/roles`, { role: { name: "app" } });
+  expect(messageOf(answer)).toEqual([422, "branch not ready yet"]);
+});
+
+it("a database that a client has given to another role with SQL was changed then", () => {
+  changed(`POST ${roles}`, { role: { name: "app" } });
+  const given = [{ name: "neondb", ownerName: "app" }];
+  const at = shop.time.now();
+  shop.core.change(({ store }) => store.catalogs.takeOver(main, { dropped: [], created: [], given }, at));
+  expect(shop.ana(`GET ${databases}/neondb`).body["database"]).toMatchObject({
+    owner_name: "app",
+    updated_at: new Date(at).toISOString(),
+  });
 });
 
 it("a role that cannot log in has no password", () => {
