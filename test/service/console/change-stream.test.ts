@@ -69,6 +69,14 @@ it("the stream is for those who are signed in, and ends with the session", () =>
   expect(statusOf(bob)).toBe(401);
 });
 
+it("the stream ends with a reset of the service, which ends its sessions", () => {
+  shop = new Shop({ testControls: { applySeed: () => {}, advance: () => {} } });
+  const ana = signedIn();
+  const follower = new Follower(ana);
+  expect(shop.send(undefined, "POST /_reset").status).toBe(204);
+  expect([follower.ended, statusOf(ana)]).toEqual([true, 401]);
+});
+
 it("the stream is refused to the 201st page, and given again when another is closed", () => {
   const ana = signedIn();
   const followers = Array.from({ length: 200 }, () => new Follower(ana));

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { main, preview, primary, project, Shop } from "../support/shop.ts";
+import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
 
 const projectPath = `/app/projects/${project}`;
@@ -28,6 +28,11 @@ it("the page of a compute shows what connects to it, for the database and role c
   );
   expect(uri("?database=stock")).toMatch(/^postgresql:\/\/app:/);
   expect(uri("?database=nothing&role=nobody")).toBe(uri());
+});
+
+it("the page of a compute offers to move it to every other branch, and not to its own", () => {
+  const [, select = ""] = /<select name="to">(.*?)<\/select>/s.exec(ana.get(computePath).html) ?? [];
+  expect([...select.matchAll(/value="([^"]+)"/g)].map(([, id]) => id)).toEqual([preview, staging]);
 });
 
 it("the page of a compute starts, suspends and restarts the compute, and lists what was done", () => {

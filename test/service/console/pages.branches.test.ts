@@ -108,6 +108,12 @@ it("a branch is given an end, and loses it again", () => {
   expect(factsOf(id)["Ends"]).toBe("never");
 });
 
+it("a branch is given an end 30 days ahead, the latest there is, also between two seconds", () => {
+  const id = made();
+  shop.time.pass(1500 - (shop.time.now() % 1000));
+  expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "2592000" }))).toContain("The branch has a new end.");
+});
+
 it.each([
   ["nonsense", "The end must be a number of seconds from now"],
   ["9999999", "must be at most 30 days ahead"],

@@ -76,6 +76,15 @@ describe("the search of computes", () => {
     expect([rowsIn(first).length, rowsIn(ana.get(next ?? "/")).length]).toEqual([50, 10]);
   });
 
+  it("offers no further page where the first one has all", () => {
+    const endpoints = Array.from({ length: 50 }, () => ({ branchID: "br-wide", type: "read_only" as const }));
+    shop.applySeed({
+      projects: [{ id: "wide", owner: "acc-ana", branches: [{ id: "br-wide", name: "wide" }], endpoints }],
+    });
+    const only = ana.get("/app/computes?search=wide");
+    expect([rowsIn(only).length, textOf(only)]).toEqual([50, expect.not.stringContaining("More computes")]);
+  });
+
   it("the search is a place of its own in the menu", () => {
     const here = (path: string) => /<a href="([^"]+)" aria-current="page"/.exec(ana.get(path).html)?.[1];
     expect(["/", "/app/computes", "/app/keys"].map(here)).toEqual(["/", "/app/computes", "/app/keys"]);
@@ -104,6 +113,12 @@ describe("a compute that an operator has adopted", () => {
     const page = textOf(ana.get(`${branchPath}/computes/${primary}`));
     expect(page).toContain("Changed by an operator 2 minutes ago.");
     expect(page).toContain("change its Compute manifest instead");
+  });
+
+  it("says so also where the operator's change sets no operation off", () => {
+    expect(change("compute-operator", 1).status).toBe(200);
+    expect(shop.operations()).toEqual([]);
+    expect(textOf(ana.get(branchPath))).toContain("changed by an operator");
   });
 
   it("does not say so for a change that was refused", () => {
