@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { maxConnections } from "../../../src/api/compute-units.ts";
 import { AdvanceableClock } from "../../../src/service/clock.ts";
 import { ActivityWatch } from "../../../src/service/postgres/activity.ts";
 import { ServerFailed } from "../../../src/service/postgres/failure.ts";
@@ -96,6 +97,13 @@ describe("a compute with clients", () => {
     expect(shop.get(primary).last_active).toBe(new Date(silentSince).toISOString());
   });
 
+  it("was last active when its client came, although its server knows of nothing later than years ago", async () => {
+    const came = shop.get(primary).last_active;
+    said = () => 0;
+    await clock.advance(5 * minute);
+    expect([state(), shop.get(primary).last_active]).toEqual(["idle", came]);
+  });
+
   it("stays awake while one is active or in a transaction, and shows that", async () => {
     said = () => clock.now();
     await clock.advance(20 * minute);
@@ -158,16 +166,63 @@ function staysAwake(): void {
   });
 }
 
-it("a client that comes within a second after the last one left is watched as any other", async () => {
-  staysAwake();
+function newGate(): Gate {
   const running: Running = JSON.parse('{"config": {}}');
-  const gate = new Gate(driven, {
+  return new Gate(driven, {
     fleet: { serverOf: () => running },
     poolers: undefined,
     sockets: { path: () => "" },
     sessions,
     verifiers: { of: () => Promise.reject(new Error("not asked")) },
   });
+}
+
+it("a client that comes while the service ends is told so, and changes nothing", async () => {
+  const gate = newGate();
+  gate.close();
+  const changes = vi.spyOn(shop.core, "change");
+  await expect(gate.admit({ endpointId: primary, pooled: false })).rejects.toThrow("the service is shutting down");
+  expect([changes.mock.calls.length, sessions.count(primary, false)]).toEqual([0, 1]);
+});
+
+it("a client that has logged in may take the last connection of its compute, and the next one finds none", async () => {
+  const gate = newGate();
+  const last = maxConnections({ min: 1, max: 1 }) - 1;
+  for (let open = 1; open < last; open += 1) sessions.open({ endpointId: primary, pooled: false, counts: true });
+  const [one, next] = [
+    await gate.admit({ endpointId: primary, pooled: false }),
+    await gate.admit({ endpointId: primary, pooled: false }),
+  ];
+  one.enter();
+  expect(() => next.enter()).toThrow(
+    `sorry, too many clients already: compute ${primary} takes ${last + 1} connections`,
+  );
+});
+
+it("a client whose compute is disabled while it wakes is told so", async () => {
+  shop.write(`POST /projects/shiny-wind-028834/endpoints/${primary}/restart`);
+  const waiting = newGate().admit({ endpointId: primary, pooled: false });
+  shop.core.change(({ store }) => {
+    const endpoint = store.endpoints.byId(primary);
+    if (endpoint) store.endpoints.update({ ...endpoint, disabled: true, pendingState: undefined });
+  });
+  await expect(waiting).rejects.toThrow(`compute ${primary} is disabled`);
+});
+
+it("a client that a suspension sends away was not active then", async () => {
+  const gate = newGate();
+  sessions.close(session, clock.now());
+  const { leave } = await gate.admit({ endpointId: primary, pooled: false });
+  await clock.advance(minute);
+  shop.write(`POST /projects/shiny-wind-028834/endpoints/${primary}/suspend`);
+  const { last_active } = shop.get(primary);
+  leave();
+  expect(shop.get(primary)).toMatchObject({ last_active, pending_state: "idle" });
+});
+
+it("a client that comes within a second after the last one left is watched as any other", async () => {
+  staysAwake();
+  const gate = newGate();
   const { leave } = await gate.admit({ endpointId: primary, pooled: false });
   sessions.close(session, clock.now());
   await clock.advance(minute);

@@ -161,6 +161,15 @@ describe("a copy", () => {
     expect(disk.textOf("br-d")).toBe("new br-a");
   });
 
+  it("a copy of a branch that has data stays one of that, however often another one is wanted for the branch", async () => {
+    want("br-c", "br-a");
+    want("br-a", "br-b");
+    want("br-a", "br-b");
+    expect(wanted()).toEqual(["br-c of br-a", "br-a of br-b"]);
+    await copies.ensure("br-a");
+    expect([disk.textOf("br-c"), disk.textOf("br-a")]).toEqual(["new br-a", "new br-b"]);
+  });
+
   it("a copy is not recorded for a branch that was deleted meanwhile", async () => {
     want("br-c", "br-a");
     const end = Promise.withResolvers<void>();

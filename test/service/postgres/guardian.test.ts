@@ -42,6 +42,12 @@ it("the guardian reports a program that cannot be run as ended, and one beside i
   await other.ended;
 });
 
+it("the guardian's own end counts as that of its programs, and the next program gets another guardian", async () => {
+  const orphan = run("process.kill(process.ppid, 'SIGKILL'); setTimeout(() => {}, 100)");
+  expect(await orphan.ended).toBeNull();
+  expect(await run("process.exitCode = 3").ended).toBe(3);
+});
+
 it("the guardian has all programs shut down when the service is killed, and keeps no process from its end", async () => {
   const source = join(import.meta.dirname, "../../../src/service/postgres/guardian.ts");
   const script = `

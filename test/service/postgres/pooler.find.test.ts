@@ -34,6 +34,18 @@ test("its path is absolute, as it is started elsewhere", async () => {
 });
 
 test.each([
+  [112, 100],
+  [1, 1],
+])(
+  "a pooler takes, of %i connections of its server, %i: the rest is for clients that reach it directly",
+  (most, taken) => {
+    const program = { path: "pgbouncer", preparesStatements: true };
+    const place = { files: "/f", sockets: "/s", serverPort: 1, port: 2, maxClients: 10_000 };
+    expect(poolerText({ ...place, program, maxConnections: most })).toContain(`\ndefault_pool_size = ${taken}\n`);
+  },
+);
+
+test.each([
   ["1.18.0", false],
   ["1.20.9", false],
   ["1.21.0", true],

@@ -7,7 +7,7 @@ import { certificateFor, newAuthority } from "../../../src/service/postgres/prox
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
 import { type Admission, Proxy } from "../../../src/service/postgres/proxy/proxy.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
-import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+import { cancelPacket, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { parseVerifier, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -208,6 +208,35 @@ it("gives a client's place back where its server breaks the connection off, and 
   expect(await ended).toBe("ended");
   one.end();
   await expect.poll(left).toBe(1);
+});
+
+it("cancels what a client runs, and nothing of another client once its server process has ended", async () => {
+  const key = Buffer.from("its own.");
+  const greeting = Buffer.concat([letIn.subarray(0, 9), Buffer.from([0x4b, 0, 0, 0, 12]), key, letIn.subarray(9)]);
+  const heard: Buffer[] = [];
+  server.removeAllListeners("connection").on("connection", (connection: Socket) => {
+    served.push(connection);
+    connection.once("data", (chunk) => heard.push(chunk)).once("end", () => connection.end());
+    connection.resume().write(greeting);
+  });
+  const one = await client();
+  one.write(startup);
+  const shown = await logIn(one, { password: "secret" });
+  const cancel = async () => {
+    const other = await client();
+    const gone = closed(other);
+    let answer = "";
+    other.on("data", (chunk) => (answer += String(chunk))).end(cancelPacket(shown.subarray(14, 22)));
+    await gone;
+    expect(answer).toBe("");
+  };
+  await cancel();
+  expect(heard).toEqual([expect.anything(), cancelPacket(key)]);
+  served[0]?.destroy();
+  await expect.poll(left).toBe(1);
+  await cancel();
+  expect(heard).toHaveLength(2);
+  one.destroy();
 });
 
 it("takes from a server no faster than its client reads", async () => {

@@ -10,15 +10,17 @@ const done = Buffer.from("Z\0\0\0\x05I", "latin1");
 const refusal = Buffer.concat([Buffer.from("E\0\0\0\x0eMno room\0\0", "latin1"), done]);
 
 /** Opens a session in a server that gives one of these answers to each message, and then none. */
-async function opening(...answers: readonly Buffer[]) {
+async function opening(answers: readonly Buffer[], major = 17) {
   const directory = temporaryDirectory("service-sessions");
   const [sockets, clock] = [new Sockets(directory.path), new VirtualClock()];
   const arrived = Promise.withResolvers<Socket>();
+  const asked: Buffer[] = [];
   const left = answers.values();
   const server = createServer((socket) =>
     socket
       .on("error", () => {})
-      .on("data", () => {
+      .on("data", (chunk) => {
+        asked.push(chunk);
         arrived.resolve(socket);
         socket.write(left.next().value ?? "");
       }),
@@ -29,26 +31,35 @@ async function opening(...answers: readonly Buffer[]) {
   });
   await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
   const sessions = new ServiceSessions({ sockets, password: "secret", clock });
-  const opened = sessions.open({ port: 1, major: 17 }, "stock");
+  const opened = sessions.open({ port: 1, major }, "stock");
   opened.catch(() => {});
-  return { clock, opened, socket: await arrived.promise };
+  return { clock, opened, asked, socket: await arrived.promise };
 }
 
 it("gives up a session that a server does not open, as where a client holds a lock on the database", async () => {
-  const { clock, opened } = await opening();
+  const { clock, opened } = await opening([]);
   await clock.advance(20_000);
   await expect(opened).rejects.toThrow(/database "stock" takes no session: a client may hold a lock on it/);
 });
 
+it.each([
+  [16, false],
+  [17, true],
+])("gives a session at version %i what that version knows, transaction_timeout: %s", async (major, known) => {
+  const { opened, asked } = await opening([welcome, done], major);
+  (await opened).close();
+  expect([asked[0]?.includes("statement_timeout"), asked[0]?.includes("transaction_timeout")]).toEqual([true, known]);
+});
+
 it("leaves no timer behind for a session that is open", async () => {
-  const { clock, opened } = await opening(welcome, done);
+  const { clock, opened } = await opening([welcome, done]);
   const session = await opened;
   expect(clock.pending).toBe(0);
   session.close();
 });
 
 it("ends a session in which it cannot undo what a client has stored", async () => {
-  const { opened, socket } = await opening(welcome, refusal);
+  const { opened, socket } = await opening([welcome, refusal]);
   await expect(opened).rejects.toThrow("no room");
   await expect.poll(() => socket.destroyed).toBe(true);
 });

@@ -1,0 +1,49 @@
+import { createServer, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
+import { ServiceSessions } from "../../../src/service/postgres/service-sessions.ts";
+import { Sockets } from "../../../src/service/postgres/sockets.ts";
+import { Verifiers } from "../../../src/service/postgres/verifiers.ts";
+import { temporaryDirectory } from "../../support/guardian.ts";
+import { realClock } from "../../support/real-clock.ts";
+
+const ready = Buffer.from("Z\0\0\0\x05I", "latin1");
+const welcome = Buffer.concat([Buffer.from("R\0\0\0\x08\0\0\0\0", "latin1"), ready]);
+
+it("the session that looks up passwords is opened once, and again after its server has ended it", async () => {
+  const directory = temporaryDirectory("verifiers");
+  const sockets = new Sockets(directory.path);
+  const opened: Socket[] = [];
+  const server = createServer((socket) => {
+    opened.push(socket);
+    socket
+      .on("error", () => {})
+      .once("data", () => {
+        socket.write(welcome);
+        socket.on("data", () => socket.write(ready));
+      });
+  });
+  onTestFinished(() => {
+    server.close();
+    for (const socket of opened) socket.destroy();
+    directory.remove();
+  });
+  await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
+  const verifiers = new Verifiers({
+    sessions: new ServiceSessions({ sockets, password: "secret", clock: realClock }),
+    password: "secret",
+  });
+  const running: Running = JSON.parse(
+    '{"endpoint": {"id": "ep-main"}, "server": {}, "config": {"port": 1, "major": 17}}',
+  );
+  await Promise.all([verifiers.of(running, "app"), verifiers.of(running, "ana")]);
+  expect(opened).toHaveLength(1);
+  opened[0]?.destroy();
+  const asked = () =>
+    verifiers.of(running, "app").then(
+      () => "answered",
+      () => "refused",
+    );
+  await expect.poll(asked).toBe("answered");
+  expect(opened).toHaveLength(2);
+});
