@@ -24,7 +24,7 @@ const onControlPlane = {
   ...common,
   globalSetup: ["test/control-plane/global-setup.ts"],
   testTimeout: 300_000,
-  hookTimeout: 120_000,
+  hookTimeout: 300_000,
   maxWorkers: 5,
   sequence: { groupOrder: 1 },
 };
@@ -47,7 +47,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/**/*.cluster.test.ts", "test/**/*.verify.test.ts"],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },

@@ -90,7 +90,7 @@ export class Child {
   }
 
   /** The first line that matches, past or future; rejects where it ends, or `timeoutMs` pass while we run, before. */
-  waitForLine(pattern: RegExp, timeoutMs = 30_000): Promise<RegExpExecArray> {
+  waitForLine(pattern: RegExp, timeoutMs = 90_000): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void) => {
         stop();

@@ -9,7 +9,7 @@ import { patience } from "./patience.ts";
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined> | T | undefined,
-  { timeoutMs = 30_000, everyMs = 100 }: { timeoutMs?: number; everyMs?: number } = {},
+  { timeoutMs = 90_000, everyMs = 100 }: { timeoutMs?: number; everyMs?: number } = {},
 ): Promise<T> {
   const { isOver, stop } = patience(timeoutMs);
   let failure: unknown;
