@@ -13,7 +13,6 @@ it("npm run demo shows databases, their sleep, restart and branches, on real Pos
   expect(shown).toContain("hello from a branch");
   const [, seconds = ""] = /psql's answer through its Secret: ([\d.]+) s/.exec(shown) ?? [];
   expect(Number(seconds)).toBeGreaterThan(0);
-  expect(Number(seconds)).toBeLessThan(10);
   expect(shown).toMatch(/tables_named_scratch.*\D0\b/s);
   expect(shown).toMatch(/terminating connection due to administrator command/);
   expect(demo.lines.at(-1)).toContain("All of it is stopped, and nothing is left behind.");

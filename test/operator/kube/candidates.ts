@@ -4,8 +4,8 @@ import { realClock } from "../../support/real-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { realClient } from "./real-client.ts";
 
-/** A third of the usual times, so that a test need not wait for them. */
-export const timing = { leaseDurationMs: 5000, renewDeadlineMs: 3300, retryPeriodMs: 660 };
+/** The usual times: an API server on a busy machine takes longer than a part of them. */
+export const timing = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 };
 
 /**
  * A candidate over real HTTP, and a client whose writes it lets out only while it leads. `looks`: how often it has read
@@ -16,7 +16,7 @@ export function realCandidate(kubeconfig: string, namespace: string, identity: s
   const onRequest = ({ method }: { method: string }, status: number) => {
     if (method === "GET" && status === 200) looks.count += 1;
   };
-  const own = realClient(kubeconfig, { timeoutMs: 1000, onRequest });
+  const own = realClient(kubeconfig, { timeoutMs: 3000, onRequest });
   const stop = new AbortController();
   const election = new LeaderElection({
     client: own.client,
@@ -28,7 +28,7 @@ export function realCandidate(kubeconfig: string, namespace: string, identity: s
     identity,
     ...timing,
   });
-  const leading = realClient(kubeconfig, { timeoutMs: 1000, beforeSend: requireLeader(election) });
+  const leading = realClient(kubeconfig, { timeoutMs: 3000, beforeSend: requireLeader(election) });
   const ended = election.run({ signal: stop.signal, onStarted: aborted });
   const close = async () => {
     await Promise.all([own.transport.close(), leading.transport.close()]);
