@@ -1,4 +1,6 @@
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { applyCommand, planCommand } from "../../src/cli/commands/command.ts";
 import { main, preview, project } from "../service/support/shop.ts";
 import { refusals, Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
@@ -201,6 +203,20 @@ describe("files", () => {
     const args = ["-f", stage.file("c.yaml", connection), "-f", "-"];
     const run = await stage.run("plan", args, documents(compute("a"), compute("b", "type: read_only", preview)));
     expect(run.out).toContain("Plan: 2 to create.");
+  });
+
+  test.each([
+    ["plan", planCommand],
+    ["apply", applyCommand],
+  ] as const)("%s that is interrupted while it waits for standard input says so and ends", async (name, command) => {
+    using stage = new Stage();
+    const said: string[] = [];
+    const stdin = new PassThrough();
+    stdin.write(connection);
+    const ended = command(["-f", "-"], { ...stage.ports("", undefined, (line) => said.push(line)), stdin });
+    setImmediate(() => stage.stopping.abort());
+    expect(await ended).toBe(1);
+    expect(said).toEqual([`compute-operator ${name}: interrupted`]);
   });
 
   test("a file that is named twice is read once", async () => {

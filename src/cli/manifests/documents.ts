@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { isRecord } from "../../operator/objects/record.ts";
 import { CommandProblem } from "../commands/ports.ts";
@@ -88,17 +88,18 @@ export interface ManifestTexts {
 
 /**
  * Reads everything that `-f` names, in a stable order, and what the kustomization of `-k` makes. Throws
- * `CommandProblem` if something cannot be read.
+ * `CommandProblem` if something cannot be read, and what `signal` says once it is aborted while standard input is read.
  */
 export async function readManifests(
   { paths, kustomize }: { paths: readonly string[]; kustomize: string | undefined },
-  { stdin, programs }: { stdin: Readable; programs: Programs },
+  { stdin, programs, signal }: { stdin: Readable; programs: Programs; signal: AbortSignal },
 ): Promise<ManifestTexts> {
   if (kustomize !== undefined) return { texts: [await built(kustomize, programs)], unbuilt: [] };
   const texts: ManifestText[] = [];
   const kustomized: string[] = [];
   for (const path of new Set(paths)) {
-    if (path === "-") texts.push({ file: "standard input", found: false, text: await textOf(stdin) });
+    if (path === "-")
+      texts.push({ file: "standard input", found: false, text: await textOf(addAbortSignal(signal, stdin)) });
     else texts.push(...readPath(path));
     if (path !== "-" && statSync(path).isDirectory()) kustomized.push(...kustomizationsBelow(path));
   }
