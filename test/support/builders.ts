@@ -23,6 +23,7 @@ import {
   type StatusProof,
   type WriteRecord,
 } from "../../src/operator/resources/compute.ts";
+import type { ConnectionUser } from "../../src/operator/resources/connection-user.ts";
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
 import { markerOf } from "../../src/operator/resources/signature.ts";
 
@@ -230,11 +231,10 @@ export function claimantsAmong(
   others: readonly Compute[],
   elsewhere: Record<string, string> = {},
 ): Claimants {
-  const claims = new ClaimIndex({
-    serviceOf: ({ metadata, spec }) =>
-      elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2",
-    isOutsider: (one) => isOutsider(one, { isUnreachable: () => false, reachedThrough: () => "here" }),
-  });
+  const baseURLOf = ({ metadata, spec }: ConnectionUser) =>
+    elsewhere[`${metadata.namespace}/${spec.connectionRef.name}`] ?? "https://service/api/v2";
+  const connections = { baseURLOf, isUnreachable: () => false, reachedThrough: () => "here" };
+  const claims = new ClaimIndex({ serviceOf: baseURLOf, isOutsider: (one) => isOutsider(one, connections) });
   for (const one of [self, ...others]) claims.set(one);
   return claims.claimantsOf(self);
 }

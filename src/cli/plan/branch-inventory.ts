@@ -1,9 +1,9 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import { BranchListing } from "../../api/branch-listing.ts";
 import {
-  findLinked,
   isFormers,
   linkedID,
+  linkedThrough,
   notedUID,
   type Observation,
   type Subject,
@@ -145,7 +145,8 @@ export class BranchInventory {
     }
     if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
     const serviceNow = clock.now();
-    const linked = findLinked(tracked.object, listing);
+    const { through: fingerprint } = project.client;
+    const linked = linkedThrough(fingerprint, tracked.object, listing);
     if (!scope.cluster && linked !== undefined && tracked.object.status.branchID === undefined) {
       tracked.object = withAssumedEnd(tracked.object, linked, serviceNow);
       tracked.endIsAssumed = true;
@@ -153,7 +154,6 @@ export class BranchInventory {
     const { object } = tracked;
     const known = linkedID(object);
     const missing = known !== undefined && listing.byID(known) === undefined ? known : undefined;
-    const { through: fingerprint } = project.client;
     return { ...subject, object, kind: "observed", listing, serviceNow, fingerprint, linked, missing };
   }
 
@@ -165,7 +165,7 @@ export class BranchInventory {
       (other) => other !== tracked && other.project.client.account.baseURL === project.client.account.baseURL,
     );
     const elsewhere = this.#others.filter(({ baseURL }) => baseURL === project.client.account.baseURL);
-    const rivals = [...others, ...elsewhere.filter((other) => !isOutsider(other.object, object))];
+    const rivals = [...others, ...elsewhere.filter((other) => !isOutsider(other.object, object, other.baseURL))];
     const own = computes.find((compute) => placeOf(compute.metadata) === placeOf(metadata));
     const isTaken = spec.compute !== undefined && own !== undefined && !isOwnedBy(own, object);
     return {

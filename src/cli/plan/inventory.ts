@@ -85,9 +85,10 @@ export class Inventory {
   readonly pools: { object: ConnectionUser; project: Project }[] = [];
   readonly #options: InventoryOptions;
   readonly #claims = new ClaimIndex({
-    serviceOf: (compute) => this.#baseURLs.get(nameOf(connectionKeyOf(compute))),
+    serviceOf: (compute) => this.#baseURLOf(compute),
     isOutsider: (compute) =>
       isOutsider(compute, {
+        baseURLOf: (user) => this.#baseURLOf(user),
         isUnreachable: () => false,
         reachedThrough: ({ metadata }) => listedThrough(this.#projectOf.get(metadata.uid)),
       }),
@@ -118,6 +119,10 @@ export class Inventory {
   /** All Computes that are declared, or in the cluster. */
   get computes(): readonly Compute[] {
     return [...this.#tracked.map(({ compute }) => compute), ...this.#others];
+  }
+
+  #baseURLOf(user: ConnectionUser): string | undefined {
+    return this.#baseURLs.get(nameOf(connectionKeyOf(user)));
   }
 
   claimantsOf(compute: Compute): Claimants {

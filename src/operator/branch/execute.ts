@@ -133,7 +133,7 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
   access.gate.answered(answer);
   if (answer.kind === "ok") {
     memory.failed = undefined;
-    return accepted(planned, answer.value, ready, memory, now);
+    return accepted(planned, answer.value, { object: ready, memory, through: access.client.through }, now);
   }
   return refused(planned, answer, { ...context, object: ready }, access);
 }
@@ -210,8 +210,7 @@ function send(
 function accepted(
   planned: BranchWrite,
   { branch }: WrittenBranch,
-  object: Branch,
-  memory: BranchMemory,
+  { object, memory, through: observedThrough }: Pick<ExecuteContext, "object" | "memory"> & { through: string },
   now: number,
 ): Outcome {
   switch (planned.op) {
@@ -223,7 +222,13 @@ function accepted(
       const proof = { uid: object.metadata.uid, branchID: id, by: "created" };
       return outcome(object, {
         shown: { reason: "Creating", message: words.creating.sent(planned.name) },
-        news: { branchID: id, proof, gone: undefined, ...ended(planned.end, branch.expires_at, memory, now) },
+        news: {
+          branchID: id,
+          proof,
+          observedThrough,
+          gone: undefined,
+          ...ended(planned.end, branch.expires_at, memory, now),
+        },
         answered: branch,
         isApplied: true,
         events: [{ type: "Normal", reason: "Created", message: `${words.creating.found(planned.name)} ${id}` }],

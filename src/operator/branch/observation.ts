@@ -3,6 +3,7 @@ import type { BranchListing } from "../../api/branch-listing.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
 import { placeOf } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
+import { areOfOneService } from "../resources/fingerprint.ts";
 import { annotations, noteKeys } from "../resources/names.ts";
 import type { BranchReason } from "./reasons.ts";
 
@@ -123,4 +124,20 @@ export function findLinked(object: Branch, listing: BranchListing): Observation[
   const isNoted = (one: ListedBranch) => notedUID(one) === object.metadata.uid;
   const noted = listing.named(branchNameOf(object)).find(isNoted) ?? [...listing.all].find(isNoted);
   return noted === undefined ? undefined : { listed: noted, by: "note" };
+}
+
+/**
+ * True if a service of another base URL gave the proof that the status holds: one that a tenant runs may give the id of
+ * anybody's branch to the tenant's own.
+ */
+export function isProvedElsewhere({ status: { proof, observedThrough } }: Branch, fingerprint: string): boolean {
+  if (proof === undefined || observedThrough === undefined) return false;
+  return proof.by !== "adopted" && !areOfOneService(observedThrough, fingerprint);
+}
+
+/** As `findLinked`, where the base URL may have been changed: a note of ours is a proof at any service. */
+export function linkedThrough(fingerprint: string, object: Branch, listing: BranchListing): Observation["linked"] {
+  const linked = findLinked(object, listing);
+  const isVoid = linked !== undefined && linked.by !== "note" && isProvedElsewhere(object, fingerprint);
+  return isVoid ? { ...linked, by: "none" } : linked;
 }

@@ -5,9 +5,9 @@ import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { longPauseMs, pauseMessage } from "../service-client/request-reservation.ts";
 import {
-  findLinked,
   isBeingDeleted,
   linkedID,
+  linkedThrough,
   type Observation,
   type Subject,
   type Unobserved,
@@ -49,7 +49,7 @@ export function observe(
     listing,
     serviceNow: session.time.now(),
     fingerprint: session.fingerprint,
-    linked: findLinked(object, listing),
+    linked: linkedThrough(session.fingerprint, object, listing),
     missing: missingIn(object, listing),
   };
 }

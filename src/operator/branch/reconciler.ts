@@ -226,7 +226,7 @@ export class BranchReconciler {
       other.spec.projectID === projectID &&
       mayMeet(object, other) &&
       connections.baseURLOf(other) === baseURL &&
-      !isOutsider(other, object);
+      !isOutsider(other, object, baseURL);
     return {
       object,
       now: clock.monotonic(),

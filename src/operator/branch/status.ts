@@ -6,7 +6,7 @@ import { conditionOf } from "../objects/conditions-of.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { BranchStatus } from "../resources/branch.ts";
 import { clusterConnectionOf } from "../resources/connection-user.ts";
-import { annotationOf, isBeingDeleted, type Observation, type Unobserved } from "./observation.ts";
+import { annotationOf, isBeingDeleted, isProvedElsewhere, type Observation, type Unobserved } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { type BranchReason, branchReasons } from "./reasons.ts";
 import type { ReadonlyMemory } from "./state.ts";
@@ -26,7 +26,7 @@ export function nextStatus(
     ...before,
     ...(listed === undefined ? {} : observed(listed, before)),
     ...(seen?.linked === undefined ? {} : { children: seen.listing.childrenOf(seen.linked.listed.id).length }),
-    ...(seen?.linked === undefined ? {} : observedThrough(seen)),
+    ...(seen?.linked === undefined ? {} : observedThrough(seen, seen.linked)),
     ...(isBack ? { gone: undefined } : {}),
     ...(seen === undefined ? {} : { lastHandledReconcileAt: annotationOf(object, "reconcileRequestedAt") }),
     ...news,
@@ -67,7 +67,12 @@ function observed(listed: ListedBranch, before: BranchStatus): BranchStatus {
   };
 }
 
-function observedThrough({ fingerprint, object }: Observation): BranchStatus {
+/** A proof that counts for nothing here does not come to count because its branch was seen here. */
+function observedThrough(
+  { fingerprint, object }: Observation,
+  { by }: NonNullable<Observation["linked"]>,
+): BranchStatus {
+  if (by === "none" && isProvedElsewhere(object, fingerprint)) return {};
   return { observedThrough: fingerprint, clusterConnection: clusterConnectionOf(object) };
 }
 

@@ -66,6 +66,9 @@ export const adoption = {
 export const conflict = (what: string, place: string) =>
   `Branch object ${place} already claims ${what}. Delete one of both; another branchName needs another object.`;
 
+export const provedElsewhere = (id: string) =>
+  `The connection leads to another base URL than the one through which this object got its branch, and the branch of that id has no note of this object, so nothing is sent. Put the base URL back, or delete this object, which keeps the branch: ${id}.`;
+
 export const computeTaken = (name: string) =>
   `Compute "${name}" exists and is not owned by this Branch, so spec.compute is not made. Delete that Compute, or remove spec.compute and name this Branch in its branchRef.`;
 

@@ -1,6 +1,7 @@
 import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
 import { olderFirst } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
+import { isOfService } from "../resources/fingerprint.ts";
 import { uidOfMarker } from "../resources/signature.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
 
@@ -15,9 +16,12 @@ export interface Claimants {
   inProject(): readonly Compute[];
 }
 
-/** True if a Compute never saw an endpoint of its own at the service, nor sent for one. */
-export function hadNothing({ status }: Compute): boolean {
-  return status.observedThrough === undefined && sentRecord(status) === undefined;
+/** True if a Compute never saw an endpoint of its own at the service of this base URL, nor sent for one there. */
+export function hadNothingAt(baseURL: string | undefined, { status }: Compute): boolean {
+  if (baseURL === undefined) return true;
+  const { observedThrough } = status;
+  const wasSeen = observedThrough !== undefined && isOfService(observedThrough, baseURL);
+  return !wasSeen && sentRecord(status)?.through !== baseURL;
 }
 
 /** The record of a request that a term sent; anybody can type the mark or finalizer that others are made up from. */

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { fingerprintOf } from "../resources/fingerprint.ts";
 import { digest } from "../resources/signature.ts";
 import { memoize } from "../runtime/caches.ts";
 
@@ -12,13 +13,8 @@ export interface Account {
   organizationID?: string | undefined;
 }
 
-/**
- * Names an account's base URL and key in objects and marks, so that a change of either shows; reveals neither. Called
- * on every reconcile of a Compute.
- */
-export const accountFingerprint = memoize(
-  ({ baseURL, key }: Account) => `${digest(baseURL, 8)}-${digest(key.fingerprint(), 16)}`,
-);
+/** The fingerprint of an account's base URL and key. Called on every reconcile of a Compute. */
+export const accountFingerprint = memoize(({ baseURL, key }: Account) => fingerprintOf(baseURL, key.fingerprint()));
 
 const redacted = "[redacted]";
 

@@ -3,8 +3,8 @@ import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import type { BranchAction } from "../../../src/operator/branch/action.ts";
 import {
-  findLinked,
   linkedID,
+  linkedThrough,
   noteFor,
   type Observation,
   type Subject,
@@ -156,7 +156,7 @@ export function observation(seen: Seen = {}): Observation {
     fingerprint: "here",
     ...rest,
     listing,
-    linked: findLinked(object, listing),
+    linked: linkedThrough(rest.fingerprint ?? "here", object, listing),
     missing: id !== undefined && listing.byID(id) === undefined ? id : undefined,
   };
 }

@@ -304,6 +304,7 @@ describe("a write that the service accepts", () => {
     expect(outcome.news).toStrictEqual({
       branchID: "br-one",
       proof: { uid: object.metadata.uid, branchID: "br-one", by: "created" },
+      observedThrough: acting.access.client.through,
       gone: undefined,
       appliedExpiry: "after 72h",
       appliedEnd: inMs(minute),

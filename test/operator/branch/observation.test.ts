@@ -6,10 +6,12 @@ import {
   isFormers,
   isOurs,
   linkedID,
+  linkedThrough,
   notedUID,
   noteFor,
   ownershipOf,
 } from "../../../src/operator/branch/observation.ts";
+import { ApiKey, accountFingerprint } from "../../../src/operator/service-client/account.ts";
 import { uidOf } from "../../support/builders.ts";
 import { branch, listed, madeBy, main } from "./builders.ts";
 
@@ -131,5 +133,28 @@ describe("the branch of an object in a list", () => {
     ["where the linked one is missing, whatever has its note", branch({ linked: "br-two" }), [madeBy(self)]],
   ])("the branch of an object is none %s", (_, object, branches) => {
     expect(found(object, ...branches)).toBeUndefined();
+  });
+});
+
+describe("the branch of an object whose base URL was changed", () => {
+  const through = (url: string, key = "a-key") => accountFingerprint({ baseURL: url, key: new ApiKey(key) });
+  const [here, there] = ["https://here/api/v2", "https://there/api/v2"];
+  const got = (by: string, observedThrough?: string) =>
+    branch({ linked: "br-one", status: { ...proved(by).status, observedThrough } });
+  const by = (object: typeof self, ...branches: ListedBranch[]) =>
+    linkedThrough(through(here), object, new BranchListing([main, ...branches], 0))?.by;
+
+  test.each(["created", "former"])("the proof %s of another service counts for nothing", (proof) => {
+    expect(by(got(proof, through(there)), listed())).toBe("none");
+    expect(by(got(proof, through(here, "former-key")), listed())).toBe(proof);
+  });
+
+  test("its own note counts at any service, and so does an adoption, which deletes nothing", () => {
+    expect(by(got("created", through(there)), madeBy(self))).toBe("note");
+    expect(by(got("adopted", through(there)), listed())).toBe("adopted");
+  });
+
+  test("one that is not listed is none", () => {
+    expect(by(got("created", through(there)))).toBeUndefined();
   });
 });

@@ -11,6 +11,7 @@ import {
   hour,
   inMs,
   listed,
+  madeBy,
   memory,
   minute,
   observation,
@@ -68,6 +69,13 @@ describe("what a list shows of the branch", () => {
       children: 0,
       observedThrough: "here",
     });
+  });
+
+  test("a proof of another service does not come to count because a list shows its branch", () => {
+    const object = mine({ status: { observedThrough: "there" } });
+    expect(after(object, shown("Conflict"))).toMatchObject({ observedThrough: "there" });
+    const noted = observation({ object, branches: [madeBy(object)] });
+    expect(after(object, shown("Available"), noted)).toMatchObject({ observedThrough: "here" });
   });
 
   test("what a list shows is given way to by a newer answer", () => {

@@ -20,10 +20,9 @@ function indexed(...computes: (typeof self)[]) {
   /** The Computes whose services do not answer. */
   const unreachable = new Set<string>();
   const isUnreachable = ({ metadata }: ConnectionUser) => unreachable.has(metadata.uid);
-  const claims = new ClaimIndex({
-    serviceOf: ({ metadata }) => services.get(metadata.uid) ?? "https://service",
-    isOutsider: (one) => isOutsider(one, { isUnreachable, reachedThrough: () => "here" }),
-  });
+  const baseURLOf = ({ metadata }: ConnectionUser) => services.get(metadata.uid) ?? "https://service";
+  const connections = { baseURLOf, isUnreachable, reachedThrough: () => "here" };
+  const claims = new ClaimIndex({ serviceOf: baseURLOf, isOutsider: (one) => isOutsider(one, connections) });
   for (const one of computes) claims.set(one);
   return { claims, services, unreachable };
 }

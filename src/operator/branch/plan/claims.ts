@@ -2,6 +2,7 @@ import { olderFirst, placeOf } from "../../objects/object.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Branch, branchNameOf } from "../../resources/branch.ts";
 import { connectionKeyOf } from "../../resources/connection-user.ts";
+import { isOfService } from "../../resources/fingerprint.ts";
 import { isOurs, linkedID, type Observation, shownReason } from "../observation.ts";
 import { isHindered } from "../reasons.ts";
 
@@ -35,11 +36,15 @@ export function mayMeet(object: Branch, other: Branch): boolean {
 
 /**
  * True if nothing shows that another object's connection reaches the project, and it has no branch there: it claims
- * nothing, or anybody could keep others from their branches by naming them, with no key at all.
+ * nothing, or anybody could keep others from their branches by naming them, with no key at all. `baseURL`: of the
+ * service of both; a branch that the other had at another one, before its connection was changed, counts for nothing.
  */
-export function isOutsider(other: Branch, object: Branch): boolean {
+export function isOutsider(other: Branch, object: Branch, baseURL: string | undefined): boolean {
   // The same connection reaches what this one reaches, whatever the status of the other says.
-  if (other.status.branchID !== undefined || sameJSON(connectionKeyOf(other), connectionKeyOf(object))) return false;
+  if (sameJSON(connectionKeyOf(other), connectionKeyOf(object))) return false;
+  const { branchID, observedThrough } = other.status;
+  const isSeen = observedThrough !== undefined && baseURL !== undefined && isOfService(observedThrough, baseURL);
+  if (branchID !== undefined && isSeen) return false;
   const reason = shownReason(other);
   return reason === undefined || isHindered(reason);
 }

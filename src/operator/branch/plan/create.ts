@@ -40,12 +40,12 @@ function former(o: Observation, listed: ListedBranch): BranchAction | undefined 
   return take(o, listed, "former");
 }
 
-function take({ object }: Observation, listed: ListedBranch, by: "adopted" | "former"): BranchAction {
+function take({ object, fingerprint }: Observation, listed: ListedBranch, by: "adopted" | "former"): BranchAction {
   const { uid } = object.metadata;
   const message = adoption[by](listed.id);
   return {
     kind: "note",
-    news: { branchID: listed.id, proof: { uid, branchID: listed.id, by } },
+    news: { branchID: listed.id, proof: { uid, branchID: listed.id, by }, observedThrough: fingerprint },
     event: { type: "Normal", reason: "Adopted", message },
   };
 }

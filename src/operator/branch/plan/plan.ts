@@ -1,7 +1,7 @@
 import { branchNameOf } from "../../resources/branch.ts";
 import { pausedForMs, pauseEndsInMs } from "../../resources/pause.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
-import { isBeingDeleted, isOurs, type Observation, type Unobserved } from "../observation.ts";
+import { isBeingDeleted, isOurs, isProvedElsewhere, type Observation, type Unobserved } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import * as words from "../words.ts";
 import { rivalFor } from "./claims.ts";
@@ -21,6 +21,9 @@ export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory):
   const conflict = rivalFor(o);
   if (conflict !== undefined) {
     return { kind: "show", reason: "Conflict", message: words.conflict(conflict.what, conflict.place) };
+  }
+  if (o.linked?.by === "none" && isProvedElsewhere(object, o.fingerprint)) {
+    return { kind: "show", reason: "Conflict", message: words.provedElsewhere(o.linked.listed.id) };
   }
   if (o.linked !== undefined) return planLink(o) ?? planLinked(o, memory);
   // A Compute that is declared no more needs no branch to go.

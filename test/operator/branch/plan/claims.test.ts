@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { isOutsider, mayMeet } from "../../../../src/operator/branch/plan/claims.ts";
+import { ApiKey, accountFingerprint } from "../../../../src/operator/service-client/account.ts";
 import { uidOf } from "../../../support/builders.ts";
 import { type BranchFields, branch, listed, madeBy, planned, shows } from "../builders.ts";
 
+const baseURL = "https://service/api/v2";
+const seenAt = (url: string) => accountFingerprint({ baseURL: url, key: new ApiKey("a-key") });
 const older = "2025-01-01T00:00:00Z";
 const younger = "2027-01-01T00:00:00Z";
 
@@ -113,25 +116,30 @@ describe("of two that are linked to one branch", () => {
 
 describe("another object that has no branch", () => {
   const hindered = ["RateLimited", "ServiceUnavailable", "Unauthorized", "Forbidden", "ConnectionNotFound"];
+  const linked = (observedThrough: string | undefined) => ({ linked: "br-one", status: { observedThrough } });
+  const linkedElsewhere = { ...linked(seenAt("https://own/api/v2")), shows: "Creating" };
   test.each<[string, BranchFields, boolean]>([
     ["as long as it shows nothing", {}, true],
-    ["not once it has a branch", { shows: "Unauthorized", linked: "br-one" }, false],
+    ["not once it has a branch", { ...linked(seenAt(baseURL)), shows: "Unauthorized" }, false],
+    ["if it has one at another service", { ...linked(seenAt("https://own/api/v2")), shows: "Unauthorized" }, true],
+    ["if no list has shown its branch", { ...linked(undefined), shows: "Unauthorized" }, true],
+    ["not if it reaches this one, whatever it had", linkedElsewhere, false],
     ["not with the same connection", { shows: "Unauthorized", namespace: "team" }, false],
   ])("another object that has no branch is an outsider %s", (_, fields, expected) => {
-    expect(isOutsider(other(fields), branch())).toBe(expected);
+    expect(isOutsider(other(fields), branch(), baseURL)).toBe(expected);
   });
 
   test.each([...hindered, "ConnectionNotReady", "ProjectNotFound", "Paused"])(
     "another object that has no branch is an outsider while it shows %s",
     (shown) => {
-      expect(isOutsider(other({ shows: shown }), branch())).toBe(true);
+      expect(isOutsider(other({ shows: shown }), branch(), baseURL)).toBe(true);
     },
   );
 
   test.each(["Creating", "BranchExists"])(
     "another object that has no branch is no outsider while it shows %s",
     (shown) => {
-      expect(isOutsider(other({ shows: shown }), branch())).toBe(false);
+      expect(isOutsider(other({ shows: shown }), branch(), baseURL)).toBe(false);
     },
   );
 });

@@ -114,7 +114,11 @@ describe("adopt by id or by name", () => {
   ])("a branch without an operator's note is linked by its %s and recorded as adopted", (_, object, seen) => {
     expect(planned({ object, branches: [seen] })).toEqual({
       kind: "note",
-      news: { branchID: "br-one", proof: { uid: uidOf("a"), branchID: "br-one", by: "adopted" } },
+      news: {
+        branchID: "br-one",
+        proof: { uid: uidOf("a"), branchID: "br-one", by: "adopted" },
+        observedThrough: "here",
+      },
       event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Adopted the branch") },
     });
   });
@@ -144,7 +148,11 @@ describe("adopt.former", () => {
   test("the branch of the former Branch of this fleet, namespace and name is taken over", () => {
     expect(planned({ object, fleet, branches: [formers] })).toEqual({
       kind: "note",
-      news: { branchID: "br-one", proof: { uid: uidOf("a"), branchID: "br-one", by: "former" } },
+      news: {
+        branchID: "br-one",
+        proof: { uid: uidOf("a"), branchID: "br-one", by: "former" },
+        observedThrough: "here",
+      },
       event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Took over the branch") },
     });
   });
