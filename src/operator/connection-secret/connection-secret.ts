@@ -153,8 +153,9 @@ export class ConnectionSecrets {
     if (due) readings.succeeded(uid);
     if (details.kind === "same") return bound;
     const added = filledIn(template, details.data);
-    if (added.kind === "missing") {
-      return { kind: "failed", reason: "Rejected", message: secretRejected.template(added) };
+    if (added.kind !== "filled") {
+      const message = added.kind === "missing" ? secretRejected.template(added) : secretRejected.tooLarge;
+      return { kind: "failed", reason: "Rejected", message };
     }
     const content = { source, template, data: encoded({ ...details.data, ...added.data }) };
     if (existing === undefined) return create(compute, wanted.name, content, cluster);

@@ -7,6 +7,9 @@ import { unreadableURI } from "./messages.ts";
 
 const defaultPort = "5432";
 
+/** The longest URI that is written, in characters; the cache keeps no longer one. */
+export const longestURI = 16_384;
+
 /** The service's answer: the data of a Secret, or that the URI which the Secret holds is still the right one. */
 export type Details =
   | { kind: "read"; data: Record<string, string> }
@@ -38,7 +41,7 @@ export async function connectionDetails(
   if (direct.value === held) return { kind: "same" };
   const pooled = await client.connectionURI(spec.projectID, { ...query, pooled: "true" }, signal);
   if (pooled.kind !== "ok") return { kind: "failed", failure: pooled };
-  if (!URL.canParse(direct.value)) {
+  if (!URL.canParse(direct.value) || Math.max(direct.value.length, pooled.value.length) > longestURI) {
     const failure: Failure = { kind: "unavailable", message: unreadableURI };
     return { kind: "failed", failure };
   }

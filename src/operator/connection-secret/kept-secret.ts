@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { asRecord } from "../objects/record.ts";
 import { CONNECTION_SECRET_TYPE, GROUP, labels } from "../resources/names.ts";
 import type { Secret } from "../resources/secret.ts";
+import { longestURI } from "./details.ts";
 
 /** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
 export const builtFrom = `${GROUP}/built-from`;
 export const digestOfData = `${GROUP}/data-sha256`;
 
-/** The longest URI and the longest `built-from` that are kept, in characters: the operator writes no longer ones. */
-const longestURI = 16_384;
+/** The longest `built-from` that is kept, in characters: the operator writes no longer ones. */
 const longestSource = 131_072;
 
 /** A connection Secret as the cache keeps it: `dataDigest` is of its whole data, of which only the URI stays. */

@@ -15,6 +15,8 @@ export const secretRejected = {
     `The service could not ${doing}: ${said}. Check database and role in spec.connectionSecret, or remove both to have host and port alone.`,
   template: ({ key, placeholder }: { key: string; placeholder: string }) =>
     `The service shows no value for ${placeholder}, which key "${key}" of spec.connectionSecret.template.data has. Remove it from the template.`,
+  tooLarge:
+    "spec.connectionSecret.template.data comes to more than a Secret holds, 1 MiB, with what is filled in. Use fewer placeholders.",
   byCluster: (name: string, said: string) =>
     `The Kubernetes API server refused to store Secret "${name}": ${said}. If that Secret exists, delete it; the operator then creates it.`,
 };

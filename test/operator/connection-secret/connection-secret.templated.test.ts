@@ -36,6 +36,20 @@ describe("a connection Secret with a template", () => {
     expect(stored()[0]?.metadata).toMatchObject({ labels: template.labels, annotations: template.annotations });
   });
 
+  test("a templated Secret is not made where its template comes to more than a Secret holds", async () => {
+    const { keep, service, stored } = setUp();
+    service.script = () => json(200, { uri: `postgresql://app:x@${host}/shop?${"%".repeat(16_000)}` });
+    const data = Object.fromEntries(["A", "B", "C"].map((key) => [key, `x://${"{uri}".repeat(200)}`]));
+    expect(await keep(withTemplate({ data }))).toEqual({
+      kind: "failed",
+      reason: "Rejected",
+      message: expect.stringMatching(
+        /template\.data comes to more than a Secret holds, 1 MiB, .* Use fewer placeholders\.$/,
+      ),
+    });
+    expect(stored()).toEqual([]);
+  });
+
   test("loses what its template no longer has, and keeps the labels of others", async () => {
     const { keep, read, stored, change } = setUp();
     await keep(withTemplate(template));

@@ -141,9 +141,14 @@ describe("a reading that cannot be made now", () => {
     expect(stored()).toEqual([]);
   });
 
-  test("a reading that gives no URI says so, and writes nothing", async () => {
+  const long = `postgresql://app:x@ep-one.aws.example.com/shop?${"x".repeat(16_384)}`;
+  test.each([
+    ["no URI", () => "no URI"],
+    ["a URI that is too long", () => long],
+    ["a pooled URI that is too long", (pooled?: string) => (pooled === "true" ? long : "postgresql://app:x@one/shop")],
+  ])("a reading that gives %s says so, and writes nothing", async (_, uriOf) => {
     const { keep, service, stored } = setUp();
-    service.script = () => json(200, { uri: "no URI" });
+    service.script = ({ query }) => json(200, { uri: uriOf(query?.pooled) });
     expect(await keep(self)).toEqual({
       kind: "unread",
       failure: { kind: "unavailable", message: "it returned a connection URI that cannot be read" },

@@ -57,3 +57,11 @@ test("a placeholder that nothing fills is named with its key", () => {
     placeholder: "{pooled-host}",
   });
 });
+
+test("what comes to more than a Secret holds is not filled in to its end", () => {
+  // A percent sign that is encoded has three characters.
+  const data = { first: "{password}".repeat(100), second: "x://{password}" };
+  const filled = (length: number) => filledIn({ data }, { password: "%".repeat(length) });
+  expect(filled(10_180)).toMatchObject({ kind: "filled" });
+  expect(filled(10_181)).toEqual({ kind: "tooLarge" });
+});
