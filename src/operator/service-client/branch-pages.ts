@@ -1,6 +1,7 @@
 import type { BranchesAnswer, ListedBranch } from "../../api/branch.ts";
 import { asRecord } from "../objects/record.ts";
 import type { Answer } from "./answer.ts";
+import { mostBytes } from "./transport.ts";
 
 /** The most pages of branches that are read: of a service that pages without end nothing is concluded. */
 const mostPages = 50;
@@ -14,6 +15,7 @@ export async function allBranches(
 ): Promise<Answer<ListedBranch[]> | { kind: "incomplete"; problem: string }> {
   const branches = new Map<string, ListedBranch>();
   let cursor: string | undefined;
+  let bytes = 0;
   for (let page = 0; page < mostPages; page += 1) {
     const query = { sort_by: "created_at", sort_order: "asc", ...(cursor === undefined ? {} : { cursor }) };
     // Each page needs the cursor of the previous one.
@@ -30,6 +32,8 @@ export async function allBranches(
     if (next === cursor || branches.size === before) {
       return { kind: "incomplete", problem: ": a page that repeats the one before" };
     }
+    bytes += answer.bytes ?? 0;
+    if (bytes > mostBytes.endpoints) return { kind: "incomplete", problem: ": pages that are too large together" };
     cursor = next;
   }
   return { kind: "incomplete", problem: ": more pages than any project has" };

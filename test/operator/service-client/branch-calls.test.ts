@@ -56,6 +56,13 @@ test.each([
       json(200, { branches: [branch(`br-${n}`, "one")], pagination: { next: `more-${n}` } }),
     ),
   ],
+  [
+    "pages are too large together",
+    Array.from({ length: 3 }, (_, n) => ({
+      ...json(200, { branches: [branch(`br-${n}`, "one")], pagination: n < 2 ? { next: `more-${n}` } : {} }),
+      bytes: 9 * 1024 * 1024,
+    })),
+  ],
   ["there are none in the answer", [json(200, { endpoints: [] })]],
 ])("branches are not known where %s: absence would prove nothing", async (_, pages) => {
   const { answer } = await listed(...pages);
