@@ -137,3 +137,28 @@ test("a branch whose id a tenant's own service gave for its own is neither reset
     message: expect.stringMatching(/another base URL .* Put the base URL back, or delete this object/),
   });
 });
+
+test("endpoints that only a tenant's own service has shown make no mass loss of another's one", async () => {
+  await using tenants = new Tenants();
+  const { clock } = tenants;
+  const branches = Array.from({ length: 7 }, (_, n) => `br-${n}`);
+  const good = tenants.healthy("good.test", branches);
+  tenants.healthy("own.test", branches);
+  tenants.share("shared", "good.test", { perMinute: 700, burst: 40 });
+  tenants.tenant("good", "good.test");
+  tenants.tenant("evil", "own.test");
+  const connectionRef = { kind: "ClusterServiceConnection", name: "shared" };
+  await clock.advance(3000);
+  tenants.declare("good", "primary", { projectID: project, branchID: "br-0", connectionRef });
+  const theirs = branches.slice(1);
+  for (const branchID of theirs) tenants.declare("evil", branchID, { projectID: project, branchID });
+  await clock.advance(60_000);
+  for (const name of theirs) tenants.edit("evil", name, { connectionRef });
+  await clock.advance(60_000);
+  const id = tenants.computes("good")[0]?.status.endpointID ?? "";
+  const headers = { authorization: `Bearer ${goodKey}` };
+  good.call({ method: "DELETE", path: `/api/v2/projects/${project}/endpoints/${id}`, query: {}, headers });
+  await clock.advance(120_000);
+  expect(tenants.computes("good").map(isReady)).toEqual([true]);
+  expect(tenants.computes("good")[0]?.status.endpointID).not.toBe(id);
+});

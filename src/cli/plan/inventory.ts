@@ -236,6 +236,7 @@ export class Inventory {
     const { index, startedAt } = listing;
     const links = ownershipOf(compute, index);
     const endpointID = links.link?.endpoint.id;
+    const { through: fingerprint } = client;
     return {
       ...subject,
       fleet: fleetOfLinked(compute, links, fleet),
@@ -244,8 +245,11 @@ export class Inventory {
       startedAt,
       links,
       operations: [...operations.values()].filter(({ endpoint_id }) => endpoint_id === endpointID).toReversed(),
-      notListed: links.missing === undefined ? { missing: 0, known: 0 } : notListedIn(index, claimants),
-      fingerprint: client.through,
+      notListed:
+        links.missing === undefined
+          ? { missing: 0, known: 0 }
+          : notListedIn({ endpoints: index, fingerprint }, claimants),
+      fingerprint,
       baseURL: client.account.baseURL,
       terminating: false,
       ...namedFor(compute, project, this.branches),

@@ -4,6 +4,7 @@ import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { branchIDOf } from "../../resources/compute.ts";
+import { areOfOneService } from "../../resources/fingerprint.ts";
 import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority.ts";
@@ -31,7 +32,7 @@ export function snapshotFor(
     notListed:
       links.missing === undefined
         ? { missing: 0, known: 0 }
-        : notListedIn(endpoints, claimants, (id) => lister.isUnlisted(id)),
+        : notListedIn({ endpoints, fingerprint }, claimants, (id) => lister.isUnlisted(id)),
     fingerprint,
     baseURL,
     terminating,
@@ -57,10 +58,11 @@ function besidesLists(
 
 /**
  * Number of the endpoints that the project's Computes are linked to and a list lacks. One that no list has shown is not
- * missed: an annotation may be typed, and only the status, which no tenant writes, says what was seen.
+ * missed: an annotation may be typed, and only the status, which no tenant writes, says what was seen, and at which
+ * service: a tenant may run one, and lead its connection elsewhere then.
  */
 export function notListedIn(
-  endpoints: EndpointIndex,
+  { endpoints, fingerprint }: Pick<EndpointSnapshot, "endpoints" | "fingerprint">,
   claimants: Claimants,
   isUnlisted: (endpointID: string) => boolean = () => false,
   isBranchGone: (branchID: string) => boolean = () => false,
@@ -69,6 +71,7 @@ export function notListedIn(
     .inProject()
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .filter((compute) => recordedID(compute) === compute.status.endpointID)
+    .filter(({ status: { observedThrough: seen = "" } }) => areOfOneService(seen, fingerprint))
     .filter(({ status }) => status.branchID === undefined || !isBranchGone(status.branchID))
     .flatMap(({ status }) => status.endpointID ?? [])
     .filter((id) => !isUnlisted(id));

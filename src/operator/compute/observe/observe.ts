@@ -101,7 +101,7 @@ function namedBranch(
  */
 function branchOfMissing(
   { compute, claimants }: Subject,
-  { links, startedAt, endpoints, notListed }: EndpointSnapshot,
+  { links, startedAt, endpoints, fingerprint, notListed }: EndpointSnapshot,
   { missing }: ReadonlyState,
   lister: EndpointLister,
 ): Pick<Observation, "missingFrom" | "notListed"> {
@@ -120,7 +120,7 @@ function branchOfMissing(
     // Endpoints end with their branches: as far as these can be listed, that is no loss.
     notListed:
       shown === "shown" || shown === "gone"
-        ? notListedIn(endpoints, claimants, (id) => lister.isUnlisted(id), isGone)
+        ? notListedIn({ endpoints, fingerprint }, claimants, (id) => lister.isUnlisted(id), isGone)
         : notListed,
   };
 }

@@ -89,7 +89,17 @@ test("the latest list is enough for the first create of a replica beside a prima
 test("how many linked endpoints a list lacks: those that no list has shown yet are not missed", () => {
   const self = compute({ linked: "ep-gone" });
   const claimants = claimantsAmong(self, [compute({ uid: uidOf("b"), name: "b", linked: "ep-one" })]);
-  const index = new EndpointIndex([endpoint()]);
-  expect(notListedIn(index, claimants)).toEqual({ missing: 1, known: 2 });
-  expect(notListedIn(index, claimants, (id) => id === "ep-gone")).toEqual({ missing: 0, known: 1 });
+  const list = { endpoints: new EndpointIndex([endpoint()]), fingerprint: "here" };
+  expect(notListedIn(list, claimants)).toEqual({ missing: 1, known: 2 });
+  expect(notListedIn(list, claimants, (id) => id === "ep-gone")).toEqual({ missing: 0, known: 1 });
+});
+
+test("how many linked endpoints a list lacks: those that only another service has shown are not missed", () => {
+  const seenAt = (observedThrough: string | undefined) => ({ status: { observedThrough } });
+  const self = compute({ linked: "ep-gone", ...seenAt("here-key") });
+  const others = ["there-key", "here-former", undefined].map((through, n) =>
+    compute({ uid: uidOf(n + 1), name: `c-${n}`, linked: `ep-${n}`, ...seenAt(through) }),
+  );
+  const list = { endpoints: new EndpointIndex([endpoint()]), fingerprint: "here-key" };
+  expect(notListedIn(list, claimantsAmong(self, others))).toEqual({ missing: 2, known: 2 });
 });

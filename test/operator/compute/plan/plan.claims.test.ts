@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
+import { fingerprintOf } from "../../../../src/operator/resources/fingerprint.ts";
 import { compute, endpoint, input, madeBy, recordOf, uidOf } from "../../../support/builders.ts";
 import { conflict, older, other, younger } from "../claimants.ts";
 
@@ -22,8 +23,11 @@ describe("of those that want to be the primary of one free branch", () => {
     (shows) => {
       const squatter = other({ created: older, shows, status: { observedThrough: undefined } });
       expect(plan(...input({ compute: self, others: [squatter] }))).toMatchObject({ kind: "create" });
-      const knownThere = other({ created: older, shows });
+      const seenAt = (baseURL: string) => ({ status: { observedThrough: fingerprintOf(baseURL, "a-key") } });
+      const knownThere = other({ created: older, shows, ...seenAt("https://service/api/v2") });
       expect(plan(...input({ compute: self, others: [knownThere] }))).toMatchObject(conflict());
+      const knownElsewhere = other({ created: older, shows, ...seenAt("https://own/api/v2") });
+      expect(plan(...input({ compute: self, others: [knownElsewhere] }))).toMatchObject({ kind: "create" });
       const sameKey = compute({
         uid: uidOf("b"),
         name: "other",
