@@ -28,7 +28,7 @@ const maxHeaderSize = 32 * 1024;
 /** Number of times that a GET without a usable answer is sent again within its deadline, and the first pause. */
 const readRetry = { retries: 2, minTimeout: 100, factor: 3, randomize: true };
 
-/** Agents kept, two per CA bundle and proxy; beyond this number the least recently used is closed. */
+/** Agents kept, two per key, CA bundle and proxy; beyond this number the least recently used is closed. */
 const mostAgents = 128;
 
 /** Two of the largest lists at a time; the service's own answers nest five deep. */
@@ -98,7 +98,7 @@ function nonRetryable(error: unknown): never {
   throw error instanceof NoResponseError && error.cause instanceof BodyTooLarge ? new AbortError(error) : error;
 }
 
-/** Connections per CA bundle and proxy. Reads and writes have their own. */
+/** Connections per key, CA bundle and proxy: no request waits for another key's. Reads and writes have their own. */
 class Agents {
   readonly #agents = new Map<string, Dispatcher>();
   readonly #env: Readonly<Record<string, string | undefined>>;
@@ -107,10 +107,10 @@ class Agents {
     this.#env = env;
   }
 
-  for({ method, baseURL, caBundle }: ServiceRequest): Dispatcher {
+  for({ method, baseURL, caBundle, key }: ServiceRequest): Dispatcher {
     const proxy = proxyFor(baseURL, undefined, this.#env);
     // A write that waited for a connection behind lists until its deadline would count as sent.
-    const name = JSON.stringify([caBundle, proxy, method !== "GET"]);
+    const name = JSON.stringify([key.fingerprint(), caBundle, proxy, method !== "GET"]);
     const agent = this.#agents.get(name) ?? connectionsTo({ ca: caBundle }, proxy, { connections: 16, maxHeaderSize });
     this.#agents.delete(name);
     this.#agents.set(name, agent);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ApiKey } from "../../../src/operator/service-client/account.ts";
 import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
 import type { ServiceRequest } from "../../../src/operator/service-client/transport.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -49,6 +50,18 @@ test("many requests at once share sixteen connections, and those that wait are s
   for (const release of held) release();
   for (const answer of await Promise.all(answers)) expect(answer).toMatchObject({ status: 200 });
   expect(server.connections).toBe(16);
+});
+
+test("a request of one key waits for none of another, however many those are", async () => {
+  const held: (() => void)[] = [];
+  server.behaviour = (_, response) => held.push(() => json(response, 200, {}));
+  const others = Array.from({ length: 40 }, () => send());
+  await eventually("sixteen requests", () => held.length === 16 || undefined);
+  server.behaviour = (_, response) => json(response, 200, {});
+  expect(await send({ key: new ApiKey("another") })).toMatchObject({ status: 200 });
+  expect(held.length).toBe(16);
+  for (const release of held) release();
+  for (const answer of await Promise.all(others)) expect(answer).toMatchObject({ status: 200 });
 });
 
 test("the connections of the least recently used of more than 128 authorities are closed, and opened again for it", async () => {
