@@ -19,6 +19,10 @@ export interface HttpTransportOptions {
   /** The environment, whose usual variables name proxies. */
   env?: Readonly<Record<string, string | undefined>>;
   bodies?: BodyBounds;
+  /**
+   * Agents kept, two per key, CA bundle and proxy; beyond this number the least recently used is closed. Default 512.
+   */
+  mostAgents?: number;
   /** Milliseconds since the epoch, for a Retry-After that is a date. */
   now: () => number;
 }
@@ -28,15 +32,12 @@ const maxHeaderSize = 32 * 1024;
 /** Number of times that a GET without a usable answer is sent again within its deadline, and the first pause. */
 const readRetry = { retries: 2, minTimeout: 100, factor: 3, randomize: true };
 
-/** Agents kept, two per key, CA bundle and proxy; beyond this number the least recently used is closed. */
-const mostAgents = 128;
-
 /** Two of the largest lists at a time; the service's own answers nest five deep. */
 const bodyBounds: BodyBounds = { together: 2 * mostBytes.endpoints, deepest: 64 };
 
 /** HTTP to the service: pooled connections, verified TLS, no redirects, bounded bodies. Only a GET is sent again. */
 export function httpServiceTransport(options: HttpTransportOptions): ServiceTransport & { close(): Promise<void> } {
-  const agents = new Agents(options.env ?? {});
+  const agents = new Agents(options.env ?? {}, options.mostAgents ?? 512);
   const bodies = new Bodies(options.bodies ?? bodyBounds);
 
   async function once(request: ServiceRequest, signal: AbortSignal): Promise<ServiceResponse> {
@@ -102,9 +103,11 @@ function nonRetryable(error: unknown): never {
 class Agents {
   readonly #agents = new Map<string, Dispatcher>();
   readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #most: number;
 
-  constructor(env: Readonly<Record<string, string | undefined>>) {
+  constructor(env: Readonly<Record<string, string | undefined>>, most: number) {
     this.#env = env;
+    this.#most = most;
   }
 
   for({ method, baseURL, caBundle, key }: ServiceRequest): Dispatcher {
@@ -115,7 +118,7 @@ class Agents {
     this.#agents.delete(name);
     this.#agents.set(name, agent);
     const [oldest] = this.#agents.keys();
-    if (this.#agents.size > mostAgents && oldest !== undefined) {
+    if (this.#agents.size > this.#most && oldest !== undefined) {
       void this.#agents.get(oldest)?.close();
       this.#agents.delete(oldest);
     }

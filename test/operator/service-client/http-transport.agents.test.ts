@@ -64,17 +64,18 @@ test("a request of one key waits for none of another, however many those are", a
   for (const answer of await Promise.all(others)) expect(answer).toMatchObject({ status: 200 });
 });
 
-test("the connections of the least recently used of more than 128 authorities are closed, and opened again for it", async () => {
-  const sendTo = (n: number) => send({ caBundle: `authority ${n}` });
-  for (let n = 0; n < 128; n += 1) await sendTo(n);
-  await sendTo(0);
-  expect([server.connections, server.open]).toEqual([128, 128]);
-  await sendTo(128);
-  await eventually("the connection of authority 1 to be closed", () => server.open === 128 || undefined);
-  await sendTo(0);
-  expect(server.connections).toBe(129);
-  expect(await sendTo(1)).toMatchObject({ status: 200 });
-  expect(server.connections).toBe(130);
+test("the connections of the agent that was not used for longest are closed beyond the number kept, and opened again for it", async () => {
+  const few = httpServiceTransport({ userAgent: "a-test", now: () => 0, mostAgents: 3 });
+  const sendWith = (name: string) => send({ key: new ApiKey(name) }, few);
+  for (const name of ["a", "b", "c", "a"]) await sendWith(name);
+  expect([server.connections, server.open]).toEqual([3, 3]);
+  await sendWith("d");
+  await eventually("the connection of b to be closed", () => server.open === 3 || undefined);
+  await sendWith("a");
+  expect(server.connections).toBe(4);
+  expect(await sendWith("b")).toMatchObject({ status: 200 });
+  expect(server.connections).toBe(5);
+  await few.close();
 });
 
 test("when it closes, what is under way is answered, and all connections are closed", async () => {
