@@ -45,10 +45,13 @@ it.concurrent("a Branch is made on a real control plane, shown by kubectl get br
   await shop.cluster.clear("Branch", shop.namespace, "pr-42");
   expect(branches(shop).find((branch) => branch.name === name)).toBeUndefined();
   expect(shop.writes.length - before).toBe(1);
-  // Events last an hour: the log alone says later who deleted which data.
-  const lines = stage().log.map((line) => JSON.parse(line));
-  const logged = lines.filter(({ namespace }) => namespace === shop.namespace);
-  expect(logged.map(({ level, name: of, branch, reason }) => [level, of, branch, reason])).toEqual([
+  // Events last an hour: the log alone says later who deleted which data. The object goes before its line is written.
+  const logged = () =>
+    stage()
+      .log.map((line) => JSON.parse(line))
+      .filter(({ namespace }) => namespace === shop.namespace);
+  await eventually("a line of its deletion", () => logged().length > 1 || undefined);
+  expect(logged().map(({ level, name: of, branch, reason }) => [level, of, branch, reason])).toEqual([
     ["info", "pr-42", undefined, "Created"],
     ["info", "pr-42", made?.id, "Deleted"],
   ]);
