@@ -146,7 +146,7 @@ describe("of what the documents type", () => {
       const complaints = output.split("\n").filter((said) => /error/i.test(said) && !said.includes("(NotFound)"));
       expect({ output, complaints }).toEqual({ output, complaints: [] });
       expect(output).toContain("deleted");
-      await eventually("what was deleted to be there again", () => isBack(line), { timeoutMs: 90_000 });
+      await eventually("what was deleted to be there again", () => isBack(line));
     },
   );
 });

@@ -8,7 +8,7 @@ const runs = new DemoRuns();
 describe("npm run demo that is ended", () => {
   it("the demo leaves nothing behind when it is interrupted in the middle", async () => {
     const demo = await runs.start("--model");
-    await demo.waitForLine(/the operator: /, 90_000);
+    await demo.waitForLine(/the operator: /);
     demo.signal("SIGINT");
     expect(await demo.end).toEqual<ChildEnd>({ status: 130, signal: null });
     expect(runs.left()).toEqual([]);
@@ -17,7 +17,7 @@ describe("npm run demo that is ended", () => {
   it("the demo leaves nothing behind when a plain kill ends npm, which hands the signal on to the demo and to no shell", async () => {
     const args = ["run", "demo", "--", "--model"];
     const npm = await Child.start({ name: "npm run demo", command: "npm", args, env: runs.env });
-    await npm.waitForLine(/the operator: /, 90_000);
+    await npm.waitForLine(/the operator: /);
     process.kill(npm.pid, "SIGTERM");
     await npm.end;
     await eventually("the demo to have ended", () => {

@@ -243,7 +243,7 @@ describe.concurrent("kubectl delete namespace", () => {
     expect(shop.endpoints).toEqual([]);
     // It takes half a minute longer where another test has just removed a kind that was to be emptied too.
     const isGone = async () => ((await shop.cluster.namespaceExists(shop.namespace)) ? undefined : true);
-    await eventually("the namespace's end", isGone, { timeoutMs: 90_000 });
+    await eventually("the namespace's end", isGone);
     expect(shop.writes.filter((write) => write.startsWith("POST"))).toHaveLength(5);
     expect(shop.writes.filter((write) => write.startsWith("DELETE"))).toHaveLength(5);
   });

@@ -17,9 +17,6 @@ const pool = (replicas: number, template: Record<string, unknown> = {}) => ({
 const scaleTo = (shop: Scenario, replicas: number) =>
   kubectl(["--namespace", shop.namespace, "scale", "computepool/readers", `--replicas=${replicas}`]);
 
-/** The garbage collector stands still for up to half a minute where another test installs or removes a kind. */
-const whileKindsChange = { timeoutMs: 90_000 };
-
 async function settlesAt(shop: Scenario, replicas: number): Promise<void> {
   await eventually(`${replicas} ready replicas`, async () => {
     const { status } = await shop.cluster.get("ComputePool", shop.namespace, "readers");
@@ -78,27 +75,19 @@ it.concurrent("a pool's owner garbage collection: in the foreground it goes last
   await Promise.all([settlesAt(foreground, 2), settlesAt(orphan, 2)]);
   foreground.faults({ kind: "503", method: "DELETE" });
   await remove(foreground, "foreground");
-  await eventually(
-    "both to be leaving",
-    async () => {
-      const computes = await foreground.cluster.list("Compute", foreground.namespace);
-      return computes.every(({ metadata }) => metadata.deletionTimestamp !== undefined) || undefined;
-    },
-    whileKindsChange,
-  );
+  await eventually("both to be leaving", async () => {
+    const computes = await foreground.cluster.list("Compute", foreground.namespace);
+    return computes.every(({ metadata }) => metadata.deletionTimestamp !== undefined) || undefined;
+  });
   expect(await foreground.cluster.find("ComputePool", foreground.namespace, "readers")).toBeDefined();
   foreground.faults();
   await Promise.all(["readers-0", "readers-1"].map((name) => foreground.gone(name)));
   expect(foreground.endpoints).toEqual([]);
   await remove(orphan, "orphan");
-  await eventually(
-    "the pool's end",
-    async () => {
-      const left = await orphan.cluster.find("ComputePool", orphan.namespace, "readers");
-      return left === undefined ? true : undefined;
-    },
-    whileKindsChange,
-  );
+  await eventually("the pool's end", async () => {
+    const left = await orphan.cluster.find("ComputePool", orphan.namespace, "readers");
+    return left === undefined ? true : undefined;
+  });
   const computes = await orphan.cluster.list("Compute", orphan.namespace);
   expect(computes.map(({ metadata }) => metadata.ownerReferences ?? [])).toEqual([[], []]);
   await orphan.lists(2);

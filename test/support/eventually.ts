@@ -4,7 +4,7 @@ import { patience } from "./patience.ts";
 /**
  * Asks again until `ask` answers something other than `undefined`, and resolves with it. Where `timeoutMs` pass while
  * this process runs, or `ask` throws to the end, it rejects and says what was waited for. For real processes, which no
- * clock drives.
+ * clock drives. The default is long enough for a garbage collector that stands still half a minute while kinds change.
  */
 export async function eventually<T>(
   what: string,

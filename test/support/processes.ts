@@ -7,9 +7,6 @@ import { freePort } from "./ports.ts";
 
 const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
 
-/** How long a process may take to start beside others that start, in milliseconds: one that ends is seen at once. */
-const startMs = 90_000;
-
 /** Runs one command of compute-operator as a process of its own; `source` is the `main.ts` of another checkout. */
 export function startCommand(
   name: string,
@@ -79,7 +76,7 @@ export class ServiceProcess implements AsyncDisposable {
   /** Starts it, again after `kill` or `stop`, and waits until it listens. */
   async start(): Promise<void> {
     this.#child = await startCommand("service", this.#args);
-    await this.#child.waitForLine(/Listening on http/, startMs);
+    await this.#child.waitForLine(/Listening on http/);
     const shown = this.#child.lines.map((line) => /^API key \(shown once\): (\S+)/.exec(line)?.[1]);
     this.#firstKey ??= shown.find((key) => key !== undefined);
   }
@@ -158,11 +155,9 @@ export class OperatorProcess implements AsyncDisposable {
       if (!child.running) return "ended";
       return (await this.isReady()) ? "ready" : undefined;
     };
-    const answer = await eventually("the operator to be ready", look, { timeoutMs: startMs }).catch(
-      (error: unknown) => {
-        throw new Error(`the operator is not ready. It wrote:\n${child.tail()}`, { cause: error });
-      },
-    );
+    const answer = await eventually("the operator to be ready", look).catch((error: unknown) => {
+      throw new Error(`the operator is not ready. It wrote:\n${child.tail()}`, { cause: error });
+    });
     if (answer === "ended") {
       const { status, signal } = await child.end;
       const how = signal === null ? `exit code ${status}` : signal;
