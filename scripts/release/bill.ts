@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { BaseImage } from "./base-images.ts";
-import type { Making } from "./release.ts";
+import type { Making } from "./making.ts";
 
 const billOfBundle = z.looseObject({ components: z.array(z.looseObject({})) });
 

@@ -4,9 +4,9 @@ import { parse, parseDocument } from "yaml";
 import { z } from "zod";
 import { writeArchive } from "./archive.ts";
 import { trackedFiles } from "./commit.ts";
+import type { Making } from "./making.ts";
 import { type Blob, descriptorOf, layoutOf } from "./oci-layout.ts";
 import type { Run } from "./programs.ts";
-import type { Making } from "./release.ts";
 
 const directory = "deploy/helm/compute-operator";
 const metadata = z.looseObject({ name: z.string(), version: z.string(), description: z.string() });

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeArchive } from "./archive.ts";
+import type { Making } from "./making.ts";
 import { builtLayout } from "./oci-layout.ts";
 import type { Run } from "./programs.ts";
-import type { Making } from "./release.ts";
 
 const platforms = "linux/amd64,linux/arm64";
 

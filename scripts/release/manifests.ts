@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
 import { findBinaries } from "../../test/control-plane/binaries.ts";
+import type { Making } from "./making.ts";
 import type { Run } from "./programs.ts";
-import type { Making } from "./release.ts";
 
 /** Writes all of `deploy` into one file, with the image of the registry. */
 export async function makeManifests({ output, staging, commit, registry, version }: Making, run: Run): Promise<string> {

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Entry, writeArchive } from "./archive.ts";
-import type { Making } from "./release.ts";
+import type { Making } from "./making.ts";
 
 const manifestOf = z.looseObject({
   name: z.string(),

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BaseImage } from "./base-images.ts";
 import { sha256Of } from "./checksums.ts";
-import type { Making } from "./release.ts";
+import type { Making } from "./making.ts";
 
 export const provenanceFile = "provenance.json";
 

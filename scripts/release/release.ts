@@ -9,31 +9,11 @@ import { readSums, sha256Of, sumsFile, writeSums } from "./checksums.ts";
 import { type Commit, checkedOut } from "./commit.ts";
 import { type Built, makeImage } from "./image.ts";
 import { makeKrewManifest } from "./krew.ts";
+import type { Making, ReleaseOptions } from "./making.ts";
 import { makeManifests } from "./manifests.ts";
 import { makePackage } from "./npm-package.ts";
 import type { Run } from "./programs.ts";
 import { makeProvenance, provenanceFile } from "./provenance.ts";
-
-export interface ReleaseOptions {
-  /** Where the image and the chart will lie, for example `registry.example.com/databases`. */
-  readonly registry: string;
-  /** Directory of the release; default `dist`. */
-  readonly output: string;
-  /** Where the files of the release will be downloaded from. */
-  readonly downloadURL?: string | undefined;
-  /** Also of a clone with changes that are in no commit. */
-  readonly uncommitted: boolean;
-  /** Base images of an earlier run, for a run that is to give the same bytes; absent: asked of their registries. */
-  readonly baseImages?: readonly BaseImage[];
-}
-
-/** What every part of a release is made with. */
-export interface Making extends ReleaseOptions {
-  readonly version: string;
-  readonly commit: Commit;
-  /** Directory for files on their way, which a part creates and removes. */
-  readonly staging: string;
-}
 
 /** What was made. */
 export interface Release {

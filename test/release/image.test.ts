@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeImage } from "../../scripts/release/image.ts";
+import type { Making } from "../../scripts/release/making.ts";
 import type { Run } from "../../scripts/release/programs.ts";
-import type { Making } from "../../scripts/release/release.ts";
 import { OciRegistry } from "../deploy/oci-registry.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 
