@@ -11,7 +11,7 @@ const message =
   'Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.test:443/validate": connect: connection refused';
 
 /** `away` says of which objects: part of the path of their patches. */
-function worldWith(away: { of: string | undefined }): SmallWorld {
+function worldWith(away: { of: string | undefined }, branches = [place.branchID]): SmallWorld {
   const weather: ClusterWeather = {
     ...calm,
     request: (request, timeoutMs) => {
@@ -22,7 +22,7 @@ function worldWith(away: { of: string | undefined }): SmallWorld {
         : calm.request(request, timeoutMs);
     },
   };
-  return new SmallWorld([place.branchID], 1, {}, weather);
+  return new SmallWorld(branches, 1, {}, weather);
 }
 
 it.each([
@@ -45,3 +45,18 @@ it.each([
     expect(world.writes).toHaveLength(1);
   },
 );
+
+it("a webhook that refuses the patches of some Computes takes nothing from the budget of their key: others write at once", async () => {
+  const away: { of: string | undefined } = { of: "/computes/db-1" };
+  await using world = worldWith(away, ["br-0-a", "br-1-a"]);
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/serviceconnections/default";
+  const connection = world.send("GET", path);
+  world.send("PUT", path, { ...connection, spec: { ...connection.spec, requestBudget: { perMinute: 12, burst: 6 } } });
+  world.declare(1, { ...place, branchID: "br-1-a" });
+  // Each retry takes a request for the create, and sends nothing.
+  await world.clock.advance(600_000);
+  expect(world.writes).toEqual([]);
+  world.declare(0, place);
+  await world.clock.advance(3000);
+  expect(world.writes).toHaveLength(1);
+});

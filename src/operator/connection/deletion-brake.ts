@@ -17,7 +17,7 @@ export class DeletionBrake {
   readonly #clock: Clock;
   readonly #turnstile: Turnstile;
   /** Deletions that may go, oldest first. */
-  #counted: { uid: string; at: number }[] = [];
+  #counted: { uid: string; at: number; isSent: boolean }[] = [];
 
   constructor(clock: Clock, perMinute: number) {
     this.#clock = clock;
@@ -48,9 +48,9 @@ export class DeletionBrake {
     return this.#turnstile.ask(caller);
   }
 
-  /** Counts a deletion that goes; its place is kept until it leaves. */
+  /** Counts a deletion that is about to go; its place is kept until it leaves. */
   count(uid: string): void {
-    this.#counted.push({ uid, at: this.#clock.monotonic() });
+    this.#counted.push({ uid, at: this.#clock.monotonic(), isSent: false });
     this.#turnstile.enter(uid);
   }
 
@@ -58,11 +58,12 @@ export class DeletionBrake {
   sent(uid: string): void {
     const index = this.#counted.findLastIndex((counted) => counted.uid === uid);
     if (index >= 0) this.#counted.splice(index, 1);
-    this.#counted.push({ uid, at: this.#clock.monotonic() });
+    this.#counted.push({ uid, at: this.#clock.monotonic(), isSent: true });
   }
 
-  /** Ends a deletion that is over, no longer wanted, or not possible now. */
+  /** Ends a deletion that is over, no longer wanted, or not possible now; one that was not sent does not count. */
   leave(uid: string): void {
+    this.#counted = this.#counted.filter((counted) => counted.isSent || counted.uid !== uid);
     this.#turnstile.leave(uid);
   }
 

@@ -143,6 +143,13 @@ export class RequestBudget {
     return true;
   }
 
+  /** A request that was taken is not sent: others may send theirs at once. */
+  giveBack(): void {
+    this.#fill();
+    this.#tokens = Math.min(this.#limits.burst, this.#tokens + 1);
+    this.#turnstile.offer();
+  }
+
   /** About how long `who`, who waits, still does so, in milliseconds. */
   waitOf(who: unknown): number {
     this.#fill();

@@ -17,8 +17,6 @@ export interface ExchangeOptions extends AdmissionOptions {
   account: Account;
   transport: ServiceTransport;
   clock: Clock;
-  /** Called right before a write is sent; an error stops the write (leadership). */
-  beforeWrite: () => void;
   observe?: RequestObserver | undefined;
   /** Called with the `Date` of each answer. */
   onDate?: ((dateMs: number) => void) | undefined;
@@ -48,11 +46,10 @@ export async function exchange(options: ExchangeOptions, call: Call, signal: Abo
 }
 
 async function admittedAndSent(options: ExchangeOptions, call: Call, signal: AbortSignal): Promise<Sent> {
-  const { account, transport, budget, clock, beforeWrite, observe } = options;
+  const { account, transport, budget, clock, observe } = options;
   const write = call.method !== "GET";
   const refused = await admission(options, call, signal);
   if (refused !== undefined) return { kind: "failed", failure: refused };
-  if (write) beforeWrite();
   const { method, route } = call;
   const startedAt = clock.monotonic();
   const seconds = () => (clock.monotonic() - startedAt) / 1000;

@@ -52,8 +52,10 @@ export class RequestReservation {
     return this.#budget.take("write", signal, patienceMs, this.#tenant);
   }
 
-  /** The caller is finished for now; unless it waits, nothing is reserved for it. */
+  /** The caller is finished for now: a request that it took and did not send goes to others. */
   end(): void {
+    if (this.#taken) this.#budget.giveBack();
+    this.#taken = false;
     if (!this.#waits) this.#budget.leave(this.#who);
   }
 }
@@ -69,7 +71,9 @@ export interface AdmissionOptions {
   retired?: AbortSignal;
   /** The signal of the caller. Its requests never wait through a long pause. */
   reservation?: RequestReservation;
-  /** Called right before a write is sent: whether the plan behind it is outdated. */
+  /** Called right before a write is sent; an error stops the write (leadership). */
+  beforeWrite: () => void;
+  /** Called last before a write is sent: whether the plan behind it is outdated. If not, the write is sent. */
   withdrawn?: () => boolean;
   /** Set if the caller blocks a worker while it waits. */
   changeBlockedWorkers?: ChangeBlockedWorkers | undefined;
@@ -84,30 +88,58 @@ export const longPauseMs = 5000;
 /** The failure of a request that is not sent because of such a pause; the same at every stage. */
 export const pauseMessage = "it asked for a pause";
 
-/** Waits for the budget; returns the reason if the request must not be sent after all. */
+/** Waits for the budget; returns the reason if the request must not be sent after all, and then takes nothing. */
 export async function admission(
-  { budget, reservation, circuitOpen, retired, withdrawn }: AdmissionOptions,
+  options: AdmissionOptions,
   { method }: { method: string },
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
+  const { budget, reservation, retired } = options;
   const write = method !== "GET";
   const either = retired === undefined ? signal : AbortSignal.any([signal, retired]);
   const taking =
     reservation === undefined
       ? budget.take(write ? "write" : "plan", either, write ? longPauseMs : Number.POSITIVE_INFINITY)
       : reservation.take(either, longPauseMs);
-  const closedForMs = await taking.catch((error: unknown) => {
-    if (signal.aborted || retired?.aborted !== true) throw error;
-    return undefined;
-  });
-  if (retired?.aborted === true) {
-    return { kind: "superseded", message: "the connection was changed before the request could be sent" };
-  }
+  const taken = await taking.then(
+    (closedForMs) => ({ closedForMs }),
+    (error: unknown) => {
+      if (signal.aborted || retired?.aborted !== true) throw error;
+      return undefined;
+    },
+  );
+  if (taken === undefined) return superseded;
+  const { closedForMs } = taken;
   if (closedForMs !== undefined) {
-    return { kind: "rateLimited", message: pauseMessage, retryAfterMs: closedForMs };
+    return retired?.aborted === true
+      ? superseded
+      : { kind: "rateLimited", message: pauseMessage, retryAfterMs: closedForMs };
   }
-  if (write && withdrawn?.() === true) {
-    return { kind: "superseded", message: "it was no longer wanted when it could be sent" };
+  let isSent = false;
+  try {
+    signal.throwIfAborted();
+    const obstacle = obstacleTo(write, options);
+    isSent = obstacle === undefined;
+    return obstacle;
+  } finally {
+    if (!isSent) budget.giveBack();
   }
-  return circuitOpen?.();
+}
+
+const superseded: Failure = {
+  kind: "superseded",
+  message: "the connection was changed before the request could be sent",
+};
+
+/** `withdrawn` comes last, since what it asks counts the write as sent. */
+function obstacleTo(
+  write: boolean,
+  { retired, circuitOpen, beforeWrite, withdrawn }: AdmissionOptions,
+): Failure | undefined {
+  if (retired?.aborted === true) return superseded;
+  const closed = circuitOpen?.();
+  if (closed !== undefined || !write) return closed;
+  beforeWrite();
+  if (withdrawn?.() !== true) return undefined;
+  return { kind: "superseded", message: "it was no longer wanted when it could be sent" };
 }

@@ -14,6 +14,7 @@ function setUp(perMinute: number) {
     const may = mayGo(uid, flow);
     if (may) {
       brake.count(uid);
+      brake.sent(uid);
       // Answered at once.
       brake.leave(uid);
     }

@@ -35,16 +35,24 @@ function setUp({ deletions = 10, requests = 10 } = {}) {
     operations: { writesRunningAt: () => 0, nextEndAfter: () => undefined },
   });
   const budget = new RequestBudget(clock, { perMinute: 6, burst: requests });
+  const reservations = new Map<string, RequestReservation>();
   const gateOf = (uid: string) => {
     const enqueue = () => void woken.push(uid);
     const reservation = new RequestReservation(budget, uid, enqueue);
+    reservations.set(uid, reservation);
     return new Gate({ uid, flow: "team/shop", brake: watched, writeLimiter, reservation, enqueue });
   };
-  /** What a write of this Compute waits for, asked in a reconcile that then ends. */
+  /** The write leaves with the request that was taken for it. */
+  const send = (uid: string, gate: Gate) => {
+    void reservations.get(uid)?.take(new AbortController().signal, 0);
+    return gate.sends();
+  };
+  /** What a write of this Compute waits for, asked in a reconcile that then ends; one that may go is sent. */
   const pass = (uid: string, write: "deletion" | "other" = "other") => {
     const gate = gateOf(uid);
     const wait = gate.pass(write);
     const { isWaiting } = gate;
+    if (wait === undefined) send(uid, gate);
     gate.end();
     expect(isWaiting).toBe(wait !== undefined);
     return wait;
@@ -77,9 +85,9 @@ describe("a write", () => {
     gate.pass("deletion");
     window.refused();
     expect(gate.sends()).toBe(false);
-    gate.end();
-    // It counts as sent all the same: the brake counts what passes.
     expect(brake.isExhausted).toBe(true);
+    gate.end();
+    expect(brake.isExhausted).toBe(false);
   });
 
   test("an accepted write ends the pauses after refusals, which grow until then", async () => {
@@ -165,6 +173,16 @@ describe("a deletion", () => {
     expect(news()).toEqual(["b"]);
     expect(pass("b", "deletion")).toBeUndefined();
     expect(news()).toEqual(["c"]);
+  });
+
+  test("a deletion that passes and is not sent counts only until its reconcile ends, and frees the brake for the next", () => {
+    const { brake, gateOf, pass, news } = setUp({ deletions: 1 });
+    const gate = gateOf("a");
+    expect(gate.pass("deletion")).toBeUndefined();
+    expect([brake.isExhausted, pass("b", "deletion")]).toEqual([true, "brake"]);
+    gate.end();
+    expect(news()).toEqual(["b"]);
+    expect(pass("b", "deletion")).toBeUndefined();
   });
 
   test("a deletion that waits for writeLimiter or budget does not count, and keeps its place at the brake", () => {

@@ -77,3 +77,25 @@ test("a reconcile that never asked draws each request from the budget, and knows
   await clock.advance(1000);
   expect(sent).toEqual([1000]);
 });
+
+test("reconciles that took a request and sent nothing leave the budget as it was, and others are called at once", async () => {
+  const { budget, turns, reservation } = setUp(1, 3);
+  const all = ["one", "two", "three"].map(reservation);
+  expect(all.map((one) => one.tryTake("write"))).toEqual([true, true, true]);
+  expect([reservation("waiting").tryTake("write"), budget.available]).toEqual([false, 0]);
+  for (const one of all) one.end();
+  expect(turns).toEqual(["waiting"]);
+  expect(reservation("waiting").tryTake("write")).toBe(true);
+  expect(budget.available).toBe(2);
+  for (const one of all) one.end();
+  expect(budget.available).toBe(2);
+});
+
+test("a reconcile that sent what it took gives nothing back", async () => {
+  const { budget, reservation } = setUp(1, 3);
+  const one = reservation("one");
+  one.tryTake("write");
+  await one.take(signal, 0);
+  one.end();
+  expect(budget.available).toBe(2);
+});
