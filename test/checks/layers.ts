@@ -14,15 +14,17 @@ const clients = ["service-client", "kube", "metrics", "runtime", "objects", "res
 
 /** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
 const operatorLayers: Readonly<Record<string, readonly string[]>> = {
-  manager: ["compute", "fields", "claims", "connection-secret", "pool", "branch", "connection", ...clients],
-  compute: ["fields", "claims", "connection-secret", "connection", ...clients],
+  manager: ["life", "compute", "fields", "claims", "connection-secret", "pool", "branch", "connection", ...clients],
+  compute: ["life", "fields", "claims", "connection-secret", "connection", ...clients],
   // What a spec and an endpoint say of the same fields: neither claims nor plans are asked.
   fields: ["objects", "resources"],
   // Who owns which endpoint follows from Computes and lists alone: no connection, no reason, no memory of a reconcile.
   claims: ["kube", "runtime", "objects", "resources"],
   // A Secret follows from a Compute and its endpoint: no reconcile, no list, no session.
   "connection-secret": ["service-client", "kube", "runtime", "objects", "resources"],
-  branch: ["connection", ...clients],
+  // What the reconcile of every kind has, once.
+  life: ["connection", ...clients],
+  branch: ["life", "connection", ...clients],
   pool: ["connection", ...clients],
   connection: clients,
   "service-client": ["runtime", "objects", "resources"],

@@ -1,12 +1,13 @@
 import { recordFailedWrite } from "../../operator/compute/execute/deferred.ts";
 import { execute } from "../../operator/compute/execute/execute.ts";
-import { type Observed, shownReason } from "../../operator/compute/observe/observation.ts";
+import { type Observed } from "../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../operator/compute/outcome.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { plan } from "../../operator/compute/plan/plan.ts";
 import { updateStatus } from "../../operator/compute/update-status.ts";
 import { requests } from "../../operator/compute/words/failures.ts";
 import type { ServiceAccess } from "../../operator/connection/access.ts";
+import { shownReason } from "../../operator/objects/conditions-of.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { isDerivedUID } from "../manifests/derived-uid.ts";
 import { onUnknownBranch } from "./branches.ts";

@@ -1,10 +1,11 @@
 import { ownershipOf } from "../../operator/claims/ownership.ts";
-import { hasFinalizer, nameOf, shownReason } from "../../operator/compute/observe/observation.ts";
+import { hasFinalizer, nameOf } from "../../operator/compute/observe/observation.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
 import { released } from "../../operator/compute/words/deletion.ts";
 import { deletesAdopted } from "../../operator/compute/words/events.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
 import { compare, desiredSpec } from "../../operator/fields/compare.ts";
+import { shownReason } from "../../operator/objects/conditions-of.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
 import type { BranchEntry } from "./branch-entry.ts";
 import type { DryRun } from "./carry-out.ts";

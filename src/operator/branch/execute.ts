@@ -2,8 +2,9 @@ import { isAboutBranch } from "../../api/error.ts";
 import type { ServiceAccess } from "../connection/access.ts";
 import { earlierFailure } from "../connection/failed-write.ts";
 import type { Wait } from "../connection/gate.ts";
-import { guardedPatch, type JsonPatchOperation } from "../kube/json-patch.ts";
-import { conditionOf, timestamp } from "../objects/conditions-of.ts";
+import { type PatchedKind, type Patcher, patchOf, withFinalizer, withStatus } from "../life/patching.ts";
+import { conditionOf, shownReason, timestamp } from "../objects/conditions-of.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -11,7 +12,7 @@ import { soonMs } from "../runtime/waits.ts";
 import type { Answer } from "../service-client/answer.ts";
 import type { WrittenBranch } from "../service-client/branch-calls.ts";
 import { type BranchAction, type BranchWrite, identityOf } from "./action.ts";
-import { type ComputeStep, isBeingDeleted, noteFor, shownReason } from "./observation.ts";
+import { type ComputeStep, noteFor } from "./observation.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { isSameEnd } from "./plan/expiry.ts";
 import { isTroublesome } from "./reasons.ts";
@@ -19,22 +20,17 @@ import { refused } from "./refused.ts";
 import type { BranchMemory } from "./state.ts";
 import * as words from "./words.ts";
 
-/** Target of the operator's patches of a Branch: the API server, or an object in memory if there is no cluster. */
-export interface BranchPatcher {
-  /** Answers with the whole Branch after the patch. */
-  patch(
-    kind: typeof branchKind,
-    metadata: Branch["metadata"],
-    ops: readonly JsonPatchOperation[],
-    options?: { subresource?: "status" },
-  ): Promise<unknown>;
-}
+export const branchPatches: PatchedKind<Branch> = {
+  kind: branchKind,
+  parse: parseBranch,
+  finalizer: finalizers.branch,
+};
 
 /** All that carrying out an action needs, in the operator and in `apply` alike. */
 export interface ExecuteContext {
   object: Branch;
   memory: BranchMemory;
-  cluster: BranchPatcher;
+  cluster: Patcher<Branch>;
   clock: Clock;
   signal: AbortSignal;
   fleet: string | undefined;
@@ -86,7 +82,7 @@ async function release(
   { object, cluster, compute }: ExecuteContext,
 ): Promise<Outcome> {
   if (!isUninstalling) await compute({ kind: "delete" });
-  const patch = guardedPatch(object, { resourceVersion: true }).removeFinalizer(finalizers.branch);
+  const patch = patchOf(object).removeFinalizer(finalizers.branch);
   if (!patch.isEmpty) await cluster.patch(branchKind, object.metadata, patch.ops());
   return outcome(object, { released: true, events: [{ type: "Normal", reason, message }] });
 }
@@ -160,29 +156,20 @@ function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: b
 /** The finalizer goes before a create, the record before a reset. */
 async function prepared(planned: BranchWrite, { object, cluster, clock }: ExecuteContext): Promise<Branch> {
   if (planned.op === "create") {
-    const patch = guardedPatch(object, { resourceVersion: true }).addFinalizer(finalizers.branch);
-    return patch.isEmpty ? object : read(await cluster.patch(branchKind, object.metadata, patch.ops()));
+    return withFinalizer(branchPatches, cluster, object);
   }
   if (planned.op !== "reset") return object;
   const { id: branchID, value, lastResetAt } = planned;
   const { uid } = object.metadata;
   const record = { uid, operation: "reset", value, since: timestamp(clock.now()), branchID };
   const pendingWrite = lastResetAt === undefined ? record : { ...record, lastResetAt };
-  const patch = guardedPatch(object, { resourceVersion: true }).setStatus({ ...object.status, pendingWrite });
-  return read(await cluster.patch(branchKind, object.metadata, patch.ops(), { subresource: "status" }));
+  return withStatus(branchPatches, cluster, { ...object.status, pendingWrite }, object);
 }
 
 /** Puts the finalizer back on a linked object that lost it, as by `kubectl replace`. */
-export async function withFinalizer(object: Branch, cluster: BranchPatcher): Promise<Branch> {
-  if (object.status.branchID === undefined || isBeingDeleted(object)) return object;
-  const patch = guardedPatch(object, { resourceVersion: true }).addFinalizer(finalizers.branch);
-  return patch.isEmpty ? object : read(await cluster.patch(branchKind, object.metadata, patch.ops()));
-}
-
-function read(answer: unknown): Branch {
-  const parsed = parseBranch(answer);
-  if (!parsed.ok) throw new Error(`the API server answered with a Branch that cannot be read: ${parsed.problem}`);
-  return parsed.value;
+export function restoreFinalizer(object: Branch, cluster: Patcher<Branch>): Promise<Branch> {
+  if (object.status.branchID === undefined || isBeingDeleted(object)) return Promise.resolve(object);
+  return withFinalizer(branchPatches, cluster, object);
 }
 
 function send(

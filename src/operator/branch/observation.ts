@@ -1,6 +1,5 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchListing } from "../../api/branch-listing.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
 import { placeOf } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { areOfOneService } from "../resources/fingerprint.ts";
@@ -57,18 +56,10 @@ export type Unobserved = Subject & {
 /** `note`: our note; `created` and `former`: as `status.proof` says; `none`: it is only linked. */
 export type Ownership = "note" | "created" | "former" | "adopted" | "none";
 
-export function isBeingDeleted({ metadata }: Branch): boolean {
-  return metadata.deletionTimestamp !== undefined;
-}
-
 /** A blank value asks for nothing: a template that was given none writes one, and a reset drops data. */
 export function annotationOf({ metadata }: Branch, name: "resetAt" | "reconcileRequestedAt") {
   const value = metadata.annotations?.[annotations[name]];
   return value?.trim() === "" ? undefined : value;
-}
-
-export function shownReason({ status }: Branch): string | undefined {
-  return conditionOf(status, "Ready")?.reason;
 }
 
 /** The branch that the object is linked to, unless it is proved gone. */

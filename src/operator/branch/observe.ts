@@ -1,17 +1,11 @@
 import type { BranchInterest, BranchListing } from "../../api/branch-listing.ts";
 import type { ListerAccess } from "../connection/access.ts";
 import type { ConnectionView } from "../connection/registry.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { longPauseMs, pauseMessage } from "../service-client/request-reservation.ts";
-import {
-  isBeingDeleted,
-  linkedID,
-  linkedThrough,
-  type Observation,
-  type Subject,
-  type Unobserved,
-} from "./observation.ts";
+import { linkedID, linkedThrough, type Observation, type Subject, type Unobserved } from "./observation.ts";
 import type { ReadonlyMemory } from "./state.ts";
 import { doing, meaningOf } from "./words.ts";
 

@@ -2,11 +2,12 @@ import type { ClusterClient } from "../kube/client.ts";
 import { createOwned } from "../kube/create-owned.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import { type Branch, branchKind, ownedComputeSpec, owningBranch } from "../resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { API_VERSION } from "../resources/names.ts";
 import { pausedForMs } from "../resources/pause.ts";
-import { type ComputeStep, isBeingDeleted, type OwnedCompute } from "./observation.ts";
+import { type ComputeStep, type OwnedCompute } from "./observation.ts";
 
 /** Specs that a mutating admission policy stores in place of those sent, which are kept: see `StoredSpecs` of pools. */
 export interface StoredSpecs {

@@ -7,8 +7,9 @@ import type { ConnectionView, SessionRegistry } from "../connection/registry.ts"
 import type { ClusterClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
-import { guardedPatch } from "../kube/json-patch.ts";
-import { clippedMessage } from "../objects/conditions-of.ts";
+import { withStatus } from "../life/patching.ts";
+import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
+import { isBeingDeleted, isHeldBy } from "../objects/object.ts";
 import { type Branch, branchKind, branchNameOf, owningBranch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
@@ -17,8 +18,8 @@ import { seldomMs, shortlyMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { BranchAction } from "./action.ts";
-import { execute, withFinalizer } from "./execute.ts";
-import { type ComputeStep, isBeingDeleted, type Subject, shownReason } from "./observation.ts";
+import { branchPatches, execute, restoreFinalizer } from "./execute.ts";
+import { type ComputeStep, type Subject } from "./observation.ts";
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, outcome } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
@@ -109,7 +110,7 @@ export class BranchReconciler {
     const action = await this.#effectiveAction(planBranch(observed, memory), object);
     let done: Outcome;
     try {
-      const held = await withFinalizer(object, cluster);
+      const held = await restoreFinalizer(object, cluster);
       const compute = (step: ComputeStep) => this.#carryOut(step, object);
       done = await execute(action, {
         object: held,
@@ -156,8 +157,7 @@ export class BranchReconciler {
     const { object, shown } = done;
     const status = nextStatus(done, o, memory, clock.now());
     if (status === undefined) return;
-    const patch = guardedPatch(object, { resourceVersion: true }).setStatus(status);
-    await cluster.patch(branchKind, object.metadata, patch.ops(), { subresource: "status" });
+    await withStatus(branchPatches, cluster, status, object);
     const before = shownReason(object);
     if (shown === undefined || shown.reason === before) return;
     if (done.events.some(({ reason }) => reason === shown.reason || reason === "Created" || reason === "Reset")) return;
@@ -255,8 +255,8 @@ export class BranchReconciler {
   }
 }
 
-function hasFinalizer({ metadata }: Branch): boolean {
-  return metadata.finalizers?.includes(finalizers.branch) === true;
+function hasFinalizer(object: Branch): boolean {
+  return isHeldBy(object, finalizers.branch);
 }
 
 /** True for an object that goes, and waits for others only. */

@@ -1,6 +1,7 @@
+import { isBeingDeleted } from "../objects/object.ts";
 import type { Branch } from "../resources/branch.ts";
 import { earlyMs } from "../runtime/clock.ts";
-import { annotationOf, isBeingDeleted, type Observation } from "./observation.ts";
+import { annotationOf, type Observation } from "./observation.ts";
 import { isSameEnd } from "./plan/expiry.ts";
 import type { BranchMemory } from "./state.ts";
 

@@ -1,7 +1,8 @@
+import { shownReason } from "../objects/conditions-of.ts";
+import { generationOf } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeStatus } from "../resources/compute.ts";
 import { soonMs } from "../runtime/waits.ts";
-import { generationOf, shownReason } from "./observe/observation.ts";
 import type { Effect, Outcome } from "./outcome.ts";
 import type { HeldStatus, ReadonlyState } from "./remembered.ts";
 import { isAtRest, isProgress } from "./words/reasons.ts";

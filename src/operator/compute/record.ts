@@ -1,10 +1,11 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { mostLagMs } from "../../api/list-lag.ts";
 import { recordedID } from "../claims/ownership.ts";
+import { shownReason } from "../objects/conditions-of.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { candidatesOf, namelessIn } from "./candidates.ts";
 import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
-import { hasFinalizer, type Observation, shownReason } from "./observe/observation.ts";
+import { hasFinalizer, type Observation } from "./observe/observation.ts";
 import { openWrite, type RememberedWrite } from "./remembered.ts";
 
 // The record of a write: `status.pendingWrite`, written before the request is sent, one at a time.

@@ -1,14 +1,16 @@
 import type { ListerAccess } from "../connection/access.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import type { Patcher } from "../life/patching.ts";
+import { isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import type { BindTools, bind } from "./bind.ts";
-import type { ComputePatcher, CrdDeletion } from "./execute/context.ts";
+import type { CrdDeletion } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import type { execute } from "./execute/execute.ts";
-import { isBeingDeleted, type Subject } from "./observe/observation.ts";
+import { type Subject } from "./observe/observation.ts";
 import type { observe } from "./observe/observe.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
@@ -31,7 +33,7 @@ export interface Parts {
 
 export interface StepOptions extends BindTools {
   parts: Parts;
-  cluster: ComputePatcher;
+  cluster: Patcher<Compute>;
   clock: Clock;
   signal: AbortSignal;
   /** The newest stored version of the Compute; `undefined`: it is gone. */

@@ -2,15 +2,16 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { proofOf } from "../claims/ownership.ts";
 import { type Comparison, compare, desiredSpec } from "../fields/compare.ts";
 import type { EventInput } from "../kube/event-record.ts";
-import { clippedMessage } from "../objects/conditions-of.ts";
+import { type Patcher, withStatus } from "../life/patching.ts";
+import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
+import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
-import type { ComputePatcher } from "./execute/context.ts";
-import { withStatus } from "./execute/patch-metadata.ts";
+import { computePatches } from "./execute/patch-metadata.ts";
 import { mayWait, withHeld } from "./held.ts";
 import { annotationsOf } from "./observe/annotations.ts";
-import { generationOf, isBeingDeleted, type Observation, type Observed, shownReason } from "./observe/observation.ts";
+import { type Observation, type Observed } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { carriedBy } from "./record.ts";
 import type { ReadonlyState, Remembered } from "./remembered.ts";
@@ -23,7 +24,7 @@ import { deletesAdopted } from "./words/events.ts";
 import { isAtRest, isProgress, type Reason, reasons } from "./words/reasons.ts";
 
 export interface StatusTools {
-  cluster: ComputePatcher;
+  cluster: Patcher<Compute>;
   clock: Clock;
   event: (compute: Compute, record: EventInput) => void;
   /** True if no status may wait, as while this process takes nothing more on. */
@@ -63,7 +64,7 @@ export async function updateStatus(
   if (status === undefined) state.wrote();
   if (status === undefined || waits) return compute;
   if (latest.condition.kind === "shown") state.overtaken();
-  const reported = await withStatus(status, compute, cluster);
+  const reported = await withStatus(computePatches, cluster, status, compute);
   state.wrote();
   const stored = storedPolicy(compute, o);
   if (stored !== undefined) event(reported, stored);

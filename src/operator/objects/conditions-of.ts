@@ -24,6 +24,11 @@ export function conditionOf(
   return status.conditions?.find((condition) => condition.type === type);
 }
 
+/** The reason that a status shows: that of Ready. */
+export function shownReason({ status }: { status: Parameters<typeof conditionOf>[0] }): string | undefined {
+  return conditionOf(status, "Ready")?.reason;
+}
+
 const shortMessages = {
   Reconciling: "In progress: see the condition Ready.",
   Stalled: "A person has to act: see the condition Ready.",

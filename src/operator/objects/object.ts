@@ -47,6 +47,21 @@ export function placeOf({ namespace = "", name }: Pick<ObjectMeta, "namespace" |
   return `${namespace}/${name}`;
 }
 
+/** The generation of the spec; 0 for an object that was never stored. */
+export function generationOf({ metadata }: Pick<KubeObject, "metadata">): number {
+  return metadata.generation ?? 0;
+}
+
+/** True if a deletion was requested: the object goes once its finalizers have gone. */
+export function isBeingDeleted({ metadata }: Pick<KubeObject, "metadata">): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** True if the object carries this finalizer. */
+export function isHeldBy({ metadata }: Pick<KubeObject, "metadata">, finalizer: string): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
+}
+
 /** Orders objects by age, then by uid: the first of several claimants wins. */
 export function olderFirst(a: Pick<KubeObject, "metadata">, b: Pick<KubeObject, "metadata">): number {
   const age = (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "");

@@ -1,7 +1,7 @@
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import { InMemoryPatcher } from "../../../src/cli/plan/in-memory-patcher.ts";
-import { execute, withFinalizer } from "../../../src/operator/branch/execute.ts";
+import { execute, restoreFinalizer } from "../../../src/operator/branch/execute.ts";
 import { findLinked, linkedID, type Observation } from "../../../src/operator/branch/observation.ts";
 import type { Outcome } from "../../../src/operator/branch/outcome.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
@@ -106,7 +106,7 @@ export async function reconciled(
   const action = planBranch(observed, memory);
   const cluster = new InMemoryPatcher(object);
   const done = await execute(action, {
-    object: await withFinalizer(object, cluster),
+    object: await restoreFinalizer(object, cluster),
     memory,
     cluster,
     clock,

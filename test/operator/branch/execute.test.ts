@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { withFinalizer } from "../../../src/operator/branch/execute.ts";
+import { restoreFinalizer } from "../../../src/operator/branch/execute.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
@@ -97,7 +97,7 @@ describe("the finalizer of a linked Branch", () => {
   test("the finalizer is put back where it was lost", async () => {
     const acting = new Acting();
     const object = acting.stored({ ...bare, status: linked });
-    const held = await withFinalizer(object, acting.cluster.client());
+    const held = await restoreFinalizer(object, acting.cluster.client());
     expect(held.metadata.finalizers).toEqual([finalizers.branch]);
     expect(held.metadata.resourceVersion).toBe(acting.object().metadata.resourceVersion);
     expect(acting.effects).toEqual(["PATCH branches/shop"]);
@@ -115,14 +115,14 @@ describe("the finalizer of a linked Branch", () => {
     const acting = new Acting();
     const stored = acting.stored(fields);
     const object = isDropped ? acting.drop() : stored;
-    expect(await withFinalizer(object, acting.cluster.client())).toBe(object);
+    expect(await restoreFinalizer(object, acting.cluster.client())).toBe(object);
     expect(acting.effects).toEqual([]);
   });
 
   test("an answer of the API server that is no Branch stops the reconcile", async () => {
     const acting = new Acting();
     const object = acting.stored({ ...bare, status: linked });
-    await expect(withFinalizer(object, { patch: () => Promise.resolve({}) })).rejects.toThrow(
+    await expect(restoreFinalizer(object, { patch: () => Promise.resolve({}) })).rejects.toThrow(
       "the API server answered with a Branch that cannot be read",
     );
   });
@@ -472,7 +472,7 @@ describe("what the API server refuses", () => {
     [
       "return of the finalizer",
       { ...others, status: linked },
-      (acting, object) => withFinalizer(object, acting.cluster.client()),
+      (acting, object) => restoreFinalizer(object, acting.cluster.client()),
     ],
     ["record of a reset", { status: linked }, (acting, object) => acting.send(writes.reset, object)],
   ])(

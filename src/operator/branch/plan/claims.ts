@@ -1,9 +1,10 @@
+import { shownReason } from "../../objects/conditions-of.ts";
 import { olderFirst, placeOf } from "../../objects/object.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Branch, branchNameOf } from "../../resources/branch.ts";
 import { connectionKeyOf } from "../../resources/connection-user.ts";
 import { isOfService } from "../../resources/fingerprint.ts";
-import { isOurs, linkedID, type Observation, shownReason } from "../observation.ts";
+import { isOurs, linkedID, type Observation } from "../observation.ts";
 import { isHindered } from "../reasons.ts";
 
 /**

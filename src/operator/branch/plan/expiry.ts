@@ -1,10 +1,10 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
-import { timestamp } from "../../objects/conditions-of.ts";
+import { shownReason, timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import { millisecondsOf } from "../../resources/duration.ts";
 import type { BranchAction, BranchEnd } from "../action.ts";
-import { isOurs, type Observation, shownReason } from "../observation.ts";
+import { isOurs, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import { ends } from "../words.ts";
 

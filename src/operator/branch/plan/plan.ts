@@ -1,7 +1,8 @@
+import { isBeingDeleted } from "../../objects/object.ts";
 import { branchNameOf } from "../../resources/branch.ts";
 import { pausedForMs, pauseEndsInMs } from "../../resources/pause.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
-import { isBeingDeleted, isOurs, isProvedElsewhere, type Observation, type Unobserved } from "../observation.ts";
+import { isOurs, isProvedElsewhere, type Observation, type Unobserved } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import * as words from "../words.ts";
 import { rivalFor } from "./claims.ts";

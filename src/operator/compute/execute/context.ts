@@ -1,20 +1,9 @@
 import type { ServiceAccess } from "../../connection/access.ts";
-import type { JsonPatchOperation } from "../../kube/json-patch.ts";
-import type { Compute, computeKind } from "../../resources/compute.ts";
+import type { Patcher } from "../../life/patching.ts";
+import type { Compute } from "../../resources/compute.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import type { ReconcileState } from "../state.ts";
-
-/** Target of the operator's patches of a Compute: the API server, or an object in memory if there is no cluster. */
-export interface ComputePatcher {
-  /** Answers with the whole Compute after the patch. */
-  patch(
-    kind: typeof computeKind,
-    metadata: Compute["metadata"],
-    ops: readonly JsonPatchOperation[],
-    options?: { subresource?: "status" },
-  ): Promise<unknown>;
-}
 
 /** Check for a Compute that is deleted only because the CRD itself is: then nothing is deleted at the service. */
 export interface CrdDeletion {
@@ -29,7 +18,7 @@ export interface ExecuteContext {
   /** As the action was planned from. */
   compute: Compute;
   annotations: Annotations;
-  cluster: ComputePatcher;
+  cluster: Patcher<Compute>;
   clock: Clock;
   /** The newest stored version of the Compute; `undefined`: it is not known. */
   stored: () => Compute | undefined;

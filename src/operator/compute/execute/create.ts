@@ -1,10 +1,10 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { ServiceAccess } from "../../connection/access.ts";
+import { generationOf } from "../../objects/object.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
-import { generationOf } from "../observe/observation.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { creating, inProgress } from "../words/conditions.ts";

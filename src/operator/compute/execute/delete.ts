@@ -1,6 +1,6 @@
 import type { ServiceAccess } from "../../connection/access.ts";
+import { isBeingDeleted } from "../../objects/object.ts";
 import type { Failure } from "../../service-client/answer.ts";
-import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { deleted, deleting, orRetain, released } from "../words/deletion.ts";

@@ -1,8 +1,8 @@
 import type { ServiceAccess } from "../../connection/access.ts";
 import type { EventInput } from "../../kube/event-record.ts";
+import { isBeingDeleted } from "../../objects/object.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { soonMs } from "../../runtime/waits.ts";
-import { isBeingDeleted } from "../observe/observation.ts";
 import { after, type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action, WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";

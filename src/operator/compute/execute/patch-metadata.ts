@@ -1,7 +1,8 @@
 import type { Proof } from "../../claims/ownership.ts";
 import { isRefusal, isStale } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
-import { type GuardedPatch, guardedPatch } from "../../kube/json-patch.ts";
+import type { GuardedPatch } from "../../kube/json-patch.ts";
+import { type PatchedKind, patched, patchOf, withFinalizer, withStatus } from "../../life/patching.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { annotations, finalizers, formerAnnotations } from "../../resources/names.ts";
@@ -11,13 +12,18 @@ import { carriedBy } from "../record.ts";
 import { isOpen } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
 import { adopted, created, tookOverFormer } from "../words/events.ts";
-import type { ComputePatcher, ExecuteContext } from "./context.ts";
+import type { ExecuteContext } from "./context.ts";
 
 // Patches of the Compute alone: the service is not asked.
 
+export const computePatches: PatchedKind<Compute> = {
+  kind: computeKind,
+  parse: parseCompute,
+  finalizer: finalizers.endpoint,
+};
+
 export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Promise<Outcome> {
-  const patch = patchOf(compute).addFinalizer(finalizers.endpoint);
-  return unchanged(await patched(cluster, patch, compute));
+  return unchanged(await withFinalizer(computePatches, cluster, compute));
 }
 
 export async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
@@ -53,9 +59,10 @@ export async function writeLink(
     ...((news === "adopted" || news === "former") && !isOpen(state.known.write) ? { disabledByUs: undefined } : {}),
   };
   const isNews = news !== "none" || before.gone === endpointID || !sameJSON(status.proof, before.proof);
-  const stood = isNews && !sameJSON(status, before) ? await withStatus(status, compute, cluster) : compute;
+  const stood =
+    isNews && !sameJSON(status, before) ? await withStatus(computePatches, cluster, status, compute) : compute;
   const patch = patchOf(stood).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
-  return patched(cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), stood);
+  return patched(computePatches, cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), stood);
 }
 
 function linkEvents({ news, endpointID }: Extract<Action, { kind: "link" }>): EventInput[] {
@@ -71,33 +78,10 @@ function linkEvents({ news, endpointID }: Extract<Action, { kind: "link" }>): Ev
   }
 }
 
-/** A patch of exactly this version: nothing late can fit. */
-export function patchOf(compute: Compute): GuardedPatch {
-  return guardedPatch(compute, { resourceVersion: true });
-}
-
 /** Removes what 0.1.0 noted in annotations. */
 export function withoutFormerNotes(patch: GuardedPatch): GuardedPatch {
   for (const name of Object.values(formerAnnotations)) patch.removeAnnotation(name);
   return patch;
-}
-
-/** Writes the whole status. */
-export function withStatus(status: Compute["status"], compute: Compute, cluster: ComputePatcher): Promise<Compute> {
-  return patched(cluster, patchOf(compute).setStatus(status), compute, { subresource: "status" });
-}
-
-/** Sends a patch of a Compute and reads the answer; a patch that would change nothing is not sent. */
-export async function patched(
-  cluster: ComputePatcher,
-  patch: GuardedPatch,
-  compute: Compute,
-  options: { subresource?: "status" } = {},
-): Promise<Compute> {
-  if (patch.isEmpty) return compute;
-  const answer = parseCompute(await cluster.patch(computeKind, compute.metadata, patch.ops(), options));
-  if (!answer.ok) throw new Error(`the API server answered with a Compute that cannot be read: ${answer.problem}`);
-  return answer.value;
 }
 
 /** The status with the record, and with the restart that is carried out: no status patch drops what one still owes. */
@@ -112,7 +96,7 @@ export function noteDisabling(
   { compute, cluster, state }: ExecuteContext,
 ): Promise<Compute> {
   if (disabled !== true || compute.status.disabledByUs === true) return Promise.resolve(compute);
-  return withStatus({ ...statusCarrying(compute, state), disabledByUs: true }, compute, cluster);
+  return withStatus(computePatches, cluster, { ...statusCarrying(compute, state), disabledByUs: true }, compute);
 }
 
 /** Releases a Compute: removes our finalizer and reports it. */

@@ -1,7 +1,7 @@
 import type { ServiceAccess } from "../../connection/access.ts";
 import type { EventInput } from "../../kube/event-record.ts";
+import { generationOf } from "../../objects/object.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
-import { generationOf } from "../observe/observation.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { PatchAction } from "../plan/action.ts";
 import { inProgress } from "../words/conditions.ts";

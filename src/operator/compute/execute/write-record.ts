@@ -1,17 +1,19 @@
 import type { ServiceAccess } from "../../connection/access.ts";
+import { patched, patchOf, withStatus } from "../../life/patching.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
+import { generationOf } from "../../objects/object.ts";
 import type { Compute, WriteRecord } from "../../resources/compute.ts";
 import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { finalizers } from "../../resources/names.ts";
 import { hourlyMs } from "../../runtime/waits.ts";
-import { generationOf, hasFinalizer } from "../observe/observation.ts";
+import { hasFinalizer } from "../observe/observation.ts";
 import { after, type Outcome, shown } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
 import { isSameRecord, nextRecord } from "../record.ts";
 import { outdatedCRD } from "../words/conditions.ts";
 import { conditionsOf } from "../words/reasons.ts";
 import type { ExecuteContext } from "./context.ts";
-import { patched, patchOf, statusCarrying, withoutFormerNotes, withStatus } from "./patch-metadata.ts";
+import { computePatches, statusCarrying, withoutFormerNotes } from "./patch-metadata.ts";
 
 /** The requests that are recorded, and what of the record follows from them. */
 type Fields = Omit<WriteRecord, "uid" | "n" | "by" | "since" | "through">;
@@ -53,10 +55,11 @@ export async function writeRecord(
       ...(disables === true ? { disabledByUs: true } : {}),
       ...(creating === undefined ? {} : creatingStatus(creating, context, client.through)),
     };
-    latest = await withStatus(status, compute, cluster);
+    latest = await withStatus(computePatches, cluster, status, compute);
   }
   if (holds === true) {
-    latest = await patched(cluster, withoutFormerNotes(patchOf(latest).addFinalizer(finalizers.endpoint)), latest);
+    const patch = withoutFormerNotes(patchOf(latest).addFinalizer(finalizers.endpoint));
+    latest = await patched(computePatches, cluster, patch, latest);
     if (!hasFinalizer(latest)) return undefined;
   }
   return isSameRecord(latest.status.pendingWrite, record) ? latest : undefined;

@@ -3,13 +3,14 @@ import { EndpointIndex, type Ownership, ownershipOf, recordedID } from "../../cl
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
+import { isBeingDeleted } from "../../objects/object.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { areOfOneService } from "../../resources/fingerprint.ts";
 import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority.ts";
 import { answersCountAfter, isUnanswered, type ReadonlyState } from "../remembered.ts";
-import { type EndpointSnapshot, isBeingDeleted, type Subject } from "./observation.ts";
+import { type EndpointSnapshot, type Subject } from "./observation.ts";
 
 /** One index per list, however many Computes look into it. */
 export const indexOf = memoize(({ endpoints }: Listing) => new EndpointIndex(endpoints));

@@ -1,8 +1,9 @@
 import { endpointNamedBy } from "../../claims/ownership.ts";
 import type { Interests } from "../../connection/project-users.ts";
+import { shownReason } from "../../objects/conditions-of.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { rowOf } from "../words/reasons.ts";
-import { branchNameNeeded, shownReason } from "./observation.ts";
+import { branchNameNeeded } from "./observation.ts";
 
 /** Reasons besides the stalled ones that any endpoint which comes, goes or moves may end. */
 const endedByAny: ReadonlySet<string | undefined> = new Set(["CreateUnknown", "EndpointLost"]);

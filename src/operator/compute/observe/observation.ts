@@ -2,7 +2,7 @@ import type { Operation } from "../../../api/operation.ts";
 import type { Claimants } from "../../claims/claims.ts";
 import type { EndpointIndex, Ownership } from "../../claims/ownership.ts";
 import type { NamedBranch } from "../../connection/branch-lister.ts";
-import { conditionOf } from "../../objects/conditions-of.ts";
+import { isBeingDeleted, isHeldBy } from "../../objects/object.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { finalizers } from "../../resources/names.ts";
 import type { Fleet } from "../../resources/signature.ts";
@@ -85,19 +85,6 @@ export type MissingFrom = { branchID: string; branch: "shown" | "gone" | "awaite
 
 export type Observed = Pending | Unavailable | Observation;
 
-export function generationOf({ metadata }: Compute): number {
-  return metadata.generation ?? 0;
-}
-
-/** The reason that the status shows now. */
-export function shownReason({ status }: Compute): string | undefined {
-  return conditionOf(status, "Ready")?.reason;
-}
-
-export function isBeingDeleted({ metadata }: Compute): boolean {
-  return metadata.deletionTimestamp !== undefined;
-}
-
 /** The name by which the branch is to be found; a deletion never depends on what a name comes to. */
 export function branchNameNeeded(compute: Compute): string | undefined {
   return isBeingDeleted(compute) ? undefined : compute.spec.branchName;
@@ -108,8 +95,8 @@ export function nameOf({ metadata }: Compute): string {
 }
 
 /** True if our finalizer holds the Compute. */
-export function hasFinalizer({ metadata }: Compute): boolean {
-  return metadata.finalizers?.includes(finalizers.endpoint) === true;
+export function hasFinalizer(compute: Compute): boolean {
+  return isHeldBy(compute, finalizers.endpoint);
 }
 
 /** A Compute by kind and name, for messages about another one. */

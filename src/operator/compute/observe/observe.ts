@@ -3,7 +3,8 @@ import { recordedID } from "../../claims/ownership.ts";
 import type { ListerAccess } from "../../connection/access.ts";
 import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
-import { conditionOf } from "../../objects/conditions-of.ts";
+import { conditionOf, shownReason } from "../../objects/conditions-of.ts";
+import { generationOf, isBeingDeleted } from "../../objects/object.ts";
 import { branchIDOf, resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { shortlyMs } from "../../runtime/waits.ts";
@@ -17,12 +18,9 @@ import { listingFor, notListedIn, snapshotFor } from "./endpoint-snapshot.ts";
 import {
   branchNameNeeded,
   type EndpointSnapshot,
-  generationOf,
-  isBeingDeleted,
   type Observation,
   type Observed,
   type Subject,
-  shownReason,
 } from "./observation.ts";
 
 /** Joins a Compute with its project's latest list that is new enough, or says why there is none. */

@@ -1,8 +1,8 @@
 import { hadNothingAt } from "../../claims/claims.ts";
 import type { SessionRegistry } from "../../connection/registry.ts";
+import { shownReason } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { rowOf } from "../words/reasons.ts";
-import { shownReason } from "./observation.ts";
 
 /**
  * True if nothing shows that a Compute's connection reaches the project, and it never had, or tried to make, anything

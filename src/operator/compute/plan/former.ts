@@ -1,9 +1,10 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { ownerOf } from "../../claims/claims.ts";
+import { shownReason } from "../../objects/conditions-of.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
 import { keyOf, signatureIn, signatureOf, uidOfMarker } from "../../resources/signature.ts";
-import { type Observation, shownReason, who } from "../observe/observation.ts";
+import { type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
 import { former as messages } from "../words/former.ts";

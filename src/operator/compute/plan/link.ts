@@ -1,8 +1,9 @@
 import { claimOnEndpoint } from "../../claims/claims.ts";
 import { type Proof, proofOf } from "../../claims/ownership.ts";
+import { isBeingDeleted } from "../../objects/object.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import { hasFormerNotes } from "../observe/former-marks.ts";
-import { hasFinalizer, isBeingDeleted, type Observation, type Observed, who } from "../observe/observation.ts";
+import { hasFinalizer, type Observation, type Observed, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";

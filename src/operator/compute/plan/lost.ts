@@ -1,9 +1,10 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { endpointNamedBy } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
+import { shownReason } from "../../objects/conditions-of.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { hourlyMs } from "../../runtime/waits.ts";
-import { type Observation, shownReason } from "../observe/observation.ts";
+import { type Observation } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { branchGone } from "../words/branch.ts";
 import { adoptionRefused, endpointLost, lossDoubted, massLoss } from "../words/conditions.ts";

@@ -1,8 +1,9 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { isBeingDeleted } from "../../objects/object.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import { chosenAmong } from "../candidates.ts";
-import { hasFinalizer, isBeingDeleted, type Observation } from "../observe/observation.ts";
+import { hasFinalizer, type Observation } from "../observe/observation.ts";
 import { closesAt, type Opening, openingOf } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";

@@ -1,12 +1,7 @@
+import { shownReason } from "../../objects/conditions-of.ts";
+import { generationOf, isBeingDeleted } from "../../objects/object.ts";
 import { soonMs } from "../../runtime/waits.ts";
-import {
-  generationOf,
-  isBeingDeleted,
-  type Observation,
-  type Observed,
-  shownReason,
-  type Unavailable,
-} from "../observe/observation.ts";
+import { type Observation, type Observed, type Unavailable } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../words/conditions.ts";
 import { type Action, identityOf, isWrite, noop, type PlanRule, pauseOf } from "./action.ts";

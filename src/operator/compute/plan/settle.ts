@@ -1,8 +1,9 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { compare, desiredSpec } from "../../fields/compare.ts";
+import { shownReason } from "../../objects/conditions-of.ts";
 import { seldomMs, soonMs } from "../../runtime/waits.ts";
-import { type Observation, shownReason } from "../observe/observation.ts";
+import { type Observation } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";
 import { drifted, inProgress, movedOutside, operationFailed, resting } from "../words/conditions.ts";

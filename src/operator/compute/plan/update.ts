@@ -11,9 +11,10 @@ import {
   merged,
   withWholeFields,
 } from "../../fields/compare.ts";
+import { generationOf } from "../../objects/object.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { seldomMs } from "../../runtime/waits.ts";
-import { generationOf, type Observation, who } from "../observe/observation.ts";
+import { type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isMoveOpen } from "../remembered.ts";
 import * as messages from "../words/conditions.ts";

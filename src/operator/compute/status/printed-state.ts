@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { isBeingDeleted, shownReason } from "../observe/observation.ts";
+import { shownReason } from "../../objects/conditions-of.ts";
+import { isBeingDeleted } from "../../objects/object.ts";
 import type { Outcome } from "../outcome.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import type { Seen } from "./seen.ts";

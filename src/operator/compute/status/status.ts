@@ -4,6 +4,7 @@ import { poolerHost } from "../../../api/pooler-host.ts";
 import type { Proof } from "../../claims/ownership.ts";
 import { rangeOf } from "../../fields/declared.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
+import { generationOf } from "../../objects/object.ts";
 import { sameJSON } from "../../objects/record.ts";
 import {
   type Compute,
@@ -14,7 +15,6 @@ import {
 } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { clusterConnectionOf } from "../../resources/connection-user.ts";
-import { generationOf } from "../observe/observation.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
 import { capacityOf, sizeInWords } from "./capacity.ts";

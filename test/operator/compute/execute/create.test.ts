@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ComputePatcher } from "../../../../src/operator/compute/execute/context.ts";
 import { carriedBy } from "../../../../src/operator/compute/record.ts";
+import type { Patcher } from "../../../../src/operator/life/patching.ts";
 import { asRecord } from "../../../../src/operator/objects/record.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { formerAnnotations } from "../../../../src/operator/resources/names.ts";
@@ -330,7 +330,7 @@ describe("a create of unknown outcome", () => {
 
 describe("an API server whose CRD is older than the operator", () => {
   /** Drops what the old definition does not have. */
-  function dropping(acting: Acting, what: "pendingWrite" | "finalizers"): ComputePatcher {
+  function dropping(acting: Acting, what: "pendingWrite" | "finalizers"): Patcher<Compute> {
     const { cluster } = acting.tools;
     return {
       patch: async (...args) => {
