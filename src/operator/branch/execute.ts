@@ -122,6 +122,7 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
   const isRepeated = failed !== undefined || (planned.op === "create" && memory.nameTaken !== undefined);
   if (waits !== undefined) return waiting(waits, planned, object, isRepeated);
   const ready = await prepared(planned, context);
+  if (planned.op === "reset") memory.reset = { value: planned.value, fate: "unanswered", at: clock.monotonic() };
   const answer = await send(planned, { ...context, object: ready }, access);
   const now = clock.monotonic();
   memory.listsAfter = now;
@@ -154,7 +155,7 @@ function waiting(wait: Wait, planned: BranchWrite, object: Branch, isRepeated: b
 }
 
 /** The finalizer goes before a create, the record before a reset. */
-async function prepared(planned: BranchWrite, { object, cluster, clock }: ExecuteContext): Promise<Branch> {
+async function prepared(planned: BranchWrite, { object, memory, cluster, clock }: ExecuteContext): Promise<Branch> {
   if (planned.op === "create") {
     return withFinalizer(branchPatches, cluster, object);
   }
@@ -163,6 +164,8 @@ async function prepared(planned: BranchWrite, { object, cluster, clock }: Execut
   const { uid } = object.metadata;
   const record = { uid, operation: "reset", value, since: timestamp(clock.now()), branchID };
   const pendingWrite = lastResetAt === undefined ? record : { ...record, lastResetAt };
+  // The patch may be carried out although its answer is lost.
+  memory.reset = { value, fate: "unsent", at: clock.monotonic() };
   return withStatus(branchPatches, cluster, { ...object.status, pendingWrite }, object);
 }
 
@@ -228,8 +231,8 @@ function accepted(
       return outcome(object, { news, answered: branch, isApplied: true, requeue: 1000 });
     }
     case "reset": {
-      memory.unansweredReset = undefined;
       const { id, value } = planned;
+      memory.reset = { value, fate: "answered", at: now };
       return outcome(object, {
         shown: { reason: "Resetting", message: words.resets.sent(id) },
         news: { resetAt: value, pendingWrite: undefined, appliedExpiry: undefined },

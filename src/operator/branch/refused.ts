@@ -20,28 +20,28 @@ export function refused(
 ): Outcome {
   const { object, memory, clock } = context;
   const now = clock.monotonic();
-  if (failure.kind === "superseded") return outcome(object, { requeue: 1 });
+  const isUnanswered = failure.kind === "ambiguous";
+  if (planned.op === "reset") {
+    memory.reset = { value: planned.value, fate: isUnanswered ? "unanswered" : "unsent", at: now };
+  }
+  // A record says that its request may have been carried out: one that was not is taken back.
+  const news = planned.op === "reset" && !isUnanswered ? { pendingWrite: undefined } : {};
+  if (failure.kind === "superseded") return outcome(object, { requeue: 1, news });
   if (planned.op === "delete" && failure.kind === "notFound" && isAboutBranch(failure.message)) {
     memory.deleted = { id: planned.id, at: now };
     return outcome(object, { shown: { reason: "Deleting", message: words.deleting.sent(planned.id) }, requeue: 1000 });
   }
   if (planned.op === "create" && isNameTaken(failure))
     return nameTaken(planned.name, failure.message, object, memory, now);
-  if (planned.op === "create" && failure.kind === "ambiguous") memory.unansweredPost = now;
-  if (planned.op === "patch" && planned.why === "expiry" && planned.end !== undefined && failure.kind === "ambiguous") {
+  if (planned.op === "create" && isUnanswered) memory.unansweredPost = now;
+  if (planned.op === "patch" && planned.why === "expiry" && planned.end !== undefined && isUnanswered) {
     const { end } = planned;
     const others = memory.unansweredEnds.filter(({ expiry }) => expiry !== end.expiry);
     memory.unansweredEnds = [...others, { ...end, sentAt: now }];
   }
-  if (planned.op === "reset") {
-    const isUnanswered = failure.kind === "ambiguous";
-    if (isUnanswered) memory.unansweredReset = { value: planned.value, at: now };
-    // An earlier attempt for this value may have been refused: that says nothing of this one.
-    memory.refusedReset = isUnanswered ? undefined : planned.value;
-  }
   const what = planned.op === "create" ? words.doing.create(planned.name) : words.doing[planned.op](planned.id);
   const meaning: { reason: BranchReason; message: string } =
-    planned.op === "create" && failure.kind === "ambiguous"
+    planned.op === "create" && isUnanswered
       ? { reason: "CreateUnknown", message: words.creating.unknown }
       : words.meaningOf(failure, what);
   const write = identityOf(planned, object.metadata.generation ?? 0);
@@ -50,7 +50,7 @@ export function refused(
   const { failed, waitMs, isEnqueued, isNews } = failedNow(attempt, failure, { ...meaning, requeue }, access);
   memory.failed = { ...failed, until: now + waitMs, branches: memory.branches };
   const next = { requeue: isEnqueued ? ("enqueued" as const) : waitMs };
-  return outcome(object, isNews ? { ...next, shown: { reason: failed.reason, message: failed.message } } : next);
+  return outcome(object, isNews ? { ...next, news, shown: { reason: failed.reason, message: failed.message } } : next);
 }
 
 function isNameTaken(failure: Failure): boolean {

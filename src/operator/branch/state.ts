@@ -18,6 +18,12 @@ export interface UnansweredEnd extends BranchEnd {
 }
 
 /**
+ * `unsent`: nothing of it is on its way, since it is still to be sent or was refused. `unanswered`: the service may
+ * still carry it out. `answered`: it is done, whatever lists that lag show.
+ */
+export type ResetFate = "unsent" | "unanswered" | "answered";
+
+/**
  * Memory of this term of leadership about one Branch, by uid. All of it may be lost at any time without harm. Times are
  * monotonic milliseconds.
  */
@@ -42,10 +48,8 @@ export interface BranchMemory {
   unseenEnd: UnseenEnd | undefined;
   /** One of each expiry: the next attempt for it sends the same end, so it is all one which request lands last. */
   unansweredEnds: readonly UnansweredEnd[];
-  /** The value of `resetAt` whose request the service may still carry out, and when that ended. */
-  unansweredReset: { value: string; at: number } | undefined;
-  /** The value of `resetAt` whose request the service has refused: nothing of it is on its way. */
-  refusedReset: string | undefined;
+  /** The fate of the latest request for a value of `resetAt`, since `at`. */
+  reset: { value: string; fate: ResetFate; at: number } | undefined;
   /** `branches`: the number of branches in the list from which the write was planned. */
   failed: (FailedWrite<BranchReason> & { branches: number }) | undefined;
   /** The reason shown: how often in a row, and since when. */
@@ -76,8 +80,7 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     deleted: undefined,
     unseenEnd: undefined,
     unansweredEnds: [],
-    unansweredReset: undefined,
-    refusedReset: undefined,
+    reset: undefined,
     failed: undefined,
     shown: undefined,
     dueAt: undefined,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { type ClusterWeather, calm, type RequestFate } from "../../simulation/api-server/faults.ts";
 import { BranchWorld, hour } from "./branches.ts";
 
 const minute = 60_000;
@@ -10,6 +11,22 @@ const formerNote = {
   "compute-operator.dev/object": "default/pr-1",
   "compute-operator.dev/fleet": "prod",
 };
+
+/** What becomes of the next patch that records a reset; all else is calm. */
+function recording(): { weather: ClusterWeather; onRecord: (fate: RequestFate) => void } {
+  let next: RequestFate | undefined;
+  const request: ClusterWeather["request"] = (asked, timeoutMs) => {
+    const fate = JSON.stringify(asked.body ?? "").includes("pendingWrite") ? next : undefined;
+    if (fate !== undefined) next = undefined;
+    return fate ?? calm.request(asked, timeoutMs);
+  };
+  return {
+    weather: { ...calm, request },
+    onRecord: (fate) => {
+      next = fate;
+    },
+  };
+}
 
 async function begun(world: BranchWorld, spec: object = {}): Promise<string> {
   world.branch("pr-1", { expiry: { never: true }, ...spec });
@@ -50,6 +67,53 @@ describe("the annotation resetAt", () => {
     await world.clock.advance(5 * minute);
     expect(world.writes.filter((write) => write.endsWith("/restore"))).toHaveLength(2);
     expect(world.ready("pr-1")).toMatchObject({ reason: "Rejected", message: expect.stringContaining("new value") });
+  });
+
+  it("a reset that another write's busy answer kept back is sent later, and was not lost", async () => {
+    const { weather, onRecord } = recording();
+    await using world = new BranchWorld({ weather });
+    await begun(world);
+    // At a service that shows the names of endpoints several writes of a project are under way at once.
+    world.branch("pr-2", { expiry: { never: true }, compute: { computeUnits: { min: 1, max: 1 } } });
+    await world.until("pr-2", "Available");
+    await world.clock.advance(2 * minute);
+    onRecord({ kind: "answered", arriveMs: 100, replyMs: 2000 });
+    world.mark("pr-1", { resetAt: "1" });
+    await world.clock.advance(1000);
+    world.host.service.setFaults([{ method: "PATCH", route: "*", kind: "423", count: 1 }]);
+    world.branch("pr-2", { expiry: { after: "9h" }, compute: { computeUnits: { min: 1, max: 1 } } });
+    await world.clock.advance(minute);
+    const sent = world.host.calls.filter(({ method }) => method !== "GET").slice(-3);
+    expect(sent.map(({ method, status }) => `${method} ${status}`)).toEqual(["PATCH 423", "PATCH 200", "POST 200"]);
+    expect(resets(world)).toBe(1);
+    expect(world.reason("pr-1")).toBe("Available");
+    expect(world.object("pr-1").status.pendingWrite).toBeUndefined();
+  });
+
+  it("a reset whose record is stored, but for the API server's answer, is sent and was not lost", async () => {
+    const { weather, onRecord } = recording();
+    await using world = new BranchWorld({ weather });
+    await begun(world);
+    await world.clock.advance(2 * minute);
+    onRecord({ kind: "lost", arriveMs: 0, afterMs: 1000 });
+    world.mark("pr-1", { resetAt: "1" });
+    await world.clock.advance(minute);
+    expect(resets(world)).toBe(1);
+    expect(world.object("pr-1").status).toMatchObject({ resetAt: "1", state: "Ready" });
+    expect(world.reason("pr-1")).toBe("Available");
+  });
+
+  it("a reset that was refused leaves no record, so the next operator sends it", async () => {
+    await using world = new BranchWorld();
+    await begun(world);
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "423", count: 2 }]);
+    world.mark("pr-1", { resetAt: "1" });
+    await world.until("pr-1", "ProjectBusy");
+    expect(world.object("pr-1").status.pendingWrite).toBeUndefined();
+    await world.restart();
+    await world.clock.advance(5 * minute);
+    expect(resets(world)).toBe(1);
+    expect(world.reason("pr-1")).toBe("Available");
   });
 
   it("a resetAt that is there from the start asks for nothing", async () => {

@@ -47,7 +47,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "an unanswered reset that counts as refused": {
     parts: {
       planned: (observed, memory) => {
-        changing({ refusedReset: memory.unansweredReset?.value, unansweredReset: undefined })(memory);
+        const { reset } = memory;
+        if (reset?.fate === "unanswered") changing({ reset: { ...reset, fate: "unsent" } })(memory);
         return observed;
       },
     },

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { restoreFinalizer } from "../../../src/operator/branch/execute.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
@@ -241,6 +241,13 @@ describe("what is sent", () => {
     expect(acting.effects).toHaveLength(1);
   });
 
+  test("a reset counts as one that may be carried out from before it is sent", async () => {
+    const acting = new Acting();
+    vi.spyOn(acting.access.client.branches, "reset").mockRejectedValue(new Error("a defect"));
+    await expect(acting.send(writes.reset)).rejects.toThrow("a defect");
+    expect(acting.memory.reset).toEqual({ value: "1", fate: "unanswered", at: 0 });
+  });
+
   test.each([
     ["without a time of the last one", undefined, {}],
     ["with the service's time of the last one", inMs(0), { lastResetAt: inMs(0) }],
@@ -347,7 +354,7 @@ describe("a write that the service accepts", () => {
   });
 
   test("a reset is done and told, its record goes, and the end is sent again", async () => {
-    const acting = new Acting({ remembered: { unansweredReset: { value: "1", at: 0 } } });
+    const acting = new Acting();
     acting.answer = () => accepted({ last_reset_at: inMs(0) });
     const outcome = await acting.send(writes.reset);
     expect(outcome).toMatchObject({
@@ -358,7 +365,7 @@ describe("a write that the service accepts", () => {
       requeue: 1000,
     });
     expect(outcome.news).toStrictEqual({ resetAt: "1", pendingWrite: undefined, appliedExpiry: undefined });
-    expect(acting.memory.unansweredReset).toBeUndefined();
+    expect(acting.memory.reset).toEqual({ value: "1", fate: "answered", at: 0 });
   });
 
   test("a deletion is remembered with its time", async () => {

@@ -30,6 +30,13 @@ test("a write that never left is planned again at once", () => {
   expect(memory).toEqual(acting.memory);
 });
 
+test("a reset that never left is no request that may be carried out: its record is taken back", () => {
+  const { outcome, memory } = failing(writes.reset, { kind: "superseded", message: "changed" });
+  expect(outcome).toMatchObject({ requeue: 1, shown: undefined, news: { pendingWrite: undefined } });
+  expect(Object.keys(outcome.news)).toEqual(["pendingWrite"]);
+  expect(memory).toEqual({ ...acting.memory, reset: { value: "1", fate: "unsent", at } });
+});
+
 describe("a deletion", () => {
   test("a deletion that finds no branch has done its work", () => {
     const { outcome, memory } = failing(writes.delete, notFound("branch not found"));
@@ -133,19 +140,14 @@ describe("a write without a usable answer", () => {
   });
 
   test("a write without an answer that resets may be carried out, whatever was refused before", () => {
-    const { memory } = failing(writes.reset, ambiguous, { refusedReset: "1" });
-    expect(memory).toMatchObject({ unansweredReset: { value: "1", at }, refusedReset: undefined });
+    const { memory } = failing(writes.reset, ambiguous, { reset: { value: "1", fate: "unsent", at: 1 } });
+    expect(memory.reset).toEqual({ value: "1", fate: "unanswered", at });
   });
 
   test("a write without an answer is no reset that the service refused: nothing of it is on its way", () => {
-    const unansweredReset = { value: "0", at: 1 };
-    const { memory } = failing(
-      writes.reset,
-      { kind: "busy", message: "busy", retryAfterMs: 2000 },
-      { unansweredReset },
-    );
-    expect(memory).toMatchObject({ unansweredReset, refusedReset: "1" });
-    expect(failing(writes.patch, ambiguous).memory.refusedReset).toBeUndefined();
+    const { memory } = failing(writes.reset, { kind: "busy", message: "busy", retryAfterMs: 2000 });
+    expect(memory.reset).toEqual({ value: "1", fate: "unsent", at });
+    expect(failing(writes.patch, ambiguous).memory.reset).toBeUndefined();
   });
 });
 

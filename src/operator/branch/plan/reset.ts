@@ -15,8 +15,13 @@ export function planReset(o: Observation, memory: ReadonlyMemory): BranchAction 
   if (linked === undefined) return undefined;
   const { listed } = linked;
   if (pendingWrite?.branchID === listed.id && pendingWrite.uid === object.metadata.uid) {
-    if (listed.last_reset_at !== pendingWrite.lastResetAt) return done(listed.id, pendingWrite.value);
-    const settled = planUnanswered(o, memory, pendingWrite);
+    const { value, lastResetAt } = pendingWrite;
+    const known = memory.reset?.value === value ? memory.reset : undefined;
+    const isDone = known?.fate === "answered" || listed.last_reset_at !== lastResetAt;
+    if (isDone) return done(listed.id, value);
+    if (known?.fate === "unsent" && asks !== value) return { kind: "note", news: { pendingWrite: undefined } };
+    const since = known?.at ?? memory.seenSince;
+    const settled = known?.fate === "unsent" ? undefined : planUnanswered(o, since, pendingWrite);
     if (settled !== undefined) return settled;
   }
   // Until a status was written, a value that is there asks for nothing: that status records it.
@@ -39,11 +44,9 @@ function send({ linked, listing }: Observation, value: string): BranchAction {
 /** The request may have been sent: by an earlier term, or by this one, without a usable answer. */
 function planUnanswered(
   o: Observation,
-  { unansweredReset, seenSince, refusedReset }: ReadonlyMemory,
+  since: number,
   record: { value: string; lastResetAt?: string | undefined },
 ): BranchAction | undefined {
-  if (refusedReset === record.value) return undefined;
-  const since = unansweredReset?.value === record.value ? unansweredReset.at : seenSince;
   if (o.listing.startedAt < since + o.createSettleMs + mostLagMs) {
     return { kind: "show", reason: "Resetting", message: resets.waiting };
   }

@@ -166,7 +166,7 @@ describe("beside a step that waits or only shows a reason", () => {
 
   test("another expiry is sent where nobody can say what became of a reset", () => {
     const object = asking({ expiry: { never: true } }, { status: { ...sent("2"), appliedExpiry: "after 72h" } });
-    const since = { unansweredReset: { value: "2", at: now - hour } };
+    const since = { reset: { value: "2", fate: "unanswered", at: now - hour } } as const;
     expect(planned({ object, ...due() }, since)).toMatchObject(patches("expiry"));
   });
 

@@ -130,7 +130,10 @@ describe("the record of a reset that may have been sent", () => {
   const unknown = shows("Rejected", 'the reset that resetAt "2" asks for');
   /** The settle time and the lag of lists. */
   const settles = 70 * second;
-  const unanswered = (ms: number, value = "2") => ({ unansweredReset: { value, at: now - ms } });
+  const unanswered = (ms: number, value = "2") => ({
+    reset: { value, fate: "unanswered" as const, at: now - ms },
+  });
+  const unsent = (value: string) => ({ reset: { value, fate: "unsent" as const, at: now } });
 
   test.each([
     ["has moved", { lastResetAt: before }, inMs(-second)],
@@ -155,8 +158,8 @@ describe("the record of a reset that may have been sent", () => {
   test.each([
     ["is waited for", unanswered(settles - 1), waits],
     ["is sent again once nothing of it can land", unanswered(settles), write("2", before)],
-    ["is sent again at once where the service refused it", { refusedReset: "2", ...unanswered(0) }, write("2", before)],
-    ["is waited for where another value was refused", { refusedReset: "1", ...unanswered(0) }, waits],
+    ["is sent again at once where the service refused it", unsent("2"), write("2", before)],
+    ["is waited for where another value was refused", { ...unsent("1"), seenSince: now }, waits],
     ["of an earlier process is waited for from when this one began", { seenSince: now - settles + 1 }, waits],
     ["of an earlier process is sent again after that", { seenSince: now - settles }, write("2", before)],
     [
@@ -166,6 +169,18 @@ describe("the record of a reset that may have been sent", () => {
     ],
   ])("a reset without an answer %s", (_, remembered, expected) => {
     expect(planned({ object: record({ lastResetAt: before }), ...shown(before) }, remembered)).toEqual(expected);
+  });
+
+  test("the record of a reset that was not sent goes, once another value or none is asked for", () => {
+    const dropped = { kind: "note", news: { pendingWrite: undefined } };
+    const object = record({ value: "1" });
+    expect(planned({ object }, unsent("1"))).toStrictEqual(dropped);
+    expect(planned({ object }, { ...unsent("0"), seenSince: now })).toEqual(waits);
+  });
+
+  test("a reset that the service has answered is done, also while lists lag and the status could not be written", () => {
+    const reset = { value: "2", fate: "answered" as const, at: now };
+    expect(planned({ object: record({ lastResetAt: before }), ...shown(before) }, { reset })).toStrictEqual(done());
   });
 
   test("only a list that began after the settle time proves that nothing was done", () => {
