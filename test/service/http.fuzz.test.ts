@@ -3,9 +3,12 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { ErrorBody } from "../../src/api/error.ts";
+import { nothing } from "../../src/service/http/check.ts";
+import { publicOperation } from "../../src/service/http/public-api.ts";
+import { bodyWith, bombs, fieldsIn } from "./fuzz/bombs.ts";
 import { brokenInvariants } from "./fuzz/invariants.ts";
 import { type Fuzzed, requestsFor } from "./fuzz/requests.ts";
-import { Shop } from "./support/shop.ts";
+import { keys, main, primary, project, Shop } from "./support/shop.ts";
 
 const runs = 100;
 const requestsPerRun = 40;
@@ -34,8 +37,10 @@ function contents({ database }: Shop): string {
     "databases",
   ];
   const rows = tables.map((table) => database.all(`SELECT * FROM ${table}`));
-  const keys = database.all("SELECT id, kind, name, account_id, organization_id, project_id, revoked_at FROM api_keys");
-  return JSON.stringify([...rows, keys]);
+  const apiKeys = database.all(
+    "SELECT id, kind, name, account_id, organization_id, project_id, revoked_at FROM api_keys",
+  );
+  return JSON.stringify([...rows, apiKeys]);
 }
 
 /** What is wrong with the answer to a request. */
@@ -101,3 +106,69 @@ it(`${runs * requestsPerRun} requests made from the OpenAPI find no 5xx, no hang
     .filter((route) => !succeeded.has(route));
   expect(never.filter((route) => !/\{(operation_id|member_id)\}/.test(route))).toEqual([]);
 }, 120_000);
+
+/** Every call that takes a body, with the fields that the document and the public API know in it. */
+function callsWithBody(): { method: string; path: string; fields: (readonly string[])[] }[] {
+  const routes = new Shop().core.routes.flatMap(({ method, path, operationId, body }) => {
+    if (body === nothing) return [];
+    const schemas = [z.toJSONSchema(body, { unrepresentable: "any", io: "input" }), publicOperation(operationId)?.body];
+    const fields = schemas.flatMap((schema) => fieldsIn(schema ?? {}));
+    const unique = new Map(fields.map((field) => [field.join("."), field]));
+    return [{ method, path: `/api/v2${path}`, fields: [...unique.values()] }];
+  });
+  return [
+    ...routes,
+    { method: "PUT", path: "/_faults", fields: [[], ["route"]] },
+    { method: "POST", path: "/_clock/advance", fields: [[], ["seconds"]] },
+    { method: "PUT", path: "/_admin/organizations/{org_id}/members/acc-bob", fields: [[], ["role"]] },
+    { method: "PUT", path: "/_admin/projects/{project_id}/owner", fields: [[], ["owner"]] },
+  ];
+}
+
+const known: Readonly<Record<string, string>> = {
+  org_id: "org-shop",
+  project_id: project,
+  branch_id: main,
+  endpoint_id: primary,
+  database_name: "neondb",
+};
+
+/** CPU time of this thread, in microseconds; the least of up to three runs where one is long. */
+function cpuOf(act: () => void, enough: number): number {
+  const once = () => {
+    const began = process.threadCpuUsage();
+    act();
+    const { user, system } = process.threadCpuUsage(began);
+    return user + system;
+  };
+  let least = once();
+  for (let run = 1; run < 3 && least > enough; run += 1) least = Math.min(least, once());
+  return least;
+}
+
+it("no body holds the loop, in any field of any route: parsing one megabyte of zeros takes longer than most", () => {
+  const shop = new Shop({ rateLimits, faults: true, testControls: { applySeed: () => {}, advance: () => {} } });
+  const zeros = `[${"0,".repeat(500_000)}0]`;
+  const reference = cpuOf(() => JSON.parse(zeros), 0);
+  const held: string[] = [];
+  for (const { method, path, fields } of callsWithBody()) {
+    for (const field of fields) {
+      for (const [name, bomb] of Object.entries(bombs)) {
+        const call = {
+          method,
+          path: path.replaceAll(/\{([a-z_]+)\}/g, (_, parameter: string) => known[parameter] ?? "none"),
+          headers: { authorization: `Bearer ${keys.ana}` },
+          body: bodyWith(field, bomb),
+        };
+        let status = 0;
+        const cpu = cpuOf(() => {
+          ({ status } = shop.core.call(call));
+        }, 4 * reference);
+        const what = `${method} ${path} ${field.join(".")}, ${name}`;
+        if (status >= 500) held.push(`${what}: ${status}`);
+        if (cpu > 4 * reference) held.push(`${what}: ${(cpu / reference).toFixed(1)} times the reference`);
+      }
+    }
+  }
+  expect(held).toEqual([]);
+});

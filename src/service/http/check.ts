@@ -29,6 +29,10 @@ export function check<Output>(schema: z.ZodType<Output>, value: unknown, where: 
   throw refusals.invalid(`invalid request ${where}: ${result.error.issues.slice(0, 10).map(describe).join("; ")}`);
 }
 
+/** The longest text about one invalid field: a client chooses the names in it. */
+const longestDescription = 300;
+
 function describe({ path, message }: z.core.$ZodIssue): string {
-  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
+  const text = path.length === 0 ? message : `${path.join(".")}: ${message}`;
+  return text.length > longestDescription ? `${text.slice(0, longestDescription).toWellFormed()}…` : text;
 }

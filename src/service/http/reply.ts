@@ -1,12 +1,18 @@
 import { refusals } from "../refusal.ts";
+import { type JsonLimits, JsonSize } from "./json-size.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./message.ts";
 import type { Handled } from "./route.ts";
 
-/** The body of a call as JSON; `undefined` where it has none. */
+/** The most that a body has which a call can use; above a list of 1,000 faults. */
+export const bodyLimits: JsonLimits = { depth: 16, width: 1000, values: 10_000, string: 65_536 };
+
+/** The body of a call as JSON; `undefined` where it has none. It is counted before it is parsed. */
 export function parsedBody({ body }: ServiceCall): unknown {
   if (body === undefined || body.trim() === "") return undefined;
   if (escapedNull.test(body))
     throw refusals.invalid("the request body has the character U+0000, which Postgres cannot keep");
+  const excess = new JsonSize(bodyLimits).push(Buffer.from(body));
+  if (excess !== undefined) throw refusals.invalid(`the request body has ${excess}`);
   try {
     return JSON.parse(body);
   } catch {
