@@ -36,7 +36,8 @@ export function changeEndpoint(
 ): Changed {
   const { branches, endpoints } = context.store;
   const after = merged(context, before, wanted);
-  if (after.minCu !== before.minCu || after.maxCu !== before.maxCu || wanted.suspend_timeout_seconds !== undefined) {
+  const resized = after.minCu !== before.minCu || after.maxCu !== before.maxCu;
+  if (resized || wanted.suspend_timeout_seconds !== undefined) {
     const sizes = { min: after.minCu, max: after.maxCu };
     checkLimits(planOf(context.store, project.owner), sizes, after.suspendTimeoutSeconds);
   }
@@ -45,7 +46,7 @@ export function changeEndpoint(
     if (before.type === "read_write" && endpoints.primaryOf(target.id)) throw refusals.secondPrimary();
     if (target.currentState !== "ready") throw refusals.notReady("branch");
   }
-  if (wanted.settings) checkSettings(context, project, after.settings);
+  if (wanted.settings || resized) checkSettings(context, project, after);
   if (same(before, after)) return { endpoint: before, operations: [] };
 
   meter(context, before, at);

@@ -56,7 +56,7 @@ export function newEndpoint(
   const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? defaultSuspend;
   checkLimits(planOf(context.store, project.owner), sizes, suspendTimeoutSeconds);
   const settings = wanted.settings ?? { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
-  checkSettings(context, project, settings);
+  checkSettings(context, project, { type: wanted.type, minCu: sizes.min, maxCu: sizes.max, settings });
   return {
     id: `ep-${context.ids.name()}`,
     projectId: project.id,

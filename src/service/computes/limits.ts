@@ -1,9 +1,10 @@
-import { type ComputeUnitRange, computeUnitRangeProblem } from "../../api/compute-units.ts";
+import { type ComputeUnitRange, computeUnitRangeProblem, maxConnections } from "../../api/compute-units.ts";
 import { neverSuspend } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
-import type { ComputeSettings } from "../store/details.ts";
+import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
+import { boundsProblem, hasControl } from "./setting-bounds.ts";
 
 /** The largest compute of the free plan, in compute units: 2 vCPUs and 8 GB of memory. */
 export const largestFreeSize = 2;
@@ -26,10 +27,26 @@ export function checkLimits(plan: string, sizes: ComputeUnitRange, suspendTimeou
   }
 }
 
-/** Refuses settings of Postgres that the compute's server would not take. */
-export function checkSettings({ backend }: ServiceContext, project: Project, { pg_settings }: ComputeSettings): void {
-  const problem = backend.settingsProblem(project.pgVersion, pg_settings);
-  if (problem !== undefined) throw refusals.invalid(problem);
+/** The attributes by which a compute's server takes its settings or refuses them. */
+export type Configured = Pick<StoredEndpoint, "type" | "minCu" | "maxCu" | "settings">;
+
+/** Refuses settings of Postgres with which the compute's server would not start. */
+export function checkSettings(
+  { backend }: ServiceContext,
+  project: Pick<Project, "pgVersion">,
+  wanted: Configured,
+): void {
+  const { pg_settings, pgbouncer_settings = {}, preload_libraries } = wanted.settings;
+  const problem =
+    boundsProblem(pg_settings, mostConnections(wanted)) ?? backend.settingsProblem(project.pgVersion, pg_settings);
+  if (problem !== undefined) throw refusals.invalid(`settings.pg_settings: ${problem}`);
+  const others = [...Object.entries(pgbouncer_settings).flat(), ...(preload_libraries?.enabled_libraries ?? [])];
+  if (others.some(hasControl)) throw refusals.invalid("settings have a control character");
+}
+
+/** A standby has room for as many connections as its primary, which may be of any size. */
+function mostConnections({ type, minCu: min, maxCu: max }: Configured): number {
+  return maxConnections(type === "read_only" ? { min: 56, max: 56 } : { min, max });
 }
 
 /**

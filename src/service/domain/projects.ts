@@ -1,4 +1,4 @@
-import { checkLimits, sizesOf } from "../computes/limits.ts";
+import { checkLimits, checkSettings, sizesOf } from "../computes/limits.ts";
 import { refuseWhileLocked } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
@@ -25,14 +25,15 @@ export function createProject(
 ): CreatedBranch & { project: Project } {
   const { store_passwords, history_retention_seconds, settings, provisioner } = wanted;
   const default_endpoint_settings = usualSettings(wanted);
-  refuseBeyondPlan(context, owner, default_endpoint_settings);
+  const pgVersion = wanted.pg_version ?? 17;
+  checkUsual(context, { owner, pgVersion }, default_endpoint_settings);
   const id = context.ids.name();
   context.store.projects.insert({
     id,
     name: wanted.name ?? id,
     owner,
     regionId: wanted.region_id ?? "aws-us-east-2",
-    pgVersion: wanted.pg_version ?? 17,
+    pgVersion,
     details: ProjectDetails.parse({ store_passwords, history_retention_seconds, settings, default_endpoint_settings }),
     createdAt: at,
     updatedAt: at,
@@ -68,7 +69,7 @@ export function changeProject(
   const { default_endpoint_settings, settings, history_retention_seconds, name } = wanted;
   const { details: before } = project;
   const usual = default_endpoint_settings && { ...before.default_endpoint_settings, ...default_endpoint_settings };
-  refuseBeyondPlan(context, project.owner, usual);
+  checkUsual(context, project, usual);
   const after = {
     name: name ?? project.name,
     details: {
@@ -104,10 +105,18 @@ function usualSettings(wanted: NewProject): DefaultEndpointSettings | undefined 
   return Object.keys(all).length === 0 ? undefined : all;
 }
 
-function refuseBeyondPlan(context: ServiceContext, owner: Owner, usual: DefaultEndpointSettings | undefined): void {
+/** Refuses defaults with which no compute could be created. */
+function checkUsual(
+  context: ServiceContext,
+  project: Pick<Project, "owner" | "pgVersion">,
+  usual: DefaultEndpointSettings | undefined,
+): void {
   if (!usual) return;
   const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
-  checkLimits(planOf(context.store, owner), sizes, usual.suspend_timeout_seconds ?? 0);
+  checkLimits(planOf(context.store, project.owner), sizes, usual.suspend_timeout_seconds ?? 0);
+  const { pg_settings = {}, pgbouncer_settings } = usual;
+  const settings = { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
+  checkSettings(context, project, { type: "read_write", minCu: sizes.min, maxCu: sizes.max, settings });
 }
 
 function stored(context: ServiceContext, id: string): Project {

@@ -52,10 +52,10 @@ export class PostgresBackend implements ComputeBackend {
   settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined {
     const forbidden = forbiddenSetting(settings);
     if (forbidden !== undefined) {
-      return `${forbidden} is not a setting of Postgres that a compute may have (settings.pg_settings)`;
+      return `${forbidden} is not a setting of Postgres that a compute may have`;
     }
     const refused = this.#templates.refusedSettings(pgVersion, settings);
-    return refused === undefined ? undefined : `Postgres refuses settings.pg_settings: ${refused}`;
+    return refused === undefined ? undefined : `Postgres refuses them: ${refused}`;
   }
 
   connect(): never {

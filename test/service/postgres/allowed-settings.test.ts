@@ -36,6 +36,9 @@ describe("the settings of a compute", () => {
     "search_path_of_mine",
     // Its file would have the content that a client wants.
     "track_commit_timestamp",
+    // In lower case its first letter, KELVIN SIGN, would be k.
+    "wor\u212a_mem",
+    "work_mem\n",
   ])("cannot name %s", (name) => {
     expect(forbiddenSetting({ work_mem: "1MB", [name]: "x" })).toBe(name);
   });

@@ -93,8 +93,29 @@ it("refuses settings that a compute may not have, and values that Postgres refus
     const { status, body } = await patch({ [name]: "x" });
     expect([status, body["message"]]).toEqual([400, expect.stringContaining(`${name} is not a setting`)]);
   }
-  const { status, body } = await patch({ work_mem: "much" });
-  expect([status, body["message"]]).toEqual([400, expect.stringContaining('invalid value for parameter "work_mem"')]);
+  for (const settings of [{ work_mem: "much" }, { TimeZone: "nowhere" }, { max_locks_per_transaction: "2147483647" }]) {
+    const { status, body } = await patch(settings);
+    const refusal = `invalid value for parameter "${Object.keys(settings).join()}"`;
+    expect([status, body["message"]]).toEqual([400, expect.stringContaining(refusal)]);
+  }
+});
+
+it("starts with the greatest settings of each kind that are accepted together", async () => {
+  const greatest = { max_locks_per_transaction: "1024" };
+  const more = {
+    track_activity_query_size: "64kB",
+    autovacuum_max_workers: "64",
+    min_wal_size: "2",
+    max_wal_size: "2",
+  };
+  const settings = { pg_settings: { ...greatest, ...more } };
+  const [operation] = await rig.change("PATCH", `${endpoints}/${primary}`, { endpoint: { settings } });
+  expect(operation).toMatchObject({ status: "finished" });
+  const [restarted] = await rig.change("POST", `${endpoints}/${primary}/restart`);
+  expect(restarted).toMatchObject({ status: "finished" });
+  expect(await rig.query(uri, "SHOW max_locks_per_transaction")).toEqual([{ max_locks_per_transaction: "1024" }]);
+  await rig.change("PATCH", `${endpoints}/${primary}`, { endpoint: { settings: { pg_settings: {} } } });
+  await rig.change("POST", `${endpoints}/${primary}/restart`);
 });
 
 it("applies settings to a running server without an end to its connections", async () => {
