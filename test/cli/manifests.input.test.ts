@@ -16,7 +16,33 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       "a.yaml:14: not YAML: Map keys must be unique",
     ],
     ["a key twice after another mistake", "a: [1\nb: 2\nc: 1\nc: 2", "a.yaml:4: not YAML: Map keys must be unique"],
-    ["an alias of nothing", "a: *b\n", "a.yaml:1: not YAML: Unresolved alias"],
+    ["an alias of nothing", "a:\n- *b\n", "a.yaml:2: not YAML: the alias *b has no anchor before it"],
+    ["an anchor in itself", "a: &a\n- [*a]\n", "a.yaml:2: not YAML: an anchor holds an alias of itself"],
+    [
+      "aliases of aliases of aliases",
+      `${["a: &a0 [0,0,0,0,0,0,0,0,0,0]", ...Array.from({ length: 9 }, (_, n) => `a${n}: &a${n + 1} [${Array(10).fill(`*a${n}`).join()}]`)].join("\n")}\n`,
+      "not YAML: aliases repeat more than 400000 values: write them out",
+    ],
+    [
+      "merge keys of merge keys of merge keys",
+      `${["a: &a0 {}", ...Array.from({ length: 30 }, (_, n) => `a${n}: &a${n + 1} {<<: [*a${n}, *a${n}]}`)].join("\n")}\n`,
+      "not YAML: aliases repeat more than 400000 values: write them out",
+    ],
+    ["a merge of something else", "a: 1\n<<: [{b: 1}, 5]\n", "a.yaml:2: not YAML: << takes a map, or a list of maps"],
+    ["no number", "a:\n  b: .inf\n", "a.yaml:2: not YAML: .inf is no number that JSON has"],
+    ["a tag that does not fit", "a: !!int x\n", "a.yaml:1: not YAML: x is no !!int"],
+    ["a key of null", "a: 1\n~: 2\n", "a.yaml:2: not YAML: a key must be text, not null"],
+    ["a tab", "a:\n\tb: 1\n", "a.yaml:2: not YAML: Tabs are not allowed as indentation"],
+    [
+      "a placeholder of a template",
+      "a: 1\nb: {{ .Values.b }}\n",
+      "a.yaml:2: not YAML: a key must be text, not a map or a list. {{ .Values.b }} is of a template: render it first, as with helm template",
+    ],
+    [
+      "JSON objects one after the other",
+      `{"a": 1}\n{"b": 2}\n`,
+      "a.yaml:2: not YAML: two objects follow each other: separate them by a line ---",
+    ],
     ["no object", "hello: there\n", "a.yaml:1: not a Kubernetes object: it needs apiVersion, kind and metadata"],
     [
       "an unknown kind",
@@ -79,6 +105,48 @@ describe("a bad manifest is refused with file, line, object, field and what is a
       `spec.postgresSettings.max_connections: must be text: add quotes ("100")`,
     ],
     [
+      "a branch's name that reads as a number",
+      compute("a").replace(`branchID: ${preview}`, "branchName: 0012345"),
+      `a.yaml:4: Compute shop/a: spec.branchName: must be text: add quotes ("0012345")`,
+    ],
+    [
+      "a branch's name that reads as true, by an alias",
+      compute("a", "postgresSettings: {a: &x yes}")
+        .replace(`branchID: ${preview}`, "branchName: *x")
+        .replace(/spec: {(.*), (postgres.*)}/, "spec: {$2, $1}"),
+      `spec.branchName: must be text: add quotes ("yes")`,
+    ],
+    [
+      "a branch's name that reads as a number, by a merge key",
+      compute("a").replace(`branchID: ${preview}`, "<<: {branchName: 1_000}"),
+      `spec.branchName: must be text: add quotes ("1_000")`,
+    ],
+    [
+      "a project's id that reads as a number in a list",
+      connection.replace(/spec: {/, "spec: {allowedProjects: [a, 0x1f], "),
+      `spec.allowedProjects.1: must be text: add quotes ("0x1f")`,
+    ],
+    [
+      "a label that reads as a number",
+      compute("a", "", preview, "labels: {version: 1.10}"),
+      `a.yaml:3: Compute shop/a: metadata.labels.version: must be text: add quotes ("1.10")`,
+    ],
+    [
+      "a name that reads as a number",
+      compute("0123"),
+      `a.yaml:3: Compute shop/(no name): metadata.name: must be text: add quotes ("0123")`,
+    ],
+    [
+      "a number in quotes that would be octal without them",
+      compute("a", 'computeUnits: {min: "010", max: 16}'),
+      `spec.computeUnits.min: must be a number: remove the quotes (10, not "010")`,
+    ],
+    [
+      "a word of YAML 1.1 in quotes",
+      compute("a", 'disabled: "yes"'),
+      `spec.disabled: must be true or false: remove the quotes (true, not "yes")`,
+    ],
+    [
       "one end of a size",
       compute("a", "computeUnits: {min: 1}"),
       "spec.computeUnits.max: is missing: computeUnits takes both min and max, for example {min: 0.25, max: 2}",
@@ -121,7 +189,7 @@ describe("a bad manifest is refused with file, line, object, field and what is a
     [
       "a Secret that holds a number",
       connection.replace(/api-key: \S+}/, "api-key: 1}"),
-      "a.yaml:1: Secret shop/service-api-key: stringData.api-key: ",
+      "a.yaml:5: Secret shop/service-api-key: stringData.api-key: must be text: add quotes",
     ],
     [
       "a Secret twice",

@@ -50,7 +50,9 @@ export function allowedAt(kind: OurKind, path: readonly (string | number)[]): st
 /** The schema of a field, by its path from the root of the object. */
 export function schemaAt(kind: OurKind, path: readonly (string | number)[]): StructuralSchema | undefined {
   let schema: StructuralSchema | undefined = structuralSchema(specs[kind], "spec");
-  for (const step of path.slice(1)) schema = schema?.properties?.[String(step)] ?? schema?.additionalProperties;
+  for (const step of path.slice(1)) {
+    schema = schema?.properties?.[String(step)] ?? schema?.additionalProperties ?? schema?.items;
+  }
   return schema;
 }
 

@@ -5,6 +5,7 @@ import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { isRecord } from "../../operator/objects/record.ts";
 import { CommandProblem } from "../commands/ports.ts";
 import type { Programs } from "../commands/programs.ts";
+import { documentOptions, KubernetesYAML, YAMLProblem } from "./kubernetes-yaml.ts";
 import { built, kustomizationsBelow } from "./kustomization.ts";
 
 /** One object of a manifest file, as written. */
@@ -16,6 +17,8 @@ export interface ManifestObject {
   raw: unknown;
   /** `file:line` of a field, or of the closest field around it that exists. */
   where: (path?: readonly (string | number)[]) => string;
+  /** The text of a field without quotes, as written; `undefined` for any other. */
+  plain: (path: readonly (string | number)[]) => string | undefined;
 }
 
 /** A file as it was read. The members as in `ManifestObject`. */
@@ -28,19 +31,23 @@ export interface ManifestText {
 /** The objects of a file, items of Lists included, or the problems of reading it. */
 export function objectsIn({ file, found, text }: ManifestText): { objects: ManifestObject[]; problems: string[] } {
   const lines = new LineCounter();
-  const documents = [...parseAllDocuments(text, { lineCounter: lines })];
+  const documents = [...parseAllDocuments(text, { ...documentOptions, lineCounter: lines })];
   // Of a document's syntax errors the first causes the others; a duplicate key is an error of its own.
   const problems = documents
     .flatMap(({ errors }) => errors.filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY"))
-    .map((error) => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${firstLine(error.message)}`);
+    .map(
+      (error) => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${withHint(firstLine(error.message), text)}`,
+    );
   if (problems.length > 0) return { objects: [], problems };
   const objects: ManifestObject[] = [];
   for (const document of documents) {
-    const locate = locator(file, document, lines);
+    const place = (node: unknown) =>
+      isNode(node) && node.range ? `${file}:${lines.linePos(node.range[0]).line}` : undefined;
     try {
-      objects.push(...unpacked(document.toJS(), file, found, locate));
+      objects.push(...unpacked(document, file, found, place));
     } catch (error) {
-      problems.push(`${locate([])}: not YAML: ${error instanceof Error ? error.message : String(error)}`);
+      if (!(error instanceof YAMLProblem)) throw error;
+      problems.push(`${place(error.node) ?? file}: not YAML: ${withHint(error.message, text)}`);
     }
   }
   return { objects, problems };
@@ -49,34 +56,41 @@ export function objectsIn({ file, found, text }: ManifestText): { objects: Manif
 type Path = readonly (string | number)[];
 
 /** An empty document has no object; a List is replaced by its items. */
-function unpacked(raw: unknown, file: string, found: boolean, locate: (path: Path) => string): ManifestObject[] {
-  if (raw === null || raw === undefined) return [];
-  if (isRecord(raw) && typeof raw.kind === "string" && raw.kind.endsWith("List") && Array.isArray(raw.items)) {
-    const items: unknown[] = raw.items;
-    return items.map((item, index) => ({
-      file,
-      found,
-      raw: item,
-      where: (path = []) => locate(["items", index, ...path]),
-    }));
-  }
-  return [{ file, found, raw, where: (path = []) => locate(path) }];
-}
-
-/** Finds the line of a field, or of the closest field around it: one that is missing is reported at its parent. */
-function locator(file: string, document: Document, lines: LineCounter): (path: Path) => string {
-  return (path) => {
-    for (let length = path.length; length >= 0; length -= 1) {
-      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-      if (isNode(node) && node.range) return `${file}:${lines.linePos(node.range[0]).line}`;
+function unpacked(
+  document: Document,
+  file: string,
+  found: boolean,
+  place: (node: unknown) => string | undefined,
+): ManifestObject[] {
+  const yaml = new KubernetesYAML(document);
+  const where = (path: Path): string =>
+    // A field that is missing is reported at the closest one around it.
+    place(yaml.nodeAt(path)) ?? (path.length === 0 ? file : where(path.slice(0, -1)));
+  const objectsAt = (raw: unknown, root: Path): ManifestObject[] => {
+    if (raw === null || raw === undefined) return [];
+    if (isRecord(raw) && typeof raw.kind === "string" && raw.kind.endsWith("List") && Array.isArray(raw.items)) {
+      const items: unknown[] = raw.items;
+      return items.flatMap((item, index) => objectsAt(item, [...root, "items", index]));
     }
-    return file;
+    const plain = (path: Path) => yaml.plainAt([...root, ...path]);
+    return [{ file, found, raw, where: (path = []) => where([...root, ...path]), plain }];
   };
+  return objectsAt(yaml.value(), []);
 }
 
 /** Message of the YAML library, without the place: its lines count from the start of the text around it. */
 function firstLine(text: string): string {
   return (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
+}
+
+/** Adds a way out where the text shows the mistake. */
+function withHint(message: string, text: string): string {
+  const template = /\{\{.*\}\}/.exec(text)?.[0];
+  if (template !== undefined) {
+    return `${message}. ${template} is of a template: render it first, as with helm template`;
+  }
+  const isSecondObject = message.startsWith("Unexpected flow-map-start");
+  return isSecondObject ? "two objects follow each other: separate them by a line ---" : message;
 }
 
 /** The manifests that `-f` and `-k` name. */
@@ -113,7 +127,8 @@ function readPath(path: string): ManifestText[] {
     return manifestsBelow(path).map((file) => ({ file, found: true, text: readFileSync(file, "utf8") }));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CommandProblem([`${path} cannot be read (${why}). -f takes a file, a directory, or -.`], {
+    const instead = /^https?:/.test(path) ? "; what a URL names: curl -fsSL URL | … -f -" : "";
+    throw new CommandProblem([`${path} cannot be read (${why}). -f takes a file, a directory, or -${instead}.`], {
       cause: error,
     });
   }

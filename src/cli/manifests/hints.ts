@@ -1,16 +1,18 @@
 import { isRecord } from "../../operator/objects/record.ts";
 import { branchIDs } from "../../operator/resources/compute-spec.ts";
 import { type OurKind, schemaAt } from "./check-fields.ts";
+import { plainScalar } from "./plain-scalar.ts";
 
 /**
  * A way out for a field that does not fit, where its value shows the mistake: quotes that are too many or missing,
- * one end of a size, a name in place of an id. `message` is what the schema says.
+ * one end of a size, a name in place of an id. `message` is what the schema says, `plain` the text of the field where
+ * it stands without quotes.
  */
 export function hintFor(
   kind: OurKind,
   path: readonly (string | number)[],
   object: Record<string, unknown>,
-  message: string,
+  { message, plain }: { message: string; plain: string | undefined },
 ): string | undefined {
   const value = valueAt(object, path);
   const field = path.at(-1);
@@ -21,22 +23,28 @@ export function hintFor(
     return needed === undefined ? undefined : `is needed: ${needed}`;
   }
   if (field === "branchID" && typeof value === "string" && !branchIDs.written(value)) return branchIDs.message;
-  const type = schemaAt(kind, path)?.type;
-  if ((type === "number" || type === "integer") && typeof value === "string" && isNumber(value)) {
-    return `must be a number: remove the quotes (${value}, not "${value}")`;
+  const type = path[0] === "metadata" ? "string" : schemaAt(kind, path)?.type;
+  if (type === "string") return quotesFor(value, plain);
+  if (typeof value !== "string") return undefined;
+  if ((type === "number" || type === "integer") && isNumber(value)) {
+    return `must be a number: remove the quotes (${Number(value)}, not "${value}")`;
   }
-  if (type === "boolean" && (value === "true" || value === "false")) {
-    return `must be true or false: remove the quotes (${value}, not "${value}")`;
-  }
+  const word = plainScalar(value);
+  const isWord = type === "boolean" && typeof word === "boolean";
+  return isWord ? `must be true or false: remove the quotes (${word}, not "${value}")` : undefined;
+}
+
+/** The way out for a text that stands without quotes and reads as a number or as true or false. */
+export function quotesFor(value: unknown, plain: string | undefined): string | undefined {
   const isBare = typeof value === "number" || typeof value === "boolean";
-  return type === "string" && isBare ? `must be text: add quotes ("${value}")` : undefined;
+  return isBare ? `must be text: add quotes ("${plain ?? value}")` : undefined;
 }
 
 function isNumber(text: string): boolean {
   return text.trim() !== "" && Number.isFinite(Number(text));
 }
 
-function valueAt(object: unknown, path: readonly (string | number)[]): unknown {
+export function valueAt(object: unknown, path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((within, step) => {
     if (Array.isArray(within)) return within[Number(step)];
     return isRecord(within) ? within[String(step)] : undefined;

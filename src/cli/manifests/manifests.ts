@@ -125,7 +125,7 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
 
 /** The object if it fits; each field that does not becomes one of the problems. */
 function read<T extends Branch | Compute | ComputePool | Connection>(
-  { where }: ManifestObject,
+  { where, plain }: ManifestObject,
   raw: Record<string, unknown>,
   kind: OurKind,
   namespace: string | undefined,
@@ -139,7 +139,7 @@ function read<T extends Branch | Compute | ComputePool | Connection>(
   const validationIssues = [...unknownFields(kind, raw), ...broken];
   for (const { path, message } of validationIssues) {
     const vague = message === "Invalid input" ? allowedAt(kind, path) : undefined;
-    const said = hintFor(kind, path, placed, message) ?? vague ?? message;
+    const said = hintFor(kind, path, placed, { message, plain: plain(path) }) ?? vague ?? message;
     problems.push(`${where(path)}: ${label}: ${path.join(".") || "object"}: ${said}`);
   }
   return parsed.ok && validationIssues.length === 0 ? [{ object: parsed.value, where: where() }] : [];
@@ -180,7 +180,14 @@ function readSecret(
 ): void {
   const secret = secretOf(inNamespace(raw, namespace));
   if (secret.ok) all.secrets.push({ object: secret.value, where: object.where() });
-  else all.problems.push(`${object.where()}: Secret ${nameIn(inNamespace(raw, namespace))}: ${secret.problem}`);
+  else {
+    const label = `Secret ${nameIn(inNamespace(raw, namespace))}`;
+    for (const { path, message } of secret.validationIssues) {
+      // A hint without the text: it may be a key.
+      const said = object.plain(path) === undefined ? message : "must be text: add quotes";
+      all.problems.push(`${object.where(path)}: ${label}: ${path.join(".") || "object"}: ${said}`);
+    }
+  }
 }
 
 /** An object that names no namespace gets this one. */
