@@ -1,5 +1,6 @@
 import { expect, it, test } from "vitest";
 import { readSqlRequest } from "../../../src/service/postgres/driver/sql-request.ts";
+import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 
 const uri = "postgresql://app:secret@ep-main.localhost/stock";
 
@@ -33,3 +34,56 @@ test.each(["constructor", "__proto__", "Serializable; DROP TABLE item", ""])(
     expect(() => begun(level)).toThrow(/must be one of ReadUncommitted, ReadCommitted, RepeatableRead, Serializable/);
   },
 );
+
+it("a request with a token is refused with the reason: it would run as the role of its URI, past every policy", () => {
+  const request = (more: object) => () =>
+    readSqlRequest({ "neon-connection-string": uri, ...more }, JSON.stringify({ query: "SELECT 1" }));
+  for (const authorization of ["Bearer eyJhbGciOiJFUzI1NiJ9.e30.x", "Bearer ", "Basic YXBwOnNlY3JldA==", ""]) {
+    expect(request({ authorization })).toThrow(/verifies no tokens.*authToken.*role of the URI/);
+  }
+  expect(request({})).not.toThrow();
+});
+
+/** The texts of parameters that a body holds as this JSON. */
+function texts(params: string): readonly (string | null)[] {
+  const body = `{"query":"SELECT 1","params":${params}}`;
+  return readSqlRequest({ "neon-connection-string": uri }, body).statements[0]?.values ?? [];
+}
+
+test.each([
+  ["[]", "{}"],
+  ["[1,2]", "{1,2}"],
+  ["[[1,2],[3,null]]", "{{1,2},{3,NULL}}"],
+  ["[[],[]]", "{{},{}}"],
+  ['["a","","NULL","b c","{}","a,b"]', '{"a","","NULL","b c","{}","a,b"}'],
+  [
+    String.raw`["say \"hi\"","back\\slash","new\nline","ü\u0001"]`,
+    String.raw`{"say \"hi\"","back\\slash","new` + '\nline","ü\u0001"}',
+  ],
+  ["[true,false,null,1.5,-1e-7]", "{true,false,NULL,1.5,-1e-7}"],
+  ['[{"a":[1,"x"]},{"b":null}]', String.raw`{"{\"a\":[1,\"x\"]}","{\"b\":null}"}`],
+  ["[9007199254740993,[1.10]]", "{9007199254740993,{1.10}}"],
+])("the JSON array %s is the array %s of Postgres", (json, text) => {
+  expect(texts(`[${json}]`)).toEqual([text]);
+});
+
+test.each([
+  ["null", null],
+  ['"[1,2]"', "[1,2]"],
+  ["true", "true"],
+  ["9007199254740993", "9007199254740993"],
+  ["1.0", "1.0"],
+  ["1e400", "1e400"],
+  ["-12345678901234567890.12345678901234567890", "-12345678901234567890.12345678901234567890"],
+  ['{"a":[1,{"b":"x"}],"n":12345678901234567890}', '{"a":[1,{"b":"x"}],"n":12345678901234567890}'],
+])("the parameter %s reaches Postgres as %j", (json, text) => {
+  expect(texts(`[${json}]`)).toEqual([text]);
+});
+
+test.each([
+  ["seven dimensions", "[[[[[[[1]]]]]]]"],
+  ["arrays by the hundred thousand", "[".repeat(100_000) + "]".repeat(100_000)],
+  ["objects by the hundred thousand", '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)],
+])("a parameter of %s is refused, and is not an error of the service", (_name, json) => {
+  expect(() => texts(`[${json}]`)).toThrow(Rejection);
+});

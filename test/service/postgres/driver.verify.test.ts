@@ -1,6 +1,7 @@
 import { Client, type NeonQueryFunction, neon, neonConfig, Pool } from "@neondatabase/serverless";
 import { beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { z } from "zod";
 import { primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
@@ -81,6 +82,35 @@ describe("the serverless driver over HTTP", () => {
       400,
       expect.objectContaining({ message: "the header Neon-Connection-String must be a connection URI of Postgres" }),
     ]);
+  });
+
+  it("refuses the token of the driver's authToken with the reason, in place of the rights of the URI's role", async () => {
+    const withToken = neon(uri, { authToken: "eyJhbGciOiJFUzI1NiJ9.e30.x" });
+    await expect(withToken`SELECT 1`).rejects.toMatchObject({
+      code: "28000",
+      message: expect.stringContaining("verifies no tokens"),
+    });
+  });
+
+  it("takes JSON arrays, objects and long numbers as parameters, as clients without the driver send them", async () => {
+    const values = [
+      [
+        [1, 2],
+        [3, null],
+      ],
+      ["a,b", 'say "hi"', "back\\slash", "new\nline", "", "NULL", null],
+      { a: [1] },
+    ];
+    const params = `[9007199254740993,${JSON.stringify(values).slice(1)}`;
+    const answer = await fetch(`http://${rig.serviceAddress}/sql`, {
+      method: "POST",
+      headers: { "neon-connection-string": uri },
+      body: `{"query":"SELECT $1::int8::text AS n, to_json($2::int[]) AS grid, to_json($3::text[]) AS words, $4::jsonb AS o","params":${params}}`,
+    });
+    const { rows } = z.object({ rows: z.array(z.record(z.string(), z.string())) }).parse(await answer.json());
+    expect(rows[0]?.["n"]).toBe("9007199254740993");
+    const shown = ["grid", "words", "o"].map((name): unknown => JSON.parse(rows[0]?.[name] ?? ""));
+    expect(shown).toEqual(values);
   });
 
   it("may be called by pages of any site, which a browser asks first", async () => {

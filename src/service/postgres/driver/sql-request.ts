@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Rejection } from "../proxy/rejection.ts";
 import { type Routed, route } from "../proxy/route.ts";
+import { jsonOf, parameterText } from "./parameters.ts";
 
 /** One statement with its parameters as text. */
 export interface SqlStatement {
@@ -33,6 +34,7 @@ const isolationLevels = new Map([
 
 /** Reads headers, whose names are in lower case, and body. Throws `Rejection`. */
 export function readSqlRequest(headers: Readonly<Record<string, string>>, body: string): SqlRequest {
+  refuseToken(headers);
   const uri = URL.parse(headers["neon-connection-string"] ?? "");
   if (uri === null || !/^postgres(ql)?:$/.test(uri.protocol)) {
     throw invalid("the header Neon-Connection-String must be a connection URI of Postgres");
@@ -58,7 +60,7 @@ export function readSqlRequest(headers: Readonly<Record<string, string>>, body: 
     user,
     password: textOf(uri.password),
     database,
-    statements: statements.map(({ query, params }) => ({ sql: query, values: params.map(asText) })),
+    statements: statements.map(({ query, params }) => ({ sql: query, values: params.map(parameterText) })),
     begin: batch ? beginOf(headers) : undefined,
     arrayMode: headers["neon-array-mode"] === "true",
   };
@@ -78,9 +80,13 @@ function beginOf(headers: Readonly<Record<string, string>>): string {
   return ["BEGIN", ...parts].join(" ");
 }
 
-function asText(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** The vendor runs the statement as the role of the token; as the URI's role it could pass the policies on trial. */
+function refuseToken({ authorization }: Readonly<Record<string, string>>): void {
+  if (authorization === undefined) return;
+  throw new Rejection(
+    "28000",
+    "the service verifies no tokens: the header Authorization (authToken of the driver) would have no effect, and the statement would run as the role of the URI. Leave it out, and connect as the role whose rights and policies are to apply",
+  );
 }
 
 function textOf(part: string): string {
@@ -88,14 +94,6 @@ function textOf(part: string): string {
     return decodeURIComponent(part);
   } catch {
     throw invalid("the header Neon-Connection-String has a percent sign that is not followed by two digits");
-  }
-}
-
-function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,0 +1,71 @@
+import { Rejection } from "../proxy/rejection.ts";
+
+/** Dimensions that an array of Postgres has at most. */
+const mostDimensions = 6;
+
+/** A number as the body writes it, where JavaScript would write it otherwise: `9007199254740993`, `1.0`, `1e400`. */
+class ExactNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Numbers that JavaScript may write otherwise: long ones, with an exponent, or ending in a zero of a fraction. */
+const unusualNumber = /[\d.]{16}|\d[eE]|\.\d*0(?!\d)/;
+
+/** The content of a body; `undefined` where it is no JSON. Numbers keep their digits. */
+export function jsonOf(body: string): unknown {
+  try {
+    return unusualNumber.test(body) ? JSON.parse(body, exactly) : JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function exactly(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source;
+  return typeof value === "number" && source !== undefined && source !== String(value)
+    ? new ExactNumber(source)
+    : value;
+}
+
+/**
+ * The text of a parameter, as the vendor's service makes it: an array becomes an array of Postgres, an object JSON. The
+ * driver itself sends strings. Throws `Rejection`.
+ */
+export function parameterText(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "string") return value;
+  try {
+    return Array.isArray(value) ? arrayText(value, 1) : jsonText(value);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Rejection("54000", "a parameter is nested too deeply");
+  }
+}
+
+function arrayText(values: readonly unknown[], dimension: number): string {
+  if (dimension > mostDimensions) {
+    throw new Rejection("54000", `a parameter is an array of more than ${mostDimensions} dimensions`);
+  }
+  return `{${values.map((value) => elementText(value, dimension)).join(",")}}`;
+}
+
+/** Strings are quoted: without quotes NULL, braces, commas, spaces and nothing at all would mean something else. */
+function elementText(value: unknown, dimension: number): string {
+  if (value === null || value === undefined) return "NULL";
+  if (Array.isArray(value)) return arrayText(value, dimension + 1);
+  const text = typeof value === "string" ? value : jsonText(value);
+  const plain = typeof value === "boolean" || typeof value === "number" || value instanceof ExactNumber;
+  return plain ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+function jsonText(value: unknown): string {
+  if (value instanceof ExactNumber) return value.text;
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${jsonText(member)}`);
+  return `{${members.join(",")}}`;
+}
