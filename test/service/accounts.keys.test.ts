@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import { ApiKeyCreated, ApiKeyRevoked, ApiKeysAnswer } from "../../src/api/api-keys.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import type { TestService } from "./support/service.ts";
-import { keys, project, Shop } from "./support/shop.ts";
+import { keys, project, Shop, shopSeed } from "./support/shop.ts";
 
 /** Creates a key with another one; answers its id and its secret. */
 function created(service: TestService, key: string, path: string, body: object): ApiKeyCreated {
@@ -98,6 +98,33 @@ describe("a personal key", () => {
     shop.time.pass(1000);
     expect(usedFrom("192.0.2.7")).toEqual(["192.0.2.7", "2026-01-01T00:00:00.000Z"]);
     expect(usedFrom("192.0.2.8")).toEqual(["192.0.2.8", "2026-01-01T00:00:01.000Z"]);
+  });
+
+  it("a key that two machines use in turn costs one write a minute, and shows each use from the other machine", () => {
+    const shop = new Shop();
+    const writes = vi.spyOn(shop.database, "run");
+    const shownFrom: (string | undefined)[] = [];
+    for (let request = 0; request < 120; request += 1) {
+      const remote = request % 2 === 0 ? "192.0.2.7" : "192.0.2.8";
+      const headers = { authorization: `Bearer ${keys.bob}` };
+      shop.core.call({ method: "GET", path: "/api/v2/auth", headers, remote });
+      const [key] = shop.core.context.store.keys.ofAccount("acc-bob");
+      shownFrom.push(key?.lastUsedFrom);
+      shop.time.pass(1000);
+    }
+    expect(writes.mock.calls.filter(([sql]) => sql.includes("api_keys"))).toHaveLength(2);
+    expect(shownFrom).toEqual(shownFrom.map((_, index) => (index % 2 === 0 ? "192.0.2.7" : "192.0.2.8")));
+  });
+
+  it("a key of a new seed does not show the use of the key that had its number before", () => {
+    const shop = new Shop();
+    const use = (remote: string) =>
+      shop.core.call({ method: "GET", path: "/api/v2/auth", headers: { authorization: `Bearer ${keys.bob}` }, remote });
+    use("192.0.2.7");
+    use("192.0.2.8");
+    shop.core.context.store.clear();
+    shop.applySeed(shopSeed);
+    expect(shop.core.context.store.keys.ofAccount("acc-bob")[0]?.lastUsedFrom).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 import { refusals, StoreFull } from "../refusal.ts";
-import type { KeyScope } from "../store/keys.ts";
+import type { ApiKey, KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
@@ -10,9 +10,6 @@ export interface Caller {
   /** The id whose rate limits count: an account or an organization. */
   limitedAs: string;
 }
-
-/** The time of a key's last use is written at most this often, in milliseconds: a read should not cost a write. */
-const usePrecision = 60_000;
 
 /** The caller of an Authorization header. Missing, malformed, unknown and revoked keys get the same refusal. */
 export function authenticate(
@@ -24,17 +21,15 @@ export function authenticate(
   const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
   const key = secret === undefined ? undefined : context.store.keys.bySecret(secret);
   if (!key || !stillHolds(context.store, key.scope)) throw refusals.unauthorized();
-  if (key.lastUsedAt === undefined || at - key.lastUsedAt >= usePrecision || key.lastUsedFrom !== remote) {
-    noteUse(context, key.id, at, remote);
-  }
+  noteUse(context, key, at, remote);
   const { scope } = key;
   return { scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
 }
 
 /** Reads are answered also where the disk has no room for the note. */
-function noteUse({ store }: ServiceContext, id: number, at: number, remote: string): void {
+function noteUse({ store }: ServiceContext, key: ApiKey, at: number, remote: string): void {
   try {
-    store.keys.used(id, at, remote);
+    store.keys.used(key, at, remote);
   } catch (error) {
     if (!(error instanceof StoreFull)) throw error;
   }

@@ -20,9 +20,14 @@ export interface ApiKey {
   lastUsedFrom: string | undefined;
 }
 
+/** The time of a key's last use is stored at most this often, in milliseconds: a read should not cost a write. */
+const usePrecision = 60_000;
+
 /** The API keys. Revoked keys stay as records, but are never found again. */
 export class Keys {
   readonly #db: Database;
+  /** By id: a use from another address, so soon after the stored one that it is not stored. */
+  readonly #laterUses = new Map<number, { at: number; from: string; storedAt: number }>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -60,22 +65,22 @@ export class Keys {
     const row = this.#db
       .all(sql, hash.slice(0, 12))
       .find((candidate) => timingSafeEqual(Buffer.from(text(candidate, "hash")), Buffer.from(hash)));
-    return row && keyOf(row);
+    return row && this.#shown(row);
   }
 
   get(id: number): ApiKey | undefined {
     const row = this.#db.one("SELECT * FROM api_keys WHERE id = ? AND revoked_at IS NULL", id);
-    return row && keyOf(row);
+    return row && this.#shown(row);
   }
 
   ofAccount(accountId: string): ApiKey[] {
     const sql = "SELECT * FROM api_keys WHERE kind = 'personal' AND account_id = ? AND revoked_at IS NULL ORDER BY id";
-    return this.#db.all(sql, accountId).map(keyOf);
+    return this.#db.all(sql, accountId).map((row) => this.#shown(row));
   }
 
   ofOrganization(organizationId: string): ApiKey[] {
     const sql = "SELECT * FROM api_keys WHERE organization_id = ? AND revoked_at IS NULL ORDER BY id";
-    return this.#db.all(sql, organizationId).map(keyOf);
+    return this.#db.all(sql, organizationId).map((row) => this.#shown(row));
   }
 
   /** Permanently. */
@@ -89,8 +94,27 @@ export class Keys {
     this.#db.run(sql, at, projectId);
   }
 
-  used(id: number, at: number, from: string): void {
-    this.#db.run("UPDATE api_keys SET last_used_at = ?, last_used_from = ? WHERE id = ?", at, from, id);
+  /**
+   * Notes a use. Another address shows at once, but only this process knows it until the next use that is stored: a key
+   * that two machines use in turn would else cost a write for every request.
+   */
+  used({ id, lastUsedAt, lastUsedFrom }: ApiKey, at: number, from: string): void {
+    const storedAt = this.#laterUses.get(id)?.storedAt ?? lastUsedAt;
+    if (storedAt === undefined || at - storedAt >= usePrecision) {
+      this.#db.run("UPDATE api_keys SET last_used_at = ?, last_used_from = ? WHERE id = ?", at, from, id);
+      this.#laterUses.delete(id);
+    } else if (from !== lastUsedFrom) this.#laterUses.set(id, { at, from, storedAt });
+  }
+
+  /** The keys are being deleted, and later ones get their ids. */
+  forgetUses(): void {
+    this.#laterUses.clear();
+  }
+
+  #shown(row: Row): ApiKey {
+    const key = keyOf(row);
+    const later = this.#laterUses.get(key.id);
+    return later ? { ...key, lastUsedAt: later.at, lastUsedFrom: later.from } : key;
   }
 }
 

@@ -101,6 +101,7 @@ export class Store {
     for (const table of tables) this.#db.run(`DELETE FROM ${table}`);
     this.#db.run("DELETE FROM sqlite_sequence");
     this.#endpointLists.clear();
+    this.keys.forgetUses();
   }
 
   close(): void {
