@@ -5,7 +5,7 @@ import type { Brake } from "../connection/gate.ts";
 import { JoinedListers } from "../connection/joined-listers.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isNotFound } from "../kube/errors.ts";
+import { isAbout, isNotFound } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { withStatus } from "../life/patching.ts";
 import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
@@ -124,15 +124,17 @@ export class BranchReconciler {
         compute,
       });
     } catch (error) {
+      const isOwn = isAbout(error, branchKind, object.metadata);
       // The object is gone: the watch is about to say so.
-      if (isNotFound(error)) return {};
+      if (isOwn && isNotFound(error)) return {};
       done =
-        action.kind === "compute"
+        action.kind === "compute" && !isOwn
           ? outcome(object, { shown: refusedPatch(error, object.metadata.name, words.computeRefused) })
           : outcome(object, { shown: refusedPatch(error, branchKind.kind), requeue: shortlyMs });
     }
-    if (!done.released) await this.#updateStatus(done, observed, memory);
+    // First, since the status may meet a newer version: what was done is told all the same.
     for (const event of done.events) this.#event(done.object, event);
+    if (!done.released) await this.#updateStatus(done, observed, memory);
     return { requeueAfterMs: this.#requeue(done, observed, memory) };
   }
 

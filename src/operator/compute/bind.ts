@@ -21,6 +21,8 @@ export interface Bound {
   binding: string | undefined;
   /** A Secret stands that could not be checked now, so a requested reconcile is not handled yet. */
   unchecked: boolean;
+  /** The API server could not be asked, or has another version of the Secret: the reconcile is to be retried. */
+  failed?: { error: unknown };
 }
 
 /** The connection Secret of a Compute that has an endpoint; if it cannot be written, the Compute is not ready. */
@@ -50,10 +52,8 @@ export async function bind(
       const events = binding.event === undefined ? outcome.events : [...outcome.events, binding.event];
       return { outcome: { ...outcome, events }, binding: binding.name, unchecked: false };
     }
-    case "later": {
-      const waiting = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } } as const;
-      return { outcome: settled ? { ...outcome, ...waiting } : outcome, binding: before, unchecked };
-    }
+    case "later":
+      return { outcome: putOff(outcome), binding: before, unchecked };
     case "unread":
     case "failed": {
       const meaning = binding.kind === "failed" ? binding : meaningOf(binding.failure, binding.doing);
@@ -64,4 +64,16 @@ export async function bind(
       return { outcome: settled ? failed : outcome, binding: standing, unchecked };
     }
   }
+}
+
+/** A reconcile whose Secret could not be kept: its own write counts all the same. */
+export function unbound(outcome: Outcome, error: unknown): Bound {
+  const binding = outcome.compute.status.binding?.name;
+  return { outcome: putOff(outcome), binding, unchecked: true, failed: { error } };
+}
+
+/** A Compute at rest is not shown as ready before its Secret is. */
+function putOff(outcome: Outcome): Outcome {
+  if (outcome.effect.kind !== "settled") return outcome;
+  return { ...outcome, condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } };
 }

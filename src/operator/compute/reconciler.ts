@@ -5,7 +5,7 @@ import { JoinedListers } from "../connection/joined-listers.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isNotFound, isStale } from "../kube/errors.ts";
+import { isAbout, isNotFound, isStale } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Branch } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
@@ -135,7 +135,7 @@ export class ComputeReconciler {
       const requeueAfterMs = state.requeueAfter(outcome, clock.monotonic(), secrets.readingDueAt(uid, now));
       return { requeueAfterMs };
     } catch (error) {
-      if (!isNotFound(error) && !isStale(error)) throw error;
+      if (!isAbout(error, computeKind, compute.metadata) || !(isNotFound(error) || isStale(error))) throw error;
       // Somebody wrote, or the Compute is gone or replaced: the next version decides.
       this.#foundOutdated(compute);
       return { requeueAfterMs: soonMs };

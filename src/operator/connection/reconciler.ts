@@ -84,8 +84,8 @@ export class ConnectionReconciler {
       // Computes continue even if the status cannot be written.
       this.#enqueueUsersOnChange(connection, resolved, session);
     }
-    // The status reports it, and the reconcile is retried.
-    if (refusal !== undefined) throw refusal;
+    // The status reports a refusal; in both cases the reconcile is retried.
+    if (finalizers.kind !== "kept") throw finalizers.error;
     return { requeueAfterMs: earliest(session?.state.probeInMs, rewriteInMs) };
   }
 

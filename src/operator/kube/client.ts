@@ -1,6 +1,6 @@
 import { asRecord } from "../objects/record.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
-import { ClusterError, ClusterUnreachable, errorOf, isNotFound } from "./errors.ts";
+import { ClusterError, ClusterUnreachable, errorOf, isNotFound, type Target } from "./errors.ts";
 import type { JsonPatchOperation } from "./json-patch.ts";
 import { type Draft, isObjectOf, type KubeObject, type ObjectRef, pathOf, type ResourceKind } from "./objects.ts";
 import type { ClusterRequest, ClusterResponse, ClusterTransport, WatchLine } from "./transport.ts";
@@ -72,7 +72,7 @@ export class ClusterClient {
     call: CallOptions = {},
   ): Promise<T | undefined> {
     try {
-      return asObject(kind, await this.#read({ method: "GET", path: pathOf(kind, ref) }, call));
+      return asObject(kind, await this.#read({ method: "GET", path: pathOf(kind, ref) }, call, targetOf(kind, ref)));
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -103,7 +103,9 @@ export class ClusterClient {
 
   async create<T extends KubeObject>(kind: ResourceKind<T>, object: Draft<T>, call: CallOptions = {}): Promise<T> {
     const path = pathOf(kind, { namespace: object.metadata.namespace });
-    return this.#answered(kind, await this.#write({ method: "POST", path, body: object }, call), { created: true });
+    const about = targetOf(kind, object.metadata);
+    const response = await this.#write({ method: "POST", path, body: object }, call, about);
+    return this.#answered(kind, response, { created: true });
   }
 
   /** Applies a JSON Patch, all of it or nothing. `guardedPatch` builds one; `isStale` recognises its refusal. */
@@ -115,7 +117,8 @@ export class ClusterClient {
   ): Promise<T> {
     const path = pathOf(kind, { ...ref, subresource: options.subresource });
     const contentType = "application/json-patch+json";
-    const response = await this.#write({ method: "PATCH", path, body: ops, contentType }, options);
+    const about = targetOf(kind, ref);
+    const response = await this.#write({ method: "PATCH", path, body: ops, contentType }, options, about);
     return this.#answered(kind, response, { created: false });
   }
 
@@ -130,7 +133,8 @@ export class ClusterClient {
   ): Promise<void> {
     const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: options.uid } };
     try {
-      const response = await this.#write({ method: "DELETE", path: pathOf(kind, ref), body }, options);
+      const path = pathOf(kind, ref);
+      const response = await this.#write({ method: "DELETE", path, body }, options, targetOf(kind, ref));
       // The answer is a Status if the object is gone, else the object with its deletion timestamp.
       if (isObjectOf(kind, response.body)) this.#answered(kind, response, { created: false });
     } catch (error) {
@@ -144,16 +148,16 @@ export class ClusterClient {
     return object;
   }
 
-  async #write(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {
+  async #write(request: ClusterRequest, call: CallOptions, about: Target): Promise<ClusterResponse> {
     this.#options.beforeSend?.();
-    return successful(await this.#send(request, call), request);
+    return successful(await this.#send(request, call), request, about);
   }
 
-  async #read(request: ClusterRequest, call: CallOptions): Promise<ClusterResponse> {
+  async #read(request: ClusterRequest, call: CallOptions, about?: Target): Promise<ClusterResponse> {
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.#send(request, call);
       if (response.status !== 429 || response.retryAfterMs === undefined || attempt === getAttempts) {
-        return successful(response, request);
+        return successful(response, request, about);
       }
       const { clock, signal } = this.#options;
       await sleep(clock, Math.min(longestRetryAfterMs, response.retryAfterMs), call.signal ?? signal);
@@ -176,9 +180,13 @@ export class ClusterClient {
   }
 }
 
-function successful(response: ClusterResponse, request: ClusterRequest): ClusterResponse {
+function successful(response: ClusterResponse, request: ClusterRequest, about?: Target): ClusterResponse {
   if (response.status >= 200 && response.status < 300) return response;
-  throw errorOf(response, `${request.method} ${request.path}`);
+  throw errorOf(response, `${request.method} ${request.path}`, about);
+}
+
+function targetOf({ kind }: ResourceKind, { namespace, name }: ObjectRef): Target {
+  return { kind, namespace, name };
 }
 
 function asObject<T extends KubeObject>(kind: ResourceKind<T>, response: ClusterResponse): T {

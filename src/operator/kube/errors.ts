@@ -1,3 +1,4 @@
+import type { ResourceKind } from "../objects/object.ts";
 import { asRecord } from "../objects/record.ts";
 import { BodyTooLarge } from "../runtime/http.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
@@ -13,6 +14,14 @@ export interface ClusterErrorInit {
   causes?: readonly string[];
   /** The object that the Status names; empty if it names none. */
   subject?: string | undefined;
+  about?: Target | undefined;
+}
+
+/** The object that a request names. */
+export interface Target {
+  kind: string;
+  namespace?: string | undefined;
+  name: string;
 }
 
 /** The API server refused the request. */
@@ -23,6 +32,8 @@ export class ClusterError extends OperationalError {
   /** The wait that `Retry-After` asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   readonly details: { causes: readonly string[]; subject: string };
+  /** The object that the request named; a list names none. */
+  readonly about: Target | undefined;
 
   constructor(init: ClusterErrorInit) {
     super(init.message);
@@ -30,6 +41,7 @@ export class ClusterError extends OperationalError {
     this.reason = init.reason;
     this.retryAfterMs = init.retryAfterMs;
     this.details = { causes: init.causes ?? [], subject: init.subject ?? "" };
+    this.about = init.about;
   }
 }
 
@@ -39,7 +51,7 @@ export class ClusterUnreachable extends OperationalError {
 }
 
 /** The error of an answer that is not a success. `doing` names the request, e.g. `GET /api/v1/secrets`. */
-export function errorOf(response: ClusterResponse, doing: string): ClusterError {
+export function errorOf(response: ClusterResponse, doing: string, about?: Target): ClusterError {
   const status = asRecord(response.body);
   const details = asRecord(status.details);
   const seconds = details.retryAfterSeconds;
@@ -51,6 +63,7 @@ export function errorOf(response: ClusterResponse, doing: string): ClusterError 
     retryAfterMs: response.retryAfterMs ?? (typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined),
     causes: Array.isArray(details.causes) ? details.causes.map((cause) => text(asRecord(cause).reason)) : [],
     subject: text(details.name),
+    about,
   });
 }
 
@@ -106,9 +119,20 @@ export function isTestFailed(error: unknown): boolean {
   return hasStatus(error, 422) && error instanceof ClusterError && error.details.subject === "";
 }
 
-/** Our copy is outdated: `isConflict` or `isTestFailed`. */
+/** Our copy of some object is outdated: `isConflict` or `isTestFailed`; `isAbout` tells of which. */
 export function isStale(error: unknown): boolean {
   return isConflict(error) || isTestFailed(error);
+}
+
+/** True if the request was one for this object: a conflict on another, such as its Secret, says nothing about it. */
+export function isAbout(
+  error: unknown,
+  { kind }: Pick<ResourceKind, "kind">,
+  { namespace, name }: Omit<Target, "kind">,
+): boolean {
+  if (!(error instanceof ClusterError)) return false;
+  const { about } = error;
+  return about?.kind === kind && about.namespace === namespace && about.name === name;
 }
 
 /**

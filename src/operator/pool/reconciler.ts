@@ -1,6 +1,6 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { createOwned, ownerReference } from "../kube/create-owned.ts";
-import { isRefusal } from "../kube/errors.ts";
+import { isNotFound, isRefusal, isStale } from "../kube/errors.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../objects/conditions-of.ts";
@@ -99,6 +99,8 @@ export class PoolReconciler {
       try {
         await change();
       } catch (error) {
+        // Another's write, or a deletion, of this member: the watch delivers it, and the pool is reconciled again.
+        if (isStale(error) || isNotFound(error)) continue;
         if (!isRefusal(error)) throw error;
         first ??= { reason: "Rejected", message: messages.rejected(error.message) };
       }

@@ -215,6 +215,43 @@ describe("a Compute of the object's name", () => {
 });
 
 describe("what the API server says of the object", () => {
+  test.each([404, 409] as const)(
+    "a %s about the owned Compute does not pass for the Branch's own: its reconcile is retried, and says so",
+    async (status) => {
+      const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
+      const world = await setUp({ storedSpecs: { isKept: () => false, answered: () => {} } });
+      const { uid } = world.standing({ spec: { compute: {} } }).metadata;
+      world.reach.reconcile = () => Promise.resolve({});
+      const fate = { kind: "status", afterMs: 0, status: 409 } as const;
+      world.cluster.fate = (request) => {
+        if (!request.path.startsWith(path) || request.method !== "PATCH") return undefined;
+        if (status === 409) return fate;
+        world.cluster.server.handle({ method: "DELETE", path });
+        return undefined;
+      };
+      const reconcile = () => world.reconciler.reconcile(uid).catch((error: unknown) => error);
+      let ended: unknown;
+      for (let n = 0; n < 10 && !(ended instanceof Error); n += 1) {
+        const reconciled = reconcile();
+        await world.clock.advance(2000);
+        ended = await reconciled;
+        const made = parseCompute(world.cluster.server.handle({ method: "GET", path }).body);
+        if (made.ok) world.state.compute = made.value;
+      }
+      expect(ended).toMatchObject({ status, about: { kind: "Compute", namespace: "default", name: "shop" } });
+    },
+  );
+
+  test("a refused finalizer of the Branch does not pass for a refusal of its Compute", async () => {
+    const world = await setUp();
+    world.standing({ metadata: { finalizers: [] }, spec: { compute: {} } });
+    world.write([{ op: "replace", path: "/metadata/finalizers", value: [] }]);
+    world.cluster.fate = ({ method, path }) =>
+      method === "PATCH" && path.endsWith("/branches/shop") ? { kind: "status", afterMs: 0, status: 403 } : undefined;
+    await world.run(5000);
+    expect(world.object().status.conditions?.[0]?.message).toContain("patch of this Branch");
+  });
+
   test("the API server's refusal of the owned Compute names that, and is tried again ever later", async () => {
     const world = await setUp();
     world.standing({ spec: { compute: {} } });

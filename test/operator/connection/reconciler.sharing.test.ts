@@ -3,11 +3,11 @@ import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
 import { refusal } from "../../support/scripted-service.ts";
 import { ours, setUp } from "./setting.ts";
 
+const says = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
+
 describe("the status of a connection that shards share", () => {
   const at = { observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:00Z" };
   const other = { type: "Ready", status: "False", reason: "Unreachable", message: "as another sees it", ...at };
-  const says = ({ status }: ReturnType<typeof setUp>) => conditionOf(status() ?? {}, "Ready")?.message;
-
   test("a shared status is written over ever more rarely where another shard sees the service differently", async () => {
     const world = setUp();
     const { clock } = world.cluster;
@@ -63,3 +63,26 @@ test("a connection goes with the CRDs: where that of Computes is gone, nothing u
   await reconcile();
   expect(connectionsNow()).toEqual([]);
 });
+
+test.each(["connections", "Secrets"])(
+  "a conflict on the finalizer of %s keeps neither the session nor the status waiting: the reconcile is retried",
+  async (of) => {
+    const world = setUp();
+    world.use();
+    const path = of === "Secrets" ? "/secrets/service" : "/serviceconnections/default";
+    let conflicts = 0;
+    world.cluster.fate = (request) => {
+      if (request.method !== "PATCH" || !request.path.endsWith(path)) return undefined;
+      conflicts += 1;
+      return { kind: "status", afterMs: 0, status: 409 };
+    };
+    await expect(world.reconcile()).rejects.toMatchObject({ status: 409 });
+    await world.cluster.clock.settle();
+    await expect(world.reconcile()).rejects.toMatchObject({ status: 409 });
+    expect(conflicts).toBe(2);
+    expect(says(world)).toBe("The service accepts the API key.");
+    world.cluster.fate = () => undefined;
+    await world.reconcile();
+    expect(world.finalizersOf().secret).toEqual(["compute-operator.dev/in-use"]);
+  },
+);

@@ -19,6 +19,20 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(await reconcile()).toBeUndefined();
   });
 
+  test("a conflict on one member keeps neither the others nor the pool's status waiting", async () => {
+    const world = pooled(2);
+    await world.reconcile();
+    world.move("br-other");
+    world.cluster.fate = ({ method, path }) =>
+      method === "PATCH" && path.endsWith("/computes/web-0") ? { kind: "status", afterMs: 0, status: 409 } : undefined;
+    expect(await world.reconcile()).toBe(shortlyMs);
+    expect((await world.computes()).map(({ spec }) => spec.branchID)).toEqual(["br-main", "br-other"]);
+    expect(world.pool().status).toMatchObject({ observedGeneration: 2, conditions: [{ reason: "Scaling" }, {}] });
+    world.cluster.fate = () => undefined;
+    await world.reconcile();
+    expect((await world.computes()).map(({ spec }) => spec.branchID)).toEqual(["br-other", "br-other"]);
+  });
+
   test("says what happens in one condition, so that kubectl describe shows the message once", async () => {
     const world = pooled(2);
     const messages = () => world.pool().status.conditions?.map(({ type, message }) => [type, message]);
