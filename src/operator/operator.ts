@@ -1,4 +1,3 @@
-import { DeletionBrake } from "./connection/deletion-brake.ts";
 import { ClusterClient, type ClusterClientOptions } from "./kube/client.ts";
 import { EventRecorder } from "./kube/events.ts";
 import { alwaysLeader, type Leadership, requireLeader } from "./kube/leadership.ts";
@@ -11,6 +10,7 @@ import { NamespaceLabels } from "./manager/namespace-labels.ts";
 import { measureState } from "./manager/state-metrics.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import type { OperatorOptions } from "./options.ts";
+import { DeletionBrake } from "./project/deletion-brake.ts";
 import { OPERATOR_NAME } from "./resources/names.ts";
 import type { RuntimePorts } from "./runtime/log.ts";
 import { noTracer, type Tracer } from "./runtime/tracer.ts";

@@ -54,7 +54,7 @@ describe("an import is found out", () => {
     ["src/operator/claims/claims.ts", `import { rowOf } from "../compute/words/reasons.ts";`],
     ["src/operator/claims/claim-index.ts", `import type { SessionRegistry } from "../connection/registry.ts";`],
     ["src/operator/connection-secret/details.ts", `import { meaningOf } from "../compute/words/failures.ts";`],
-    ["src/operator/connection-secret/readings.ts", `import type { Gate } from "../connection/gate.ts";`],
+    ["src/operator/connection-secret/readings.ts", `import type { Gate } from "../project/gate.ts";`],
     ["src/operator/objects/object.ts", `import { GROUP } from "../resources/names.ts";`],
     ["src/operator/runtime/workqueue.ts", `type T = import("../kube/client.ts").ClusterClient;`],
     ["src/operator/service-client/client.ts", `const late = await import("../kube/client.ts");`],

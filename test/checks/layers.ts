@@ -14,8 +14,19 @@ const clients = ["service-client", "kube", "metrics", "runtime", "objects", "res
 
 /** The same inside the operator. Files directly below src/operator join the layers and may import all of them. */
 const operatorLayers: Readonly<Record<string, readonly string[]>> = {
-  manager: ["life", "compute", "fields", "claims", "connection-secret", "pool", "branch", "connection", ...clients],
-  compute: ["life", "fields", "claims", "connection-secret", "connection", ...clients],
+  manager: [
+    "compute",
+    "branch",
+    "pool",
+    "life",
+    "fields",
+    "claims",
+    "connection-secret",
+    "connection",
+    "project",
+    ...clients,
+  ],
+  compute: ["life", "fields", "claims", "connection-secret", "connection", "project", ...clients],
   // What a spec and an endpoint say of the same fields: neither claims nor plans are asked.
   fields: ["objects", "resources"],
   // Who owns which endpoint follows from Computes and lists alone: no connection, no reason, no memory of a reconcile.
@@ -23,10 +34,12 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
   // A Secret follows from a Compute and its endpoint: no reconcile, no list, no session.
   "connection-secret": ["service-client", "kube", "runtime", "objects", "resources"],
   // What the reconcile of every kind has, once.
-  life: ["connection", ...clients],
-  branch: ["life", "connection", ...clients],
+  life: ["connection", "project", ...clients],
+  branch: ["life", "connection", "project", ...clients],
   pool: ["connection", ...clients],
-  connection: clients,
+  connection: ["project", ...clients],
+  // What Computes and Branches share of a project; no connection is known.
+  project: clients,
   "service-client": ["runtime", "objects", "resources"],
   kube: ["runtime", "objects"],
   metrics: ["runtime", "objects", "resources"],
@@ -120,7 +133,7 @@ export function upwardImports(sources: readonly Source[]): string[] {
 
 /** What pure modules reach, however far away, that acts. */
 export function impureReaches(sources: readonly Source[]): string[] {
-  const acts = /^src\/operator\/(service-client|kube|connection)\//;
+  const acts = /^src\/operator\/(service-client|kube|connection|project)\//;
   const pure = /^src\/operator\/(compute|branch)\/(plan|status|words)(\.ts|\/|-)/;
   const start = sources.filter(({ file }) => pure.test(file));
   return start.flatMap(({ file }) =>

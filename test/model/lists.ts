@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
-import type { EndpointLister } from "../../src/operator/connection/endpoint-lister.ts";
-import type { Listing } from "../../src/operator/connection/list-changes.ts";
-import { Overlay } from "../../src/operator/connection/overlay.ts";
+import type { EndpointLister } from "../../src/operator/project/endpoint-lister.ts";
+import type { Listing } from "../../src/operator/project/list-changes.ts";
+import { Overlay } from "../../src/operator/project/overlay.ts";
 import type { Lists } from "./memory.ts";
 import type { Replay } from "./replay.ts";
 

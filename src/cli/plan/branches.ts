@@ -2,7 +2,7 @@ import type { Branch } from "../../api/branch.ts";
 import { BranchListing } from "../../api/branch-listing.ts";
 import { branchNameNeeded, type Observed } from "../../operator/compute/observe/observation.ts";
 import type { Action } from "../../operator/compute/plan/action.ts";
-import { idsNamed } from "../../operator/connection/branch-lister.ts";
+import { idsNamed } from "../../operator/project/branch-lister.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import type { BranchInventory } from "./branch-inventory.ts";
 import type { InventoryOptions, Project, Tracked } from "./inventory.ts";

@@ -10,8 +10,8 @@ import type { Observed, Unavailable } from "../../operator/compute/observe/obser
 import { isOutsider } from "../../operator/compute/observe/outsider.ts";
 import { ReconcileState } from "../../operator/compute/state.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
-import type { Listing as Listed } from "../../operator/connection/list-changes.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
+import type { Listing as Listed } from "../../operator/project/list-changes.ts";
 import type { Branch as DeclaredBranch } from "../../operator/resources/branch.ts";
 import { allowsProject, type Connection } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";

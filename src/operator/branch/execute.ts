@@ -1,10 +1,10 @@
 import { isAboutBranch } from "../../api/error.ts";
-import type { ServiceAccess } from "../connection/access.ts";
-import { earlierFailure } from "../connection/failed-write.ts";
-import type { Wait } from "../connection/gate.ts";
+import { earlierFailure } from "../life/failed-write.ts";
 import { type PatchedKind, type Patcher, patchOf, withFinalizer, withStatus } from "../life/patching.ts";
 import { conditionOf, shownReason, timestamp } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
+import type { ServiceAccess } from "../project/access.ts";
+import type { Wait } from "../project/gate.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";

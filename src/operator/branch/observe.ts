@@ -1,7 +1,7 @@
 import type { BranchInterest, BranchListing } from "../../api/branch-listing.ts";
-import type { ListerAccess } from "../connection/access.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import { isBeingDeleted } from "../objects/object.ts";
+import type { ListerAccess } from "../project/access.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { longPauseMs, pauseMessage } from "../service-client/request-reservation.ts";

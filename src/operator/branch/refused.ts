@@ -1,7 +1,7 @@
 import { isAboutBranch, isTaken } from "../../api/error.ts";
 import { requeueDelay } from "../conditions/rows.ts";
-import type { ServiceAccess } from "../connection/access.ts";
-import { failedNow } from "../connection/failed-write.ts";
+import { failedNow } from "../life/failed-write.ts";
+import type { ServiceAccess } from "../project/access.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { type BranchWrite, identityOf } from "./action.ts";

@@ -1,4 +1,4 @@
-import type { FailedWrite } from "../connection/failed-write.ts";
+import type { FailedWrite } from "../life/failed-write.ts";
 import type { BranchEnd } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
 

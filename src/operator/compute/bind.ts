@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import type { ListerAccess } from "../connection/access.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
+import type { ListerAccess } from "../project/access.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import type { Outcome } from "./outcome.ts";

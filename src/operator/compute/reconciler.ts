@@ -1,12 +1,12 @@
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import { recordedID } from "../claims/ownership.ts";
-import type { Brake } from "../connection/gate.ts";
-import { JoinedListers } from "../connection/joined-listers.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isAbout, isNotFound, isStale } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { JoinedListers } from "../life/joined-listers.ts";
+import type { Brake } from "../project/gate.ts";
 import type { Branch } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";

@@ -1,5 +1,5 @@
-import type { FailedWrite } from "../connection/failed-write.ts";
 import type { Difference } from "../fields/compare.ts";
+import type { FailedWrite } from "../life/failed-write.ts";
 import type { WriteRecord } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { Effect, Outcome } from "./outcome.ts";

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
-import type { FailedWrite } from "../connection/failed-write.ts";
+import type { FailedWrite } from "../life/failed-write.ts";
 import { generationOf } from "../objects/object.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { earlyMs } from "../runtime/clock.ts";

@@ -1,8 +1,8 @@
-import type { ListerAccess } from "../connection/access.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Patcher } from "../life/patching.ts";
 import { isBeingDeleted } from "../objects/object.ts";
+import type { ListerAccess } from "../project/access.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";

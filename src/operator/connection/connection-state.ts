@@ -1,5 +1,6 @@
 import { scopedProjectOf } from "../../api/error.ts";
 import type { Project } from "../../api/project.ts";
+import { confirmAfterMs } from "../project/project-visibility.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { type Answer, type Failure, isRefused, steadyMessage } from "../service-client/answer.ts";
 import type { RequestBudget } from "../service-client/budget.ts";
@@ -23,9 +24,6 @@ export interface ConnectionStateOptions {
   /** True if a Compute uses the project: its organization is remembered while the service does not list it. */
   isUsed: (projectID: string) => boolean;
 }
-
-/** A second answer at least this much later confirms the first, which may be an accident. In milliseconds. */
-export const confirmAfterMs = 5000;
 
 /** Minimum distance between a probe and the next one that failing requests bring forward, in milliseconds. */
 const failureProbeAfterMs = 30_000;

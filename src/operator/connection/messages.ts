@@ -35,9 +35,6 @@ export const unreachable = {
     `${which} in spec.caBundle cannot be read. Put complete certificates there, each from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----.`,
 };
 
-/** The service's text where lists go on failing without one. */
-export const unseen = "the endpoints of the project could not be listed for three refresh intervals";
-
 export const notAllowed = {
   secrets:
     "The operator may not read Secrets in this namespace. Use a ClusterServiceConnection, or have an administrator bind the operator's ClusterRole for Secrets.",

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../objects/object.ts";
+import { WriteWindows } from "../project/write-window.ts";
 import { allowsProject, type Connection, isOfCluster, labelOf } from "../resources/cluster-service-connection.ts";
 import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
 import { secondsOf } from "../resources/duration.ts";
@@ -9,7 +10,6 @@ import { hasFinalizer } from "./finalizers.ts";
 import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from "./messages.ts";
 import { type NamespaceLabels, namespaceAccess, normalisedBaseURL, type Resolved, resolve } from "./resolve.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
-import { WriteWindows } from "./write-window.ts";
 
 /** The connection that a Compute names, as the Compute may use it. */
 export type ConnectionView =

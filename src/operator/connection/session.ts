@@ -1,4 +1,11 @@
 import type { Operation } from "../../api/operation.ts";
+import { EndpointLister } from "../project/endpoint-lister.ts";
+import type { Listing } from "../project/list-changes.ts";
+import { OperationTimes } from "../project/operation-times.ts";
+import { Orphans, type OrphansAmong } from "../project/orphans.ts";
+import { RefreshInterval } from "../project/refresh-interval.ts";
+import { ServiceTime } from "../project/service-time.ts";
+import type { WriteWindows } from "../project/write-window.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import type { Failure } from "../service-client/answer.ts";
@@ -8,14 +15,7 @@ import { ServiceClient } from "../service-client/client.ts";
 import type { RequestObserver } from "../service-client/exchange.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import { ConnectionState } from "./connection-state.ts";
-import { EndpointLister } from "./endpoint-lister.ts";
-import type { Listing } from "./list-changes.ts";
-import { OperationTimes } from "./operation-times.ts";
-import { Orphans, type OrphansAmong } from "./orphans.ts";
 import { probe, projectIsGone } from "./probe.ts";
-import { RefreshInterval } from "./refresh-interval.ts";
-import { ServiceTime } from "./service-time.ts";
-import type { WriteWindows } from "./write-window.ts";
 
 export interface SessionOptions {
   account: Account;

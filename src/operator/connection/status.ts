@@ -1,12 +1,12 @@
 import type { Project } from "../../api/project.ts";
 import { besideReady, clippedMessage, conditionOf, datedConditions } from "../objects/conditions-of.ts";
+import type { Orphans } from "../project/orphans.ts";
 import type { Connection } from "../resources/cluster-service-connection.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { ServiceConnectionStatus, StatusProject } from "../resources/service-connection.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { KeyType } from "./connection-state.ts";
 import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
-import type { Orphans } from "./orphans.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
 import type { Terminating } from "./terminating.ts";

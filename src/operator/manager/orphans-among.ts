@@ -1,5 +1,5 @@
-import type { OrphansAmong } from "../connection/orphans.ts";
 import type { OperatorOptions } from "../options.ts";
+import type { OrphansAmong } from "../project/orphans.ts";
 import type { Compute } from "../resources/compute.ts";
 import { fleetOf, keyOf, signatureIn } from "../resources/signature.ts";
 import { memoize } from "../runtime/caches.ts";

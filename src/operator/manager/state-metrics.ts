@@ -1,9 +1,9 @@
 import { endsSoonMs, fallsFreeSoon, isLate } from "../branch/plan/expiry.ts";
-import type { Listing } from "../connection/list-changes.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { nameOf } from "../kube/objects.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
+import type { Listing } from "../project/list-changes.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Kind } from "./flow-of.ts";

@@ -2,9 +2,9 @@ import type { BranchAction, BranchWrite } from "../../../src/operator/branch/act
 import { type ExecuteContext, execute } from "../../../src/operator/branch/execute.ts";
 import type { ComputeStep } from "../../../src/operator/branch/observation.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
-import { accessTo, type ListerAccess } from "../../../src/operator/connection/access.ts";
-import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
-import { EndpointLister } from "../../../src/operator/connection/endpoint-lister.ts";
+import { accessTo, type ListerAccess } from "../../../src/operator/project/access.ts";
+import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
+import { EndpointLister } from "../../../src/operator/project/endpoint-lister.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { BudgetLimits } from "../../../src/operator/service-client/budget.ts";

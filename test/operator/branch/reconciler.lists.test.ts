@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { setUp } from "./reconciling.ts";
 

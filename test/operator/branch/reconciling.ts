@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchReconciler, type BranchReconcilerOptions } from "../../../src/operator/branch/reconciler.ts";
-import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { ServiceRequest, ServiceResponse } from "../../../src/operator/service-client/transport.ts";

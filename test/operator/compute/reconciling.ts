@@ -2,8 +2,8 @@ import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
 import { parts } from "../../../src/operator/compute/parts.ts";
 import { ComputeReconciler, type ComputeReconcilerOptions } from "../../../src/operator/compute/reconciler.ts";
 import { type StepOptions, stepOf } from "../../../src/operator/compute/step.ts";
-import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
 import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
+import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { Reaching } from "./reaching.ts";
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Operation } from "../../../src/api/operation.ts";
 import { Session } from "../../../src/operator/connection/session.ts";
 import { reportOf, statusOf } from "../../../src/operator/connection/status.ts";
-import { WriteWindows } from "../../../src/operator/connection/write-window.ts";
+import { WriteWindows } from "../../../src/operator/project/write-window.ts";
 import type { ServiceConnectionStatus } from "../../../src/operator/resources/service-connection.ts";
 import { ApiKey } from "../../../src/operator/service-client/account.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { Session } from "../../../src/operator/connection/session.ts";
-import { WriteWindows } from "../../../src/operator/connection/write-window.ts";
+import { WriteWindows } from "../../../src/operator/project/write-window.ts";
 import { ApiKey } from "../../../src/operator/service-client/account.ts";
 import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { EndpointLister } from "../../../src/operator/connection/endpoint-lister.ts";
+import { EndpointLister } from "../../../src/operator/project/endpoint-lister.ts";
 import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Listing } from "../../../src/operator/connection/list-changes.ts";
 import { UsageMeter } from "../../../src/operator/manager/state-metrics.ts";
 import { createMetrics } from "../../../src/operator/metrics/metrics.ts";
+import type { Listing } from "../../../src/operator/project/list-changes.ts";
 import { endpoint } from "../../support/builders.ts";
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { EndpointLister } from "../../../src/operator/connection/endpoint-lister.ts";
+import { EndpointLister } from "../../../src/operator/project/endpoint-lister.ts";
 import { httpServiceTransport } from "../../../src/operator/service-client/http-transport.ts";
 import { mostBytes } from "../../../src/operator/service-client/transport.ts";
 import { endpoint } from "../../support/builders.ts";

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import type { ServiceAccess } from "../../connection/access.ts";
+import type { ServiceAccess } from "../../project/access.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
 import type { ExecuteContext } from "./context.ts";

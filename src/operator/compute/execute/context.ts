@@ -1,5 +1,5 @@
-import type { ServiceAccess } from "../../connection/access.ts";
 import type { Patcher } from "../../life/patching.ts";
+import type { ServiceAccess } from "../../project/access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Annotations } from "../observe/annotations.ts";

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import type { ServiceAccess } from "../../connection/access.ts";
 import { generationOf } from "../../objects/object.ts";
+import type { ServiceAccess } from "../../project/access.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { uidOfMarker } from "../../resources/signature.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";

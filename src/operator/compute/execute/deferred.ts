@@ -1,9 +1,9 @@
-import type { ServiceAccess } from "../../connection/access.ts";
-import { earlierFailure, failedNow, refusedPatch as meaningOfRefusal } from "../../connection/failed-write.ts";
-import type { Wait } from "../../connection/gate.ts";
 import type { EventInput } from "../../kube/event-record.ts";
+import { earlierFailure, failedNow, refusedPatch as meaningOfRefusal } from "../../life/failed-write.ts";
 import { conditionOf, shownReason } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
+import type { ServiceAccess } from "../../project/access.ts";
+import type { Wait } from "../../project/gate.ts";
 import { type Compute, computeKind } from "../../resources/compute.ts";
 import { shortlyMs, soonMs } from "../../runtime/waits.ts";
 import type { Failure } from "../../service-client/answer.ts";

@@ -1,5 +1,5 @@
-import type { ServiceAccess } from "../../connection/access.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
+import type { ServiceAccess } from "../../project/access.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";

@@ -1,6 +1,6 @@
-import type { ServiceAccess } from "../../connection/access.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
+import type { ServiceAccess } from "../../project/access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import { after, type Effect, type Outcome, shown, unchanged } from "../outcome.ts";

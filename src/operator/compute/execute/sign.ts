@@ -1,4 +1,4 @@
-import type { ServiceAccess } from "../../connection/access.ts";
+import type { ServiceAccess } from "../../project/access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { hourlyMs, seldomMs } from "../../runtime/waits.ts";
 import { after, type Outcome, shown, unchanged } from "../outcome.ts";

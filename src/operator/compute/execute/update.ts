@@ -1,6 +1,6 @@
-import type { ServiceAccess } from "../../connection/access.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import { generationOf } from "../../objects/object.ts";
+import type { ServiceAccess } from "../../project/access.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { PatchAction } from "../plan/action.ts";

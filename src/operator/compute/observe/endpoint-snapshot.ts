@@ -1,9 +1,9 @@
 import type { Claimants } from "../../claims/claims.ts";
 import { EndpointIndex, type Ownership, ownershipOf, recordedID } from "../../claims/ownership.ts";
-import type { EndpointLister } from "../../connection/endpoint-lister.ts";
-import type { Listing } from "../../connection/list-changes.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
+import type { EndpointLister } from "../../project/endpoint-lister.ts";
+import type { Listing } from "../../project/list-changes.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { areOfOneService } from "../../resources/fingerprint.ts";
 import { keyOf } from "../../resources/signature.ts";

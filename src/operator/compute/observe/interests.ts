@@ -1,6 +1,6 @@
 import { endpointNamedBy } from "../../claims/ownership.ts";
-import type { Interests } from "../../connection/project-users.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
+import type { Interests } from "../../project/project-users.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { rowOf } from "../words/reasons.ts";
 import { branchNameNeeded } from "./observation.ts";

@@ -1,5 +1,5 @@
 import { recordedID } from "../../claims/ownership.ts";
-import type { EndpointLister } from "../../connection/endpoint-lister.ts";
+import type { EndpointLister } from "../../project/endpoint-lister.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { ReadonlyState } from "../remembered.ts";
 

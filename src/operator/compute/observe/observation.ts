@@ -1,8 +1,8 @@
 import type { Operation } from "../../../api/operation.ts";
 import type { Claimants } from "../../claims/claims.ts";
 import type { EndpointIndex, Ownership } from "../../claims/ownership.ts";
-import type { NamedBranch } from "../../connection/branch-lister.ts";
 import { isBeingDeleted, isHeldBy } from "../../objects/object.ts";
+import type { NamedBranch } from "../../project/branch-lister.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { finalizers } from "../../resources/names.ts";
 import type { Fleet } from "../../resources/signature.ts";

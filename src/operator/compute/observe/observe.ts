@@ -1,10 +1,10 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { recordedID } from "../../claims/ownership.ts";
-import type { ListerAccess } from "../../connection/access.ts";
-import type { EndpointLister } from "../../connection/endpoint-lister.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
 import { conditionOf, shownReason } from "../../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../../objects/object.ts";
+import type { ListerAccess } from "../../project/access.ts";
+import type { EndpointLister } from "../../project/endpoint-lister.ts";
 import { branchIDOf, resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { shortlyMs } from "../../runtime/waits.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Brake } from "../../../../src/operator/connection/gate.ts";
+import type { Brake } from "../../../../src/operator/project/gate.ts";
 import { endpoint, madeBy } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
 import { Acting, linked, settled } from "./executing.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import type { Interests } from "../../../src/operator/connection/project-users.ts";
+import type { Interests } from "../../../src/operator/project/project-users.ts";
 import { endpoint } from "../../support/builders.ts";
 import { json } from "../../support/scripted-service.ts";
-import { refreshMs, watching } from "./watching.ts";
+import { refreshMs, watching } from "../connection/watching.ts";
 
 describe("a list enqueues", () => {
   const other = endpoint({ id: "ep-two", type: "read_only", branch_id: "br-2" });

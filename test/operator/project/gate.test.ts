@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
-import { Gate } from "../../../src/operator/connection/gate.ts";
-import { ProjectWriteLimiter } from "../../../src/operator/connection/write-limiter.ts";
-import { WriteWindow } from "../../../src/operator/connection/write-window.ts";
+import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
+import { Gate } from "../../../src/operator/project/gate.ts";
+import { ProjectWriteLimiter } from "../../../src/operator/project/write-limiter.ts";
+import { WriteWindow } from "../../../src/operator/project/write-window.ts";
 import type { Caller } from "../../../src/operator/runtime/turnstile.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import { RequestReservation } from "../../../src/operator/service-client/request-reservation.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Overlay } from "../../../src/operator/connection/overlay.ts";
+import { Overlay } from "../../../src/operator/project/overlay.ts";
 import { endpoint } from "../../support/builders.ts";
 
 const written = endpoint({ disabled: true });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../../src/api/operation.ts";
-import { OperationTimes } from "../../../src/operator/connection/operation-times.ts";
-import { Operations } from "../../../src/operator/connection/operations.ts";
+import { OperationTimes } from "../../../src/operator/project/operation-times.ts";
+import { Operations } from "../../../src/operator/project/operations.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import { operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-import { firstPollMs } from "./watching.ts";
+import { firstPollMs } from "../connection/watching.ts";
 
 const start = { action: "start_compute" };
 const move = { action: "move_compute" };

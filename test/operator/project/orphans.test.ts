@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Orphans } from "../../../src/operator/connection/orphans.ts";
+import { Orphans } from "../../../src/operator/project/orphans.ts";
 import { endpoint } from "../../support/builders.ts";
 
 /** Endpoints whose names start with `orphan` have no Compute. */

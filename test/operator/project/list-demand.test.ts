@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ListDemand } from "../../../src/operator/connection/list-demand.ts";
+import { ListDemand } from "../../../src/operator/project/list-demand.ts";
 
 const refreshMs = 60_000;
 const never = Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FollowedOperations } from "../../../src/operator/connection/followed-operations.ts";
+import { FollowedOperations } from "../../../src/operator/project/followed-operations.ts";
 import { operation } from "../../support/builders.ts";
 
 const minute = 60_000;

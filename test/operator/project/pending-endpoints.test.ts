@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { PendingEndpoints } from "../../../src/operator/connection/pending-endpoints.ts";
+import { PendingEndpoints } from "../../../src/operator/project/pending-endpoints.ts";
 import { endpoint } from "../../support/builders.ts";
 
 const listed = (startedAt: number, seen: Partial<Endpoint> = {}) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DeletionBrake } from "../../../src/operator/connection/deletion-brake.ts";
+import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const minute = 60_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ProjectUsers } from "../../../src/operator/connection/project-users.ts";
+import { ProjectUsers } from "../../../src/operator/project/project-users.ts";
 
 const many = 20_000;
 

@@ -1,8 +1,8 @@
 import { patchRefused } from "../conditions/messages.ts";
 import { type Requeue, requeueDelay } from "../conditions/rows.ts";
 import { isRefusal } from "../kube/errors.ts";
+import type { ServiceAccess } from "../project/access.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
-import type { ServiceAccess } from "./access.ts";
 
 /** A write that failed, not to be sent again before `until` with the same base URL and key. */
 export interface FailedWrite<Reason extends string = string> {

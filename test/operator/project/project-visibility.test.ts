@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ProjectVisibility } from "../../../src/operator/connection/project-visibility.ts";
+import { ProjectVisibility } from "../../../src/operator/project/project-visibility.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 function setUp() {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RefreshInterval } from "../../../src/operator/connection/refresh-interval.ts";
+import { RefreshInterval } from "../../../src/operator/project/refresh-interval.ts";
 
 function setUp() {
   const budget = { openMs: 0 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ServiceTime } from "../../../src/operator/connection/service-time.ts";
+import { ServiceTime } from "../../../src/operator/project/service-time.ts";
 
 const at = Date.parse("2026-11-25T12:00:00Z");
 const clock = { now: () => at, monotonic: () => 0, after: () => () => {} };

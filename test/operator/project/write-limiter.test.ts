@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ProjectWriteLimiter } from "../../../src/operator/connection/write-limiter.ts";
-import { WriteWindow } from "../../../src/operator/connection/write-window.ts";
+import { ProjectWriteLimiter } from "../../../src/operator/project/write-limiter.ts";
+import { WriteWindow } from "../../../src/operator/project/write-window.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** A limiter, and the ends of the operations that still run. */

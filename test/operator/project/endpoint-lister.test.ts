@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { endpoint } from "../../support/builders.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
-import { refreshMs, watching } from "./watching.ts";
+import { refreshMs, watching } from "../connection/watching.ts";
 
 const gone = () => refusal(404, "project not found");
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { WriteWindow, WriteWindows } from "../../../src/operator/connection/write-window.ts";
+import { WriteWindow, WriteWindows } from "../../../src/operator/project/write-window.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 it("the window of a project is shared by all that lead to it, and forgotten when 10,000 others were used since", () => {

@@ -1,6 +1,8 @@
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { type Failure, isLasting } from "../service-client/answer.ts";
-import { confirmAfterMs } from "./connection-state.ts";
+
+/** A second answer at least this much later confirms the first, which may be an accident. In milliseconds. */
+export const confirmAfterMs = 5000;
 
 export interface ProjectVisibilityOptions {
   clock: Clock;

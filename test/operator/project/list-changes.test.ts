@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changesBetween } from "../../../src/operator/connection/list-changes.ts";
+import { changesBetween } from "../../../src/operator/project/list-changes.ts";
 import { endpoint } from "../../support/builders.ts";
 
 test("endpoints that are equal have not changed, though they are other objects", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BranchLister } from "../../../src/operator/connection/branch-lister.ts";
+import { BranchLister } from "../../../src/operator/project/branch-lister.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

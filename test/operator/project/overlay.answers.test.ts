@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { endpoint, operation } from "../../support/builders.ts";
 import { json } from "../../support/scripted-service.ts";
-import { refreshMs, watching } from "./watching.ts";
+import { refreshMs, watching } from "../connection/watching.ts";
 
 describe("the answer to a write", () => {
   const before = endpoint({ autoscaling_limit_max_cu: 2 });

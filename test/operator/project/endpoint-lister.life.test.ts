@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import type { Operation } from "../../../src/api/operation.ts";
-import { EndpointLister } from "../../../src/operator/connection/endpoint-lister.ts";
+import { EndpointLister } from "../../../src/operator/project/endpoint-lister.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import type { Priority } from "../../../src/operator/service-client/priority.ts";
 import { endpoint, operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-import { firstPollMs, refreshMs } from "./watching.ts";
+import { firstPollMs, refreshMs } from "../connection/watching.ts";
 
 /** A budget that notes what each request was for, and whose turn it took. */
 class NotingBudget extends RequestBudget {

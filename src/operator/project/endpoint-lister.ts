@@ -7,7 +7,6 @@ import { BranchLister } from "./branch-lister.ts";
 import { changesBetween, type ListChanges, type Listing } from "./list-changes.ts";
 import { ListSchedule } from "./list-schedule.ts";
 import type { EndpointListerOptions } from "./lister-options.ts";
-import { unseen } from "./messages.ts";
 import { OperationTimes } from "./operation-times.ts";
 import { Operations } from "./operations.ts";
 import { Overlay } from "./overlay.ts";
@@ -16,6 +15,9 @@ import { type Interests, ProjectUsers } from "./project-users.ts";
 import { ProjectVisibility } from "./project-visibility.ts";
 import { ProjectWriteLimiter } from "./write-limiter.ts";
 import { WriteWindow } from "./write-window.ts";
+
+/** The service's text where lists go on failing without one. */
+const unseen = "the endpoints of the project could not be listed for three refresh intervals";
 
 /**
  * One endpoint list per project, shared by all its Computes.

@@ -1,11 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  earlierFailure,
-  type FailedWrite,
-  failedNow,
-  refusedPatch,
-} from "../../../src/operator/connection/failed-write.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
+import { earlierFailure, type FailedWrite, failedNow, refusedPatch } from "../../../src/operator/life/failed-write.ts";
 import { digest } from "../../../src/operator/resources/signature.ts";
 import type { Failure } from "../../../src/operator/service-client/answer.ts";
 import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { OperationTimes } from "../../../src/operator/connection/operation-times.ts";
+import { OperationTimes } from "../../../src/operator/project/operation-times.ts";
 import { operation } from "../../support/builders.ts";
 
 /** An operation that took so long. */

@@ -1,11 +1,11 @@
+import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
+import { accessTo, type ListerAccess } from "../project/access.ts";
+import type { EndpointLister } from "../project/endpoint-lister.ts";
+import type { Brake } from "../project/gate.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { pausedForMs } from "../resources/pause.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
-import { accessTo, type ListerAccess } from "./access.ts";
-import type { EndpointLister } from "./endpoint-lister.ts";
-import type { Brake } from "./gate.ts";
-import type { ConnectionView, SessionRegistry } from "./registry.ts";
 
 export interface JoinedListersOptions<User extends ConnectionUser> {
   brake: Brake;

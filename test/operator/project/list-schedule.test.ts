@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ListSchedule } from "../../../src/operator/connection/list-schedule.ts";
+import { ListSchedule } from "../../../src/operator/project/list-schedule.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import { clientOf, ScriptedService } from "../../support/scripted-service.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
