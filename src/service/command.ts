@@ -4,6 +4,7 @@ import { isLoopbackHost } from "./http/loopback.ts";
 import { cryptoIds } from "./ids.ts";
 import type { Processes } from "./postgres/processes.ts";
 import { systemProcesses } from "./postgres/system-processes.ts";
+import { rulesNames } from "./rules.ts";
 import { type RunOptions, type RunPorts, runService } from "./run.ts";
 
 export const serviceLine = newCommand(
@@ -23,6 +24,14 @@ export const serviceLine = newCommand(
       "how many times faster than normal operations and inactivity timers run",
       positive,
     ).default(1),
+  )
+  .addOption(
+    flag(
+      "--rules <NAME>",
+      "specification, or neon: what the public service enforces in autumn 2026, also where that is stricter",
+      rulesName,
+      rulesNames,
+    ).default("specification"),
   )
   .option("--faults", "serve PUT /_faults, with which requests can be made to fail", false)
   .option("--no-rate-limits", "refuse no request with 429 for the number of requests")
@@ -76,6 +85,7 @@ const values = {
   data: z.string(),
   seed: z.string().optional(),
   timeScale: z.number(),
+  rules: z.enum(rulesNames),
   faults: z.boolean(),
   rateLimits: z.boolean(),
   projectLock: z.boolean(),
@@ -108,6 +118,11 @@ function parse(args: readonly string[]): RunOptions {
   if (options.testControls && !isLoopbackHost(options.host)) {
     throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${options.host}`);
   }
+  if (options.strictSpec && options.rules !== "specification") {
+    throw new BadFlag(
+      `--strict-spec serves what the specification shows: it cannot be given with --rules ${options.rules}`,
+    );
+  }
   const unused = serviceLine.options.find(
     (option) => /^with --postgres\b/.test(option.description) && isGiven(option.attributeName()),
   );
@@ -130,6 +145,11 @@ function domain(value: string, name: string): string {
   const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
   if (value.length <= 180 && new RegExp(`^${label}(?:\\.${label})*$`).test(value)) return value;
   throw new BadFlag(`${name} must be a domain in lower case such as db.example.com, not ${JSON.stringify(value)}`);
+}
+
+function rulesName(value: string, name: string): string {
+  if (rulesNames.some((known) => known === value)) return value;
+  throw new BadFlag(`${name} must be ${rulesNames.join(" or ")}, not ${JSON.stringify(value)}`);
 }
 
 function positive(value: string, name: string): number {

@@ -1,7 +1,11 @@
+import { type Rules, rules } from "./rules.ts";
+
 /** Behaviour of the service; every field has a default. */
 export interface ServiceOptions {
   /** Speed of operations and inactivity timers, as a multiple of real time. */
   timeScale: number;
+  /** The limits and roles that apply. */
+  rules: Rules;
   /** True to serve nothing but what the specification shows. */
   strictSpec: boolean;
   /** True if `PUT /_faults` exists. */
@@ -25,6 +29,7 @@ export interface RateLimits {
 
 export const defaultOptions: ServiceOptions = {
   timeScale: 1,
+  rules: rules.specification,
   strictSpec: false,
   faults: false,
   rateLimits: { perMinute: 700, perSecondAndRoute: 40 },

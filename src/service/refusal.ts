@@ -77,6 +77,21 @@ export const refusals = {
       `branches limit exceeded: a project of this plan has at most ${limit} branches, so delete one first`,
       errorCodes.branchesLimit,
     ),
+  rootBranchesLimit: (plan: string, limit: number) =>
+    new Refusal(
+      422,
+      `root branches limit exceeded: a project of the ${plan} plan has at most ${limit} root branches, the default branch and schema-only branches among them, so delete one first`,
+      errorCodes.branchesLimit,
+    ),
+  protectedBranchesLimit: (plan: string, limit: number) =>
+    new Refusal(
+      422,
+      limit === 0
+        ? `the ${plan} plan has no protected branches: leave protected out, or choose a paid plan`
+        : `protected branches limit exceeded: a project has at most ${limit} protected branches, so set protected to false on another one first`,
+      errorCodes.branchesLimit,
+    ),
+  organizationNeeded: () => new Refusal(400, "org_id is required, you can find it on your organization settings page"),
   branchExists: (name: string) => new Refusal(409, `branch already exists; branch_name:${JSON.stringify(name)}`),
 } as const;
 

@@ -10,6 +10,7 @@ import { Postgres } from "./postgres/postgres.ts";
 import type { Processes } from "./postgres/processes.ts";
 import { defaultPort } from "./projects/roles.ts";
 import { refusals, StoreFull } from "./refusal.ts";
+import { type RulesName, rules } from "./rules.ts";
 import type { Seed } from "./seed/document.ts";
 import { readSeed } from "./seed/file.ts";
 import { firstSeed } from "./seed/first.ts";
@@ -21,6 +22,8 @@ import { Store } from "./store/store.ts";
 /** Settings of the service as a process. */
 export interface RunOptions
   extends Pick<ServiceOptions, "timeScale" | "strictSpec" | "faults" | "projectLock" | "branchRecovery"> {
+  /** The name of the rules. */
+  rules: RulesName;
   /** True if requests are limited as the public service limits them. */
   rateLimits: boolean;
   /** True if `POST /_reset` and `POST /_clock/advance` exist. */
@@ -129,7 +132,7 @@ function make(
   postgres: Postgres | undefined,
 ): Service {
   const { timeScale, strictSpec, faults, projectLock, branchRecovery, rateLimits, testControls, domain } = options;
-  const shared = { timeScale, strictSpec, faults, projectLock, branchRecovery, domain };
+  const shared = { timeScale, rules: rules[options.rules], strictSpec, faults, projectLock, branchRecovery, domain };
   const clock = new AdvanceableClock(ports.clock);
   return createService({
     clock,

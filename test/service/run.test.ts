@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { z } from "zod";
 import { ProjectsAnswer } from "../../src/api/project.ts";
 import { parseSeed } from "../../src/service/seed/file.ts";
 import { applySeed } from "../../src/service/seed/seed.ts";
@@ -21,6 +22,8 @@ async function projectsOf(baseURL: string, key: string): Promise<string[]> {
   return ProjectsAnswer.parse(await answer.json()).projects.map(({ name = "" }) => name);
 }
 
+const Organizations = z.object({ organizations: z.array(z.looseObject({ id: z.string() })) });
+
 describe("without a seed", () => {
   it("makes an account with one project, and shows the first key, once", async () => {
     const data = join(directory.path, "service.sqlite");
@@ -34,6 +37,22 @@ describe("without a seed", () => {
     expect(await projectsOf(await second.listening(), key)).toEqual(["first-project"]);
     expect(second.out.join()).not.toContain("API key");
     expect(await second.stop()).toBe(0);
+  });
+
+  it("under --rules neon makes an organization for the project, by which the first key lists it", async () => {
+    const running = new Running("--port", "0", "--rules", "neon");
+    const baseURL = await running.listening();
+    const [key = ""] = running.out.map((line) => /^API key \(shown once\): (\S+)$/.exec(line)?.[1] ?? "");
+    const get = async (path: string) => {
+      const answer = await fetch(`${baseURL}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      return { status: answer.status, body: await answer.json() };
+    };
+    expect(await get("/projects")).toMatchObject({ status: 400 });
+    const { organizations } = Organizations.parse((await get("/users/me/organizations")).body);
+    expect(organizations).toHaveLength(1);
+    const listed = await get(`/projects?org_id=${organizations[0]?.id}`);
+    expect(ProjectsAnswer.parse(listed.body).projects).toMatchObject([{ name: "first-project" }]);
+    expect(await running.stop()).toBe(0);
   });
 
   it("says key, address and console, each on a line of its own, and that in this order", async () => {
@@ -164,6 +183,8 @@ describe("flags", () => {
     ],
     [["--domain", "*.test"], "--domain must be a domain in lower case such as db.example.com"],
     [["--time-scale", "0"], "--time-scale must be a number greater than 0"],
+    [["--rules", "strict"], '--rules must be specification or neon, not "strict"'],
+    [["--rules", "neon", "--strict-spec"], "it cannot be given with --rules neon"],
     [["--prot", "1"], "--prot"],
     [["extra"], "extra"],
     [["--postgres-port", "5433"], "--postgres-port needs --postgres"],

@@ -7,7 +7,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { type Step, schedule } from "./chain.ts";
 import type { Changed } from "./create.ts";
-import { checkLimits, checkSettings } from "./limits.ts";
+import { checkSettings, checkSizes, checkSuspension } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
 import { suspendDue } from "./settle.ts";
@@ -36,11 +36,11 @@ export function changeEndpoint(
 ): Changed {
   const { branches, endpoints } = context.store;
   const after = merged(context, before, wanted);
+  const { rules } = context.options;
+  const plan = planOf(context.store, project.owner);
   const resized = after.minCu !== before.minCu || after.maxCu !== before.maxCu;
-  if (resized || wanted.suspend_timeout_seconds !== undefined) {
-    const sizes = { min: after.minCu, max: after.maxCu };
-    checkLimits(planOf(context.store, project.owner), sizes, after.suspendTimeoutSeconds);
-  }
+  if (resized) checkSizes(rules, plan, { min: after.minCu, max: after.maxCu });
+  if (wanted.suspend_timeout_seconds !== undefined) checkSuspension(rules, plan, wanted.suspend_timeout_seconds);
   if (after.branchId !== before.branchId) {
     const target = required("branch", branches.get(project.id, after.branchId));
     if (before.type === "read_write" && endpoints.primaryOf(target.id)) throw refusals.secondPrimary();

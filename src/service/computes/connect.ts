@@ -1,4 +1,4 @@
-import { maxConnections, maxPooledConnections } from "../../api/compute-units.ts";
+import { maxPooledConnections } from "../../api/compute-units.ts";
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
@@ -26,7 +26,9 @@ export function connect(
   const endpoint = required("endpoint", endpoints.byId(endpointId));
   if (context.backend.address) throw refusals.realClientsConnect(context.backend.address);
   if (endpoint.disabled) throw refusals.disabled(`endpoint ${endpointId} is disabled: it takes no connections`);
-  const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
+  const limit = pooled
+    ? maxPooledConnections
+    : context.options.rules.maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
   const open = context.backend.connections(endpoint, pooled);
   if (open >= limit) {
     throw refusals.tooManyRequests(`endpoint ${endpointId} already has its ${limit} connections`, 1);

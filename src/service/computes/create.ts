@@ -10,7 +10,7 @@ import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { schedule } from "./chain.ts";
-import { checkLimits, checkSettings, sizesOf } from "./limits.ts";
+import { checkSettings, checkSizes, checkSuspension, sizesOf } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 
 /** A compute and the operations that a change of it set off. */
@@ -54,7 +54,9 @@ export function newEndpoint(
   const { pg_settings = {}, pgbouncer_settings, ...usual } = project.details.default_endpoint_settings ?? {};
   const sizes = usualSizes(usual, wanted);
   const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? defaultSuspend;
-  checkLimits(planOf(context.store, project.owner), sizes, suspendTimeoutSeconds);
+  const plan = planOf(context.store, project.owner);
+  checkSizes(context.options.rules, plan, sizes);
+  checkSuspension(context.options.rules, plan, suspendTimeoutSeconds);
   const settings = wanted.settings ?? { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
   checkSettings(context, project, { type: wanted.type, minCu: sizes.min, maxCu: sizes.max, settings });
   return {

@@ -1,7 +1,8 @@
-import { type ComputeUnitRange, computeUnitRangeProblem, maxConnections } from "../../api/compute-units.ts";
+import { type ComputeUnitRange, computeUnitRangeProblem } from "../../api/compute-units.ts";
 import { neverSuspend } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
 import { refusals } from "../refusal.ts";
+import { isIntervalAllowed, planRules, type Rules } from "../rules.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import { boundsProblem, hasControl } from "./setting-bounds.ts";
@@ -12,19 +13,36 @@ export const largestFreeSize = 2;
 /** The default sizes of a new compute, in compute units. */
 const defaultComputeUnits = 1;
 
-/** Refuses sizes that do not exist, and those that the owner's plan does not include. */
-export function checkLimits(plan: string, sizes: ComputeUnitRange, suspendTimeoutSeconds: number): void {
+/** Refuses sizes that do not exist, and those that the rules or the owner's plan do not include. */
+export function checkSizes({ widestRange }: Rules, plan: string, sizes: ComputeUnitRange): void {
   const problem = computeUnitRangeProblem(sizes);
   if (problem !== undefined) throw refusals.invalid(problem);
-  if (plan !== "free") return;
-  if (sizes.max > largestFreeSize) {
-    throw refusals.planLimit(
-      `the free plan ends at ${largestFreeSize} CU (2 vCPUs, 8 GB): ${sizes.max} CU needs a paid plan`,
+  const { min, max } = sizes;
+  if (max - min > widestRange) {
+    throw refusals.invalid(
+      `the autoscaling range from ${min} to ${max} CU is wider than ${widestRange} CU: raise the minimum or lower the maximum`,
     );
   }
-  if (suspendTimeoutSeconds === neverSuspend) {
-    throw refusals.planLimit("scale to zero cannot be turned off on the free plan: leave suspend_timeout_seconds at 0");
+  if (plan === "free" && max > largestFreeSize) {
+    throw refusals.planLimit(
+      `the free plan ends at ${largestFreeSize} CU (2 vCPUs, 8 GB): ${max} CU needs a paid plan`,
+    );
   }
+}
+
+/** Refuses an inactivity period that the owner's plan does not include. */
+export function checkSuspension(rules: Rules, plan: string, seconds: number): void {
+  const ofPlan = planRules(rules, plan);
+  if (isIntervalAllowed(ofPlan, seconds)) return;
+  if (seconds === neverSuspend) {
+    throw refusals.planLimit(
+      `scale to zero cannot be turned off on the ${plan} plan: leave suspend_timeout_seconds at 0`,
+    );
+  }
+  const allowed = ofPlan.alwaysOn
+    ? "5 minutes or never: send 0, 300 or -1"
+    : "fixed at 5 minutes: leave it out or at 0";
+  throw refusals.planLimit(`suspend_timeout_seconds on the ${plan} plan is ${allowed}`);
 }
 
 /** The attributes by which a compute's server takes its settings or refuses them. */
@@ -32,20 +50,21 @@ export type Configured = Pick<StoredEndpoint, "type" | "minCu" | "maxCu" | "sett
 
 /** Refuses settings of Postgres with which the compute's server would not start. */
 export function checkSettings(
-  { backend }: ServiceContext,
+  { backend, options }: ServiceContext,
   project: Pick<Project, "pgVersion">,
   wanted: Configured,
 ): void {
   const { pg_settings, pgbouncer_settings = {}, preload_libraries } = wanted.settings;
   const problem =
-    boundsProblem(pg_settings, mostConnections(wanted)) ?? backend.settingsProblem(project.pgVersion, pg_settings);
+    boundsProblem(pg_settings, mostConnections(options.rules, wanted)) ??
+    backend.settingsProblem(project.pgVersion, pg_settings);
   if (problem !== undefined) throw refusals.invalid(`settings.pg_settings: ${problem}`);
   const others = [...Object.entries(pgbouncer_settings).flat(), ...(preload_libraries?.enabled_libraries ?? [])];
   if (others.some(hasControl)) throw refusals.invalid("settings have a control character");
 }
 
 /** A standby has room for as many connections as its primary, which may be of any size. */
-function mostConnections({ type, minCu: min, maxCu: max }: Configured): number {
+function mostConnections({ maxConnections }: Rules, { type, minCu: min, maxCu: max }: Configured): number {
   return maxConnections(type === "read_only" ? { min: 56, max: 56 } : { min, max });
 }
 

@@ -1,4 +1,4 @@
-import { computeUnitSizes, maxConnections } from "../../api/compute-units.ts";
+import { computeUnitSizes } from "../../api/compute-units.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
@@ -120,10 +120,10 @@ function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number)
  * The size that autoscaling gives a compute, in compute units: the smallest of its range whose connection limit covers
  * the open connections, which are the only load in this model.
  */
-function sizeInUse({ backend }: ServiceContext, endpoint: StoredEndpoint): number {
+function sizeInUse({ backend, options: { rules } }: ServiceContext, endpoint: StoredEndpoint): number {
   const { minCu, maxCu } = endpoint;
   if (minCu === maxCu) return minCu;
   const open = backend.connections(endpoint, false);
   const range = computeUnitSizes.filter((size) => size >= minCu && size <= maxCu);
-  return range.find((size) => maxConnections({ min: size, max: size }) >= open) ?? maxCu;
+  return range.find((size) => rules.maxConnections({ min: size, max: size }) >= open) ?? maxCu;
 }

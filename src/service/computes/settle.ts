@@ -152,6 +152,7 @@ function suspendIdle(context: ServiceContext, id: string, at: number): void {
  */
 export function suspendDue(context: ServiceContext, endpoint: StoredEndpoint, at: number): number | undefined {
   if (endpoint.currentState !== "active" || endpoint.pendingState !== undefined) return undefined;
+  if (endpoint.maxCu > context.options.rules.largestSuspending) return undefined;
   const seconds = suspendAfterSeconds(endpoint.suspendTimeoutSeconds);
   if (seconds === undefined || context.backend.serves(endpoint)) return undefined;
   return Math.max(at, (endpoint.lastActive ?? endpoint.createdAt) + scaled(context, seconds * 1000));

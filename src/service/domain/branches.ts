@@ -4,7 +4,7 @@ import type { ServiceContext } from "../context.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
-import { refuseBeyondLimit } from "./branch-limit.ts";
+import { refuseBeyondLimit, refuseProtectedBeyondLimit, refuseRootBeyondLimit } from "./branch-limit.ts";
 import { type CreatedBranch, insertBranch } from "./creation.ts";
 import { refuseExpiringParent, refuseExpiry, ttlSeconds } from "./expiry.ts";
 import { checkPast, pointOf } from "./history.ts";
@@ -38,6 +38,8 @@ export function createBranch(
   const endpoints = wanted.endpoints ?? [];
   if (endpoints.filter(({ type }) => type === "read_write").length > 1) throw refusals.secondPrimary();
   refuseBeyondLimit(context, project);
+  if (init_source === "schema-only") refuseRootBeyondLimit(context, project);
+  if (isProtected) refuseProtectedBeyondLimit(context, project);
   refuseWhileLocked(context, project.id);
   const details = {
     init_source,
@@ -79,6 +81,7 @@ export function changeBranch(
   }
   refuseExpiry(after, expiresAt === before.expiresAt ? undefined : expiresAt, at);
   if (after.isProtected && expiresAt !== undefined) throw refusals.unprocessable("a protected branch cannot expire");
+  if (after.isProtected && !before.isProtected) refuseProtectedBeyondLimit(context, project);
   if (JSON.stringify(after) === JSON.stringify(before)) return before;
   context.store.branches.update(after, at);
   return stored(context, after);

@@ -6,13 +6,12 @@ import type { Branch } from "../store/branches.ts";
 const longestMs = 30 * 86_400_000;
 
 /**
- * The time at which a branch ends, in whole seconds; a fraction of zero counts as none, as clients written in
- * JavaScript send one. Parsed to milliseconds since the epoch.
+ * The time at which a branch ends, in whole seconds: a fraction, as clients written in JavaScript send one, is dropped.
+ * Parsed to milliseconds since the epoch.
  */
 export const ExpiresAt = z.iso
   .datetime({ offset: true, error: "must be a time such as 2026-01-31T12:00:00Z" })
-  .transform((value) => Date.parse(value))
-  .refine((ms) => ms % 1000 === 0, { error: "must be a time in whole seconds, such as 2026-01-31T12:00:00Z" });
+  .transform((value) => Math.floor(Date.parse(value) / 1000) * 1000);
 
 /** Refuses a new end of a branch: one that has passed or lies too far ahead, and any for a branch that must stay. */
 export function refuseExpiry(

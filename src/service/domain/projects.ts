@@ -1,4 +1,5 @@
-import { checkLimits, checkSettings, sizesOf } from "../computes/limits.ts";
+import { defaultSuspend } from "../../api/scale-to-zero.ts";
+import { checkSettings, checkSizes, checkSuspension, sizesOf } from "../computes/limits.ts";
 import { refuseWhileLocked } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
@@ -113,7 +114,9 @@ function checkUsual(
 ): void {
   if (!usual) return;
   const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
-  checkLimits(planOf(context.store, project.owner), sizes, usual.suspend_timeout_seconds ?? 0);
+  const plan = planOf(context.store, project.owner);
+  checkSizes(context.options.rules, plan, sizes);
+  checkSuspension(context.options.rules, plan, usual.suspend_timeout_seconds ?? defaultSuspend);
   const { pg_settings = {}, pgbouncer_settings } = usual;
   const settings = { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
   checkSettings(context, project, { type: "read_write", minCu: sizes.min, maxCu: sizes.max, settings });

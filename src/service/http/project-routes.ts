@@ -176,6 +176,9 @@ function projectPage(
     const owner: Owner = { kind: "organization", id: query.org_id };
     if (!rightIn(store, caller, owner)) throw refusals.notFound("organization");
   }
+  if (options.rules.listsByOrganization && caller.scope.kind === "personal" && query.org_id === undefined) {
+    throw refusals.organizationNeeded();
+  }
   const owners = visibleOwners(store, caller).filter(
     ({ kind, id }) =>
       options.strictSpec || query.org_id === undefined || (kind === "organization" && id === query.org_id),

@@ -11,8 +11,8 @@ export interface Limits {
   maxWorkerProcesses: number;
 }
 
-export function limitsOf(range: ComputeUnitRange): Limits {
-  return { maxConnections: maxConnections(range), maxWorkerProcesses: 12 + Math.floor(2 * range.max) };
+export function limitsOf(range: ComputeUnitRange, connectionsOf = maxConnections): Limits {
+  return { maxConnections: connectionsOf(range), maxWorkerProcesses: 12 + Math.floor(2 * range.max) };
 }
 
 export function largerOf(one: Limits, other: Limits | undefined): Limits {

@@ -1,3 +1,4 @@
+import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import type { ServiceClock } from "../clock.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Store } from "../store/store.ts";
@@ -23,6 +24,8 @@ export interface FleetPorts {
   newGeneration: () => string;
   /** Size of the computes' disks for temporary files, as a part of their normal size. */
   temporaryDiskScale: number;
+  /** Direct connections that a compute of this size accepts. */
+  maxConnections: (range: ComputeUnitRange) => number;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
   /** Tells the operator of the service what went wrong, in one line. */

@@ -145,7 +145,7 @@ export class Fleet {
     const branch = this.storage.of(branchId);
     for (const other of this.#running.values())
       if (other.data === branch.directory) await this.#stop(other.endpoint.id);
-    const limits = limitsOf({ min: endpoint.minCu, max: endpoint.maxCu });
+    const limits = this.#limitsOf(endpoint);
     const least = largerOf(limits, branch);
     const outgrown = this.#standbysBelow(branchId, limits);
     const grows = least.maxConnections > branch.maxConnections || least.maxWorkerProcesses > branch.maxWorkerProcesses;
@@ -160,6 +160,10 @@ export class Fleet {
       throw error;
     }
     for (const standby of outgrown) await this.#startReplica(standby, edition);
+  }
+
+  #limitsOf({ minCu: min, maxCu: max }: StoredEndpoint): Limits {
+    return limitsOf({ min, max }, this.#ports.maxConnections);
   }
 
   /** The standbys that would stop following a primary of these limits. */
@@ -183,7 +187,7 @@ export class Fleet {
       await rm(data, { recursive: true, force: true });
       await rename(making, data);
     }
-    const limits = largerOf(limitsOf({ min: endpoint.minCu, max: endpoint.maxCu }), branch);
+    const limits = largerOf(this.#limitsOf(endpoint), branch);
     const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
     const primary = { port, passwordFile: await standbyPassword(home.root, password, home.user) };
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });

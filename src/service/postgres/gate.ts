@@ -1,4 +1,4 @@
-import { maxConnections, maxPooledConnections } from "../../api/compute-units.ts";
+import { maxPooledConnections } from "../../api/compute-units.ts";
 import { wake } from "../computes/connect.ts";
 import { meter } from "../computes/meter.ts";
 import { suspendDue } from "../computes/settle.ts";
@@ -89,7 +89,9 @@ export class Gate {
     const { endpointId, pooled } = session;
     const endpoint = this.#service.context.store.endpoints.byId(endpointId);
     if (!endpoint) throw unknown(endpointId);
-    const limit = pooled ? maxPooledConnections : maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
+    const limit = pooled
+      ? maxPooledConnections
+      : this.#service.context.options.rules.maxConnections({ min: endpoint.minCu, max: endpoint.maxCu });
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }

@@ -178,6 +178,7 @@ export class Postgres {
       passwordOf: (passwordSource) => this.catalog.passwordOf({ passwordSource }),
       newGeneration: () => ids.uuid().slice(0, 8),
       temporaryDiskScale: this.#settings.temporaryDiskScale,
+      maxConnections: (range) => service.context.options.rules.maxConnections(range),
       change,
       report: stderr,
       onCrash: (endpointId) => this.#runner?.crashed(endpointId),

@@ -3,7 +3,7 @@ import { EndpointCreate } from "../../api/endpoint.ts";
 import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
 import { DatabaseName, RoleName } from "../domain/requests.ts";
-import { plans } from "../store/accounts.ts";
+import { plans } from "../rules.ts";
 
 /** An object with these fields; an unknown field is refused with the list of known ones. */
 function record<T extends z.core.$ZodShape>(shape: T) {

@@ -4,22 +4,27 @@ import type { Seed } from "./document.ts";
 
 /**
  * The content of a service without a seed: one account on a paid plan, one project with the branch `main` and its
- * primary compute, and the account's first key.
+ * primary compute, and the account's first key. The project is the account's own; where projects are listed by
+ * organization alone, it is that of an organization which the account administers.
  */
-export function firstSeed({ ids }: ServiceContext): { seed: Seed; secret: string } {
+export function firstSeed({ ids, options }: ServiceContext): { seed: Seed; secret: string } {
   const owner = uuidOf(ids.uuid());
   const secret = ids.secret();
   const project = ids.name();
   const branch = `br-${ids.name()}`;
   const apiKeys = [{ name: "first", key: secret }];
+  const members = [{ account: owner, role: "admin" as const }];
+  const organizations = options.rules.listsByOrganization
+    ? [{ id: `org-${ids.name()}`, name: "Owner", plan: "scale" as const, members, apiKeys: [] }]
+    : [];
   const seed: Seed = {
     accounts: [{ id: owner, email: "owner@example.com", name: "Owner", plan: "scale", apiKeys }],
-    organizations: [],
+    organizations,
     projects: [
       {
         id: project,
         name: "first-project",
-        owner,
+        owner: organizations[0]?.id ?? owner,
         regionID: "aws-us-east-2",
         pgVersion: 17,
         branches: [{ id: branch, name: "main", default: true, protected: false, roles: [], databases: [] }],

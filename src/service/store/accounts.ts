@@ -1,9 +1,6 @@
 import type { Database } from "./database.ts";
 import { number, type Row, text } from "./row.ts";
 
-/** The plan decides which sizes and settings a project's computes may have. */
-export const plans = ["free", "launch", "scale", "business", "enterprise"] as const;
-
 export interface Account {
   id: string;
   /** The account's id in answers of the API that require a UUID. */

@@ -54,7 +54,7 @@ describe("creating a branch", () => {
     [{ parent_lsn: "0/1", parent_timestamp: "2026-01-01T00:00:00Z" }, 400, "not at both"],
     [{ expires_at: "2026-01-01T00:00:00Z" }, 400, "must be a time in the future"],
     [{ expires_at: "2026-01-02T00:00:00Z", protected: true }, 422, "a protected branch cannot expire"],
-    [{ expires_at: "2026-01-01T00:00:10.5Z" }, 400, "must be a time in whole seconds"],
+    [{ expires_at: "2026-01-01T00:00:00.9Z" }, 400, "must be a time in the future"],
     [{ expires_at: "2026-01-31T00:00:01Z" }, 400, "must be at most 30 days ahead"],
     [{ name: "preview" }, 409, 'branch already exists; branch_name:"preview"'],
     [{ parent_id: "br-eve" }, 404, "parent branch not found"],
@@ -228,7 +228,7 @@ it("an expiring branch shows in seconds how long it was given, also by a change"
 });
 
 it.each([
-  ["2026-01-01T00:10:00.250Z", "must be a time in whole seconds"],
+  ["in ten minutes", "must be a time such as"],
   ["2026-02-01T00:00:00Z", "must be at most 30 days ahead"],
   ["2025-12-31T00:00:00Z", "must be a time in the future"],
 ])("an expiring branch keeps its end where a change to %s is refused", (expires_at, message) => {
