@@ -155,7 +155,7 @@ export class OperatorModel {
       clock,
       signal: new AbortController().signal,
       stored: () => this.#compute(replay.stored),
-      secrets: { keep: () => Promise.resolve({ kind: "none" }), stands: () => false },
+      secrets: { keep: () => Promise.resolve({ kind: "none" }), stands: () => false, ownerless: () => [] },
       uninstalling: { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) },
       awaitsOwner: () => false,
       event: () => {},

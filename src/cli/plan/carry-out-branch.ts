@@ -40,6 +40,7 @@ export async function carryOutBranch(
     fleet: inventory.scope.fleetName,
     access: accessTo(project, clock),
     uninstalling: () => Promise.resolve(false),
+    ownsStill: () => Promise.resolve(true),
     // The owned Compute is planned as a Compute of its own.
     compute: () => Promise.resolve(),
   });

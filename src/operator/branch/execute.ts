@@ -38,6 +38,8 @@ export interface ExecuteContext {
   access: ServiceAccess | undefined;
   /** Check of the definition of Branches: while it is being deleted, nothing is deleted at the service. */
   uninstalling: () => Promise<boolean>;
+  /** Check that the API server shows the owned Compute as this object's still: one without an owner uses the branch. */
+  ownsStill: () => Promise<boolean>;
   /** Brings the owned Compute to what is declared, or deletes it. */
   compute: (step: ComputeStep) => Promise<void>;
 }
@@ -118,6 +120,7 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
     const message = words.released.uninstalling(planned.id);
     return release({ kind: "release", event: "Released", message, isUninstalling: true }, context);
   }
+  if (planned.op === "delete" && !(await context.ownsStill())) return outcome(object, { requeue: soonMs });
   const waits = access.gate.pass(planned.op === "delete" ? "deletion" : "other");
   const isRepeated = failed !== undefined || (planned.op === "create" && memory.nameTaken !== undefined);
   if (waits !== undefined) return waiting(waits, planned, object, isRepeated);

@@ -48,11 +48,15 @@ export async function carryOut(
   const wanted = declaredSpec(object);
   if (step.kind === "delete") {
     if (existing === undefined) return;
+    const { uid } = existing.metadata;
+    let { resourceVersion } = existing.metadata;
     if (wanted?.deletionPolicy === "Retain" && existing.spec.deletionPolicy !== "Retain") {
       const patch = guardedPatch(existing, { resourceVersion: true }).set(["spec", "deletionPolicy"], "Retain");
-      await cluster.patch(computeKind, existing.metadata, patch.ops());
+      const retained = await cluster.patch(computeKind, existing.metadata, patch.ops());
+      resourceVersion = retained.metadata.resourceVersion;
     }
-    await cluster.delete(computeKind, existing.metadata, { uid: existing.metadata.uid });
+    // A Compute that lost its owner meanwhile stays.
+    await cluster.delete(computeKind, existing.metadata, { uid, resourceVersion });
     return;
   }
   if (wanted === undefined) return;

@@ -11,7 +11,7 @@ import { isBeingDeleted, isHeldBy } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
 import type { Brake } from "../project/gate.ts";
 import { type Branch, branchKind, branchNameOf, owningBranch } from "../resources/branch.ts";
-import type { Compute } from "../resources/compute.ts";
+import { type Compute, computeKind } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { seldomMs, shortlyMs } from "../runtime/waits.ts";
@@ -121,6 +121,7 @@ export class BranchReconciler {
         fleet,
         access,
         uninstalling,
+        ownsStill: () => this.#ownsStill(object),
         compute,
       });
     } catch (error) {
@@ -144,6 +145,16 @@ export class BranchReconciler {
     const existing = cache.compute(object);
     if (step.kind !== "create" && owningBranch(existing ?? object)?.uid !== object.metadata.uid) return;
     await carryOut(step, object, existing, { cluster, stored });
+  }
+
+  /** The watches of Branches and Computes may lag behind each other. */
+  async #ownsStill(object: Branch): Promise<boolean> {
+    const { cluster, cache } = this.#options;
+    const compute = cache.compute(object);
+    const { uid } = object.metadata;
+    if (compute === undefined || owningBranch(compute)?.uid !== uid) return true;
+    const newest = await cluster.get(computeKind, compute.metadata);
+    return newest === undefined || owningBranch(newest)?.uid === uid;
   }
 
   /** Once the CRD itself goes, every Branch is let go. */

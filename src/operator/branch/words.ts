@@ -102,6 +102,8 @@ export const resets = {
 export const deleting = {
   sent: (id: string) => `The service deletes the branch and its computes: ${id}.`,
   confirming: (id: string) => `The branch is deleted; further lists confirm it: ${id}.`,
+  orphaning: (id: string | undefined) =>
+    `Deletion waits until Kubernetes has removed this object as the owner of others (finalizer orphan, from kubectl delete --cascade=orphan). Nothing is sent until then; afterwards a Compute that uses the branch keeps it${id === undefined ? "." : `: ${id}.`}`,
   unseen: (id: string) =>
     `The changed connection does not show the branch, which does not prove it deleted. Put base URL and key back, or set deletionPolicy: Retain to let the branch go: ${id}.`,
   settling: "An earlier create may still be carried out. Whether it was shows within about a minute.",

@@ -6,10 +6,11 @@ import type { ListerAccess } from "../project/access.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import type { Outcome } from "./outcome.ts";
+import { leftSecret } from "./words/events.ts";
 import { meaningOf } from "./words/failures.ts";
 
 export interface BindTools {
-  secrets: Pick<ConnectionSecrets, "keep" | "stands">;
+  secrets: Pick<ConnectionSecrets, "keep" | "stands" | "ownerless">;
   /** True if the spec is not what the Compute's pool or Branch declares: the owner is about to put it back. */
   awaitsOwner: (compute: Compute) => boolean;
 }
@@ -35,8 +36,12 @@ export async function bind(
 ): Promise<Bound> {
   const { compute, condition } = outcome;
   const before = compute.status.binding?.name;
+  if (condition.kind === "released") {
+    const left = secrets.ownerless(compute).map(leftSecret);
+    return { outcome: { ...outcome, events: [...outcome.events, ...left] }, binding: before, unchecked: false };
+  }
   const isPaused = pausedForMs !== undefined;
-  const isKept = isBeingDeleted(compute) || isPaused || condition.kind === "released" || awaitsOwner(compute);
+  const isKept = isBeingDeleted(compute) || isPaused || awaitsOwner(compute);
   if (endpoint === undefined || access === undefined || isKept) return { outcome, binding: before, unchecked: false };
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");

@@ -87,6 +87,14 @@ export class ConnectionSecrets {
     return named.some((secret) => isOwnedBy(secret, metadata.uid));
   }
 
+  /** The Secrets of a Compute that it does not own any more, and that stay when it goes. */
+  ownerless({ metadata: { namespace = "", uid } }: Compute): string[] {
+    const labelled = (this.#options.ours(namespace) ?? []).filter(
+      ({ metadata }) => metadata.labels?.[labels.compute] === uid,
+    );
+    return labelled.filter((secret) => !isOwnedBy(secret, uid)).map(({ metadata }) => metadata.name);
+  }
+
   /** The time, after `since`, at which the service is asked again whether the Secret still holds. */
   readingDueAt(uid: string, since: number): number | undefined {
     return this.#readings.nextAt(uid, since);

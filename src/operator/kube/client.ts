@@ -129,9 +129,10 @@ export class ClusterClient {
   async delete<T extends KubeObject>(
     kind: ResourceKind<T>,
     ref: ObjectRef,
-    options: CallOptions & { uid?: string } = {},
+    options: CallOptions & { uid?: string; resourceVersion?: string | undefined } = {},
   ): Promise<void> {
-    const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: options.uid } };
+    const { uid, resourceVersion } = options;
+    const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid, resourceVersion } };
     try {
       const path = pathOf(kind, ref);
       const response = await this.#write({ method: "DELETE", path, body }, options, targetOf(kind, ref));

@@ -62,6 +62,17 @@ export function isHeldBy({ metadata }: Pick<KubeObject, "metadata">, finalizer: 
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
+/** Kubernetes' own finalizer, of `kubectl delete --cascade=orphan`. */
+const orphaning = "orphan";
+
+/**
+ * True while the garbage collector is to take a deleted object off its dependents as their owner: until it has, nobody
+ * knows which of them stay.
+ */
+export function orphansDependents(object: Pick<KubeObject, "metadata">): boolean {
+  return isBeingDeleted(object) && isHeldBy(object, orphaning);
+}
+
 /** Orders objects by age, then by uid: the first of several claimants wins. */
 export function olderFirst(a: Pick<KubeObject, "metadata">, b: Pick<KubeObject, "metadata">): number {
   const age = (a.metadata.creationTimestamp ?? "").localeCompare(b.metadata.creationTimestamp ?? "");

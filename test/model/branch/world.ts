@@ -114,6 +114,7 @@ export async function reconciled(
     fleet: undefined,
     access: accessOver(client),
     uninstalling: () => Promise.resolve(false),
+    ownsStill: () => Promise.resolve(true),
     compute: () => Promise.resolve(),
   });
   const status = isDeletedMeanwhile ? undefined : nextStatus(done, observed, memory, state.now);

@@ -529,3 +529,15 @@ describe("a deletion while the definition of Branches is being deleted", () => {
     expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);
   });
 });
+
+describe("a deletion whose owned Compute", () => {
+  test("lost its owner meanwhile is not sent, and planned again soon", async () => {
+    const acting = new Acting();
+    acting.ownsStill = false;
+    acting.answer = () => accepted();
+    expect(await acting.send(writes.delete)).toMatchObject({ requeue: 2000, shown: undefined, released: false });
+    expect(acting.effects).toEqual([]);
+    await acting.send(writes.patch, acting.object());
+    expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);
+  });
+});

@@ -27,6 +27,7 @@ export class Acting {
   readonly enqueued: string[] = [];
   readonly memory: BranchMemory;
   uninstalling = false;
+  ownsStill = true;
   fleet: string | undefined;
   /** The steps of the owned Compute. */
   readonly steps: ComputeStep[] = [];
@@ -108,6 +109,7 @@ export class Acting {
       fleet: this.fleet,
       access: this.access,
       uninstalling: () => Promise.resolve(this.uninstalling),
+      ownsStill: () => Promise.resolve(this.ownsStill),
       compute: (step) => {
         this.steps.push(step);
         this.effects.push(`compute ${step.kind}`);

@@ -227,6 +227,17 @@ describe("the owned Compute is brought to what is declared", () => {
     expect(existing()).toBeUndefined();
   });
 
+  test("the owned Compute is not deleted where it has changed: it may have lost its owner", async () => {
+    const { acting, existing, does } = setUp({ spec: { compute: size } });
+    await does("create");
+    const old = existing();
+    const body = [{ op: "remove", path: "/metadata/ownerReferences" }];
+    const contentType = "application/json-patch+json";
+    acting.cluster.server.handle({ method: "PATCH", path: `${path}/shop`, body, contentType });
+    await expect(does("delete", undefined, old)).rejects.toThrow("409");
+    expect(existing()).toBeDefined();
+  });
+
   test.each([
     [
       "keeps its endpoint where Retain came after it was last patched",

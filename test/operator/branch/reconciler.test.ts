@@ -186,10 +186,8 @@ describe("the definition of Branches", () => {
 describe("a Compute of the object's name", () => {
   const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
 
-  test.each([
-    ["is deleted with a Branch that owns it", true],
-    ["is kept by a Branch that does not own it", false],
-  ])("a Compute of the object's name %s", async (_, isOwned) => {
+  /** A Branch with a Compute of its name, as the watch shows it. */
+  async function withCompute(isOwned: boolean) {
     const world = await setUp();
     const { uid } = world.standing().metadata;
     const owner = {
@@ -206,11 +204,30 @@ describe("a Compute of the object's name", () => {
     };
     const made = parseCompute(world.cluster.server.handle({ method: "POST", path: computes, body }).body);
     if (made.ok) world.state.compute = made.value;
+    const status = () => world.cluster.server.handle({ method: "GET", path: `${computes}/shop` }).status;
+    return { world, status };
+  }
+
+  test.each([
+    ["is deleted with a Branch that owns it", true],
+    ["is kept by a Branch that does not own it", false],
+  ])("a Compute of the object's name %s", async (_, isOwned) => {
+    const { world, status } = await withCompute(isOwned);
     world.drop();
     await world.run(2 * minute);
     expect(world.isGone()).toBe(true);
-    const { status } = world.cluster.server.handle({ method: "GET", path: `${computes}/shop` });
-    expect(status).toBe(isOwned ? 404 : 200);
+    expect(status()).toBe(isOwned ? 404 : 200);
+  });
+
+  test("a Compute of the object's name that lost its owner keeps the branch, also while the watch does not show that", async () => {
+    const { world, status } = await withCompute(true);
+    const contentType = "application/json-patch+json";
+    const body = [{ op: "remove", path: "/metadata/ownerReferences" }];
+    world.cluster.server.handle({ method: "PATCH", path: `${computes}/shop`, body, contentType });
+    world.drop();
+    await world.run(minute);
+    expect(world.writes).toEqual([]);
+    expect([status(), world.isGone()]).toEqual([200, false]);
   });
 });
 

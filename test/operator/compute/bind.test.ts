@@ -72,6 +72,21 @@ describe("a Compute that has an endpoint", () => {
   });
 });
 
+describe("a Compute that was let go", () => {
+  test("a Compute that is not the owner of its Secret any more leaves it, and an event names it", async () => {
+    const { self, run, reach } = await binding();
+    await run(activeOf(self));
+    const gone = { ...unchanged(self), condition: { kind: "released" } } as const;
+    expect(await run(gone)).toMatchObject({ outcome: gone });
+    const body = [{ op: "remove", path: "/metadata/ownerReferences" }];
+    const contentType = "application/json-patch+json";
+    reach.cluster.server.handle({ method: "PATCH", path: `${secrets}/shop-db`, body, contentType });
+    const message =
+      "Connection Secret shop-db is kept: the Compute is not its owner any more. Delete it if nothing uses it.";
+    expect((await run(gone)).outcome.events).toEqual([{ type: "Warning", reason: "Released", message }]);
+  });
+});
+
 describe("connection details that cannot be read", () => {
   test("details that cannot be read now, since a write of the Compute waits, are read later", async () => {
     const { self, run, access, lister, session, stored } = await binding({ spec: withDatabase });

@@ -28,6 +28,7 @@ describe("a Compute", () => {
       forget: () => {},
       keep: () => Promise.resolve({ kind: "none" } as const),
       stands: () => false,
+      ownerless: () => [],
     };
     const { run, reconciler, uid, clock } = await setUp({}, { secrets });
     await run(60_000);

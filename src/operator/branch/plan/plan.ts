@@ -1,6 +1,7 @@
-import { isBeingDeleted } from "../../objects/object.ts";
+import { isBeingDeleted, orphansDependents } from "../../objects/object.ts";
 import { branchNameOf } from "../../resources/branch.ts";
 import { pausedForMs, pauseEndsInMs } from "../../resources/pause.ts";
+import { seldomMs } from "../../runtime/waits.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
 import { isOurs, isProvedElsewhere, type Observation, type Unobserved } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
@@ -14,6 +15,10 @@ import { planReset } from "./reset.ts";
 
 /** The next step for one Branch. Pure: the first rule that has an action wins. */
 export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory): BranchAction {
+  if (orphansDependents(o.object)) {
+    const message = words.deleting.orphaning(o.object.status.branchID);
+    return { kind: "show", reason: "Deleting", message, afterMs: seldomMs };
+  }
   if (o.kind === "unobserved") return planUnobserved(o);
   const { object, missing } = o;
   const pauseMs = pausedForMs(object, o.serviceNow);

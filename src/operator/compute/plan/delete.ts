@@ -1,7 +1,9 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
 import { type Claim, claimOnEndpoint } from "../../claims/claims.ts";
 import type { Link } from "../../claims/ownership.ts";
+import { orphansDependents } from "../../objects/object.ts";
 import { signatureOf } from "../../resources/signature.ts";
+import { seldomMs } from "../../runtime/waits.ts";
 import { hasFinalizer, type Observation, type Observed, type Subject, who } from "../observe/observation.ts";
 import { openingOf } from "../record.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -21,6 +23,10 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
   const { spec } = o.compute;
   const { recordedID: endpointID, pausedForMs, pausedUntil } = o.annotations;
   if (!hasFinalizer(o.compute)) return { kind: "noop" };
+  if (orphansDependents(o.compute)) {
+    const message = deletionWaits.orphaning(endpointID);
+    return { kind: "wait", reason: "Deleting", message, requeueAfterMs: seldomMs };
+  }
   if (isRetained(o)) return letGo(released.retained(endpointID), o, s);
   if (pausedForMs !== undefined) return pauseOf(o.annotations, deletionWaits.paused(endpointID, pausedUntil));
   switch (o.kind) {

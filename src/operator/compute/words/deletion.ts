@@ -48,6 +48,8 @@ export const deletionWaits = {
     `Deletion waits${until === undefined ? "" : ` until ${until}`}: the annotation ${annotations.paused} is set. Remove it to have ${what(endpointID)} deleted, or ${retain}.`,
   blocked: (endpointID: Known, why: string) =>
     `Deletion waits because ${what(endpointID)} cannot be deleted yet: ${why} ${orRetain}`,
+  orphaning: (endpointID: Known) =>
+    `Deletion waits until Kubernetes has removed the Compute as the owner of its connection Secret (finalizer orphan, from kubectl delete --cascade=orphan). Nothing is sent until then; the Secret stays, and the deletion of ${what(endpointID)} follows.`,
   unreadableName: (endpointID: string) =>
     `Deletion waits: the endpoint's name, which proves who created it, cannot be read. Set spec.adopt.endpointID to have the endpoint deleted, or ${retain}: ${endpointID}.`,
   projectSeenElsewhere: (projectID: string, endpointID: Known) =>

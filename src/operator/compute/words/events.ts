@@ -28,6 +28,14 @@ export const driftCorrected = (corrected: readonly { field: string; ours: string
   return `Corrected what was changed at the service: ${fields}.`;
 };
 
+/** A connection Secret that outlives its Compute, as after `kubectl delete --cascade=orphan`. */
+export const leftSecret = (name: string) =>
+  ({
+    type: "Warning",
+    reason: "Released",
+    message: `Connection Secret ${name} is kept: the Compute is not its owner any more. Delete it if nothing uses it.`,
+  }) as const;
+
 /** An object that lost the finalizer by a person's hand, and was deleted at once. */
 export const leftBehind = (idOrName: string): string =>
   `The Compute was deleted without the operator's finalizer, so its endpoint is kept. Delete it at the service if it is not needed: ${idOrName}.`;

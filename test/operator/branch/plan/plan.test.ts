@@ -86,6 +86,37 @@ describe("a Branch of which no list is there", () => {
   });
 });
 
+describe("a Branch that kubectl deletes with --cascade=orphan", () => {
+  const orphaning = (fields: BranchFields = {}) => {
+    const object = mine({ deleting: true, ...fields });
+    const { finalizers = [] } = object.metadata;
+    return { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, "orphan"] } };
+  };
+  const text = expect.stringContaining("until Kubernetes has removed this object as the owner of others");
+  const waits = { kind: "show", reason: "Deleting", message: text, afterMs: 600_000 };
+
+  test.each([
+    ["its branch is its own", {}, {}],
+    ["it is let go", { spec: { deletionPolicy: "Retain" } }, {}],
+    ["it is paused", { annotations: { paused: "true" } }, {}],
+    ["its branch is missing", {}, { branches: [] }],
+  ])("nothing is sent while the garbage collector takes it off its dependents, where %s", (_, fields, seen) => {
+    expect(planned({ object: orphaning(fields), ...seen })).toEqual(waits);
+    expect(planned({ object: mine({ deleting: true, ...fields }), ...seen })).not.toEqual(waits);
+  });
+
+  test("nothing is let go while the garbage collector is at work, also where the service cannot be seen", () => {
+    const object = orphaning({ spec: { deletionPolicy: "Retain" } });
+    const why = { kind: "shown", reason: "Unauthorized", message: "The key is refused." } as const;
+    expect(planBranch({ ...subject(object), kind: "unobserved", why }, memory())).toEqual(waits);
+  });
+
+  test("the finalizer orphan says nothing on a Branch that stays", () => {
+    const { deletionTimestamp: _, ...metadata } = orphaning().metadata;
+    expect(planned({ object: { ...orphaning(), metadata } })).toEqual(rest);
+  });
+});
+
 describe("of several rules that have a step, the first wins", () => {
   const rival = { others: [branch({ uid: uidOf("b"), linked: "br-one", created: "2025-01-01T00:00:00Z" })] };
   const gone = { gone: { branchID: "br-one", how: "BranchLost", expiry: "never" } };

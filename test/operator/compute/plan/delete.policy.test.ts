@@ -51,3 +51,31 @@ describe("a Compute that is being deleted", () => {
     },
   );
 });
+
+describe("a Compute that kubectl deletes with --cascade=orphan", () => {
+  const orphaning = (fields: ComputeFields = {}) => {
+    const object = going({ linked: "ep-one", ...fields });
+    const { finalizers = [] } = object.metadata;
+    return { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, "orphan"] } };
+  };
+  const waits = {
+    kind: "wait",
+    reason: "Deleting",
+    message: expect.stringContaining("until Kubernetes has removed the Compute as the owner of its connection Secret"),
+    requeueAfterMs: 600_000,
+  };
+
+  test.each<[string, ComputeFields]>([
+    ["its endpoint is its own", {}],
+    ["it is let go", { spec: { deletionPolicy: "Retain" } }],
+    ["it is paused", { annotations: { endpointID: "ep-one", paused: "true" } }],
+  ])("nothing is sent while the garbage collector takes it off its dependents, where %s", (_, fields) => {
+    const self = orphaning(fields);
+    const endpoints = [madeBy(self)];
+    expect(plan(...input({ compute: self, endpoints }))).toEqual(waits);
+    const observation = { kind: "unavailable", reason: "Unauthorized", message: "no", projectGone: false } as const;
+    expect(plan(...input({ compute: self, observation }))).toEqual(waits);
+    const bare = going({ linked: "ep-one", ...fields });
+    expect(plan(...input({ compute: bare, endpoints }))).not.toEqual(waits);
+  });
+});
