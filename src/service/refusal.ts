@@ -61,6 +61,11 @@ export const refusals = {
     ),
   noPastSchema: () =>
     new Refusal(501, "schemas are read of the present alone: make a branch of the past and read that"),
+  bodyTooLarge: (longest: number) => new Refusal(413, `the request body is larger than ${longest} bytes`),
+  noRoomForBytes: () =>
+    new Refusal(503, "too many bytes of requests and answers are in flight: try again, or send and ask for less", "", {
+      "retry-after": "1",
+    }),
   unavailable: (message: string) => new Refusal(503, message),
   notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
   tooManyRequests: (message: string, retryAfterSeconds: number) =>

@@ -1,4 +1,4 @@
-import { authenticate } from "./accounts/caller.ts";
+import { authenticate, knownCaller } from "./accounts/caller.ts";
 import { Changes } from "./changes.ts";
 import { type Random, type ServiceClock, timestamp } from "./clock.ts";
 import { ModelBackend } from "./computes/model.ts";
@@ -7,6 +7,7 @@ import { changesPath } from "./console/change-stream.ts";
 import { Console } from "./console/console.ts";
 import type { ServiceContext } from "./context.ts";
 import { ModelCatalog } from "./domain/model-catalog.ts";
+import { longestBody } from "./http/body.ts";
 import { check, nothing } from "./http/check.ts";
 import { answerWith, type Exchange } from "./http/exchange.ts";
 import { type Fault, FaultPlan, Faults } from "./http/faults.ts";
@@ -106,6 +107,21 @@ export class Service {
     return "reply" in exchange ? { ...exchange, reply: this.#dated(exchange.reply) } : exchange;
   }
 
+  /**
+   * The longest body that a call may have, and in whose name it is kept, before any of it is read; `undefined` where
+   * the answer does not depend on the body, as that of a call without a valid key.
+   */
+  bodyRoom(call: ServiceCall): { holder: string; longest: number } | undefined {
+    const { method, path } = call;
+    if (path.startsWith(`${apiRoot}/`)) {
+      const caller = knownCaller(this.context.store, call.headers?.["authorization"]);
+      const route = caller && this.#api.match(method, path.slice(apiRoot.length))?.route;
+      return !route || route.body === nothing ? undefined : { holder: caller.limitedAs, longest: longestBody };
+    }
+    if (this.#console.serves(path)) return this.#console.bodyRoom(call);
+    return path.startsWith("/_") && isLocal(call) ? { holder: loopback, longest: longestBody } : undefined;
+  }
+
   #dated(reply: ServiceReply): ServiceReply {
     return dated(reply, this.context.clock.now());
   }
@@ -188,7 +204,7 @@ export class Service {
   #answerLocal(call: ServiceCall, at: number): ServiceReply {
     const { method, path } = call;
     // Calls below `/_` need no key, so a page in a browser or a proxy on this machine must not send them for others.
-    if (path.startsWith("/_") && (!isOnThisMachine(call) || isFromElsewhere(call))) throw refusals.notFromHere();
+    if (path.startsWith("/_") && !isLocal(call)) throw refusals.notFromHere();
     if (path === "/_faults" && method === "PUT" && this.context.options.faults) {
       this.setFaults(check(Faults, parsedBody(call), "body"));
       return { status: 204, headers: {} };
@@ -252,6 +268,10 @@ export class Service {
     this.#onError(error);
     return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
   }
+}
+
+function isLocal(call: ServiceCall): boolean {
+  return isOnThisMachine(call) && !isFromElsewhere(call);
 }
 
 function limiterOf({ rateLimits, timeScale }: ServiceOptions): RateLimiter | undefined {

@@ -18,11 +18,25 @@ export function authenticate(
   remote: string,
   at: number,
 ): Caller {
-  const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
-  const key = secret === undefined ? undefined : context.store.keys.bySecret(secret);
-  if (!key || !stillHolds(context.store, key.scope)) throw refusals.unauthorized();
+  const key = validKey(context.store, authorization);
+  if (!key) throw refusals.unauthorized();
   noteUse(context, key, at, remote);
-  const { scope } = key;
+  return callerWith(key.scope);
+}
+
+/** The caller of an Authorization header, where it is one; the use of the key is not noted. */
+export function knownCaller(store: Store, authorization: string | undefined): Caller | undefined {
+  const key = validKey(store, authorization);
+  return key && callerWith(key.scope);
+}
+
+function validKey(store: Store, authorization: string | undefined) {
+  const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
+  const key = secret === undefined ? undefined : store.keys.bySecret(secret);
+  return key && stillHolds(store, key.scope) ? key : undefined;
+}
+
+function callerWith(scope: KeyScope): Caller {
   return { scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
 }
 

@@ -1,8 +1,9 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { Changes } from "../changes.ts";
 import type { ServiceContext } from "../context.ts";
+import { longestOfStranger } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { isFromElsewhere } from "../http/loopback.ts";
+import { isFromElsewhere, loopback } from "../http/loopback.ts";
 import type { ServiceCall, ServiceReply } from "../http/message.ts";
 import type { Handled } from "../http/route.ts";
 import { Router } from "../http/router.ts";
@@ -20,6 +21,9 @@ import { script } from "./script.ts";
 import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";
 import { stylesheet } from "./stylesheet.ts";
 import type { ConsoleRoute, FormRoute, Page, Visit } from "./visit.ts";
+
+/** The longest form of somebody who has signed in, in bytes: a few fields. */
+const longestForm = 65_536;
 
 /** Runs a change in one transaction. */
 type Change = <Result>(act: () => Result) => Result;
@@ -48,6 +52,14 @@ export class Console {
   /** True for the paths of the console. */
   serves(path: string): boolean {
     return path === "/" || path.startsWith("/app/");
+  }
+
+  /** The longest form, and in whose name it is kept; see `Service.bodyRoom`. */
+  bodyRoom(call: ServiceCall): { holder: string; longest: number } | undefined {
+    if (call.method !== "POST" || isFromElsewhere(call)) return undefined;
+    const session = this.#sessions.find(cookieIn(call.headers?.["cookie"]), this.#context.clock.now());
+    if (session) return { holder: session.accountId, longest: longestForm };
+    return { holder: call.remote ?? loopback, longest: longestOfStranger };
   }
 
   answer(call: ServiceCall, at: number): ServiceReply {

@@ -1,15 +1,19 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { Refusal, refusals } from "../refusal.ts";
 import type { Service } from "../service.ts";
+import { longestBody, readBody } from "./body.ts";
+import { BytesInFlight, type Holding } from "./bytes-in-flight.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
-
-/** The longest request body that is read, in bytes. */
-const maxBodyBytes = 1_000_000;
+import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
 const defaultRequestTimeoutMs = 30_000;
+
+/** Longest time for which a client may take nothing of its answer, in milliseconds; after that it gets no more. */
+const defaultAnswerTimeoutMs = 60_000;
 
 /** Lifetime of an idle connection: longer than clients keep theirs, so that no client uses a closing one. */
 const keepAliveMs = 65_000;
@@ -28,56 +32,32 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** The address to listen on, and the longest time for a request to arrive, in milliseconds. */
 export interface ListenOptions {
   host: string;
   port: number;
+  /** Longest time for a request to arrive, in milliseconds. */
   requestTimeoutMs?: number;
+  /** Longest time for which a client may take nothing of its answer, in milliseconds. */
+  answerTimeoutMs?: number;
+  bytes?: BytesInFlight;
 }
 
 /** The part of the service that answers requests. */
-export type Answering = Pick<Service, "context" | "exchange" | "internalError">;
+export type Answering = Pick<Service, "context" | "exchange" | "internalError" | "bodyRoom">;
 
-/** Lets pages of any site call `POST /sql`: nothing but the password in the request gives them a right. */
-const anySite = { "access-control-allow-origin": "*" };
-
-/** The answer to a browser that asks whether a page may call `POST /sql`, as the vendor gives it. */
-const preflight: ServiceReply = {
-  status: 200,
-  headers: {
-    ...anySite,
-    allow: "OPTIONS, POST",
-    "access-control-allow-methods": "OPTIONS, POST",
-    "access-control-allow-headers": [
-      "Authorization",
-      "Content-Type",
-      "Neon-Connection-String",
-      "Neon-Raw-Text-Output",
-      "Neon-Array-Mode",
-      "Neon-Pool-Opt-In",
-      "Neon-Batch-Read-Only",
-      "Neon-Batch-Isolation-Level",
-      "Neon-Batch-Deferrable",
-    ].join(", "),
-    "access-control-max-age": "86400",
-  },
-};
-
-/** SQL on the service's port; exists only with real servers behind the computes. */
-export interface SqlAccess {
-  /** The largest body of a request, in bytes. */
-  longestBody: number;
-  /** Answers `POST /sql`. `gone` aborts when the client has left. */
-  answer(call: ServiceCall, gone: AbortSignal): Promise<ServiceReply>;
-  /** Called before a call is answered: what clients have changed with SQL is then in the store. */
-  refresh(path: string): Promise<void>;
-  /** Takes a connection over for the WebSocket at `/v2`. */
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void;
+/** One request, and the parts that answer it. */
+interface Request {
+  service: Answering;
+  sqlAccess: SqlAccess | undefined;
+  bytes: BytesInFlight;
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
 }
 
 /** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
 export async function listen(service: Answering, address: ListenOptions, sql?: SqlAccess): Promise<Listening> {
-  const { host, port, requestTimeoutMs = defaultRequestTimeoutMs } = address;
+  const { host, port, requestTimeoutMs = defaultRequestTimeoutMs, answerTimeoutMs = defaultAnswerTimeoutMs } = address;
+  const { bytes = new BytesInFlight() } = address;
   const options = {
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestTimeoutMs,
@@ -85,7 +65,8 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     connectionsCheckingInterval: requestTimeoutMs / 10,
   };
   const server = createServer(options, (incoming, outgoing) => {
-    answer(service, incoming, outgoing, sql).catch((error: unknown) => {
+    outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
+    answer({ service, sqlAccess: sql, bytes, incoming, outgoing }).catch((error: unknown) => {
       // A client that went away in the middle of its request waits for no answer.
       if (!outgoing.destroyed) send(outgoing, service.internalError(error));
     });
@@ -110,30 +91,16 @@ function portOf(address: AddressInfo | string | null): number | undefined {
 }
 
 /** Hands a request to the service's core and sends the answer, or loses it where a fault says so. */
-async function answer(
-  service: Answering,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  sqlAccess: SqlAccess | undefined,
-): Promise<void> {
+async function answer(request: Request): Promise<void> {
+  const { service, sqlAccess, incoming, outgoing } = request;
   const url = urlOf(incoming);
   if (url === null) return send(outgoing, badTarget);
-  const access = url.pathname === "/sql" ? sqlAccess : undefined;
-  if (access && incoming.method === "OPTIONS") return send(outgoing, preflight);
-  const sql = incoming.method === "POST" ? access : undefined;
-  const longest = sql?.longestBody ?? maxBodyBytes;
-  const body = await bodyOf(incoming, longest);
-  if (body === undefined) {
-    const tooLarge = refusal(413, `the request body is larger than ${longest} bytes`);
-    send(outgoing, sql ? forAnySite(tooLarge) : tooLarge);
-    await elapsed(service, lingerMs);
-    if (!incoming.complete) incoming.destroy();
-    return;
-  }
-  const call = callOf(incoming, url, body);
-  if (sql) return send(outgoing, forAnySite(await sql.answer(call, goneSignal(outgoing))));
-  await sqlAccess?.refresh(call.path);
-  const exchange = service.exchange(call);
+  const call = callOf(incoming, url);
+  const access = call.path === "/sql" ? sqlAccess : undefined;
+  if (access && call.method === "OPTIONS") return send(outgoing, preflight(call));
+  if (access && call.method === "POST") return answerSql(request, access, call);
+  const exchange = await exchanged(request, call);
+  if (exchange instanceof Refusal) return sendBeforeEnd(request, replyOf(exchange));
   if (exchange.delayMs > 0) await elapsed(service, exchange.delayMs);
   carryOut(
     "reply" in exchange && exchange.reply.later ? { ...exchange, reply: await exchange.reply.later } : exchange,
@@ -141,8 +108,56 @@ async function answer(
   );
 }
 
-function forAnySite(reply: ServiceReply): ServiceReply {
-  return { ...reply, headers: { ...reply.headers, ...anySite } };
+/** Reads the body, keeping what the answer can depend on, and hands the call over. */
+async function exchanged({ service, sqlAccess, bytes, incoming }: Request, call: ServiceCall) {
+  const { "content-length": length, "transfer-encoding": encoding } = incoming.headers;
+  const hasBody = Number(length ?? 0) > 0 || encoding !== undefined;
+  const room = hasBody ? service.bodyRoom(call) : undefined;
+  const holding = room && bytes.of(room.holder);
+  try {
+    const body = await readBody(incoming, { holding, longest: room?.longest ?? longestBody });
+    await sqlAccess?.refresh(call.path);
+    return service.exchange({ ...call, body });
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  } finally {
+    holding?.release();
+  }
+}
+
+async function answerSql(request: Request, sql: SqlAccess, { headers = {} }: ServiceCall): Promise<void> {
+  const { service, bytes, incoming, outgoing } = request;
+  const gone = goneSignal(outgoing);
+  const holdings: Holding[] = [];
+  const hold = (endpointId: string) => {
+    const holding = bytes.of(`compute ${endpointId}`);
+    holdings.push(holding);
+    return holding;
+  };
+  const release = () => holdings.forEach((holding) => holding.release());
+  try {
+    const reply = await sql.answer({ headers, hold, body: (room) => readBody(incoming, room), gone });
+    await sendBeforeEnd(request, forAnySite(reply));
+  } catch (error) {
+    const reply = error instanceof Refusal ? replyOf(error) : service.internalError(error);
+    if (!outgoing.destroyed) await sendBeforeEnd(request, forAnySite(reply));
+  } finally {
+    if (gone.aborted) release();
+    else gone.addEventListener("abort", release);
+  }
+}
+
+/** Sends an answer that need not wait for the end of the body, and lets the sender of the body read it. */
+async function sendBeforeEnd({ service, incoming, outgoing }: Request, reply: ServiceReply): Promise<void> {
+  send(outgoing, reply);
+  if (incoming.complete) return;
+  await elapsed(service, lingerMs);
+  if (!incoming.complete) incoming.destroy();
+}
+
+function replyOf({ status, message, headers }: Refusal): ServiceReply {
+  return jsonReply(status, { request_id: "", code: "", message }, headers);
 }
 
 /** Aborts when the client leaves before it has its answer. */
@@ -177,31 +192,7 @@ function urlOf({ url = "" }: IncomingMessage): URL | null {
   return URL.parse(url.startsWith("/") ? `http://localhost${url}` : url);
 }
 
-/**
- * The whole request body, empty if there is none; `undefined` as soon as it is known to be too long: the rest is not
- * kept. Rejects if it is cut off.
- */
-function bodyOf(incoming: IncomingMessage, longest: number): Promise<string | undefined> {
-  if (Number(incoming.headers["content-length"] ?? 0) > longest) return Promise.resolve(undefined);
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const read = (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= longest) {
-        chunks.push(chunk);
-        return;
-      }
-      incoming.off("data", read);
-      resolve(undefined);
-    };
-    incoming.on("data", read);
-    incoming.once("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
-    incoming.once("error", reject);
-  });
-}
-
-function callOf({ method = "GET", headers, socket }: IncomingMessage, url: URL, body: string): ServiceCall {
+function callOf({ method = "GET", headers, socket }: IncomingMessage, url: URL): ServiceCall {
   const head = method === "HEAD";
   return {
     method: head ? "GET" : method,
@@ -210,7 +201,6 @@ function callOf({ method = "GET", headers, socket }: IncomingMessage, url: URL, 
     // Of a parameter that is given twice, the first value counts.
     query: Object.fromEntries([...url.searchParams].toReversed()),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-    body,
     ...(socket.remoteAddress !== undefined && { remote: socket.remoteAddress }),
   };
 }
@@ -258,8 +248,4 @@ function elapsed({ context }: Answering, ms: number): Promise<void> {
   });
 }
 
-const badTarget = refusal(400, "the request has no valid URL");
-
-function refusal(status: number, message: string): ServiceReply {
-  return jsonReply(status, { request_id: "", code: "", message });
-}
+const badTarget = replyOf(refusals.invalid("the request has no valid URL"));

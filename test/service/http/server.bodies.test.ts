@@ -1,39 +1,19 @@
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
+import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys } from "../support/shop.ts";
+import { Wire } from "../support/wire.ts";
 
-/** A raw connection to the shop: what has come back so far, and whether it has ended. */
-class Wire {
-  readonly socket: Socket;
-  received = "";
-  readonly ended: Promise<unknown>;
-
-  constructor(shop: ListeningShop) {
-    const { hostname, port } = new URL(shop.baseURL);
-    this.socket = connect(Number(port), hostname);
-    this.socket.on("data", (data) => {
-      this.received += data.toString("utf8");
-    });
-    // A connection that the service cuts while we write ends with an error here.
-    this.socket.on("error", () => {});
-    this.ended = once(this.socket, "close");
-  }
-
-  send(text: string): void {
-    this.socket.write(text);
-  }
-
-  /** Resolves when an answer has begun. */
-  async answer(): Promise<string> {
-    while (!this.received.includes("\r\n\r\n")) await once(this.socket, "data");
-    return this.received;
-  }
+function post(length: string, key: string = keys.ana, path = "/api/v2/projects"): string {
+  return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n${length}\r\n\r\n`;
 }
 
-function post(length: string): string {
-  return `POST /api/v2/projects HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.ana}\r\n${length}\r\n\r\n`;
+/** Sends half of a body of 900,000 bytes. */
+function half(shop: ListeningShop, key: string, path?: string): Wire {
+  const wire = new Wire(shop);
+  wire.send(post("Content-Length: 900000", key, path));
+  wire.send(`{"project":{"name":"${"x".repeat(450_000)}`);
+  return wire;
 }
 
 it("a body that says it is too long is refused before any of it has come", async () => {
@@ -73,4 +53,57 @@ it("a request is cut off while its headers are half sent, too", async () => {
   wire.send("POST /api/v2/projects HTTP/1.1\r\nHost: loc");
   await wire.ended;
   expect(wire.received).toMatch(/^(HTTP\/1\.1 408 |$)/);
+});
+
+it("unfinished bodies are held for accounts, and none for a stranger or where the answer does not depend on it", async () => {
+  const bytes = new BytesInFlight();
+  await using shop = await ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 });
+  const dropped = [half(shop, "wrong"), half(shop, keys.ana, "/api/v2/nowhere"), half(shop, keys.ana, "/_faults")];
+  const signIn = new Wire(shop);
+  signIn.send("POST /app/sign-in HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  signIn.send(`fffff\r\n${"x".repeat(0xf_ff_ff)}\r\n`);
+  expect(await signIn.answer()).toMatch(/^HTTP\/1\.1 413 [^]*larger than 10000 bytes/);
+  const held = half(shop, keys.ana);
+  await expect.poll(() => bytes.all).toBe(450_020);
+  for (const wire of [held, ...dropped]) wire.socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
+  // A call without a right is answered as before, its body read to the end.
+  const unread = new Wire(shop);
+  unread.send(`${post("Content-Length: 5", "wrong")}[[[[[`);
+  expect(await unread.answer()).toMatch(/^HTTP\/1\.1 401 /);
+  unread.socket.destroy();
+});
+
+it("an account that holds its share of the bytes in flight is refused more, and others are not", async () => {
+  const bytes = new BytesInFlight(1_600_000);
+  await using shop = await ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 });
+  const held = half(shop, keys.ana);
+  await expect.poll(() => bytes.all).toBe(450_020);
+  const refused = half(shop, keys.ana);
+  expect(await refused.answer()).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 1\r[^]*too many bytes/);
+  const [ana, bob] = await Promise.all(
+    [keys.ana, keys.bob].map(async (key) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const body = JSON.stringify({ project: { name: "new" }, x: "x".repeat(400_000) });
+      return (await fetch(`${shop.baseURL}/projects`, { method: "POST", headers, body })).status;
+    }),
+  );
+  expect([ana, bob]).toEqual([503, 400]);
+  held.socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
+});
+
+it("the connection of a client that takes nothing of its answer is ended", async () => {
+  await using shop = await ListeningShop.start({}, { answerTimeoutMs: 200 });
+  const wire = new Wire(shop);
+  wire.socket.pause();
+  const request = `GET /api/v2/openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.ana}\r\n\r\n`;
+  wire.send(request.repeat(200));
+  // A connection that the service has ended takes no more requests.
+  await expect
+    .poll(() => {
+      wire.send(request);
+      return wire.socket.destroyed;
+    })
+    .toBe(true);
 });

@@ -1,13 +1,20 @@
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/proxy.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
 const headers = { "neon-connection-string": "postgresql://app:secret@ep-main.localhost/stock" };
-const body = JSON.stringify({ query: "SELECT pg_sleep(600)" });
+const holding = { take: () => true, release: () => {} };
+
+/** A request whose body is read with the first call. */
+function call(gone: AbortSignal, body = JSON.stringify({ query: "SELECT pg_sleep(600)" })): SqlCall {
+  return { headers, gone, hold: () => holding, body: () => Promise.resolve(body) };
+}
+
 const key = Buffer.from("12345678");
 const ready = Buffer.from("Z\0\0\0\x05I", "latin1");
 /** AuthenticationOk, the key for cancelling, and ReadyForQuery. */
@@ -48,7 +55,7 @@ it("a client that leaves while its compute wakes has its statement cancelled, an
     gone.abort();
     return Promise.resolve(admission);
   };
-  const answering = sqlOverHttp(headers, body, admit, gone.signal);
+  const answering = sqlOverHttp(call(gone.signal), admit);
   await expect.poll(() => heard.some((chunk) => chunk.equals(cancelPacket(key)))).toBe(true);
   await both.promise;
   statements?.end(cancelled);
@@ -58,6 +65,6 @@ it("a client that leaves while its compute wakes has its statement cancelled, an
 
 it("a client gets its place back where the server of its compute takes nobody", async () => {
   const { admission, left } = await compute((socket) => socket.destroy());
-  const answer = await sqlOverHttp(headers, body, () => Promise.resolve(admission), new AbortController().signal);
+  const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
   expect([answer.status, left()]).toEqual([502, 1]);
 });

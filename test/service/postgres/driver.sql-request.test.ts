@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { readSqlRequest } from "../../../src/service/postgres/driver/sql-request.ts";
+import { readSqlLogin, readSqlStatements } from "../../../src/service/postgres/driver/sql-request.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 
 const uri = "postgresql://app:secret@ep-main.localhost/stock";
@@ -7,7 +7,7 @@ const uri = "postgresql://app:secret@ep-main.localhost/stock";
 /** The statement that begins a batch with this isolation level. */
 function begun(level: string): string | undefined {
   const headers = { "neon-connection-string": uri, "neon-batch-isolation-level": level };
-  return readSqlRequest(headers, JSON.stringify({ queries: [{ query: "SELECT 1" }] })).begin;
+  return readSqlLogin(headers).begin;
 }
 
 it("a batch has the isolation level that its caller names", () => {
@@ -16,10 +16,7 @@ it("a batch has the isolation level that its caller names", () => {
 
 it("a request hands its options and its program's name on to the server, and no other parameter", () => {
   const more = "?options=-c%20work_mem%3D8MB&application_name=jobs&sslmode=require";
-  const { routed } = readSqlRequest(
-    { "neon-connection-string": `${uri}${more}` },
-    JSON.stringify({ query: "SELECT 1" }),
-  );
+  const { routed } = readSqlLogin({ "neon-connection-string": `${uri}${more}` });
   expect(Object.fromEntries(routed.parameters)).toEqual({
     user: "app",
     database: "stock",
@@ -36,8 +33,7 @@ test.each(["constructor", "__proto__", "Serializable; DROP TABLE item", ""])(
 );
 
 it("a request with a token is refused with the reason: it would run as the role of its URI, past every policy", () => {
-  const request = (more: object) => () =>
-    readSqlRequest({ "neon-connection-string": uri, ...more }, JSON.stringify({ query: "SELECT 1" }));
+  const request = (more: object) => () => readSqlLogin({ "neon-connection-string": uri, ...more });
   for (const authorization of ["Bearer eyJhbGciOiJFUzI1NiJ9.e30.x", "Bearer ", "Basic YXBwOnNlY3JldA==", ""]) {
     expect(request({ authorization })).toThrow(/verifies no tokens.*authToken.*role of the URI/);
   }
@@ -47,7 +43,7 @@ it("a request with a token is refused with the reason: it would run as the role 
 /** The texts of parameters that a body holds as this JSON. */
 function texts(params: string): readonly (string | null)[] {
   const body = `{"query":"SELECT 1","params":${params}}`;
-  return readSqlRequest({ "neon-connection-string": uri }, body).statements[0]?.values ?? [];
+  return readSqlStatements(body).statements[0]?.values ?? [];
 }
 
 test.each([
@@ -86,4 +82,18 @@ test.each([
   ["objects by the hundred thousand", '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)],
 ])("a parameter of %s is refused, and is not an error of the service", (_name, json) => {
   expect(() => texts(`[${json}]`)).toThrow(Rejection);
+});
+
+it("the first statement that is none ends the reading of a batch, and too many are not looked at", () => {
+  const good = { queries: [{ query: "SELECT 1", params: [1, null, "x", { a: 1 }] }] };
+  expect(readSqlStatements(JSON.stringify(good))).toEqual({
+    statements: [{ sql: "SELECT 1", values: ["1", null, "x", '{"a":1}'] }],
+    batch: true,
+  });
+  for (const body of ["", "null", "{", "[]", '{"queries":[0]}', '{"query":1}', '{"query":"SELECT 1","params":{}}']) {
+    expect(() => readSqlStatements(body)).toThrow(/the body must be/);
+  }
+  expect(() => readSqlStatements(`{"queries":[${"0,".repeat(10_000)}0]}`)).toThrow(
+    "a batch has at most 10000 statements",
+  );
 });

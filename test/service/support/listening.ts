@@ -1,5 +1,6 @@
 import type { ServiceCall } from "../../../src/service/http/message.ts";
 import { type ListenOptions, listen } from "../../../src/service/http/server.ts";
+import type { SqlAccess } from "../../../src/service/http/sql-access.ts";
 import { cryptoIds } from "../../../src/service/ids.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
@@ -26,7 +27,8 @@ export class ListeningShop implements AsyncDisposable {
 
   static async start(
     options: Partial<ServiceOptions> = {},
-    listenOptions: Pick<ListenOptions, "requestTimeoutMs"> = {},
+    listenOptions: Pick<ListenOptions, "requestTimeoutMs" | "answerTimeoutMs" | "bytes"> = {},
+    sql?: SqlAccess,
   ): Promise<ListeningShop> {
     const core = createService({
       clock: realClock,
@@ -39,6 +41,7 @@ export class ListeningShop implements AsyncDisposable {
     const sent: Sent[] = [];
     const recording = {
       context: core.context,
+      bodyRoom: (call: ServiceCall) => core.bodyRoom(call),
       internalError: (error: unknown) => core.internalError(error),
       exchange(call: ServiceCall) {
         const exchange = core.exchange(call);
@@ -47,7 +50,7 @@ export class ListeningShop implements AsyncDisposable {
         return exchange;
       },
     };
-    const listening = await listen(recording, { host: "127.0.0.1", port: 0, ...listenOptions });
+    const listening = await listen(recording, { host: "127.0.0.1", port: 0, ...listenOptions }, sql);
     return new ListeningShop(core, `http://127.0.0.1:${listening.port}/api/v2`, sent, () => listening.close());
   }
 

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { createWebSocketStream, WebSocketServer } from "ws";
-import type { ServiceCall, ServiceReply } from "../../http/message.ts";
-import type { SqlAccess } from "../../http/server.ts";
+import type { ServiceReply } from "../../http/message.ts";
+import type { SqlAccess, SqlCall } from "../../http/sql-access.ts";
 import type { Admission, Proxy } from "../proxy/proxy.ts";
 import type { Target } from "../proxy/route.ts";
-import { longestBody, sqlOverHttp } from "./sql-over-http.ts";
+import { sqlOverHttp } from "./sql-over-http.ts";
+import { longestSqlBody } from "./sql-request.ts";
 
 /** The part of the service's port that the vendor's serverless driver reaches: SQL over HTTP and over WebSockets. */
 export class DriverAccess implements SqlAccess {
-  readonly longestBody = longestBody;
   readonly #proxy: Proxy;
   readonly #admit: (target: Target) => Promise<Admission>;
   readonly refresh: (path: string) => Promise<void>;
-  readonly #webSockets = new WebSocketServer({ noServer: true, maxPayload: longestBody });
+  readonly #webSockets = new WebSocketServer({ noServer: true, maxPayload: longestSqlBody });
 
   constructor(proxy: Proxy, admit: (target: Target) => Promise<Admission>, refresh: (path: string) => Promise<void>) {
     this.#proxy = proxy;
@@ -21,8 +21,8 @@ export class DriverAccess implements SqlAccess {
     this.#admit = admit;
   }
 
-  answer({ headers = {}, body = "" }: ServiceCall, gone: AbortSignal): Promise<ServiceReply> {
-    return sqlOverHttp(headers, body, this.#admit, gone);
+  answer(call: SqlCall): Promise<ServiceReply> {
+    return sqlOverHttp(call, this.#admit);
   }
 
   /** Carries the protocol of Postgres in the messages of a WebSocket. `?address=HOST:PORT` may name the compute. */

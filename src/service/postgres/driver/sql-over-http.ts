@@ -1,60 +1,70 @@
 import { DatabaseError } from "pg-protocol/dist/messages.js";
 import { jsonReply, type ServiceReply } from "../../http/message.ts";
+import type { SqlCall } from "../../http/sql-access.ts";
 import { ServerFailed } from "../failure.ts";
 import type { Admission } from "../proxy/proxy.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
 import { AnswerTooLarge, SqlClient, type StatementResult } from "../sql-client.ts";
 import { asFullDisk } from "../temporary-disk.ts";
-import { readSqlRequest, type SqlRequest } from "./sql-request.ts";
+import {
+  longestSqlBody,
+  readSqlLogin,
+  readSqlStatements,
+  type SqlLogin,
+  type SqlStatements,
+  sqlLimits,
+} from "./sql-request.ts";
 
-/** The largest body of a request and of an answer, in bytes: the vendor's limit. */
-export const longestBody = 64 * 1024 ** 2;
-
-/** Answers `POST /sql`, which the vendor's serverless driver sends. `gone` aborts when the client has left. */
-export async function sqlOverHttp(
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  admit: (target: Target) => Promise<Admission>,
-  gone: AbortSignal,
-): Promise<ServiceReply> {
+/**
+ * Answers `POST /sql`, which the vendor's serverless driver sends. The headers say who asks: the body of a client that
+ * has not logged in is not read. Rejects with `Refusal` where the body is not.
+ */
+export async function sqlOverHttp(call: SqlCall, admit: (target: Target) => Promise<Admission>): Promise<ServiceReply> {
   try {
-    const request = readSqlRequest(headers, body);
-    const admission = await admit(request.routed.target);
-    return jsonReply(200, await answerTo(request, admission, gone));
+    const login = readSqlLogin(call.headers);
+    const admission = await admit(login.routed.target);
+    return jsonReply(200, await answerTo(call, login, admission));
   } catch (error) {
     return refused(error);
   }
 }
 
-async function answerTo(request: SqlRequest, { socket, enter, leave }: Admission, gone: AbortSignal): Promise<unknown> {
-  const { user, password, database, routed, arrayMode } = request;
+async function answerTo(call: SqlCall, login: SqlLogin, { socket, enter, leave }: Admission): Promise<unknown> {
+  const { user, password, database, routed, arrayMode } = login;
   const parameters = Object.fromEntries(routed.parameters);
-  const limit = { bytes: longestBody, named: !arrayMode };
+  const limit = { bytes: longestSqlBody, named: !arrayMode };
   const connecting = SqlClient.connect({ socket, user, password, database, parameters }, limit);
   const client = await connecting.catch((error: unknown) => {
     leave();
     throw error;
   });
   void client.closed.then(leave);
+  const { gone } = call;
   const cancel = () => client.cancel();
   gone.addEventListener("abort", cancel);
   if (gone.aborted) cancel();
   try {
     enter();
-    return await results(request, client);
+    const holding = call.hold(routed.target.endpointId);
+    const body = await call.body({ holding, longest: longestSqlBody, limits: sqlLimits });
+    return await results(readSqlStatements(body), login, client);
   } finally {
     gone.removeEventListener("abort", cancel);
     client.close();
   }
 }
 
-async function results({ statements, begin, arrayMode }: SqlRequest, client: SqlClient): Promise<unknown> {
+async function results(
+  { statements, batch }: SqlStatements,
+  { begin, arrayMode }: SqlLogin,
+  client: SqlClient,
+): Promise<unknown> {
   const answers: unknown[] = [];
   // A batch that fails is rolled back by the end of its connection.
-  if (begin !== undefined) await client.query(begin);
+  if (batch) await client.query(begin);
   for (const { sql, values } of statements) answers.push(shown(await client.execute(sql, values), arrayMode));
-  if (begin === undefined) return answers[0];
+  if (!batch) return answers[0];
   await client.query("COMMIT");
   return { results: answers };
 }

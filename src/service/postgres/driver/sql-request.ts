@@ -1,7 +1,11 @@
 import { z } from "zod";
+import type { JsonLimits } from "../../http/json-size.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import { type Routed, route } from "../proxy/route.ts";
 import { jsonOf, parameterText } from "./parameters.ts";
+
+/** The largest body of a request and of an answer, in bytes: the vendor's limit. */
+export const longestSqlBody = 64 * 1024 ** 2;
 
 /** One statement with its parameters as text. */
 export interface SqlStatement {
@@ -9,21 +13,35 @@ export interface SqlStatement {
   values: readonly (string | null)[];
 }
 
-/** A request of `POST /sql`: the vendor's serverless driver sends it. */
-export interface SqlRequest {
+/** The headers of `POST /sql`, which the vendor's serverless driver sends: who asks, and how. */
+export interface SqlLogin {
   routed: Routed;
   user: string;
   password: string;
   database: string;
-  statements: readonly SqlStatement[];
-  /** The statement that begins the transaction of a batch; `undefined` for a single statement. */
-  begin: string | undefined;
+  /** The statement that begins the transaction of a batch. */
+  begin: string;
   /** True if a row is an array instead of an object. */
   arrayMode: boolean;
 }
 
+/** The body of `POST /sql`. */
+export interface SqlStatements {
+  statements: readonly SqlStatement[];
+  /** True if they run as one transaction. */
+  batch: boolean;
+}
+
+/** The most parameters of one statement: Postgres's own limit. */
+const mostParameters = 65_535;
+
+/** The most statements of a batch. */
+const mostStatements = 10_000;
+
+/** The most that a body may have. */
+export const sqlLimits: JsonLimits = { depth: 64, width: mostParameters, values: 200_000, string: longestSqlBody };
+
 const Statement = z.object({ query: z.string(), params: z.array(z.unknown()).default([]) });
-const Body = z.union([z.object({ queries: z.array(Statement) }), Statement]);
 
 const isolationLevels = new Map([
   ["ReadUncommitted", "READ UNCOMMITTED"],
@@ -32,17 +50,13 @@ const isolationLevels = new Map([
   ["Serializable", "SERIALIZABLE"],
 ]);
 
-/** Reads headers, whose names are in lower case, and body. Throws `Rejection`. */
-export function readSqlRequest(headers: Readonly<Record<string, string>>, body: string): SqlRequest {
+/** Reads headers, whose names are in lower case. Throws `Rejection`. */
+export function readSqlLogin(headers: Readonly<Record<string, string>>): SqlLogin {
   refuseToken(headers);
   const uri = URL.parse(headers["neon-connection-string"] ?? "");
   if (uri === null || !/^postgres(ql)?:$/.test(uri.protocol)) {
     throw invalid("the header Neon-Connection-String must be a connection URI of Postgres");
   }
-  const parsed = Body.safeParse(jsonOf(body));
-  if (!parsed.success) throw invalid("the body must be {query, params} or {queries: [{query, params}, …]}");
-  const batch = "queries" in parsed.data;
-  const statements = "queries" in parsed.data ? parsed.data.queries : [parsed.data];
   const user = textOf(uri.username);
   const database = textOf(uri.pathname.slice(1)) || user;
   const given = (name: string) => {
@@ -60,10 +74,31 @@ export function readSqlRequest(headers: Readonly<Record<string, string>>, body: 
     user,
     password: textOf(uri.password),
     database,
-    statements: statements.map(({ query, params }) => ({ sql: query, values: params.map(parameterText) })),
-    begin: batch ? beginOf(headers) : undefined,
+    begin: beginOf(headers),
     arrayMode: headers["neon-array-mode"] === "true",
   };
+}
+
+/** Reads a body that keeps `sqlLimits`: one statement, or a batch. Throws `Rejection`. */
+export function readSqlStatements(body: string): SqlStatements {
+  const value = jsonOf(body);
+  const queries = fieldOf(value, "queries");
+  const batch = Array.isArray(queries);
+  const given: readonly unknown[] = batch ? queries : [value];
+  if (given.length > mostStatements) throw invalid(`a batch has at most ${mostStatements} statements`);
+  const statements: SqlStatement[] = [];
+  for (const each of given) {
+    // One problem is enough: the first statement that is none ends the reading.
+    const parsed = Statement.safeParse(each);
+    if (!parsed.success) throw invalid("the body must be {query, params} or {queries: [{query, params}, …]}");
+    const { query, params } = parsed.data;
+    statements.push({ sql: query, values: params.map(parameterText) });
+  }
+  return { statements, batch };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 function beginOf(headers: Readonly<Record<string, string>>): string {

@@ -1,0 +1,54 @@
+import type { IncomingMessage } from "node:http";
+import { StringDecoder } from "node:string_decoder";
+import { refusals } from "../refusal.ts";
+import type { Holding } from "./bytes-in-flight.ts";
+import { type JsonLimits, JsonSize } from "./json-size.ts";
+
+/** The longest request body that is read, in bytes, but for SQL. */
+export const longestBody = 1_000_000;
+
+/** The longest body of somebody who has not logged in, in bytes: that of a form to sign in. */
+export const longestOfStranger = 10_000;
+
+/** The part of a body that is kept. */
+export interface BodyRoom {
+  /** Absent where the answer depends on nothing in the body: what comes is dropped. */
+  holding?: Holding | undefined;
+  /** Bytes. */
+  longest: number;
+  /** Counted as the bytes come, where they are JSON that is long. */
+  limits?: JsonLimits;
+}
+
+/**
+ * Reads a request's body to its end, and keeps it where there is room for it. Rejects with `Refusal` as soon as it is
+ * known to be too long, to hold too much or to have no room: the rest is not kept. Rejects if it is cut off.
+ */
+export function readBody(incoming: IncomingMessage, { holding, longest, limits }: BodyRoom): Promise<string> {
+  if (Number(incoming.headers["content-length"] ?? 0) > longest) return Promise.reject(refusals.bodyTooLarge(longest));
+  return new Promise((resolve, reject) => {
+    // Piece by piece: the text of a long body in one go would hold the loop.
+    const decoder = new StringDecoder("utf8");
+    const size = limits && new JsonSize(limits);
+    let text = "";
+    let length = 0;
+    const refuse = (reason: Error) => {
+      incoming.off("data", read);
+      text = "";
+      reject(reason);
+    };
+    const read = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > longest) return refuse(refusals.bodyTooLarge(longest));
+      if (!holding) return undefined;
+      if (!holding.take(chunk.length)) return refuse(refusals.noRoomForBytes());
+      const excess = size?.push(chunk);
+      if (excess !== undefined) return refuse(refusals.invalid(`the request body has ${excess}`));
+      text += decoder.write(chunk);
+      return undefined;
+    };
+    incoming.on("data", read);
+    incoming.once("end", () => resolve(text + decoder.end()));
+    incoming.once("error", reject);
+  });
+}

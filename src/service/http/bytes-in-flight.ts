@@ -1,0 +1,54 @@
+/** Bytes of bodies and answers that the process holds at most, for all clients together. */
+export const mostInFlight = 192 * 1024 ** 2;
+
+/**
+ * The budget of bytes that the process holds for its clients: bodies on their way in, answers on their way out. Each
+ * holder (an account, a compute, the address of a stranger) may hold as much as is free, so one alone gets half of the
+ * budget, two a third each, and some is left for the next one however many there are.
+ */
+export class BytesInFlight {
+  readonly #most: number;
+  readonly #held = new Map<string, number>();
+  #all = 0;
+
+  constructor(most = mostInFlight) {
+    this.#most = most;
+  }
+
+  /** Bytes held now, for all. */
+  get all(): number {
+    return this.#all;
+  }
+
+  /** The bytes of one request, none at first. */
+  of(holder: string): Holding {
+    let own = 0;
+    return {
+      take: (bytes) => {
+        const held = (this.#held.get(holder) ?? 0) + bytes;
+        if (held > this.#most - this.#all - bytes) return false;
+        this.#set(holder, held, bytes);
+        own += bytes;
+        return true;
+      },
+      release: () => {
+        this.#set(holder, (this.#held.get(holder) ?? 0) - own, -own);
+        own = 0;
+      },
+    };
+  }
+
+  #set(holder: string, held: number, change: number): void {
+    this.#all += change;
+    if (held > 0) this.#held.set(holder, held);
+    else this.#held.delete(holder);
+  }
+}
+
+/** A part of the budget. */
+export interface Holding {
+  /** Takes bytes; `false`, and nothing taken, where the holder has its share. */
+  take(bytes: number): boolean;
+  /** Gives all of them back. */
+  release(): void;
+}

@@ -1,0 +1,99 @@
+import { expect, it } from "vitest";
+import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
+import type { SqlAccess, SqlCall } from "../../../src/service/http/sql-access.ts";
+import { ListeningShop } from "../support/listening.ts";
+import { Wire } from "../support/wire.ts";
+
+const limits = { depth: 10, width: 10, values: 10, string: 1_000_000 };
+
+/** Answers with the length of a body that has at most a megabyte, if the client logs in as `app`. */
+class Access implements SqlAccess {
+  refresh = () => Promise.resolve();
+  upgrade = () => {};
+
+  async answer(call: SqlCall) {
+    const user = call.headers["neon-connection-string"];
+    if (user === "broken") throw new Error("a mistake of ours");
+    if (user !== "app") return { status: 400, headers: {}, body: "{}" };
+    const body = await call.body({ holding: call.hold("ep-1"), longest: 1_000_000, limits });
+    return { status: 200, headers: {}, body: String(body.length) };
+  }
+}
+
+function start(bytes: BytesInFlight): Promise<ListeningShop> {
+  return ListeningShop.start({}, { bytes, requestTimeoutMs: 600_000 }, new Access());
+}
+
+/** The answer to a body, its status and whether a page of another site may read it. */
+async function answered(
+  shop: ListeningShop,
+  user: string,
+  length: number,
+  part = "x",
+): Promise<[number, string | null]> {
+  const headers = { "neon-connection-string": user };
+  const { status, headers: given } = await fetch(new URL("/sql", shop.baseURL), {
+    method: "POST",
+    headers,
+    body: part.repeat(length),
+  });
+  return [status, given.get("access-control-allow-origin")];
+}
+
+it("nothing of a body is read before its sender has logged in, and its share is given back with the answer", async () => {
+  const bytes = new BytesInFlight(400_000);
+  await using shop = await start(bytes);
+  const unfinished = ["stranger", "app"].map((user) => {
+    const wire = new Wire(shop);
+    wire.send(
+      `POST /sql HTTP/1.1\r\nHost: localhost\r\nNeon-Connection-String: ${user}\r\nContent-Length: 900000\r\n\r\n`,
+    );
+    wire.send("x".repeat(150_000));
+    return wire;
+  });
+  expect(await unfinished[0]?.answer()).toMatch(/^HTTP\/1\.1 400 /);
+  await unfinished[0]?.ended;
+  await expect.poll(() => bytes.all).toBe(150_000);
+  expect(await answered(shop, "app", 100_000)).toEqual([503, "*"]);
+  expect(await answered(shop, "app", 10_000)).toEqual([200, "*"]);
+  await expect.poll(() => bytes.all).toBe(150_000);
+  unfinished[1]?.socket.destroy();
+  await expect.poll(() => bytes.all).toBe(0);
+});
+
+it("every refusal of SQL may be read by the page that sent it, and no other answer of the service", async () => {
+  await using shop = await start(new BytesInFlight());
+  expect(await answered(shop, "stranger", 2)).toEqual([400, "*"]);
+  expect(await answered(shop, "app", 1_000_001)).toEqual([413, "*"]);
+  expect(await answered(shop, "app", 11, "0,")).toEqual([400, "*"]);
+  expect(await answered(shop, "broken", 2)).toEqual([500, "*"]);
+  for (const path of ["/api/v2/projects", "/healthz", "/", "/sql/", "/v2"]) {
+    const headers = { origin: "https://shop.example", "access-control-request-method": "POST" };
+    for (const method of ["GET", "POST", "OPTIONS"]) {
+      const { headers: given } = await fetch(new URL(path, shop.baseURL), { method, headers });
+      expect([...given.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+    }
+  }
+});
+
+it("a page may send with SQL what the vendor's driver sends: one method and its headers", async () => {
+  await using shop = await start(new BytesInFlight());
+  const asked = async (method: string) => {
+    const headers = { origin: "https://shop.example", "access-control-request-method": method };
+    return (await fetch(new URL("/sql", shop.baseURL), { method: "OPTIONS", headers })).headers;
+  };
+  const given = await asked("POST");
+  expect(given.get("access-control-allow-methods")).toBe("POST");
+  expect(given.get("access-control-allow-credentials")).toBeNull();
+  expect(given.get("access-control-allow-headers")?.split(", ").toSorted()).toEqual([
+    "Authorization",
+    "Content-Type",
+    "Neon-Array-Mode",
+    "Neon-Batch-Deferrable",
+    "Neon-Batch-Isolation-Level",
+    "Neon-Batch-Read-Only",
+    "Neon-Connection-String",
+    "Neon-Raw-Text-Output",
+  ]);
+  expect((await asked("DELETE")).get("access-control-allow-origin")).toBeNull();
+});
