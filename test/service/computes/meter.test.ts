@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
-import { usageByHour } from "../../../src/service/computes/meter.ts";
-import { main, primary, project, Shop } from "../support/shop.ts";
+import { meter, usageByHour, usageOf } from "../../../src/service/computes/meter.ts";
+import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
 const hour = 3_600_000;
 const minute = 60_000;
@@ -126,4 +126,93 @@ it("the usage agrees with the usage of the project", () => {
   const total = hours(24).reduce((sum, [minutes]) => sum + minutes, 0);
   const used = Number(Object(shop.ana(`GET /projects/${project}`).body["project"])["cpu_used_sec"]);
   expect(Math.abs(total - used / 60)).toBeLessThan(8);
+});
+
+const computes = `/projects/${project}/endpoints`;
+const branches = `/projects/${project}/branches`;
+
+const range = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 4, suspend_timeout_seconds: -1 };
+
+/** The project's usage now: seconds of a compute unit. */
+function usedSeconds(): number {
+  const found = shop.core.context.store.projects.get(project);
+  if (!found) throw new Error("the project is gone");
+  return usageOf(shop.core.context, found, shop.time.now()).computeSeconds;
+}
+
+/** An autoscaling compute that 226 clients have at one unit: one more than half a unit takes. */
+function crowded(forMs: number): string {
+  const { endpoint } = shop.create({ branch_id: preview, type: "read_write", ...range });
+  shop.finishOperations().core.settle();
+  shop.core.change((context, at) => {
+    const found = context.store.endpoints.byId(endpoint.id);
+    if (!found) throw new Error("the compute is gone");
+    meter(context, found, at);
+    context.store.endpoints.update(found);
+    for (let open = 0; open < 226; open += 1) {
+      context.backend.connect(found, { pooled: false, closesAt: at + (open === 0 ? forMs : 2 * hour) });
+    }
+  });
+  return endpoint.id;
+}
+
+it.each<[what: string, happen: (id: string) => { status: number } | { operations: unknown }]>([
+  ["it is suspended", (id) => shop.write(`POST ${computes}/${id}/suspend`)],
+  ["it is restarted", (id) => shop.write(`POST ${computes}/${id}/restart`)],
+  ["it is disabled", (id) => shop.patch(id, { disabled: true })],
+  ["its settings change", (id) => shop.patch(id, { settings: { pg_settings: { max_locks_per_transaction: "128" } } })],
+  ["its range changes", (id) => shop.patch(id, { autoscaling_limit_min_cu: 2 })],
+  ["it is moved", (id) => shop.patch(id, { branch_id: staging })],
+  ["it is deleted", (id) => shop.write(`DELETE ${computes}/${id}`)],
+  ["its branch is deleted", () => shop.ana(`DELETE ${branches}/${preview}`)],
+  ["its branch is reset", () => shop.ana(`POST ${branches}/${preview}/restore`, { source_branch_id: main })],
+  ["its branch gets a role", () => shop.ana(`POST ${branches}/${preview}/roles`, { role: { name: "app" } })],
+])("the usage has the size that its clients give a compute until %s", (_, happen) => {
+  const id = crowded(2 * hour);
+  const before = usedSeconds();
+  shop.time.pass(hour / 2);
+  const answer = happen(id);
+  expect("status" in answer ? answer.status : 200).toBeLessThan(300);
+  expect(usedSeconds() - before).toBe(1800);
+});
+
+it("the usage has the size that its clients give a compute until one of them leaves", () => {
+  crowded(hour / 2);
+  const before = usedSeconds();
+  shop.time.pass(hour / 2);
+  shop.core.settle();
+  expect(usedSeconds() - before).toBe(1800);
+  shop.time.pass(hour / 2);
+  expect(usedSeconds() - before).toBe(1800 + 900);
+});
+
+it("the usage has the size that its clients give a compute from the one on that comes", () => {
+  const id = crowded(minute);
+  shop.time.pass(2 * minute);
+  shop.core.settle();
+  const before = usedSeconds();
+  shop.time.pass(hour / 2);
+  expect(shop.connect(id, 3600).status).toBe(200);
+  expect(usedSeconds() - before).toBe(900);
+  shop.time.pass(hour / 2);
+  expect(usedSeconds() - before).toBe(900 + 1800);
+});
+
+it("the usage is that of each project and of each branch", () => {
+  crowded(2 * hour);
+  const other = { branch_id: "br-two", type: "read_only", ...range, autoscaling_limit_min_cu: 4 };
+  expect(shop.ana("POST /projects/shop-two/endpoints", { endpoint: other }).status).toBe(201);
+  shop.finishOperations().core.settle();
+  const seconds = (path: string, of: "project" | "branch") =>
+    Number(Object(shop.send(keys.ana, `GET ${path}`).body[of])["cpu_used_sec"]);
+  const all = () => [
+    seconds(`/projects/${project}`, "project"),
+    seconds(`${branches}/${preview}`, "branch"),
+    seconds(`${branches}/${main}`, "branch"),
+    seconds("/projects/shop-two", "project"),
+    seconds("/projects/shop-two/branches/br-two", "branch"),
+  ];
+  const before = all();
+  shop.time.pass(hour);
+  expect(all().map((now, index) => now - (before[index] ?? 0))).toEqual([3600, 3600, 0, 14_400, 14_400]);
 });

@@ -4,7 +4,7 @@ import { DiskErrors } from "../../../src/service/postgres/proxy/disk-errors.ts";
 import { Greeting } from "../../../src/service/postgres/proxy/greeting.ts";
 import { errorResponse, Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { ReplicationCommands } from "../../../src/service/postgres/proxy/replication-commands.ts";
-import { route } from "../../../src/service/postgres/proxy/route.ts";
+import { route, routeByPassword } from "../../../src/service/postgres/proxy/route.ts";
 import { cancelPacket, readOpening, startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
 
 const version = 0x30000;
@@ -136,10 +136,38 @@ describe("the compute that a client means", () => {
   ])("a client whose %j is %j means no compute: the server would read other parameters", (name, value) => {
     const named = new Map([["user", "ana"] as const, [name, value] as const]);
     expect(() => route(named, "ep-a.localhost")).toThrow(/has a zero byte/);
+    expect(() => routeByPassword(named, "endpoint=ep-a;secret")).toThrow(/has a zero byte/);
   });
 
   it("the servers' own role leads to no compute", () => {
-    expect(() => route(new Map([["user", "cloud_admin"]]), "ep-a.localhost")).toThrow(/not permitted to log in/);
+    const named = new Map([["user", "cloud_admin"]]);
+    expect(() => route(named, "ep-a.localhost")).toThrow(/not permitted to log in/);
+    expect(() => routeByPassword(named, "endpoint=ep-a;secret")).toThrow(/not permitted to log in/);
+  });
+
+  it.each([
+    ["endpoint=ep-a;secret", "ep-a", false, "secret"],
+    ["project=ep-a;secret", "ep-a", false, "secret"],
+    ["endpoint=ep-a$secret", "ep-a", false, "secret"],
+    ["endpoint=ep-a-pooler;a;b$c=\n", "ep-a", true, "a;b$c=\n"],
+  ])(
+    "the compute before a password, %j, is found, and the rest is the password",
+    (password, endpointId, pooled, rest) => {
+      const { routed, password: left } = routeByPassword(given("-c geqo=off"), password);
+      expect([routed.target, left]).toEqual([{ endpointId, pooled }, rest]);
+      expect(Object.fromEntries(routed.parameters)).toEqual({ user: "ana", database: "ana", options: "-c geqo=off" });
+    },
+  );
+
+  it.each(["secret", "endpoint=;secret", "endpoint=ep-a", " endpoint=ep-a;secret"])(
+    "no compute is found before the password %j",
+    (password) =>
+      expect(() => routeByPassword(given(), password)).toThrow(/names no compute: .*endpoint=<endpoint-id>/),
+  );
+
+  it.each(["pgbouncer", "ana"])("PgBouncer's own console is no database of %s before a password either", (user) => {
+    const named = namedBy(user, "pgbouncer");
+    expect(() => routeByPassword(named, "endpoint=ep-a-pooler;secret")).toThrow(/pooled host does not/);
   });
 
   it("leaves every other word of the options as the server would read it", () => {

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Duplex, duplexPair } from "node:stream";
+import { serialize } from "pg-protocol/dist/index.js";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
 import { logIn } from "../../../src/service/postgres/proxy/login.ts";
@@ -176,6 +178,31 @@ it("lets go of a client that leaves while its compute wakes", async () => {
   awake(whole);
   await expect.poll(left).toBe(1);
   expect(served).toHaveLength(0);
+});
+
+it.each([
+  ["before its compute is awake", (there: Duplex) => there.destroy()],
+  [
+    "with the end of its password, before its compute is awake",
+    (there: Duplex) => void there.end(() => there.destroy()),
+  ],
+])("a client behind a WebSocket that has sent its password and leaves %s reaches no server", async (_, leave) => {
+  const awake = Promise.withResolvers<Admission>();
+  const asked = vi.fn<() => void>();
+  const whole = await admit();
+  admit = () => {
+    asked();
+    return awake.promise;
+  };
+  const [one, there] = duplexPair();
+  proxy.serveWebSocket(there, "ep-a.localhost");
+  one.resume().write(Buffer.concat([startup, serialize.password("secret")]));
+  await expect.poll(() => asked.mock.calls.length).toBe(1);
+  leave(there);
+  await expect.poll(() => clients()).toBe(0);
+  awake.resolve(whole);
+  await expect.poll(left).toBe(1);
+  expect([served.length, entered]).toEqual([0, 0]);
 });
 
 it("tells a client that has logged in that its server takes nobody", async () => {
