@@ -59,7 +59,7 @@ export const longRuns: readonly LongRun[] = [
     name: "mutants",
     script: "mutants",
     flags: [],
-    shows: "small mistakes in `src/operator` and `src/cli`, one at a time, are caught by a test: [mutants](#mutants)",
+    shows: "small mistakes in `src`, one at a time, are caught by a test: [mutants](#mutants)",
     summary: /^mutants: (.*)$/,
   },
   {

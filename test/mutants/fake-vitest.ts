@@ -3,7 +3,7 @@ import { strictEqual } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { chai, expect as realExpect } from "vitest";
+import { chai, expect as realExpect, vi as realVi } from "vitest";
 
 /** The file whose test runs. */
 let running = "";
@@ -154,6 +154,9 @@ export function inject(key: string): never {
 
 const stubbed = new Map<string, string | undefined>();
 export const vi = {
+  spyOn: realVi.spyOn,
+  fn: realVi.fn,
+  restoreAllMocks: realVi.restoreAllMocks,
   stubEnv(name: string, value: string): void {
     if (!stubbed.has(name)) stubbed.set(name, process.env[name]);
     process.env[name] = value;

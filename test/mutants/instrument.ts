@@ -20,7 +20,10 @@ export interface Mutant {
 }
 
 export interface Instrumented {
-  /** The source with all its mutants, each behind `__mutant(ID)`. */
+  /**
+   * The source with all its mutants, each behind the switch `globalThis.__mutant(ID)`. A thread that is given the text
+   * of a function has none, and no mutant is on there.
+   */
   text: string;
   mutants: Mutant[];
 }
@@ -39,7 +42,7 @@ export function instrument(file: string, source: string, firstId: number): Instr
     const id = firstId + mutants.length;
     const line = source.slice(0, node.start).split("\n").length;
     mutants.push({ id, file, line, within, original, what, occurrence, start: node.start, end, code });
-    return `__mutant(${id})`;
+    return `globalThis.__mutant?.(${id})`;
   }
 
   function written(position: Position, within: string): string {

@@ -1,17 +1,17 @@
-// `npm run mutants` changes the code of the operator and of the CLI in every small way that may be a mistake, one at a
-// time, and runs the tests that reach the change: one of them has to fail.
+// `npm run mutants` changes the code of the operator, the CLI and the service in every small way that may be a mistake,
+// one at a time, and runs the tests that reach the change: one of them has to fail.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { transformSync } from "rolldown/utils";
 import { flagsOf, shardOf, wholeNumber } from "../support/flags.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { accepts, readAccepted, staleOf } from "./accepted.ts";
 import { instrument, type Mutant } from "./instrument.ts";
 import { lookedFor, unneeded } from "./needed.ts";
-import { Coverage, sourceFiles, testFiles } from "./plan.ts";
+import { Coverage, type Part, programs } from "./plan.ts";
 import { Records, remembered } from "./records.ts";
 import { roomLines, summaryOf, survivorLine } from "./report.ts";
 import { measureAll, Trials, type Verdict } from "./trial.ts";
@@ -19,8 +19,8 @@ import { refusedByTypes } from "./types.ts";
 
 const usage = `Usage: npm run mutants -- [flags]
 
-Changes the code of src/operator and src/cli in every small way and runs the tests that reach the change. Without --only, --since and
---shard it is a full run, which also names what is stale in test/mutants/accepted.
+Changes the code of src/operator, src/cli and src/service in every small way and runs the tests that reach the change. Without --only,
+--since and --shard it is a full run, which also names what is stale in test/mutants/accepted.
 
   --only PATH       mutants of the files whose path has this
   --since REV       mutants of the lines changed since this revision
@@ -48,19 +48,10 @@ const workers = wholeNumber(usage, "--workers", values.workers, 1);
 const patienceMs = wholeNumber(usage, "--patience", values.patience, 1);
 
 const all: Mutant[] = [];
-const code: Record<string, string> = {};
 const hashes = new Map<string, string>();
 const sources = new Map<string, string>();
-for (const file of sourceFiles()) {
-  const source = readFileSync(file, "utf8");
-  sources.set(file, source);
-  hashes.set(file, createHash("sha256").update(source).digest("hex").slice(0, 16));
-  const { text, mutants } = instrument(file, source, all.length + 1);
-  const { code: plain, errors } = transformSync(file, text, { lang: "ts" });
-  if (errors.length > 0) throw new Error(`${file} with its mutants does not parse: ${errors[0]?.message}`);
-  code[file] = plain;
-  all.push(...mutants);
-}
+/** The code of each program, with all its mutants in it. */
+const mutatedPrograms = programs().map((part) => ({ ...part, code: instrumented(part) }));
 const wanted = selected(all);
 if (values.list) {
   for (const mutant of wanted) console.log(survivorLine(mutant));
@@ -69,29 +60,55 @@ if (values.list) {
   process.exitCode = await run();
 }
 
+function instrumented(part: Part): Record<string, string> {
+  const code: Record<string, string> = {};
+  for (const file of part.sources) {
+    const source = readFileSync(file, "utf8");
+    sources.set(file, source);
+    hashes.set(file, createHash("sha256").update(source).digest("hex").slice(0, 16));
+    const { text, mutants } = instrument(file, source, all.length + 1);
+    code[file] = stripTypeScriptTypes(text);
+    all.push(...mutants);
+  }
+  return code;
+}
+
 async function run(): Promise<number> {
+  const verdicts = new Map<Mutant, Verdict>();
+  for (const part of mutatedPrograms)
+    for (const [mutant, verdict] of await runPart(part)) verdicts.set(mutant, verdict);
+  return conclude(verdicts);
+}
+
+/** Tries the wanted mutants of one program. */
+async function runPart({ code, ...part }: (typeof mutatedPrograms)[number]): Promise<Map<Mutant, Verdict>> {
+  const mutants = wanted.filter(({ file }) => file in code);
+  if (mutants.length === 0) return new Map();
   const directory = temporaryDirectory("mutants");
   const sourcesFile = join(directory.path, "sources.json");
   writeFileSync(sourcesFile, JSON.stringify(code));
   try {
-    const measured = await remembered(testFiles(), (files) => {
-      say(`measuring which tests of ${files.length} files reach which of ${all.length} mutants`);
+    const measured = await remembered(part, (files) => {
+      say(`measuring which tests of ${files.length} files reach which mutants of the ${part.name}`);
       return measureAll(sourcesFile, files, workers, say);
     });
-    const coverage = new Coverage(all, measured);
-    const verdicts = await tryAll(sourcesFile, coverage);
+    const verdicts = await tryAll(mutants, sourcesFile, new Coverage(all, measured));
     if (values.needed)
       for (const name of unneeded(measured, verdicts.values())) console.log(`needed by none of these mutants: ${name}`);
-    return conclude(verdicts);
+    return verdicts;
   } finally {
     directory.remove();
   }
 }
 
-async function tryAll(sourcesFile: string, coverage: Coverage): Promise<Map<Mutant, Verdict>> {
+async function tryAll(
+  mutants: readonly Mutant[],
+  sourcesFile: string,
+  coverage: Coverage,
+): Promise<Map<Mutant, Verdict>> {
   const records = new Records(hashes);
   const verdicts = new Map<Mutant, Verdict>();
-  const waiting = wanted.filter((mutant) => {
+  const waiting = mutants.filter((mutant) => {
     const known = records.of(mutant);
     const counts = values.resume && known?.outcome === "caught" && (!values.needed || known.catchers !== undefined);
     if (counts) verdicts.set(mutant, known);

@@ -5,29 +5,56 @@ import type { Measured, TestId } from "./messages.ts";
 /** The runs of the simulation, which are in no file. */
 export const seedsFile = "seeds";
 
-/** The operator and the commands beside it, whole. */
-export function sourceFiles(): string[] {
-  const parts = ["src/{operator,cli}/**/*.ts"];
-  return globSync(parts).toSorted();
+/** Sources and the tests that may catch their mutants: those of `npm test` that need no process but this one. */
+export interface Part {
+  name: "operator" | "service";
+  sources: string[];
+  tests: string[];
 }
 
-/** The tests that may catch a mutant: those of `npm test` that need no process but this one. */
-export function testFiles(): string[] {
+/** The programs, each with its tests. The operator's tests use the service, and show little of it. */
+export function programs(): Part[] {
+  return [
+    { name: "operator", sources: found(["src/{operator,cli}/**/*.ts"]), tests: [...testsOfOperator(), seedsFile] },
+    // The table of the public API is generated.
+    {
+      name: "service",
+      sources: found(["src/service/**/*.ts"], ["src/service/http/public-operations.ts"]),
+      tests: testsOfService(),
+    },
+  ];
+}
+
+function testsOfOperator(): string[] {
   // The generated pages are made from tables in the sources.
-  const found = globSync(["test/{api,cli,integration,operator,simulation}/**/*.test.ts", "test/checks/crds.test.ts"], {
-    exclude: ["**/*.cluster.test.ts", "**/*.verify.test.ts"],
-  });
-  const leftOut = new Set([
-    // Processes and threads of their own, which no mutant reaches.
-    "test/cli/commands.processes.test.ts",
-    "test/cli/commands.page.test.ts",
-    "test/simulation/seeds.test.ts",
-    // Minutes for what others show in seconds.
-    "test/simulation/planted-bugs.test.ts",
-    "test/simulation/hostile-tenant.test.ts",
-    "test/simulation/cleanup-fairness.test.ts",
-  ]);
-  return [...found.filter((file) => !leftOut.has(file)).toSorted(), seedsFile];
+  return found(
+    ["test/{api,cli,integration,operator,simulation}/**/*.test.ts", "test/checks/crds.test.ts"],
+    [
+      // Processes and threads of their own, which no mutant reaches.
+      "test/cli/commands.processes.test.ts",
+      "test/cli/commands.page.test.ts",
+      "test/simulation/seeds.test.ts",
+      // Minutes for what others show in seconds.
+      "test/simulation/planted-bugs.test.ts",
+      "test/simulation/hostile-tenant.test.ts",
+      "test/simulation/cleanup-fairness.test.ts",
+    ],
+  );
+}
+
+function testsOfService(): string[] {
+  return found(
+    ["test/service/**/*.test.ts", "test/api/*.test.ts"],
+    [
+      // Programs of others, which no mutant reaches.
+      "test/service/vendor/terraform.test.ts",
+    ],
+  );
+}
+
+function found(patterns: string[], leftOut: readonly string[] = []): string[] {
+  const files = globSync(patterns, { exclude: ["**/*.cluster.test.ts", "**/*.verify.test.ts"] });
+  return files.filter((file) => !leftOut.includes(file)).toSorted();
 }
 
 export interface MeasuredFile {

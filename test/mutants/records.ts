@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Mutant } from "./instrument.ts";
 import { Measured } from "./messages.ts";
-import type { MeasuredFile } from "./plan.ts";
+import type { MeasuredFile, Part } from "./plan.ts";
 import type { Verdict } from "./trial.ts";
 
 const directory = ".mutants";
@@ -54,12 +54,12 @@ const Kept = z.object({
   measured: z.object({ file: z.string(), tests: z.array(Measured), atLoad: z.array(z.number()) }),
 });
 
-/** Measures test files, but for those that were measured before, with the same sources and helpers. */
+/** Measures a program's test files, but for those that were measured before, with the same sources and helpers. */
 export async function remembered(
-  files: readonly string[],
+  { name, tests: files }: Part,
   measure: (files: readonly string[]) => Promise<MeasuredFile[]>,
 ): Promise<MeasuredFile[]> {
-  const place = join(directory, "measured.json");
+  const place = join(directory, `measured-${name}.json`);
   const read = existsSync(place) ? z.array(Kept).safeParse(JSON.parse(readFileSync(place, "utf8"))).data : undefined;
   const known = new Map<string, MeasuredFile>();
   for (const { of: state, measured: each } of read ?? []) known.set(`${state} ${each.file}`, each);
