@@ -56,3 +56,20 @@ test("each of two connections with one key is called with its own certificate au
   await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
   expect(bundles).toEqual(new Set([undefined, certificate]));
 });
+
+test("two connections with one key keep to the lower of their request budgets", async () => {
+  using stage = new Stage();
+  const sentAt: number[] = [];
+  stage.fate = () => {
+    sentAt.push(stage.time.now());
+    return "answered";
+  };
+  const text = documents(
+    secret,
+    connection("wide", project),
+    connection("narrow", project, ", requestBudget: {perMinute: 6, burst: 1}"),
+    ...["wide", "narrow"].map((name) => compute(`through-${name}`, `${through(name)}, type: read_only`)),
+  );
+  await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
+  expect(sentAt.map((time) => time - (sentAt[0] ?? 0))).toEqual([0, 10_000, 20_000, 30_000]);
+});

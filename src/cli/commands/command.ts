@@ -7,7 +7,8 @@ import { type BranchEntry, branchEntryOf, isOpen, keptEntryOf } from "../plan/br
 import type { TrackedBranch } from "../plan/branch-inventory.ts";
 import { dryRun, resolveName } from "../plan/carry-out.ts";
 import { type BranchDryRun, dryRunBranch } from "../plan/carry-out-branch.ts";
-import { clientFor, type Inventory } from "../plan/inventory.ts";
+import { Clients } from "../plan/clients.ts";
+import type { Inventory } from "../plan/inventory.ts";
 import { orphansIn } from "../plan/orphans.ts";
 import { hasChanges, hasProblems, isUnderWay, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
@@ -193,7 +194,7 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
   return reporting(exportLine, parseExportFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
       const account = givenAccount({ baseURL: flags.baseURL, env: ports.env });
-      const client = clientFor(account, { transport, clock: ports.clock });
+      const client = new Clients({ transport, clock: ports.clock }).of(account);
       const { yaml, notes } = await exportProjects(flags, client, ports.signal);
       if (yaml !== "") ports.stdout(yaml);
       for (const line of notes) ports.stderr(`compute-operator export: ${line}`);

@@ -20,12 +20,12 @@ import type { Fleet } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
 import type { Answer, Failure } from "../../operator/service-client/answer.ts";
-import { RequestBudget } from "../../operator/service-client/budget.ts";
-import { ServiceClient } from "../../operator/service-client/client.ts";
+import type { ServiceClient } from "../../operator/service-client/client.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
 import { isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
 import { BranchInventory, type TrackedBranch } from "./branch-inventory.ts";
 import { listBranches, namedFor } from "./branches.ts";
+import { Clients } from "./clients.ts";
 import { fleetOfLinked, knownUID } from "./identity.ts";
 import { projectNotAllowed, saidOnce } from "./messages.ts";
 
@@ -98,12 +98,13 @@ export class Inventory {
   readonly #others: Compute[] = [];
   /** By the uid of the Compute. */
   readonly #projectOf = new Map<string, Project>();
-  readonly #clients = new Map<string, ServiceClient>();
+  readonly #clients: Clients;
   /** Base URL by namespace and connection. */
   readonly #baseURLs = new Map<string, string>();
 
   constructor(options: InventoryOptions) {
     this.#options = options;
+    this.#clients = new Clients(options);
     this.branches = new BranchInventory(options);
   }
 
@@ -262,8 +263,7 @@ export class Inventory {
     const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
     const known = this.#projects.get(id);
     if (known !== undefined) return known;
-    const client = this.#clients.get(through) ?? clientFor(account, this.#options);
-    this.#clients.set(through, client);
+    const client = this.#clients.of(account, connection);
     const project: Project = {
       id: projectID,
       client,
@@ -275,15 +275,6 @@ export class Inventory {
     this.#projects.set(id, project);
     return project;
   }
-}
-
-/** A client for an account, within the limits of the service. */
-export function clientFor(
-  account: Account,
-  { transport, clock }: Pick<InventoryOptions, "transport" | "clock">,
-): ServiceClient {
-  const budget = new RequestBudget(clock, { perMinute: 700, burst: 40 });
-  return new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
 }
 
 /** The base URL and key with which a project was listed. */

@@ -36,6 +36,9 @@ const requestBudget = z
   })
   .prefault({});
 
+/** The budget of a connection that declares none. */
+export const defaultRequestBudget = requestBudget.parse(undefined);
+
 /** Scheme, host (a name or an address), port and path. */
 const BASE_URL = String.raw`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$`;
 

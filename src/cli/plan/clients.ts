@@ -1,0 +1,33 @@
+import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
+import { defaultRequestBudget } from "../../operator/resources/service-connection.ts";
+import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
+import { Budgets } from "../../operator/service-client/budgets.ts";
+import { ServiceClient } from "../../operator/service-client/client.ts";
+import type { InventoryOptions } from "./inventory.ts";
+
+/** The clients of one command: one for each account, and one budget for all that use the same base URL and key. */
+export class Clients {
+  readonly #options: Pick<InventoryOptions, "transport" | "clock">;
+  readonly #budgets: Budgets;
+  readonly #clients = new Map<string, ServiceClient>();
+
+  constructor(options: Pick<InventoryOptions, "transport" | "clock">) {
+    this.#options = options;
+    this.#budgets = new Budgets(options.clock);
+  }
+
+  /** The client of an account, within the `requestBudget` of every connection that it was asked for with. */
+  of(account: Account, connection?: Connection): ServiceClient {
+    const { transport, clock } = this.#options;
+    const fingerprint = accountFingerprint(account);
+    const { namespace = "", name = "" } = connection?.metadata ?? {};
+    const limits = connection?.spec.requestBudget ?? defaultRequestBudget;
+    const budget = this.#budgets.join(fingerprint, `${namespace}/${name}`, limits);
+    const through = `${fingerprint} ${account.caBundle ?? ""}`;
+    const known = this.#clients.get(through);
+    if (known !== undefined) return known;
+    const client = new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
+    this.#clients.set(through, client);
+    return client;
+  }
+}
