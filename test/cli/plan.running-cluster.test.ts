@@ -3,6 +3,7 @@ import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { markerOf } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
+import { Stage } from "./command-stage.ts";
 import { baseURL, compute, connection, documents, pool } from "./texts.ts";
 
 const fleet = documents(compute("shop-preview"), pool("shop-readers", 2));
@@ -191,5 +192,64 @@ describe("apply --kubeconfig", () => {
     const run = await beside.run("apply", documents(fleet, compute("shop-new", "type: read_only", main)));
     expect(run.status).toBe(1);
     expect(beside.stage.writes).toEqual([]);
+  });
+});
+
+describe("replicas that an autoscaler sets", () => {
+  const scaled = documents(compute("shop-preview"), pool("shop-readers", 3));
+  const unnumbered = scaled.replace("replicas: 3, ", "");
+
+  test("a pool without replicas is planned with the number of the cluster, and changes reach all its replicas", async () => {
+    using beside = new Beside(documents(connection, scaled));
+    expect(await beside.run("plan", unnumbered)).toMatchObject({
+      status: 0,
+      err: "",
+      out: expect.stringContaining("Plan: 4 unchanged."),
+    });
+    const run = await beside.run("plan", unnumbered.replace("max: 1}", "max: 2}"));
+    expect(run.out).toContain("Plan: 3 to change, 1 unchanged.");
+    const nulled = await beside.run("plan", scaled.replace("replicas: 3", "replicas: null"));
+    expect(nulled.out).toContain("Plan: 4 unchanged.");
+  });
+
+  test("a pool is planned with deletions only where a manifest declares fewer, and the way out is named", async () => {
+    using beside = new Beside(documents(connection, scaled));
+    const run = await beside.run("plan", scaled.replace("replicas: 3", "replicas: 2"));
+    expect(run.out).toMatch(/- shop\/shop-readers-2 +delete/);
+    expect(run.err).toBe(
+      "compute-operator: ComputePool shop/shop-readers: spec.replicas is 2 here and 3 in the cluster. Leave it out if an autoscaler sets it: the plan then takes the cluster's number",
+    );
+    expect((await beside.run("plan", scaled.replace("replicas: 3", "replicas: 4"))).err).toBe("");
+  });
+
+  test("a pool without replicas is refused where the cluster has no such pool, as the API server refuses it", async () => {
+    using beside = new Beside(documents(connection, compute("shop-preview")));
+    const run = await beside.run("plan", unnumbered);
+    expect(run).toMatchObject({ status: 1, out: "" });
+    expect(run.err).toContain(
+      "manifests.yaml:6: ComputePool shop/shop-readers: spec.replicas: is needed to make the pool",
+    );
+  });
+
+  test("a pool without replicas is left out without a cluster by plan, and refused where replicas would be made or deleted", async () => {
+    using stage = new Stage();
+    const path = stage.file("a.yaml", documents(connection, unnumbered));
+    const planned = await stage.run("plan", ["-f", path]);
+    expect(planned).toMatchObject({ status: 2, out: expect.stringContaining("Plan: 1 to create.") });
+    expect(planned.err).toContain("ComputePool shop/shop-readers: its replicas are not planned");
+    const prune = ["--fleet", "eu", "--namespace", "shop", "--prune"];
+    for (const [command, flags] of [
+      ["apply", ["--yes"]],
+      ["plan", prune],
+      ["apply", ["--yes", ...prune]],
+    ] as const) {
+      const run = await stage.run(command, ["-f", path, ...flags]);
+      expect(run).toMatchObject({
+        status: 1,
+        out: "",
+        err: expect.stringContaining("spec.replicas: is left to the cluster"),
+      });
+    }
+    expect(stage.writes).toEqual([]);
   });
 });

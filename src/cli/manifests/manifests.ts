@@ -38,8 +38,12 @@ export interface Manifests {
   otherBranches: readonly Branch[];
   /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
   storedPolicies: ReadonlySet<string>;
+  /** Pools, by `namespace/name`, without `replicas`: the number is the cluster's, where an autoscaler sets it. */
+  unnumbered: Set<string>;
   /** The cluster that was read, if any. */
   running?: Running;
+  /** One line for each thing that a person should know of the plan. */
+  notes: string[];
   /** One line for each problem. */
   problems: string[];
 }
@@ -63,6 +67,8 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
     others: [],
     otherBranches: [],
     storedPolicies: new Set(),
+    unnumbered: new Set(),
+    notes: [],
     problems: [],
   };
   for (const object of objects) sort(object, namespace, all);
@@ -109,7 +115,7 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
       all.computes.push(...read(object, raw, ours, namespace, parseCompute, problems));
       break;
     case "ComputePool":
-      all.pools.push(...read(object, raw, ours, namespace, parseComputePool, problems));
+      readPool(object, raw, namespace, all);
       break;
     case "Branch":
       all.branches.push(...read(object, raw, ours, namespace, parseBranch, problems));
@@ -169,6 +175,21 @@ function requireNamespace(
   problems.push(
     `${where(["metadata"])}: ${String(kind)} ${String(name)}: metadata.namespace: --fleet needs it, because endpoints are recognised by namespace and name: add it, or set --namespace`,
   );
+}
+
+/** A pool without `replicas` is read as an empty one, until the cluster says its number. */
+function readPool(
+  object: ManifestObject,
+  raw: Record<string, unknown>,
+  namespace: string | undefined,
+  all: Manifests,
+): void {
+  const spec = asRecord(raw.spec);
+  const isNumbered = !isRecord(raw.spec) || (spec.replicas ?? undefined) !== undefined;
+  const numbered = isNumbered ? raw : { ...raw, spec: { ...spec, replicas: 0 } };
+  const pools = read(object, numbered, "ComputePool", namespace, parseComputePool, all.problems);
+  all.pools.push(...pools);
+  if (!isNumbered) for (const pool of pools) all.unnumbered.add(nameOf(pool.object.metadata));
 }
 
 /** Only Secrets with an API key are read: no other Secret of a manifest is looked into. */

@@ -13,6 +13,7 @@ import { inCluster, type Running } from "./running.ts";
  */
 export function overRunning(manifests: Manifests, running: Running): Manifests {
   const problems = [...manifests.problems];
+  const notes = [...manifests.notes];
   const byName = <T extends Branch | Compute | ComputePool>(objects: readonly T[]) =>
     new Map(objects.map((object) => [nameOf(object.metadata), object]));
   const computes = byName(running.computes);
@@ -29,10 +30,12 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     return stored({ ...each, object: { ...each.object, spec: { ...each.object.spec, deletionPolicy } } }, before);
   });
   const declaredPools = manifests.pools.map((each) => {
-    const before = pools.get(nameOf(each.object.metadata));
-    if (before === undefined) return each;
-    problems.push(...unchangeable(each, before.spec.template, each.object.spec.template, ["projectID"]));
-    return stored(each, before);
+    const name = nameOf(each.object.metadata);
+    const before = pools.get(name);
+    const isNumbered = !manifests.unnumbered.has(name);
+    if (before !== undefined) return storedPool(each, before, { isNumbered, problems, notes });
+    if (!isNumbered) problems.push(`${each.where}: ComputePool ${name}: spec.replicas: is needed to make the pool`);
+    return each;
   });
   const branches = byName(running.branches);
   const declaredBranches = manifests.branches.map((each) => {
@@ -54,21 +57,40 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     computes: [...declared, ...rest.filter(isMember).map(declaredInCluster)],
     pools: declaredPools,
     branches: declaredBranches,
-    connections: [
-      ...manifests.connections,
-      ...running.connections
-        .filter(({ metadata }) =>
-          manifests.connections.every(({ object }) => nameOf(object.metadata) !== nameOf(metadata)),
-        )
-        .map(declaredInCluster),
-    ],
+    connections: connectionsOver(manifests, running),
     namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
     storedPolicies,
     others: rest.filter((compute) => !isMember(compute)),
     otherBranches: running.branches.filter(({ metadata }) => !branchNames.has(nameOf(metadata))),
     running,
+    notes,
     problems,
   };
+}
+
+/** The connections of the manifests, and those of the cluster that the manifests do not hold. */
+function connectionsOver({ connections }: Manifests, running: Running): Manifests["connections"] {
+  const declared = new Set(connections.map(({ object }) => nameOf(object.metadata)));
+  const others = running.connections.filter(({ metadata }) => !declared.has(nameOf(metadata)));
+  return [...connections, ...others.map(declaredInCluster)];
+}
+
+/** A pool that names no number keeps the one that an autoscaler or a person has set in the cluster. */
+function storedPool(
+  each: Declared<ComputePool>,
+  before: ComputePool,
+  { isNumbered, problems, notes }: { isNumbered: boolean; problems: string[]; notes: string[] },
+): Declared<ComputePool> {
+  const { metadata, spec } = each.object;
+  const { replicas } = before.spec;
+  problems.push(...unchangeable(each, before.spec.template, spec.template, ["projectID"]));
+  if (!isNumbered) return stored({ ...each, object: { ...each.object, spec: { ...spec, replicas } } }, before);
+  if (spec.replicas < replicas) {
+    notes.push(
+      `ComputePool ${nameOf(metadata)}: spec.replicas is ${spec.replicas} here and ${replicas} in the cluster. Leave it out if an autoscaler sets it: the plan then takes the cluster's number`,
+    );
+  }
+  return stored(each, before);
 }
 
 function declaredInCluster<T>(object: T): Declared<T> {

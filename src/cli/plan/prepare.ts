@@ -44,7 +44,9 @@ export async function prepare(flags: PrepareOptions, ports: CliPorts, transport:
     throw new CommandProblem([`${pruneNeeds}. With --kubeconfig or --context it shows what leaves the cluster`]);
   }
   try {
-    return tracking(await declaredBy(read, flags, cluster), flags, ports, transport);
+    const declared = await declaredBy(read, flags, cluster);
+    for (const note of declared.manifests.notes) ports.stderr(`compute-operator: ${note}`);
+    return tracking(declared, flags, ports, transport);
   } finally {
     await cluster?.close();
   }
@@ -103,7 +105,7 @@ async function declaredBy(
   const problems = [...read.flatMap((file) => file.problems), ...written.problems];
   if (problems.length > 0) throw new CommandProblem(problems);
   const running = await cluster?.read(namespacesOf(written, flags.namespace));
-  const manifests = running === undefined ? written : overRunning(written, running);
+  const manifests = running === undefined ? withoutNumbers(written, flags) : overRunning(written, running);
   if (manifests.problems.length > 0) throw new CommandProblem(manifests.problems);
   const branches = declaredBranches(manifests, flags.fleet);
   const { computes, problems: unplanned } = declaredComputes({ ...manifests, branches });
@@ -131,6 +133,21 @@ async function declaredBy(
     await Promise.all(connections.map(({ object }) => cluster.readSecretOf(object, running)));
   }
   return { manifests, computes, branches, pools, pruned, undeclared };
+}
+
+/** The pools whose number only a cluster knows: `plan` leaves their replicas out, and nothing else may. */
+function withoutNumbers(manifests: Manifests, { writes, prune }: PrepareOptions): Manifests {
+  const pools = manifests.pools.filter(({ object }) => manifests.unnumbered.has(placeOf(object.metadata)));
+  if (!writes && !prune) {
+    const said = "its replicas are not planned: spec.replicas is left to the cluster, and no cluster was read";
+    const notes = pools.map(({ object: { metadata } }) => `ComputePool ${placeOf(metadata)}: ${said}`);
+    return { ...manifests, notes: [...manifests.notes, ...notes] };
+  }
+  const said = "spec.replicas: is left to the cluster, and no cluster was read: set it, or name the cluster";
+  const problems = pools.map(
+    ({ object: { metadata }, where }) => `${where}: ComputePool ${placeOf(metadata)}: ${said}`,
+  );
+  return { ...manifests, problems: [...manifests.problems, ...problems] };
 }
 
 function tracking(
