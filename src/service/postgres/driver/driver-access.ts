@@ -1,19 +1,17 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { createWebSocketStream, WebSocketServer } from "ws";
 import type { ServiceReply } from "../../http/message.ts";
 import type { SqlAccess, SqlCall } from "../../http/sql-access.ts";
 import type { Admission, Proxy } from "../proxy/proxy.ts";
 import type { Target } from "../proxy/route.ts";
 import { sqlOverHttp } from "./sql-over-http.ts";
-import { longestSqlBody } from "./sql-request.ts";
+import { acceptWebSocket } from "./web-socket.ts";
 
 /** The part of the service's port that the vendor's serverless driver reaches: SQL over HTTP and over WebSockets. */
 export class DriverAccess implements SqlAccess {
   readonly #proxy: Proxy;
   readonly #admit: (target: Target) => Promise<Admission>;
   readonly refresh: (path: string) => Promise<void>;
-  readonly #webSockets = new WebSocketServer({ noServer: true, maxPayload: longestSqlBody });
 
   constructor(proxy: Proxy, admit: (target: Target) => Promise<Admission>, refresh: (path: string) => Promise<void>) {
     this.#proxy = proxy;
@@ -28,8 +26,7 @@ export class DriverAccess implements SqlAccess {
   /** Carries the protocol of Postgres in the messages of a WebSocket. `?address=HOST:PORT` may name the compute. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void {
     const address = url.searchParams.get("address") ?? undefined;
-    this.#webSockets.handleUpgrade(incoming, socket, head, (webSocket) => {
-      this.#proxy.serveWebSocket(createWebSocketStream(webSocket), address);
-    });
+    const content = acceptWebSocket(incoming, socket, head);
+    if (content) this.#proxy.serveWebSocket(content, address);
   }
 }

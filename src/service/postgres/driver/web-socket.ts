@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { Duplex } from "node:stream";
+import { BrokenFrame, FrameReader, frameHead, opcodes } from "./frames.ts";
+
+/** RFC 6455 gives it to every server. */
+const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/** Codes of a close. */
+const codes = { normal: 1000, protocolError: 1002 } as const;
+
+/** Time for the client to end the connection after our last frame, in milliseconds. */
+const closeMs = 10_000;
+
+/** Answers a client's handshake; the content of the messages, or `undefined` where the request is none. */
+export function acceptWebSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer): Duplex | undefined {
+  const { upgrade = "", "sec-websocket-key": key = "", "sec-websocket-version": version } = incoming.headers;
+  const isHandshake = incoming.method === "GET" && upgrade.toLowerCase() === "websocket";
+  if (!isHandshake || version !== "13" || !/^[+/0-9A-Za-z]{22}==$/.test(key)) {
+    socket.end(
+      "HTTP/1.1 400 Bad Request\r\nsec-websocket-version: 13\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+    );
+    return undefined;
+  }
+  const accepted = createHash("sha1").update(`${key}${magic}`).digest("base64");
+  const lines = ["HTTP/1.1 101 Switching Protocols", "upgrade: websocket", "connection: Upgrade"];
+  socket.write([...lines, `sec-websocket-accept: ${accepted}`, "", ""].join("\r\n"));
+  if (head.length > 0) socket.unshift(head);
+  const { socket: connection } = incoming;
+  connection.setTimeout(0);
+  return new WebSocketStream(socket, () => connection.setTimeout(closeMs, () => connection.destroy()));
+}
+
+/**
+ * The content of a WebSocket's messages as a stream of bytes, both ways. Frames and messages of the client have no
+ * meaning beyond their bytes, so none is held until it is complete: what is not taken stays with the client.
+ */
+class WebSocketStream extends Duplex {
+  readonly #socket: Duplex;
+  #isClosed = false;
+
+  readonly #onEnd: () => void;
+
+  /** `onEnd` is called with our last frame: the client is to end the connection. */
+  constructor(socket: Duplex, onEnd: () => void) {
+    // Destroyed with the connection alone: the client reads our last bytes first.
+    super({ autoDestroy: false });
+    this.#socket = socket;
+    this.#onEnd = onEnd;
+    const reader = new FrameReader({
+      data: (piece) => {
+        if (!this.#isClosed && !this.push(piece)) socket.pause();
+      },
+      // A client that takes nothing gets no answers either.
+      ping: (content) => {
+        if (!socket.writableNeedDrain) this.#send(opcodes.pong, content);
+      },
+      close: () => this.#end(codes.normal),
+    });
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        if (!this.#isClosed) reader.push(chunk);
+      } catch (error) {
+        if (!(error instanceof BrokenFrame)) throw error;
+        this.#end(codes.protocolError);
+      }
+    });
+    socket.on("error", () => this.destroy());
+    socket.once("end", () => this.destroy());
+    socket.once("close", () => this.destroy());
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#socket.write(frameHead(opcodes.binary, chunk.length));
+    this.#socket.write(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#end(codes.normal);
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+
+  #send(opcode: number, content: Buffer): void {
+    if (!this.#isClosed) this.#socket.write(Buffer.concat([frameHead(opcode, content.length), content]));
+  }
+
+  /** Sends the last frame, and ends the connection where the client does not. */
+  #end(code: number): void {
+    if (this.#isClosed) return;
+    const content = Buffer.alloc(2);
+    content.writeUInt16BE(code, 0);
+    this.#send(opcodes.close, content);
+    this.#isClosed = true;
+    this.push(null);
+    this.#socket.end();
+    this.#socket.resume();
+    this.#onEnd();
+  }
+}

@@ -1,0 +1,129 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { expect, it, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
+import { acceptWebSocket } from "../../../src/service/postgres/driver/web-socket.ts";
+
+/** A server of WebSockets, which hands each to `serve`; answers its port. */
+async function listening(serve: (stream: Duplex) => void): Promise<number> {
+  const server = createServer().on("upgrade", (incoming, socket, head) => {
+    const stream = acceptWebSocket(incoming, socket, head);
+    if (stream) serve(stream);
+  });
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return typeof address === "object" && address ? address.port : 0;
+}
+
+function echo(stream: Duplex): void {
+  stream.on("error", () => {}).on("data", (chunk: Buffer) => stream.write(Buffer.from(chunk)));
+}
+
+/** A connection that has sent a handshake, and reads frames as bytes. */
+async function raw(
+  port: number,
+  lines: readonly string[] = handshake,
+): Promise<{ socket: Socket; received: Buffer[] }> {
+  const socket = connect(port, "127.0.0.1").on("error", () => {});
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  const received: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => received.push(chunk));
+  socket.write(["GET /v2 HTTP/1.1", "host: localhost", ...lines, "", ""].join("\r\n"));
+  await once(socket, "data");
+  return { socket, received };
+}
+
+const handshake = [
+  "connection: Upgrade",
+  "upgrade: websocket",
+  "sec-websocket-version: 13",
+  "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+];
+
+it("the content of messages passes both ways, however they are cut into frames", async () => {
+  const client = new WebSocket(`ws://127.0.0.1:${await listening(echo)}/v2`);
+  await once(client, "open");
+  const received: Buffer[] = [];
+  client.on("message", (data: Buffer) => received.push(data));
+  const sent = [0, 1, 125, 126, 65_535, 65_536, 1_000_000].map((length, n) => Buffer.alloc(length, n + 1));
+  for (const message of sent) {
+    client.send(message.subarray(0, message.length / 2), { fin: false });
+    client.ping("are you there");
+    client.send(message.subarray(message.length / 2), { fin: true });
+  }
+  client.send("as text");
+  const all = Buffer.concat([...sent, Buffer.from("as text")]);
+  await expect.poll(() => Buffer.concat(received).length).toBe(all.length);
+  expect(Buffer.concat(received).equals(all)).toBe(true);
+  client.ping("the last");
+  const [pong] = await once(client, "pong");
+  expect(String(pong)).toMatch(/^(are you there|the last)$/);
+  client.close();
+  expect((await once(client, "close"))[0]).toBe(1000);
+});
+
+it("the server's end reaches the client after its last bytes", async () => {
+  const port = await listening((stream) => stream.end("the reason"));
+  const client = new WebSocket(`ws://127.0.0.1:${port}/v2`);
+  const message = once(client, "message");
+  const closed = once(client, "close");
+  expect([String((await message)[0]), (await closed)[0]]).toEqual(["the reason", 1000]);
+});
+
+it("a frame that never ends is passed on as it comes, and one that is not taken stays with its client", async () => {
+  const streams: Duplex[] = [];
+  const port = await listening((stream) => streams.push(stream));
+  const { socket } = await raw(port);
+  // A masked binary frame of a gigabyte.
+  const head = Buffer.alloc(14);
+  head[0] = 0x82;
+  head[1] = 0xff;
+  head.writeBigUInt64BE(1024n ** 3n, 2);
+  socket.write(head);
+  socket.write(Buffer.alloc(64 * 1024 ** 2, 7));
+  const stream = streams[0];
+  await expect.poll(() => stream?.readableLength).toBeGreaterThan(0);
+  const lengths = Array.from({ length: 20 }, async (_, n) => {
+    await new Promise((resolve) => setTimeout(resolve, 20 * n));
+    return stream?.readableLength ?? 0;
+  });
+  expect(Math.max(...(await Promise.all(lengths)))).toBeLessThan(200_000);
+  let taken = 0;
+  stream?.on("data", (chunk: Buffer) => {
+    taken += chunk.equals(Buffer.alloc(chunk.length, 7)) ? chunk.length : 0;
+  });
+  await expect.poll(() => taken).toBe(64 * 1024 ** 2);
+});
+
+test.each([
+  ["without a mask", [0x82, 0x01, 0x61]],
+  ["with a reserved bit", [0xc2, 0x81, 0, 0, 0, 0, 0x61]],
+  ["of an unknown kind", [0x83, 0x81, 0, 0, 0, 0, 0x61]],
+  ["that controls and is long", [0x89, 0xfe, 0, 126, 0, 0, 0, 0]],
+  ["that controls and is a part", [0x09, 0x80, 0, 0, 0, 0]],
+])("a frame %s ends the connection as a broken protocol", async (_name, bytes) => {
+  const { socket, received } = await raw(await listening(echo));
+  const ended = once(socket, "end");
+  socket.write(Buffer.from(bytes));
+  await ended;
+  expect(Buffer.concat(received).subarray(-4)).toEqual(Buffer.from([0x88, 2, 0x03, 0xea]));
+});
+
+test.each([
+  ["of another version", handshake.with(2, "sec-websocket-version: 8")],
+  ["without a key", handshake.slice(0, 3)],
+  ["with a key that is none", handshake.with(3, "sec-websocket-key: x")],
+  ["to another protocol", handshake.with(1, "upgrade: h2c")],
+])("a handshake %s is refused", async (_name, lines) => {
+  const { socket, received } = await raw(await listening(echo), lines);
+  if (!socket.readableEnded) await once(socket, "end");
+  expect(Buffer.concat(received).toString()).toMatch(/^HTTP\/1\.1 400 /);
+});
