@@ -14,6 +14,7 @@ import { DeletionBrake } from "./project/deletion-brake.ts";
 import { OPERATOR_NAME } from "./resources/names.ts";
 import type { RuntimePorts } from "./runtime/log.ts";
 import { noTracer, type Tracer } from "./runtime/tracer.ts";
+import { unlessStopped } from "./runtime/unattended.ts";
 import { Budgets } from "./service-client/budgets.ts";
 import type { ServiceTransport } from "./service-client/transport.ts";
 
@@ -126,7 +127,7 @@ export class Operator {
   async #lead(signal: AbortSignal): Promise<void> {
     const { clock, random, log, serviceTransport } = this.#ports;
     const informers = this.#informers;
-    await informers.whenSynced(signal).catch(() => {});
+    await informers.whenSynced(signal).catch(unlessStopped(signal));
     if (signal.aborted) return;
     const beforeWrite = requireLeader(this.#leadership);
     const cluster = this.#client(timeouts.write, {

@@ -38,6 +38,13 @@ test("a question that is interrupted is answered with nothing, and standard inpu
   expect(stdin.destroyed).toBe(true);
 });
 
+test("standard input that breaks is an error, not an answer", async () => {
+  const stdin = new PassThrough();
+  const line = readLine(stdin, new AbortController().signal);
+  setImmediate(() => stdin.destroy(new Error("EIO: i/o error, read")));
+  await expect(line).rejects.toThrow("EIO");
+});
+
 test("a problem has its lines, and its cause", () => {
   const cause = new Error("why");
   const problem = new CommandProblem(["one", "two"], { cause });

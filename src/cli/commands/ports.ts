@@ -37,7 +37,8 @@ export async function readLine(stdin: Readable, signal: AbortSignal): Promise<st
       text += Buffer.from(part).toString("utf8");
       if (text.includes("\n")) break;
     }
-  } catch {
+  } catch (error) {
+    if (!signal.aborted) throw error;
     return "";
   } finally {
     signal.removeEventListener("abort", onAbort);

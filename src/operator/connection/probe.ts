@@ -1,9 +1,10 @@
+import { unlessStopped } from "../runtime/unattended.ts";
 import type { Answer } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { ConnectionState, KeyType } from "./connection-state.ts";
 
 export interface ProbeOptions {
-  state: ConnectionState;
+  state: Pick<ConnectionState, "probeBegins" | "authShows" | "projectsShow" | "probeEnds">;
   /** Sends with a refused key too: only a probe does. Reports each answer to the state. */
   client: ServiceClient;
   organizationID: string | undefined;
@@ -21,8 +22,8 @@ export async function probe({ state, client, organizationID, signal, onEnd }: Pr
     if (auth.kind === "ok") state.authShows(auth.value.auth_method);
     const listed = await client.listProjects(organizationID, signal);
     if (!isKeyRefused(listed)) state.projectsShow(listed, organizationID);
-  } catch {
-    // Aborted: the session is no longer used.
+  } catch (error) {
+    unlessStopped(signal)(error);
   } finally {
     state.probeEnds();
     if (!signal.aborted) onEnd();

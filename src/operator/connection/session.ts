@@ -7,6 +7,8 @@ import { RefreshInterval } from "../project/refresh-interval.ts";
 import { ServiceTime } from "../project/service-time.ts";
 import type { WriteWindows } from "../project/write-window.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import { unattended } from "../runtime/unattended.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { BudgetLimits, RequestBudget } from "../service-client/budget.ts";
@@ -26,6 +28,7 @@ export interface SessionOptions {
   transport: ServiceTransport;
   clock: Clock;
   beforeWrite: () => void;
+  log: Logger;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
   /** True if a Compute that is enqueued now gets a worker soon. */
@@ -143,18 +146,20 @@ export class Session {
   probe(): void {
     if (this.state.probeInMs !== 0) return;
     const { state, signal } = this;
-    const { account, onChange } = this.#options;
-    void probe({ state, client: this.#probing, organizationID: account.organizationID, signal, onEnd: onChange });
+    const { account, log, onChange } = this.#options;
+    const probing = { state, client: this.#probing, organizationID: account.organizationID, signal, onEnd: onChange };
+    void unattended(probe(probing), { signal, log }, "A probe of the connection ended by a defect: continuing");
   }
 
   project(projectID: string): EndpointLister {
     const known = this.#listers.get(projectID);
     if (known !== undefined) return known;
-    const { account, windows, clock, enqueue, mayStart, onListed, onOperationEnded } = this.#options;
+    const { account, windows, clock, log, enqueue, mayStart, onListed, onOperationEnded } = this.#options;
     const lister = new EndpointLister({
       client: this.client,
       projectID,
       clock,
+      log,
       refreshIntervalMs: () => this.#refreshIntervalMs,
       refreshes: this.refreshes,
       times: this.#times,

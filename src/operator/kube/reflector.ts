@@ -142,7 +142,10 @@ export class Reflector<T extends KubeObject> {
       return;
     }
     if (!isNotFound(failed)) return;
-    const uninstalled = await this.#options.isUninstalled?.().catch(() => false);
+    const uninstalled = await this.#options.isUninstalled?.().catch((error: unknown) => {
+      this.#options.log.warn({ kind: this.#options.kind.kind, error }, "Cannot tell whether the kind is uninstalled");
+      return false;
+    });
     if (uninstalled !== true || (this.#hasSynced && !this.#isServed)) return;
     this.#isServed = false;
     await this.#replace([], [], "", signal);

@@ -52,8 +52,14 @@ export class Controller {
     return this.queue.run({
       workers: this.#options.workers,
       signal,
-      handle: (uid, waitedMs) => this.#handle(uid, waitedMs),
+      handle: (uid, waitedMs) => this.#handle(uid, waitedMs).catch((error: unknown) => this.#defect(uid, error)),
     });
+  }
+
+  /** Reconciles report their own failures: this is one of what surrounds them, and the queue retries it. */
+  #defect(uid: string, error: unknown): never {
+    this.#options.log.error({ kind: this.#options.kind, uid, error }, "A reconcile ended by a defect: retrying");
+    throw error;
   }
 
   async #handle(uid: string, waitedMs: number): Promise<void> {

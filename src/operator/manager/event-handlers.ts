@@ -14,10 +14,11 @@ import { type ConnectionUser, connectionKeyOf } from "../resources/connection-us
 import { labels } from "../resources/names.ts";
 import type { Namespace } from "../resources/namespace.ts";
 import type { Secret } from "../resources/secret.ts";
+import { type Unattended, unattended } from "../runtime/unattended.ts";
 import type { Kind } from "./flow-of.ts";
 import type { ChangeHandlers, Informers } from "./informers.ts";
 
-export interface EventHandlersOptions {
+export interface EventHandlersOptions extends Unattended {
   informers: Informers;
   claims: ClaimIndex;
   computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted">;
@@ -104,7 +105,8 @@ export class EventHandlers implements ChangeHandlers {
   computesRelisted(): void {
     const { computes, enqueue } = this.#options;
     computes.relisted();
-    void this.#eachCompute((uid) => enqueue("compute", [uid])).catch(() => {});
+    const enqueued = this.#eachCompute((uid) => enqueue("compute", [uid]));
+    void unattended(enqueued, this.#options, "Could not enqueue all Computes after a complete list");
   }
 
   branch({ type, object, previous }: Change<Branch>): void {

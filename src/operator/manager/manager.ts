@@ -17,6 +17,7 @@ import type { Compute } from "../resources/compute.ts";
 import { sleep } from "../runtime/clock.ts";
 import type { RuntimePorts } from "../runtime/log.ts";
 import type { Tracer } from "../runtime/tracer.ts";
+import { unlessStopped } from "../runtime/unattended.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
@@ -106,6 +107,8 @@ export class Manager {
       branches: this.#branches,
       enqueue: (kind, uids) => this.#enqueue(kind, uids),
       pause: () => sleep(options.clock, 0, this.#stop.signal),
+      signal: this.#stop.signal,
+      log: options.log,
     });
   }
 
@@ -139,9 +142,7 @@ export class Manager {
       drained = clock.after(options.drainMs, () => this.#stop.abort(new Error("the operator is stopping")));
     };
     signal.addEventListener("abort", hardStop, { once: true });
-    await this.#handlers.everything(signal).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
+    await this.#handlers.everything(signal).catch(unlessStopped(signal));
     await Promise.all(Object.values(this.#queues).map((queue) => queue.run(signal)));
     unsubscribe();
     drained();
@@ -174,6 +175,7 @@ export class Manager {
       namesShownBy: options.namesShownBy,
       clock,
       beforeWrite: options.beforeWrite,
+      log: options.log,
       signal: this.#stop.signal,
       enqueue: (uids) => this.#enqueueUsers(uids),
       mayStart: (uid) => this.#queues[this.#kindOf(uid)].queue.mayStart(uid),

@@ -16,7 +16,7 @@ export type NamedBranch =
   | { kind: "listed"; ids: readonly string[]; forMs: number };
 
 export interface BranchListerOptions
-  extends Pick<ListScheduleOptions, "client" | "clock" | "signal" | "refreshIntervalMs" | "tenant"> {
+  extends Pick<ListScheduleOptions, "client" | "clock" | "signal" | "log" | "refreshIntervalMs" | "tenant"> {
   projectID: string;
   /** Enqueues these Computes. */
   enqueue: (uids: Iterable<string>) => void;
@@ -56,7 +56,14 @@ export class BranchLister {
       refreshes: undefined,
       lostAt: () => Number.POSITIVE_INFINITY,
       isUsed: () => this.#isUsed,
-      list: (reserved) => void this.#list(reserved),
+      list: (reserved, startedAt) => this.#list(reserved, startedAt),
+      onDefect: (failure) => {
+        this.#failure = failure;
+        this.#schedule.demand.met();
+        for (const uid of [...this.#users.keys(), ...this.#missed.keys(), ...this.#interests.keys()])
+          this.#waiting.add(uid);
+        this.#enqueueWaiting();
+      },
       onCalled: () => {},
     });
   }
@@ -175,22 +182,14 @@ export class BranchLister {
     return { kind: "listed", ids, forMs: this.#startedAt - since };
   }
 
-  async #list(client: ServiceClient): Promise<void> {
-    const { projectID, clock, signal } = this.#options;
-    const startedAt = clock.monotonic();
-    this.#schedule.begin(startedAt);
-    try {
-      const answer = await client.branches.list(projectID, signal);
-      this.#schedule.demand.ended(answer.kind === "ok");
-      if (answer.kind === "ok") this.#listed(answer.value, startedAt);
-      else this.#failure = answer;
-      this.#schedule.demand.met();
-      this.#enqueueWaiting();
-    } catch {
-      // Aborted: the process is stopping.
-    } finally {
-      this.#schedule.end();
-    }
+  async #list(client: ServiceClient, startedAt: number): Promise<void> {
+    const { projectID, signal } = this.#options;
+    const answer = await client.branches.list(projectID, signal);
+    if (answer.kind === "ok") this.#listed(answer.value, startedAt);
+    else this.#failure = answer;
+    this.#schedule.demand.ended(answer.kind === "ok");
+    this.#schedule.demand.met();
+    this.#enqueueWaiting();
   }
 
   #listed(branches: readonly Branch[], startedAt: number): void {

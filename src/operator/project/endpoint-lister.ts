@@ -53,7 +53,7 @@ export class EndpointLister {
 
   constructor(options: EndpointListerOptions) {
     this.#options = options;
-    const { client, projectID, clock, signal, refreshIntervalMs, refreshes, enqueue } = options;
+    const { client, projectID, clock, signal, log, refreshIntervalMs, refreshes, enqueue } = options;
     const [isUsed, tenant] = [() => this.#users.size > 0, () => this.#users.tenant];
     this.#visibility = new ProjectVisibility({
       clock,
@@ -71,18 +71,24 @@ export class EndpointLister {
       lostAt: () => this.#visibility.lostAt,
       isUsed,
       tenant,
-      list: (reserved) => void this.#list(reserved),
+      log,
+      list: (reserved, startedAt) => this.#list(reserved, startedAt),
+      onDefect: (failure) => {
+        this.#listFailed(failure);
+        this.#enqueueAll();
+      },
       // In a long pause, the Computes that wait for this list say so.
       onCalled: () => {
         if (this.client.closedForMs > longPauseMs) enqueue(this.#users.waiting);
       },
     });
-    this.branches = new BranchLister({ client, projectID, clock, signal, refreshIntervalMs, tenant, enqueue });
+    this.branches = new BranchLister({ client, projectID, clock, signal, log, refreshIntervalMs, tenant, enqueue });
     this.operations = new Operations({
       client,
       projectID,
       clock,
       signal,
+      log,
       tenant,
       priority: () => (this.#schedule.demand.need === "resolve" ? "resolve" : "follow"),
       refreshIntervalMs,
@@ -245,19 +251,14 @@ export class EndpointLister {
     this.#options.enqueue(this.#users.takeAll());
   }
 
-  async #list(client: ServiceClient): Promise<void> {
+  async #list(client: ServiceClient, startedAt: number): Promise<void> {
     const { projectID, clock, signal } = this.#options;
-    const startedAt = clock.monotonic();
-    this.#schedule.begin(startedAt);
     try {
       const answer = await client.listEndpoints(projectID, signal);
-      this.#schedule.demand.ended(answer.kind === "ok");
       if (answer.kind === "ok") this.#listed({ endpoints: answer.value, startedAt, endedAt: clock.monotonic() });
-      else this.#listFailed(answer);
-    } catch {
-      // Aborted: the process is stopping.
+      this.#schedule.demand.ended(answer.kind === "ok");
+      if (answer.kind !== "ok") this.#listFailed(answer);
     } finally {
-      this.#schedule.end();
       this.#visibility.plan();
     }
   }

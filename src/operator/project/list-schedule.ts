@@ -1,4 +1,7 @@
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import { unattended } from "../runtime/unattended.ts";
+import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority.ts";
 import { ListDemand } from "./list-demand.ts";
@@ -8,6 +11,7 @@ export interface ListScheduleOptions {
   client: ServiceClient;
   clock: Clock;
   signal: AbortSignal;
+  log: Logger;
   refreshIntervalMs: () => number;
   refreshes: Pick<RefreshInterval, "due" | "begun" | "leave"> | undefined;
   /** Time from which the project counts as not seen any more. */
@@ -16,11 +20,15 @@ export interface ListScheduleOptions {
   isUsed: () => boolean;
   /** The tenant whose turn in the request budget the list takes. */
   tenant: () => string;
-  /** A list is to begin now, with a client that has its place in the request budget. */
-  list: (client: ServiceClient) => void;
+  /** Lists now, with a client that has its place in the request budget, and takes the answer in. */
+  list: (client: ServiceClient, startedAt: number) => Promise<void>;
+  /** The list ended by a defect, which counts as its failure. */
+  onDefect: (failure: Failure) => void;
   /** The request budget called, whether with room or because of a pause. */
   onCalled: () => void;
 }
+
+const defect = "the operator could not take in its answer; see the log of the operator";
 
 /** Schedule of a project's lists, and their wait for the request budget. At most one list is in flight. */
 export class ListSchedule {
@@ -43,17 +51,6 @@ export class ListSchedule {
   /** The project is used: plans a list unless one is planned. */
   start(): void {
     if (this.#timer === undefined && !this.#waitsForBudget) this.plan();
-  }
-
-  begin(now: number): void {
-    this.#inFlight = true;
-    this.demand.begin(now);
-  }
-
-  /** No list is in flight any more: plans the next one. */
-  end(): void {
-    this.#inFlight = false;
-    this.plan();
   }
 
   /** Sets the timer of the next list, again after whatever it depends on has changed. */
@@ -84,16 +81,35 @@ export class ListSchedule {
       this.#leaveBudget();
       return;
     }
-    const { client, refreshes, list, tenant } = this.#options;
+    const { client, refreshes, tenant } = this.#options;
     const reservation = client.reservation(this, () => this.#called(), tenant());
     if (reservation.tryTake(this.demand.priority)) {
       this.#waitsForBudget = false;
       refreshes?.begun(this);
-      list(client.within(reservation));
+      void unattended(this.#list(client.within(reservation)), this.#options, "A list ended by a defect: continuing");
       return;
     }
     this.#waitsForBudget = true;
     refreshes?.due(this);
+  }
+
+  async #list(client: ServiceClient): Promise<void> {
+    const { clock, signal, list, onDefect } = this.#options;
+    const startedAt = clock.monotonic();
+    this.#inFlight = true;
+    this.demand.begin(startedAt);
+    try {
+      await list(client, startedAt);
+    } catch (error) {
+      if (!signal.aborted) {
+        this.demand.ended(false);
+        onDefect({ kind: "unavailable", message: defect });
+      }
+      throw error;
+    } finally {
+      this.#inFlight = false;
+      this.plan();
+    }
   }
 
   #called(): void {

@@ -1,5 +1,6 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Listing } from "./list-changes.ts";
 import type { OperationTimes } from "./operation-times.ts";
@@ -11,6 +12,7 @@ export interface EndpointListerOptions {
   client: ServiceClient;
   projectID: string;
   clock: Clock;
+  log: Logger;
   refreshIntervalMs: () => number;
   /** Learns how late lists are, and knows the interval in force. */
   refreshes?: Pick<RefreshInterval, "due" | "begun" | "leave" | "inForceMs">;

@@ -1,5 +1,7 @@
 import type { Operation } from "../../api/operation.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import { unattended } from "../runtime/unattended.ts";
 import { seldomMs, soonMs } from "../runtime/waits.ts";
 import { type Failure, isRefused } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
@@ -47,6 +49,7 @@ export interface OperationsOptions {
   projectID: string;
   clock: Clock;
   signal: AbortSignal;
+  log: Logger;
   times: OperationTimes;
   refreshIntervalMs: () => number;
   /** True if a list begun after that time shows no change of the endpoint in progress. */
@@ -176,7 +179,8 @@ export class Operations {
       return;
     }
     const reservation = client.reservation(this, () => this.#dueNow(), tenant?.());
-    if (reservation.tryTake(priority())) void this.#poll(client.within(reservation));
+    if (!reservation.tryTake(priority())) return;
+    void unattended(this.#poll(client.within(reservation)), this.#options, "A poll ended by a defect: continuing");
   }
 
   async #poll(client: ServiceClient): Promise<void> {
@@ -201,12 +205,10 @@ export class Operations {
       }
       const listed = answer.kind === "ok" ? answer.value : [];
       onPolled(this.#update(new Map(listed.map((one) => [one.id, one])), startedAt));
-    } catch {
-      // Aborted: the process is stopping, or may no longer send.
     } finally {
       this.#polling = false;
+      this.#schedule();
     }
-    this.#schedule();
   }
 
   /** The longest delay between polls, by the age of the newest operation in progress. */

@@ -11,6 +11,7 @@ import type { BudgetLimits } from "../../../src/operator/service-client/budget.t
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 import { memory } from "./builders.ts";
 import { StoredBranches, type StoredFields } from "./stored-branches.ts";
@@ -55,6 +56,7 @@ export class Acting {
     const { clock } = this;
     this.#brake = new DeletionBrake(clock, deletions);
     this.#lister = new EndpointLister({
+      log: silentLogger,
       client: clientOf(this.service, clock, { limits }),
       projectID: "shiny-wind-028834",
       clock,

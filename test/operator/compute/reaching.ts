@@ -10,6 +10,7 @@ import type { ServiceRequest, ServiceResponse } from "../../../src/operator/serv
 import { apiKeySecret, connection, withoutCluster } from "../../support/connections.ts";
 import { json, refusal, ScriptedService } from "../../support/scripted-service.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
@@ -44,6 +45,7 @@ export class Reaching {
     installCRDs(this.cluster.server);
     if (limits.perMinute !== undefined) this.connections = [connection({ spec: { requestBudget: limits } })];
     this.registry = new SessionRegistry({
+      log: silentLogger,
       cache: {
         connection: (_, name) => this.connections.find(({ metadata }) => metadata.name === name),
         secret: (_, name) => this.#secrets.find(({ metadata }) => metadata.name === name),

@@ -6,6 +6,7 @@ import type { ServiceRequest, ServiceResponse } from "../../../src/operator/serv
 import { compute } from "../../support/builders.ts";
 import { apiKeySecret, connection, withoutCluster } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** Connections of the team as the cache holds them, all to one service; the first joined and probed. */
@@ -21,6 +22,7 @@ export function setUp(options: { connections?: ServiceConnection[]; secrets?: Se
   const woken: string[] = [];
   const unused: string[] = [];
   const connections = new SessionRegistry({
+    log: silentLogger,
     cache: {
       connection: (_, name) => cached.find(({ metadata }) => metadata.name === name),
       secret: (_, name) => secrets.find(({ metadata }) => metadata.name === name),

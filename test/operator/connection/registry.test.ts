@@ -5,6 +5,7 @@ import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import { compute } from "../../support/builders.ts";
 import { connection, withoutCluster } from "../../support/connections.ts";
 import { json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { setUp } from "./joined.ts";
 
@@ -108,6 +109,7 @@ describe("a Compute whose connection cannot be read", () => {
   function registryWith(cache: Partial<ConnectionCache>) {
     const clock = new VirtualClock();
     return new SessionRegistry({
+      log: silentLogger,
       cache: { connection: () => undefined, secret: () => undefined, ...withoutCluster, ...cache },
       allowedBaseURLs: ["https://service.example.com/api/v2"],
       budgetShare: 1,

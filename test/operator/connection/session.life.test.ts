@@ -9,6 +9,7 @@ import { Budgets } from "../../../src/operator/service-client/budgets.ts";
 import { compute, endpoint, operation } from "../../support/builders.ts";
 import { connection } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { firstPollMs } from "./watching.ts";
 
@@ -52,6 +53,7 @@ beforeEach(() => {
     transport: service,
     clock,
     beforeWrite: () => undefined,
+    log: silentLogger,
     enqueue: () => undefined,
     orphansAmong: (endpoints: readonly ReturnType<typeof endpoint>[]) => endpoints,
     onChange: () => {

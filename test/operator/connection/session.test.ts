@@ -8,6 +8,7 @@ import {
   type ServiceResponse,
   type ServiceTransport,
 } from "../../../src/operator/service-client/transport.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 let clock: VirtualClock;
@@ -44,6 +45,7 @@ beforeEach(async () => {
     transport,
     clock,
     beforeWrite: () => undefined,
+    log: silentLogger,
     enqueue: () => undefined,
     // As the connection's reconciler does with the news.
     onChange: () => session.probe(),

@@ -11,6 +11,7 @@ import { compute } from "../../support/builders.ts";
 import { withoutCluster } from "../../support/connections.ts";
 import { json, ScriptedService } from "../../support/scripted-service.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 export const ours = "/apis/compute-operator.dev/v1alpha1/namespaces/default";
@@ -49,6 +50,7 @@ export function setUp(more: Record<string, unknown> = {}) {
       : json(200, { projects: [{ id: "shop", name: "shop" }, { id: "aaa" }] }),
   );
   const connections = new SessionRegistry({
+    log: silentLogger,
     cache: {
       connection: (_, name) => connectionsNow().find(({ metadata }) => metadata.name === name),
       secret: (_, name) => stored().find(({ metadata }) => metadata.name === name),

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { EndpointLister } from "../../../src/operator/project/endpoint-lister.ts";
 import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 /** The first poll of an operation of unknown duration, which is expected to take a second. */
@@ -15,6 +16,7 @@ export function watching(endpoints: Endpoint[] = [], everyMs = refreshMs) {
   const service = new ScriptedService(() => json(200, { endpoints }));
   const woken: string[] = [];
   const lister = new EndpointLister({
+    log: silentLogger,
     client: clientOf(service, clock),
     projectID: "shop",
     clock,

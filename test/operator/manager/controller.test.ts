@@ -91,3 +91,18 @@ test("a reconcile that succeeds ends the backoff: the next failure is repeated a
   await clock.advance(50);
   expect(reconciles.slice(4)).toEqual([1000, 1050]);
 });
+
+test("a defect around a reconcile is logged, and the object is retried", async () => {
+  const { clock, stop, reconciles, lines, metrics } = running(() => undefined);
+  const observe = metrics.reconcileSeconds.observe.bind(metrics.reconcileSeconds);
+  let defects = 2;
+  metrics.reconcileSeconds.observe = (...given) => {
+    defects -= 1;
+    if (defects >= 0) throw new TypeError("a defect of the operator");
+    observe(...given);
+  };
+  await clock.advance(60_000);
+  expect(reconciles).toHaveLength(3);
+  expect(lines.filter((line) => line.includes("a defect of the operator"))).toHaveLength(2);
+  stop.abort();
+});

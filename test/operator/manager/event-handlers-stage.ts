@@ -76,6 +76,8 @@ export class HandlersStage implements AsyncDisposable {
       connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
       enqueue: ignore,
       pause: () => Promise.resolve(),
+      signal: this.#stop.signal,
+      log: silentLogger,
       ...given,
     });
   }

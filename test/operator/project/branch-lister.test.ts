@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BranchLister } from "../../../src/operator/project/branch-lister.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const refreshMs = 30_000;
@@ -15,6 +16,7 @@ function listing(...first: ReturnType<typeof branch>[]) {
   );
   const woken: string[] = [];
   const lister = new BranchLister({
+    log: silentLogger,
     client: clientOf(service, clock),
     projectID: "shop",
     clock,

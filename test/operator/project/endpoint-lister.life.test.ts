@@ -6,6 +6,7 @@ import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import type { Priority } from "../../../src/operator/service-client/priority.ts";
 import { endpoint, operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { firstPollMs, refreshMs } from "../connection/watching.ts";
 
@@ -37,6 +38,7 @@ function listing(limits = { perMinute: 1_000_000, burst: 1_000_000 }) {
   const woken: string[] = [];
   const ended: string[] = [];
   const lister = new EndpointLister({
+    log: silentLogger,
     client: clientOf(service, clock, { budget }),
     projectID: "shop",
     clock,

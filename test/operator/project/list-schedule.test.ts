@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ListSchedule } from "../../../src/operator/project/list-schedule.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import { clientOf, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const refreshMs = 30_000;
@@ -14,8 +15,10 @@ function scheduling() {
   const state = { isUsed: true };
   const lists: number[] = [];
   const events: string[] = [];
+  let end = () => {};
   const schedule: ListSchedule = new ListSchedule({
     client: clientOf(new ScriptedService(), clock, { budget }),
+    log: silentLogger,
     clock,
     signal: stop.signal,
     refreshIntervalMs: () => refreshMs,
@@ -27,17 +30,21 @@ function scheduling() {
     lostAt: () => Number.POSITIVE_INFINITY,
     isUsed: () => state.isUsed,
     tenant: () => "",
-    list: () => {
-      lists.push(clock.monotonic());
-      schedule.begin(clock.monotonic());
+    list: (_, startedAt) => {
+      lists.push(startedAt);
+      const ends = Promise.withResolvers<void>();
+      end = ends.resolve;
+      return ends.promise;
     },
+    onDefect: () => events.push("defect"),
     onCalled: () => events.push("called"),
   });
   /** Spends the request that is there. */
   const spend = () => expect(budget.takeSpare()).toBe(true);
-  const ended = () => {
+  const ended = async () => {
     schedule.demand.ended(true);
-    schedule.end();
+    end();
+    await clock.settle();
   };
   return { clock, stop, budget, state, lists, events, schedule, spend, ended };
 }
@@ -48,7 +55,7 @@ describe("a list that is due", () => {
     schedule.start();
     await clock.advance(0);
     expect([lists, events]).toEqual([[0], ["begun"]]);
-    ended();
+    await ended();
     await clock.advance(refreshMs);
     expect(lists).toEqual([0, refreshMs]);
   });
@@ -74,7 +81,7 @@ describe("a list that is due", () => {
     schedule.want(500, "resolve");
     await clock.advance(5000);
     expect([lists, schedule.demand.need]).toEqual([[0], "resolve"]);
-    ended();
+    await ended();
     await clock.advance(0);
     expect(lists).toEqual([0, 5000]);
     schedule.demand.met();
@@ -103,7 +110,7 @@ describe("a project that is not used any more", () => {
     const { clock, state, lists, schedule, ended } = scheduling();
     schedule.start();
     await clock.advance(0);
-    ended();
+    await ended();
     state.isUsed = false;
     await clock.advance(2 * refreshMs);
     expect([lists, clock.pending]).toEqual([[0], 0]);
@@ -129,7 +136,7 @@ describe("a schedule that is stopped", () => {
     const { clock, budget, lists, events, schedule, ended, spend } = scheduling();
     schedule.start();
     await clock.advance(0);
-    ended();
+    await ended();
     schedule.stop();
     expect(clock.pending).toBe(0);
     schedule.start();

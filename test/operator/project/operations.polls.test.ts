@@ -5,6 +5,7 @@ import { Operations } from "../../../src/operator/project/operations.ts";
 import { RequestBudget } from "../../../src/operator/service-client/budget.ts";
 import { operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { firstPollMs } from "../connection/watching.ts";
 
@@ -35,6 +36,7 @@ function polling(options: { perMinute?: number; burst?: number } = {}) {
   const changes: string[][] = [];
   const endedOperations: string[] = [];
   const operations = new Operations({
+    log: silentLogger,
     client,
     priority: () => "follow",
     projectID: "shop",

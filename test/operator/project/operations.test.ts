@@ -4,6 +4,7 @@ import { OperationTimes } from "../../../src/operator/project/operation-times.ts
 import { Operations } from "../../../src/operator/project/operations.ts";
 import { operation } from "../../support/builders.ts";
 import { clientOf, json, refusal, ScriptedService } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { firstPollMs } from "../connection/watching.ts";
 
@@ -14,6 +15,7 @@ function following(listed: Operation[] = []) {
   const changes: string[] = [];
   const client = clientOf(service, clock);
   const operations = new Operations({
+    log: silentLogger,
     client,
     priority: () => "follow",
     projectID: "shop",

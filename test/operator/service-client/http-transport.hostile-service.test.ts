@@ -7,6 +7,7 @@ import { endpoint } from "../../support/builders.ts";
 import { eventually } from "../../support/eventually.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { clientOf, key } from "../../support/scripted-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { HostileServer, json } from "../kube/hostile-server.ts";
 
 // The operator's own client and transport, over the network, against a service that means harm.
@@ -217,6 +218,7 @@ test("after any bad list the next good one is used, and the Computes that wait f
   const woken: string[] = [];
   const stop = new AbortController();
   const watcher = new EndpointLister({
+    log: silentLogger,
     client,
     projectID: "shop",
     clock: realClock,

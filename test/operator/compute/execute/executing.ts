@@ -16,6 +16,7 @@ import type { ServiceResponse } from "../../../../src/operator/service-client/tr
 import { type InputFields, input, madeBy } from "../../../support/builders.ts";
 import { clientOf, refusal, ScriptedService } from "../../../support/scripted-service.ts";
 import { installCRDs } from "../../../support/shipped-crd.ts";
+import { silentLogger } from "../../../support/silent-logger.ts";
 import { MemoryCluster } from "../../kube/memory-cluster.ts";
 
 const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes";
@@ -71,6 +72,7 @@ export class Acting {
     const { clock } = this.cluster;
     const { signal } = new AbortController();
     const lister = new EndpointLister({
+      log: silentLogger,
       client: clientOf(this.service, clock, client),
       projectID: "shiny-wind-028834",
       clock,
