@@ -52,7 +52,7 @@ export function createBranch(
   const parentId = init_source === "schema-only" ? undefined : source.id;
   const branch = { name, parentId, isDefault: false, isProtected, details, expiresAt };
   const created = insertBranch(context, project, branch, endpoints, at);
-  context.catalog.copy(source.id, created.branch.id, at, point);
+  context.catalog.copyToNew(source.id, created.branch.id, at, point);
   return created;
 }
 

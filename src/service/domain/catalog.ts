@@ -8,7 +8,9 @@ import type { HistoryPoint } from "./history.ts";
 export interface Catalog {
   roles(branchId: string): Role[];
   role(branchId: string, name: string): Role | undefined;
-  /** Makes a role, with a password of its own where it can log in. */
+  /** Makes the role with which a new branch begins: after a return to the seed it has the same password again. */
+  createFirstRole(branchId: string, name: string, at: number): Role;
+  /** Makes a role, with a password that none has had before where it can log in. */
   createRole(branchId: string, role: { name: string; login: boolean }, at: number): Role;
   deleteRole(role: Role): void;
   /** Gives a role another password. */
@@ -21,11 +23,13 @@ export interface Catalog {
   deleteDatabase(database: BranchDatabase): void;
   /** The schema of a database as SQL; it may have to be read from a server. Rejects with `Refusal`. */
   schema(branchId: string, database: string): string | Promise<string>;
+  /** Gives a new branch the roles and databases of another one, as they are now or were at a point. */
+  copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void;
   /**
-   * Gives a branch the roles and databases of another one, as they are now or were at a point, in place of its own;
-   * passwords are each branch's own.
+   * As `copyToNew`, in place of those that a branch has. Passwords are each branch's own: roles that it has keep
+   * theirs, and the others get new ones.
    */
-  copy(from: string, to: string, at: number, point?: HistoryPoint): void;
+  replace(from: string, to: string, at: number, point?: HistoryPoint): void;
   /** Gives a branch an earlier state of its own, from the history of the branch that keeps what it was. */
   rewind(from: string, to: string, point: HistoryPoint): void;
 }

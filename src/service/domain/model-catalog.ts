@@ -21,13 +21,12 @@ export class ModelCatalog implements Catalog {
     return this.#context.store.catalogs.role(branchId, name);
   }
 
+  createFirstRole(branchId: string, name: string, at: number): Role {
+    return this.#put({ branchId, name, login: true, passwordSource: firstSource(branchId, name) }, at);
+  }
+
   createRole(branchId: string, { name, login }: { name: string; login: boolean }, at: number): Role {
-    // A later role of the same name is another role, so it gets another password.
-    const first = this.roles(branchId).length === 0;
-    const passwordSource = first ? `${branchId}/${name}` : `${branchId}/${name}/${this.#context.ids.uuid()}`;
-    const role = { branchId, name, login, passwordSource, createdAt: at, updatedAt: at };
-    this.#context.store.catalogs.putRole(role);
-    return role;
+    return this.#put({ branchId, name, login, passwordSource: this.#newSource(branchId, name) }, at);
   }
 
   deleteRole({ branchId, name }: Role): void {
@@ -35,7 +34,7 @@ export class ModelCatalog implements Catalog {
   }
 
   resetPassword(role: Role, at: number): Role {
-    const passwordSource = `${role.branchId}/${role.name}/${this.#context.ids.uuid()}`;
+    const passwordSource = this.#newSource(role.branchId, role.name);
     const changed = { ...role, passwordSource, updatedAt: at };
     this.#context.store.catalogs.putRole(changed);
     return changed;
@@ -77,10 +76,30 @@ export class ModelCatalog implements Catalog {
     return "";
   }
 
-  copy(from: string, to: string, at: number, _point?: HistoryPoint): void {
-    this.#context.store.catalogs.copy(from, to, at);
+  copyToNew(from: string, to: string, at: number, _point?: HistoryPoint): void {
+    this.#context.store.catalogs.copy(from, to, at, (name) => firstSource(to, name));
+  }
+
+  replace(from: string, to: string, at: number, _point?: HistoryPoint): void {
+    this.#context.store.catalogs.copy(from, to, at, (name) => this.#newSource(to, name));
   }
 
   /** The model keeps no history: an earlier state equals the present one. */
   rewind(_from: string, _to: string, _point?: HistoryPoint): void {}
+
+  #put(role: Omit<Role, "createdAt" | "updatedAt">, at: number): Role {
+    const made = { ...role, createdAt: at, updatedAt: at };
+    this.#context.store.catalogs.putRole(made);
+    return made;
+  }
+
+  /** A role may have had the name before, with a password that was given away: no two have the same. */
+  #newSource(branchId: string, name: string): string {
+    return `${branchId}/${name}/${this.#context.ids.uuid()}`;
+  }
+}
+
+/** Of a role with which a branch begins: the same after each return of the service to its seed. */
+function firstSource(branchId: string, name: string): string {
+  return `${branchId}/${name}`;
 }

@@ -56,7 +56,7 @@ export function seedBranch(
   at: number,
   { role = defaultRole, database = defaultDatabase }: { role?: string | undefined; database?: string | undefined } = {},
 ): void {
-  context.catalog.createRole(branchId, { name: role, login: true }, at);
+  context.catalog.createFirstRole(branchId, role, at);
   context.catalog.createDatabase(branchId, { name: database, ownerName: role }, at);
 }
 

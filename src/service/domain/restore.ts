@@ -43,7 +43,7 @@ export function restoreBranch(
   const backup =
     preserve_under_name === undefined ? undefined : keep(context, project, branch, preserve_under_name, at);
   if (backup) for (const child of children) branches.update({ ...child, parentId: backup.branch.id }, at);
-  if (!itself) context.catalog.copy(source.id, branch.id, at, point);
+  if (!itself) context.catalog.replace(source.id, branch.id, at, point);
   else if (backup && point) context.catalog.rewind(backup.branch.id, branch.id, point);
   if (source.isProtected) for (const role of context.catalog.roles(branch.id)) context.catalog.resetPassword(role, at);
   const { parent_lsn: _, parent_timestamp: __, ...others } = branch.details;
@@ -105,6 +105,6 @@ function keep(context: ServiceContext, project: Project, branch: Branch, name: s
   const { parentId, details } = branch;
   const kept = { name, parentId, isDefault: false, isProtected: false, details, expiresAt: undefined };
   const made = insertBranch(context, project, kept, [], at);
-  context.catalog.copy(branch.id, made.branch.id, at);
+  context.catalog.copyToNew(branch.id, made.branch.id, at);
   return made;
 }

@@ -3,11 +3,17 @@ import type { Store } from "../store/store.ts";
 import type { BranchStorage } from "./branch-storage.ts";
 import { afterChanges, changesOfClients, presentIn, presentQuery } from "./catalog-changes.ts";
 import { type BranchCatalog, broughtInto, currentRights, syncCatalog } from "./catalog-sync.ts";
-import { messageOf } from "./failure.ts";
+import { messageOf, ServerFailed } from "./failure.ts";
 import type { Session } from "./privileged-role.ts";
 import { readableRows } from "./readable-names.ts";
 import type { SqlClient } from "./sql-client.ts";
 import { Turns } from "./turns.ts";
+
+/** The data that a server runs on: after a replacement the branch has other data, of which the server knows nothing. */
+export interface ServedData {
+  branchId: string;
+  generation: string;
+}
 
 export interface CatalogPorts {
   store: Store;
@@ -25,7 +31,7 @@ export class BranchCatalogs {
   readonly #ports: CatalogPorts;
   /** By branch: a sync and a refresh would take each other's changes for those of clients. */
   readonly #turns = new Turns();
-  /** By branch: the refresh that has not begun. */
+  /** By generation: the refresh that has not begun. */
   readonly #waiting = new Map<string, Promise<void>>();
 
   constructor(ports: CatalogPorts) {
@@ -41,9 +47,10 @@ export class BranchCatalogs {
    * As `sync`, for a server that starts: where that fails, data that has roles from before is served with what it has,
    * and the next start or change tries again. New data has none, so nobody could log in.
    */
-  async syncAtStart(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+  async syncAtStart(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    const { branchId } = served;
     try {
-      await this.sync(branchId, connect);
+      await this.sync(served, connect);
     } catch (error) {
       const { roles } = broughtInto(this.#ports.storage.of(branchId));
       if (roles.length === 0) throw error;
@@ -52,29 +59,41 @@ export class BranchCatalogs {
     }
   }
 
-  /** Brings them into the server that runs on the branch's data. */
-  sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
-    return this.#turns.take(branchId, () => this.#sync(branchId, connect));
+  /** Brings them into a server. Rejects with `ServerFailed` where its data is not what the store means. */
+  sync(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+    return this.#turns.take(served.branchId, () => this.#sync(served, connect));
   }
 
   /**
-   * Takes over into the store what clients have changed with SQL in the server that runs on the branch's data. All who
-   * call while one waits for its turn share that: calls of the API have it without a key, as often as they come.
+   * Takes over into the store what clients have changed with SQL in a server. All who call while one waits for its turn
+   * share that: calls of the API have it without a key, as often as they come.
    */
-  refresh(branchId: string, connect: (database: string) => Promise<Session>): Promise<void> {
-    const waiting = this.#waiting.get(branchId);
+  refresh(served: ServedData, connect: (database: string) => Promise<Session>): Promise<void> {
+    const { branchId, generation } = served;
+    const waiting = this.#waiting.get(generation);
     if (waiting) return waiting;
     const refreshed = this.#turns.take(branchId, () => {
-      this.#waiting.delete(branchId);
-      return this.#takeOver(branchId, connect);
+      this.#waiting.delete(generation);
+      return this.#takeOver(served, connect);
     });
-    this.#waiting.set(branchId, refreshed);
+    this.#waiting.set(generation, refreshed);
     return refreshed;
   }
 
-  async #sync(branchId: string, connect: (database: string) => Promise<SqlClient>): Promise<void> {
+  /**
+   * True if the store means the data of a server. From the call that replaces a branch's data on, the store has the
+   * roles and databases of the data to come, and the server still serves the data before.
+   */
+  #isMeant({ branchId, generation }: ServedData): boolean {
+    const { branchData } = this.#ports.store;
+    return branchData.get(branchId)?.generation === generation && branchData.sourceOf(branchId) === undefined;
+  }
+
+  async #sync(served: ServedData, connect: (database: string) => Promise<SqlClient>): Promise<void> {
     const { store, storage, passwordOf, change } = this.#ports;
-    await this.#takeOver(branchId, connect);
+    const { branchId } = served;
+    await this.#takeOver(served, connect);
+    if (!this.#isMeant(served)) throw new ServerFailed(`the data of branch ${branchId} is being replaced`);
     const row = storage.of(branchId);
     const wanted = this.#wanted(branchId);
     const catalog = JSON.stringify(wanted);
@@ -87,15 +106,15 @@ export class BranchCatalogs {
     });
   }
 
-  async #takeOver(branchId: string, connect: (database: string) => Promise<Session>): Promise<void> {
+  async #takeOver(served: ServedData, connect: (database: string) => Promise<Session>): Promise<void> {
     const { store, clock, change } = this.#ports;
-    const before = store.branchData.get(branchId);
+    const { branchId } = served;
     const client = await connect("postgres");
     const present = await readableRows(client, presentQuery)
       .then(presentIn)
       .finally(() => client.close());
     const row = store.branchData.get(branchId);
-    if (row?.generation !== before?.generation || row === undefined) return;
+    if (row === undefined || !this.#isMeant(served)) return;
     const applied = broughtInto(row);
     const changes = changesOfClients(applied, this.#wanted(branchId), present);
     const catalogAfter = () => JSON.stringify(afterChanges(applied, this.#wanted(branchId), present));

@@ -1,3 +1,4 @@
+import type { ServiceClock } from "../clock.ts";
 import type { CopyWanted } from "../store/branch-data.ts";
 import type { Store } from "../store/store.ts";
 import type { BranchStorage, MadeData } from "./branch-storage.ts";
@@ -6,6 +7,7 @@ import { pointFrom } from "./history/point.ts";
 
 export interface CopyPorts {
   store: Store;
+  clock: Pick<ServiceClock, "now">;
   storage: Pick<BranchStorage, "make" | "release">;
   /** Changes the store in a transaction. */
   change: (act: () => void) => void;
@@ -93,13 +95,17 @@ export class BranchCopies {
   }
 
   /** Records what was made, unless the branch is gone or another copy is wanted by now: then it is removed. */
-  #record({ present, ...made }: MadeData, wanted: CopyWanted | undefined): void {
-    const { store, change } = this.#ports;
+  #record({ earlier, ...made }: MadeData, wanted: CopyWanted | undefined): void {
+    const { store, clock, change } = this.#ports;
     change(() => {
       if (!store.branches.exists(made.branchId)) return;
       if (store.branchData.sourceOf(made.branchId)?.seq !== wanted?.seq) return;
       store.branchData.put(made);
-      if (present) store.catalogs.retain(made.branchId, present);
+      if (earlier) {
+        // A role that the branch has no more comes back, but not with a password that somebody may know.
+        const sourceOf = (name: string) => `${made.branchId}/${name}/${made.generation}`;
+        store.catalogs.becomeAs(made.branchId, earlier, clock.now(), sourceOf);
+      }
       store.branchData.clearSource(made.branchId);
     });
   }

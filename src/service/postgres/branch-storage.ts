@@ -5,6 +5,7 @@ import type { HistoryState } from "../computes/backend.ts";
 import { type HistoryPoint, positionOf } from "../domain/history.ts";
 import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
+import type { CatalogThen } from "../store/catalog.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
@@ -12,6 +13,7 @@ import { type Limits, limitsOf, type ServerConfig } from "./config.ts";
 import { copySlots, renameDurably } from "./copy-tree.ts";
 import { isFullDisk, messageOf, ServerFailed } from "./failure.ts";
 import { linked, stoppedBase } from "./history/branch-history.ts";
+import { catalogThen } from "./history/catalog-then.ts";
 import { Histories } from "./history/histories.ts";
 import { type Present, type RecoveryPorts, recover } from "./history/recovery.ts";
 import { placeOf } from "./history/segments.ts";
@@ -51,8 +53,8 @@ export interface StoragePorts {
 
 /** Data that was made, and what else there is to record of it. */
 export interface MadeData extends BranchData {
-  /** Of data that was recovered: it may lack what the branch has by now. */
-  present: Present | undefined;
+  /** Of data that was recovered: the roles and databases of then. */
+  earlier: CatalogThen | undefined;
 }
 
 /** Space that is left free on the disk whatever is copied, in bytes. */
@@ -115,7 +117,7 @@ export class BranchStorage {
       catalog: JSON.stringify(from && !from.present ? inherited(from.data) : emptyCatalog),
       maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
       maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
-      present: from?.present,
+      earlier: from?.present && catalogThen(broughtInto(from.data), from.present),
     };
   }
 
@@ -143,15 +145,15 @@ export class BranchStorage {
     }
   }
 
-  /** Removes what no branch has any more; `used` are the directories that servers run on. */
-  async removeUnrecorded(used: ReadonlySet<string>): Promise<void> {
+  /** Removes what no branch has any more and no server uses. */
+  async removeUnrecorded(isUsed: (directory: string) => boolean): Promise<void> {
     const { store, home } = this.#ports;
     const [names, histories] = [await readdir(join(home.root, "branches")), await this.histories.names()];
     // Asked at once, after the names: what is made meanwhile is fresh, or recorded, but never neither.
     const recorded = new Set(store.branchData.all().map((row) => home.branch(row.branchId, row.generation)));
     const unneeded = names
       .map((name) => join(home.root, "branches", name))
-      .filter((directory) => !recorded.has(directory) && !used.has(directory))
+      .filter((directory) => !recorded.has(directory) && !isUsed(directory))
       .filter((directory) => !this.#fresh.has(directory) && !this.#read.has(directory));
     const kept = new Set([...recorded, ...this.#fresh].map((directory) => basename(directory)));
     const lost = histories.filter((name) => !kept.has(name));
@@ -160,7 +162,7 @@ export class BranchStorage {
     for (const name of await readdir(join(home.root, "replicas"))) {
       const directory = join(home.root, "replicas", name);
       const endpoint = store.endpoints.byId(basename(directory));
-      if (!endpoint && !used.has(directory)) await rm(directory, { recursive: true, force: true });
+      if (!endpoint && !isUsed(directory)) await rm(directory, { recursive: true, force: true });
     }
   }
 

@@ -21,8 +21,13 @@ export class PostgresCatalog extends ModelCatalog {
     return this.#readSchema(branchId, database);
   }
 
-  override copy(from: string, to: string, at: number, point?: HistoryPoint): void {
-    super.copy(from, to, at);
+  override copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void {
+    super.copyToNew(from, to, at);
+    this.rewind(from, to, point);
+  }
+
+  override replace(from: string, to: string, at: number, point?: HistoryPoint): void {
+    super.replace(from, to, at);
     this.rewind(from, to, point);
   }
 

@@ -2,7 +2,7 @@ import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf, standbyPassword } from "./backup.ts";
-import { BranchCatalogs } from "./branch-catalogs.ts";
+import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
 import { BranchStorage, type OwnServer } from "./branch-storage.ts";
 import { type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
@@ -13,6 +13,7 @@ import { computeConfig, ownConfig } from "./server-configs.ts";
 import type { SqlClient } from "./sql-client.ts";
 import type { Edition } from "./templates.ts";
 import { Turns } from "./turns.ts";
+import { UsedDirectories } from "./used-directories.ts";
 
 /** Uses the data of a branch through sessions of the service. */
 type Act<Result> = (connect: (database: string) => Promise<SqlClient>) => Promise<Result>;
@@ -23,6 +24,7 @@ const refreshLimitMs = 1000;
 /** The servers that run behind computes. */
 export class Fleet {
   readonly storage: BranchStorage;
+  readonly used = new UsedDirectories();
   readonly #ports: FleetPorts;
   readonly #catalogs: BranchCatalogs;
   readonly #running = new Map<string, Running>();
@@ -95,7 +97,7 @@ export class Fleet {
         client.close();
       }
       if (endpoint.type === "read_write")
-        await this.#catalogs.sync(endpoint.branchId, (database) => this.#ports.sessions.open(config, database));
+        await this.#catalogs.sync(servedBy(before), (database) => this.#ports.sessions.open(config, database));
     });
   }
 
@@ -106,9 +108,10 @@ export class Fleet {
   }
 
   /** Gives up on a server that does not answer: the store then shows what was known before. */
-  async #refresh({ endpoint: { branchId }, config }: Running): Promise<void> {
+  async #refresh(running: Running): Promise<void> {
     const { sessions, clock } = this.#ports;
-    const done = this.#catalogs.refresh(branchId, (database) => sessions.open(config, database)).catch(() => {});
+    const connect = (database: string) => sessions.open(running.config, database);
+    const done = this.#catalogs.refresh(servedBy(running), connect).catch(() => {});
     let stopTimer = () => {};
     const limit = new Promise<void>((resolve) => {
       stopTimer = clock.after(refreshLimitMs, resolve);
@@ -154,7 +157,7 @@ export class Fleet {
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: undefined });
     await this.#run(endpoint, branch.generation, branch.directory, edition, config);
     try {
-      await this.#catalogs.syncAtStart(branchId, (database) => this.#ports.sessions.open(config, database));
+      await this.#catalogs.syncAtStart(branch, (database) => this.#ports.sessions.open(config, database));
     } catch (error) {
       await this.#stop(endpoint.id);
       throw error;
@@ -179,7 +182,7 @@ export class Fleet {
     const branch = this.storage.of(endpoint.branchId);
     const data = home.replica(endpoint.id);
     const primaryRuns = [...this.#running.values()].some((one) => one.data === branch.directory);
-    if (!primaryRuns) await this.#settleAlone(endpoint.branchId, branch.directory, edition);
+    if (!primaryRuns) await this.#settleAlone(branch, edition);
     if (!(await this.#follows(data, branch, primaryRuns))) {
       const making = home.making(`${endpoint.id}.${this.#ports.newGeneration()}`);
       await this.storage.copy(branch.directory, making, edition);
@@ -195,9 +198,9 @@ export class Fleet {
   }
 
   /** Brings roles and databases into data whose primary does not run: a standby cannot create them. */
-  async #settleAlone(branchId: string, directory: string, edition: Edition): Promise<void> {
-    if (this.#catalogs.isCurrent(branchId)) return;
-    await this.#serving(directory, edition, (connect) => this.#catalogs.syncAtStart(branchId, connect));
+  async #settleAlone(branch: ServedData & { directory: string }, edition: Edition): Promise<void> {
+    if (this.#catalogs.isCurrent(branch.branchId)) return;
+    await this.#serving(branch.directory, edition, (connect) => this.#catalogs.syncAtStart(branch, connect));
   }
 
   /** Runs a server on data that no compute uses, until `act` has ended. */
@@ -253,8 +256,10 @@ export class Fleet {
 
   async #launch(place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
     const { processes, clock, home } = this.#ports;
-    await stopLeftover(place.data, processes, clock);
-    return PostgresServer.start({ processes, clock, user: home.user }, place, config);
+    return this.used.by(place.data, async () => {
+      await stopLeftover(place.data, processes, clock);
+      return PostgresServer.start({ processes, clock, user: home.user }, place, config);
+    });
   }
 
   async #stop(endpointId: string): Promise<void> {
@@ -284,6 +289,10 @@ export class Fleet {
     if (!project) throw new ServerFailed(`project ${endpoint.projectId} is gone`);
     return this.#ports.templates.edition(project.pgVersion);
   }
+}
+
+function servedBy({ endpoint: { branchId }, generation }: Running): ServedData {
+  return { branchId, generation };
 }
 
 function isPrimary({ type }: StoredEndpoint): boolean {

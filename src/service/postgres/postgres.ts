@@ -183,7 +183,7 @@ export class Postgres {
       report: stderr,
       onCrash: (endpointId) => this.#runner?.crashed(endpointId),
     });
-    const copies = new BranchCopies({ store, storage: fleet.storage, change });
+    const copies = new BranchCopies({ store, clock, storage: fleet.storage, change });
     this.#schemas = new SchemaReader({ store, fleet, copies });
     this.#fleet = fleet;
     this.#runner = new OperationRunner(service, fleet, copies, onError);

@@ -160,7 +160,8 @@ export class OperationRunner {
     const endpoint = store.endpoints.byId(endpointId ?? "");
     if (!endpoint) return;
     if (effect === "suspend") return this.#fleet.stop(endpoint.id);
-    if (effect === "start" || (action === "apply_config" && this.#needsServer(endpoint))) {
+    const lacksCopy = store.branchData.sourceOf(endpoint.branchId) !== undefined;
+    if (effect === "start" || (action === "apply_config" && (lacksCopy || this.#needsServer(endpoint)))) {
       await this.#copies.ensure(endpoint.branchId);
       return this.#fleet.start(endpoint);
     }
@@ -218,7 +219,7 @@ export class OperationRunner {
         for (const { id, pendingState } of store.endpoints.active()) {
           if (pendingState === undefined && !this.#fleet.runs(id)) this.crashed(id);
         }
-        await this.#fleet.storage.removeUnrecorded(new Set(this.#fleet.running().map(({ data }) => data)));
+        await this.#fleet.storage.removeUnrecorded((directory) => this.#fleet.used.has(directory));
       } catch (error) {
         if (!this.#closed) this.#onError(error);
       }

@@ -104,7 +104,7 @@ function plantProject(context: ServiceContext, seed: SeedProject, at: number): v
       createdAt: at,
     });
     if (parentId === undefined) seedBranch(context, branchId, at);
-    else context.catalog.copy(parentId, branchId, at);
+    else context.catalog.copyToNew(parentId, branchId, at);
     plantCatalog(context, branchId, branch, at);
     parentId ??= branchId;
   }

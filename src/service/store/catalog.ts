@@ -30,9 +30,12 @@ export interface ChangedWithSql {
   created: readonly { name: string; ownerName: string }[];
 }
 
-export interface DatabaseOwner {
-  name: string;
-  owner: string;
+/** The roles of the API and the databases that a branch had at a point, and the names of those that it lacked then. */
+export interface CatalogThen {
+  roles: readonly { name: string; login: boolean }[];
+  databases: readonly { name: string; ownerName: string }[];
+  lostRoles: readonly string[];
+  lostDatabases: readonly string[];
 }
 
 /** The roles and databases of branches. */
@@ -106,28 +109,35 @@ export class Catalogs {
     for (const one of created) this.insertDatabase({ branchId, ...one, createdAt: at, updatedAt: at });
   }
 
-  /** Replaces the roles and databases of a branch by those of another one. Passwords are not copied. */
-  copy(from: string, to: string, at: number): void {
+  /**
+   * Replaces the roles and databases of a branch by those of another one. Passwords are not copied: roles that the
+   * branch has keep theirs, and `sourceOf` makes those of the others.
+   */
+  copy(from: string, to: string, at: number, sourceOf: (name: string) => string): void {
     const [roles, databases] = [this.roles(from), this.databases(from)];
     const sources = new Map(this.roles(to).map(({ name, passwordSource }) => [name, passwordSource]));
     this.#db.run("DELETE FROM roles WHERE branch_id = ?", to);
     this.#db.run("DELETE FROM databases WHERE branch_id = ?", to);
     for (const role of roles) {
-      const passwordSource = sources.get(role.name) ?? `${to}/${role.name}`;
+      const passwordSource = sources.get(role.name) ?? sourceOf(role.name);
       this.putRole({ ...role, branchId: to, passwordSource, createdAt: at, updatedAt: at });
     }
     for (const database of databases) this.insertDatabase({ ...database, branchId: to, createdAt: at, updatedAt: at });
   }
 
-  /** Leaves of a branch the roles and databases that are there, with the owners that they have there. */
-  retain(branchId: string, present: { roles: readonly string[]; databases: readonly DatabaseOwner[] }): void {
-    const owners = new Map(present.databases.map(({ name, owner }) => [name, owner]));
-    for (const database of this.databases(branchId)) {
-      const ownerName = owners.get(database.name);
-      if (ownerName === undefined) this.deleteDatabase(branchId, database.name);
-      else this.updateDatabase({ ...database, ownerName });
+  /** Gives a branch the roles and databases of a point. `sourceOf` makes the passwords of roles that it has no more. */
+  becomeAs(branchId: string, then: CatalogThen, at: number, sourceOf: (name: string) => string): void {
+    for (const name of then.lostDatabases) this.deleteDatabase(branchId, name);
+    for (const name of then.lostRoles) this.deleteRole(branchId, name);
+    for (const { name, login } of then.roles) {
+      if (this.role(branchId, name)) continue;
+      this.putRole({ branchId, name, login, passwordSource: sourceOf(name), createdAt: at, updatedAt: at });
     }
-    for (const { name } of this.roles(branchId)) if (!present.roles.includes(name)) this.deleteRole(branchId, name);
+    for (const { name, ownerName } of then.databases) {
+      const database = this.database(branchId, name);
+      if (database) this.updateDatabase({ ...database, ownerName });
+      else this.insertDatabase({ branchId, name, ownerName, createdAt: at, updatedAt: at });
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
+import { BranchAnswer } from "../../../src/api/branch.ts";
 import { type Answer } from "../support/service.ts";
 import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 
@@ -48,6 +49,44 @@ it("a role has another password after it was reset, and so has a later one of it
   changed(`DELETE ${roles}/app`);
   changed(`POST ${roles}`, { role: { name: "app" } });
   expect(passwordOf("app")).not.toBe(before);
+});
+
+it("a branch's first role that is deleted and made again has another password than the one that was given away", () => {
+  const leaked = passwordOf("neondb_owner");
+  changed(`DELETE ${databases}/neondb`);
+  changed(`DELETE ${roles}/neondb_owner`);
+  const made = changed(`POST ${roles}`, { role: { name: "neondb_owner" } });
+  expect(made.body["role"]).toMatchObject({ password: passwordOf("neondb_owner") });
+  const passwords = [leaked, passwordOf("neondb_owner")];
+  changed(`DELETE ${roles}/neondb_owner`);
+  changed(`POST ${roles}`, { role: { name: "neondb_owner" } });
+  expect(new Set([...passwords, passwordOf("neondb_owner")]).size).toBe(3);
+});
+
+it("a role that a reset brings back has another password, and a role that the branch has keeps its own", () => {
+  const own = `/projects/${project}/branches/${preview}/roles`;
+  const ownPassword = (role: string) => shop.ana(`GET ${own}/${role}/reveal_password`).body["password"];
+  changed(`POST ${roles}`, { role: { name: "app" } });
+  const reset = () => changed(`POST /projects/${project}/branches/${preview}/restore`, { source_branch_id: main });
+  reset();
+  const [leaked, kept] = [ownPassword("app"), ownPassword("neondb_owner")];
+  changed(`DELETE ${own}/app`);
+  reset();
+  expect(ownPassword("app")).not.toBe(leaked);
+  expect(ownPassword("app")).not.toBe(passwordOf("app"));
+  expect(ownPassword("neondb_owner")).toBe(kept);
+});
+
+it("a role that is deleted where it came with the branch, and made again, has another password", () => {
+  const made = changed(`POST /projects/${project}/branches`, { branch: { name: "young" } });
+  const { branch } = BranchAnswer.parse(made.body);
+  const own = `/projects/${project}/branches/${branch.id}`;
+  const ownPassword = () => shop.ana(`GET ${own}/roles/neondb_owner/reveal_password`).body["password"];
+  const leaked = ownPassword();
+  changed(`DELETE ${own}/databases/neondb`);
+  changed(`DELETE ${own}/roles/neondb_owner`);
+  changed(`POST ${own}/roles`, { role: { name: "neondb_owner" } });
+  expect(ownPassword()).not.toBe(leaked);
 });
 
 it("a role is created without starting a primary that is disabled", () => {

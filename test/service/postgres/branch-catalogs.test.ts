@@ -1,7 +1,9 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BranchCatalogs } from "../../../src/service/postgres/branch-catalogs.ts";
+import { broughtInto, emptyCatalog } from "../../../src/service/postgres/catalog-sync.ts";
 import { Store } from "../../../src/service/store/store.ts";
 import { realClock } from "../../support/real-clock.ts";
+import { TestService } from "../support/service.ts";
 
 it("a branch's server is asked once for all calls that wait, however many there are", async () => {
   const store = Store.open(":memory:");
@@ -23,7 +25,8 @@ it("a branch's server is asked once for all calls that wait, however many there 
     await answer.promise;
     return { query: () => Promise.resolve([]), close() {} };
   };
-  const callAtOnce = () => Array.from({ length: 50 }, () => catalogs.refresh("br-a", connect));
+  const callAtOnce = () =>
+    Array.from({ length: 50 }, () => catalogs.refresh({ branchId: "br-a", generation: "1" }, connect));
   const first = callAtOnce();
   await expect.poll(() => sessions).toBe(1);
   const later = [...callAtOnce(), ...callAtOnce()];
@@ -31,4 +34,62 @@ it("a branch's server is asked once for all calls that wait, however many there 
   await Promise.all([...first, ...later]);
   expect(sessions).toBe(2);
   store.close();
+});
+
+describe("a server of data that its branch no longer means", () => {
+  /** A branch with `neondb` in the store, whose data of generation `new` has nothing yet. */
+  function branch() {
+    const service = new TestService().applySeed({
+      accounts: [{ id: "acc-ana", email: "ana@example.com", plan: "scale" }],
+      projects: [
+        {
+          id: "p",
+          owner: "acc-ana",
+          branches: [
+            { id: "br-a", name: "main", default: true },
+            { id: "br-b", name: "b" },
+          ],
+        },
+      ],
+    });
+    const { store, clock } = service.core.context;
+    const data = { branchId: "br-a", catalog: JSON.stringify(emptyCatalog), maxConnections: 1, maxWorkerProcesses: 1 };
+    store.branchData.put({ ...data, generation: "new" });
+    const catalogs = new BranchCatalogs({
+      store,
+      clock,
+      storage: { of: () => ({ ...data, generation: "new", directory: "" }) },
+      passwordOf: (source) => source,
+      report: () => {},
+      change: (act) => store.transaction(act),
+    });
+    const names = () => store.catalogs.databases("br-a").map(({ name }) => name);
+    const brought = () =>
+      broughtInto(store.branchData.get("br-a") ?? { catalog: "{}" }).databases.map(({ name }) => name);
+    return { store, catalogs, names, brought };
+  }
+
+  /** A session on a server with these databases. */
+  const serverWith =
+    (...databases: string[]) =>
+    () =>
+      Promise.resolve({ query: () => Promise.resolve(databases.map((name) => [name, "neondb_owner"])), close() {} });
+
+  it("a server of data that was replaced does not tell what the new data has, so nothing is dropped later", async () => {
+    const { catalogs, names, brought } = branch();
+    await catalogs.refresh({ branchId: "br-a", generation: "old" }, serverWith("neondb", "mine"));
+    expect([names(), brought()]).toEqual([["neondb"], []]);
+    await catalogs.refresh({ branchId: "br-a", generation: "new" }, serverWith());
+    expect(names()).toEqual(["neondb"]);
+  });
+
+  it("a server of data that is to be replaced changes nothing of what the branch will be", async () => {
+    const { store, catalogs, names, brought } = branch();
+    store.transaction(() => store.branchData.setSource({ branchId: "br-a", sourceId: "br-b" }));
+    await catalogs.refresh({ branchId: "br-a", generation: "new" }, serverWith("mine"));
+    expect([names(), brought()]).toEqual([["neondb"], []]);
+    store.transaction(() => store.branchData.clearSource("br-a"));
+    await catalogs.refresh({ branchId: "br-a", generation: "new" }, serverWith("mine"));
+    expect([names(), brought()]).toEqual([["neondb", "mine"], ["mine"]]);
+  });
 });

@@ -34,7 +34,7 @@ class Disk {
       catalog: "{}",
       maxConnections: 1,
       maxWorkerProcesses: 1,
-      present: undefined,
+      earlier: undefined,
     };
   }
 
@@ -59,7 +59,7 @@ beforeEach(async () => {
   });
   ({ store } = service.core.context);
   disk = new Disk(store);
-  copies = new BranchCopies({ store, storage: disk, change: (act) => store.transaction(act) });
+  copies = new BranchCopies({ store, clock: { now: () => 0 }, storage: disk, change: (act) => store.transaction(act) });
   for (const id of ["br-a", "br-b"]) await copies.ensure(id);
   disk.made.length = 0;
 });

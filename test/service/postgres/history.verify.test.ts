@@ -108,3 +108,58 @@ describe("a restore", () => {
     expect((await branchAt({ parent_timestamp: time })).items).toEqual(["early", "second"]);
   });
 });
+
+describe("a role whose password was given away", () => {
+  const roles = `${branches}/${main}/roles`;
+  const expectRefused = (login: string) =>
+    expect(rig.query(login, "SELECT 1")).rejects.toThrow(/password authentication failed/);
+  const rolesOf = async (branch: string) => {
+    const { body } = await rig.call("GET", `${branches}/${branch}/roles`);
+    return z
+      .array(z.looseObject({ name: z.string() }))
+      .parse(body["roles"])
+      .map(({ name }) => name);
+  };
+  const at = (login: string, endpoint: string) => login.replace(/endpoint%3D[\w-]+/, `endpoint%3D${endpoint}`);
+
+  it("a role that was deleted is shown where its past is, and its password of then opens nothing there", async () => {
+    await rig.change("POST", roles, { role: { name: "leaky" } });
+    const leaked = await rig.uri({ role: "leaky" });
+    await rig.query(leaked, "SELECT 1");
+    await sleep(50);
+    const time = new Date().toISOString();
+    await sleep(50);
+    await rig.change("DELETE", `${roles}/leaky`);
+    await expectRefused(leaked);
+    const body = { branch: { parent_timestamp: time }, endpoints: [{ type: "read_write" }] };
+    const { branch, endpoints } = CreatedBranch.parse((await rig.call("POST", branches, body)).body);
+    await rig.settled();
+    const endpoint = endpoints[0]?.id ?? "";
+    expect(await rolesOf(branch.id)).toContain("leaky");
+    await expectRefused(at(leaked, endpoint));
+    expect(await rig.query(await rig.uri({ endpoint, role: "leaky" }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await rig.change("POST", `${branches}/${branch.id}/restore`, { source_branch_id: main });
+    expect(await rolesOf(branch.id)).not.toContain("leaky");
+    await expectRefused(at(leaked, endpoint));
+  });
+
+  it("a role that is deleted and made again, or brought back by a reset, takes none of its earlier passwords", async () => {
+    await rig.change("POST", roles, { role: { name: "again" } });
+    const { body } = await rig.call("POST", branches, { branch: {}, endpoints: [{ type: "read_write" }] });
+    const { branch, endpoints } = CreatedBranch.parse(body);
+    await rig.settled();
+    const endpoint = endpoints[0]?.id ?? "";
+    const [leaked, leakedBelow] = [await rig.uri({ role: "again" }), await rig.uri({ role: "again", endpoint })];
+    for (const login of [leaked, leakedBelow]) await rig.query(login, "SELECT 1");
+    await rig.change("DELETE", `${roles}/again`);
+    await rig.change("POST", roles, { role: { name: "again" } });
+    await rig.change("DELETE", `${branches}/${branch.id}/roles/again`);
+    await rig.change("POST", `${branches}/${branch.id}/restore`, { source_branch_id: main });
+    await expectRefused(leaked);
+    await expectRefused(leakedBelow);
+    for (const place of [{}, { endpoint }]) {
+      const login = await rig.uri({ role: "again", ...place });
+      expect(await rig.query(login, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    }
+  });
+});

@@ -1,12 +1,16 @@
 import { join } from "node:path";
 import { type HistoryPoint, positionOf } from "../../domain/history.ts";
 import type { BranchData } from "../../store/branch-data.ts";
+import type { CatalogThen } from "../../store/catalog.ts";
 import { type CopyMeans, checkpointOf } from "../backup.ts";
 import type { OwnServer } from "../branch-storage.ts";
+import { presentIn, presentQuery } from "../catalog-changes.ts";
 import { copyTree, sync } from "../copy-tree.ts";
 import { ServerFailed } from "../failure.ts";
 import { writePrivate } from "../private-file.ts";
-import type { SqlClient } from "../sql-client.ts";
+import { privilegedRole } from "../privileged-role.ts";
+import { readableRows } from "../readable-names.ts";
+import { literal, type SqlClient } from "../sql-client.ts";
 import type { BranchHistory } from "./branch-history.ts";
 import { pointInWords } from "./point.ts";
 import { placeAt } from "./segments.ts";
@@ -22,10 +26,13 @@ export interface RecoveryPorts {
   serve(data: string, point: HistoryPoint): Promise<OwnServer>;
 }
 
-/** The roles of a recovered server, and its databases with their owners. */
+/** The catalogue of a recovered server. */
 export interface Present {
-  roles: readonly string[];
-  databases: readonly { name: string; owner: string }[];
+  /** Of all its roles. */
+  roleNames: readonly string[];
+  /** Roles that the API made. */
+  roles: CatalogThen["roles"];
+  databases: CatalogThen["databases"];
 }
 
 export interface Recovered {
@@ -71,7 +78,7 @@ export async function recover(
   const server = await ports.serve(to, point);
   let present: Present;
   try {
-    present = await presentIn(await server.connect("postgres"));
+    present = await catalogIn(await server.connect("postgres"));
   } finally {
     await server.stop();
   }
@@ -89,13 +96,22 @@ async function marked(client: SqlClient, now: () => number): Promise<{ at: numbe
   return { at, position: positionOf(row?.[0] ?? "") };
 }
 
-async function presentIn(client: SqlClient): Promise<Present> {
+/** Only the service makes roles members of the privileged role, and makes all of the API's members. */
+const rolesQuery = `SELECT rolname, rolcanlogin, EXISTS (SELECT FROM pg_auth_members m JOIN pg_roles p ON p.oid = m.roleid
+  WHERE m.member = r.oid AND p.rolname = ${literal(privilegedRole)}) FROM pg_roles r`;
+
+async function catalogIn(client: SqlClient): Promise<Present> {
   try {
-    const roles = await client.query("SELECT rolname FROM pg_roles");
-    const databases = await client.query("SELECT datname, pg_get_userbyid(datdba) FROM pg_database");
+    const databases = presentIn(await readableRows(client, presentQuery));
+    const roles = (await client.query(rolesQuery)).map(([name = "", login, own]) => ({
+      name: name ?? "",
+      login: login === "t",
+      isOwn: own === "t",
+    }));
     return {
-      roles: roles.map(([name]) => name ?? ""),
-      databases: databases.map(([name, owner]) => ({ name: name ?? "", owner: owner ?? "" })),
+      roleNames: roles.map(({ name }) => name),
+      roles: roles.filter(({ isOwn }) => isOwn).map(({ name, login }) => ({ name, login })),
+      databases: [...databases].map(([name, ownerName]) => ({ name, ownerName })),
     };
   } finally {
     client.close();
