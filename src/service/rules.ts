@@ -31,6 +31,10 @@ export interface Rules {
   maxConnections: (range: ComputeUnitRange) => number;
   /** True if a personal key lists projects only by organization. */
   listsByOrganization: boolean;
+  /** True if only an organization's administrators create keys that are scoped to a project. */
+  projectKeysByAdministrators: boolean;
+  /** Requests in a second by one project-scoped key. */
+  projectKeyPerSecond: number;
 }
 
 const unlimited = { rootBranches: Number.POSITIVE_INFINITY, protectedBranches: Number.POSITIVE_INFINITY };
@@ -51,6 +55,8 @@ export const rules: Readonly<Record<RulesName, Rules>> = {
     largestSuspending: Number.POSITIVE_INFINITY,
     maxConnections,
     listsByOrganization: false,
+    projectKeysByAdministrators: false,
+    projectKeyPerSecond: Number.POSITIVE_INFINITY,
   },
   /** The rules that the public service enforces in autumn 2026. */
   neon: {
@@ -65,6 +71,8 @@ export const rules: Readonly<Record<RulesName, Rules>> = {
     largestSuspending: 16,
     maxConnections: neonMaxConnections,
     listsByOrganization: true,
+    projectKeysByAdministrators: true,
+    projectKeyPerSecond: 10,
   },
 };
 

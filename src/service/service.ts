@@ -197,7 +197,7 @@ export class Service {
   #answerApi(call: ServiceCall, at: number): ServiceReply {
     const caller = authenticate(this.context, call.headers?.["authorization"], call.remote ?? loopback, at);
     const match = found(this.#api, call.method, call.path.slice(apiRoot.length));
-    this.#limiter?.admit(caller.limitedAs, `${match.route.method} ${match.route.path}`, at);
+    this.#limiter?.admit(caller, `${match.route.method} ${match.route.path}`, at);
     return this.#run(call, match, at, caller);
   }
 
@@ -274,8 +274,8 @@ function isLocal(call: ServiceCall): boolean {
   return isOnThisMachine(call) && !isFromElsewhere(call);
 }
 
-function limiterOf({ rateLimits, timeScale }: ServiceOptions): RateLimiter | undefined {
-  return rateLimits && new RateLimiter(rateLimits, timeScale);
+function limiterOf({ rateLimits, timeScale, rules }: ServiceOptions): RateLimiter | undefined {
+  return rateLimits && new RateLimiter(rateLimits, timeScale, rules.projectKeyPerSecond);
 }
 
 /** The flags that local calls need. */

@@ -1,5 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 import { refusals, StoreFull } from "../refusal.ts";
+import type { Role } from "../store/accounts.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
@@ -9,6 +10,8 @@ export interface Caller {
   scope: KeyScope;
   /** The id whose rate limits count: an account or an organization. */
   limitedAs: string;
+  /** The id of a project-scoped key, which has a rate limit of its own. */
+  projectKey?: number | undefined;
 }
 
 /** The caller of an Authorization header. Missing, malformed, unknown and revoked keys get the same refusal. */
@@ -21,13 +24,13 @@ export function authenticate(
   const key = validKey(context.store, authorization);
   if (!key) throw refusals.unauthorized();
   noteUse(context, key, at, remote);
-  return callerWith(key.scope);
+  return callerWith(key);
 }
 
 /** The caller of an Authorization header, where it is one; the use of the key is not noted. */
 export function knownCaller(store: Store, authorization: string | undefined): Caller | undefined {
   const key = validKey(store, authorization);
-  return key && callerWith(key.scope);
+  return key && callerWith(key);
 }
 
 function validKey(store: Store, authorization: string | undefined) {
@@ -36,8 +39,12 @@ function validKey(store: Store, authorization: string | undefined) {
   return key && stillHolds(store, key.scope) ? key : undefined;
 }
 
-function callerWith(scope: KeyScope): Caller {
-  return { scope, limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId };
+function callerWith({ id, scope }: ApiKey): Caller {
+  return {
+    scope,
+    limitedAs: scope.kind === "personal" ? scope.accountId : scope.organizationId,
+    projectKey: scope.kind === "project" ? id : undefined,
+  };
 }
 
 /** Reads are answered also where the disk has no room for the note. */
@@ -56,15 +63,37 @@ function stillHolds(store: Store, scope: KeyScope): boolean {
   return owner?.kind === "organization" && owner.id === scope.organizationId;
 }
 
-/** Rights of a caller in a project or an organization. */
-export type Right = "member" | "admin";
+/** Rights of a caller in a project or an organization, each with those before it: to read, to change, to administer. */
+const rights = ["viewer", "member", "admin"] as const;
+export type Right = (typeof rights)[number];
 
-/** The caller's right in what `owner` owns; `undefined` if the caller may not even know that it exists. */
-export function rightIn(store: Store, { scope }: Caller, owner: Owner): Right | undefined {
+/** The right that a role gives in its organization, and in the organization's projects. */
+const rightsOf: Readonly<Record<Role, { organization: Right; projects: Right | undefined }>> = {
+  admin: { organization: "admin", projects: "admin" },
+  member: { organization: "member", projects: "member" },
+  editor: { organization: "member", projects: "member" },
+  viewer: { organization: "viewer", projects: "viewer" },
+  // Reaches the projects that it is given a role in; the service has no such roles.
+  collaborator: { organization: "viewer", projects: undefined },
+};
+
+/** True if a right includes the one that is needed. */
+export function covers(right: Right, needed: Right): boolean {
+  return rights.indexOf(right) >= rights.indexOf(needed);
+}
+
+/** The caller's right in the projects of `owner`; `undefined` if the caller may not even know that they exist. */
+export function rightIn(store: Store, caller: Caller, owner: Owner): Right | undefined {
+  return rightOf(store, caller, owner, "projects");
+}
+
+function rightOf(store: Store, { scope }: Caller, owner: Owner, what: "organization" | "projects"): Right | undefined {
   switch (scope.kind) {
-    case "personal":
+    case "personal": {
       if (owner.kind === "account") return owner.id === scope.accountId ? "admin" : undefined;
-      return store.accounts.member(owner.id, scope.accountId)?.role;
+      const role = store.accounts.member(owner.id, scope.accountId)?.role;
+      return role && rightsOf[role][what];
+    }
     case "organization":
       return owner.kind === "organization" && owner.id === scope.organizationId ? "admin" : undefined;
     case "project":
@@ -79,18 +108,23 @@ export function reachProject(store: Store, caller: Caller, projectId: string, ne
   const project = store.projects.get(projectId);
   const right = project && rightIn(store, caller, project.owner);
   if (!project || !right) throw refusals.notFound("project");
-  if (needed === "admin" && right !== "admin") {
+  if (!covers(right, needed)) {
     throw refusals.forbidden(
-      `this call on project ${projectId} needs an administrator of its organization, or an organization API key`,
+      needed === "admin"
+        ? `this call on project ${projectId} needs an administrator of its organization, or an organization API key`
+        : `this key only reads project ${projectId}: its user is a viewer in the organization`,
     );
   }
   return project;
 }
 
 /** All owners whose projects the caller may list. */
-export function visibleOwners(store: Store, { scope }: Caller): Owner[] {
+export function visibleOwners(store: Store, caller: Caller): Owner[] {
+  const { scope } = caller;
   if (scope.kind !== "personal") return [{ kind: "organization", id: scope.organizationId }];
-  const organizations = store.accounts.organizationsOf(scope.accountId);
+  const organizations = store.accounts
+    .organizationsOf(scope.accountId)
+    .filter(({ id }) => rightIn(store, caller, { kind: "organization", id }) !== undefined);
   return [
     { kind: "account", id: scope.accountId },
     ...organizations.map(({ id }): Owner => ({ kind: "organization", id })),
@@ -113,10 +147,11 @@ export function personalAccount(caller: Caller): string {
 export function reachOrganization(store: Store, caller: Caller, organizationId: string, needed: Right) {
   if (caller.scope.kind === "project") throw refusals.outsideScope(caller.scope.projectId);
   const organization = store.accounts.organization(organizationId);
-  const right = organization && rightIn(store, caller, { kind: "organization", id: organizationId });
+  const right = organization && rightOf(store, caller, { kind: "organization", id: organizationId }, "organization");
   if (!organization || !right) throw refusals.notFound("organization");
-  if (needed === "admin" && right !== "admin") {
-    throw refusals.forbidden(`this call needs an administrator of organization ${organizationId}`);
+  if (!covers(right, needed)) {
+    const who = needed === "admin" ? "an administrator" : "an editor";
+    throw refusals.forbidden(`this call needs ${who} of organization ${organizationId}`);
   }
   return { organization, right };
 }

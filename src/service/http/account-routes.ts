@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rightIn } from "../accounts/caller.ts";
+import { type Caller, covers, rightIn } from "../accounts/caller.ts";
 import { moveProject } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
@@ -7,6 +7,8 @@ import { regions } from "../domain/regions.ts";
 import { refusals, required } from "../refusal.ts";
 import { plans } from "../rules.ts";
 import type { Account, Organization } from "../store/accounts.ts";
+import type { Owner } from "../store/projects.ts";
+import type { Store } from "../store/store.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, noInput, organizationRoute, personalRoute, type Route } from "./route.ts";
 import { Auth, Empty } from "./shapes.ts";
@@ -121,14 +123,11 @@ export const accountRoutes: readonly Route[] = [
     },
     ({ context, organization, caller, body, at }) => {
       const { store } = context;
-      const destination = store.accounts.organization(body.destination_org_id);
-      if (!destination || !rightIn(store, caller, { kind: "organization", id: destination.id })) {
-        throw refusals.notFound("destination organization");
-      }
+      const destination = destinationOf(store, caller, body.destination_org_id);
       for (const id of body.project_ids) {
         const owner = store.projects.get(id)?.owner;
         if (owner?.kind !== "organization" || owner.id !== organization.id) throw refusals.notFound(`project ${id}`);
-        moveProject(context, id, { kind: "organization", id: destination.id }, at);
+        moveProject(context, id, destination, at);
       }
       return { status: 200, body: {} };
     },
@@ -144,19 +143,26 @@ export const accountRoutes: readonly Route[] = [
       answers: { 200: Empty },
     },
     ({ context, accountId, body, at }) => {
-      const destination = context.store.accounts.organization(body.destination_org_id);
-      if (!destination || !context.store.accounts.member(destination.id, accountId)) {
-        throw refusals.notFound("destination organization");
-      }
+      const caller: Caller = { scope: { kind: "personal", accountId }, limitedAs: accountId };
+      const destination = destinationOf(context.store, caller, body.destination_org_id);
       for (const id of body.project_ids) {
         const owner = context.store.projects.get(id)?.owner;
         if (owner?.kind !== "account" || owner.id !== accountId) throw refusals.notFound(`project ${id}`);
-        moveProject(context, id, { kind: "organization", id: destination.id }, at);
+        moveProject(context, id, destination, at);
       }
       return { status: 200, body: {} };
     },
   ),
 ];
+
+/** The organization to which the caller moves projects. */
+function destinationOf(store: Store, caller: Caller, id: string): Owner {
+  const destination: Owner = { kind: "organization", id };
+  const right = rightIn(store, caller, destination);
+  if (!right) throw refusals.notFound("destination organization");
+  if (!covers(right, "member")) throw refusals.forbidden(`this call needs an editor of organization ${id}`);
+  return destination;
+}
 
 /** There is no billing here; an account shows only its plan. */
 function billingAccount({ name, email, plan }: Account, at: number) {

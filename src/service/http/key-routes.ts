@@ -74,10 +74,12 @@ export const keyRoutes: readonly Route[] = [
     },
     ({ context, organization, right, caller, body, at }) => {
       if (caller.scope.kind !== "personal") throw refusals.notForOrganizationKeys();
-      if (body.project_id === undefined && right !== "admin") {
-        throw refusals.forbidden(
-          `only administrators of organization ${organization.id} can create keys for all of it; with project_id any member can`,
-        );
+      const byAdministrators = context.options.rules.projectKeysByAdministrators;
+      if (right !== "admin" && (body.project_id === undefined || byAdministrators)) {
+        const others = byAdministrators
+          ? "create its keys"
+          : "create keys for all of it; with project_id any member can";
+        throw refusals.forbidden(`only administrators of organization ${organization.id} can ${others}`);
       }
       const scope = scopeOf(context, organization.id, body.project_id);
       return createKey(context, { name: body.key_name, scope, createdBy: caller.scope.accountId, at });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { moveProject, putMember, removeMember } from "../accounts/moves.ts";
 import { connect } from "../computes/connect.ts";
 import { ownerNamed } from "../projects/owner.ts";
+import { memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, openRoute, param, type Route } from "./route.ts";
 import { Empty, truth } from "./shapes.ts";
@@ -37,7 +38,7 @@ export const localRoutes: readonly Route[] = [
       path: "/_admin/organizations/{org_id}/members/{account_id}",
       operationId: "putMember",
       summary: "Makes an account a member of an organization, or changes its role.",
-      body: z.strictObject({ role: z.enum(["admin", "member"]) }),
+      body: z.strictObject({ role: z.enum(memberRoles) }),
       query: nothing,
       answers: { 200: Empty },
     },

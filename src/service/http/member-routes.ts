@@ -4,7 +4,7 @@ import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";
 import { required } from "../refusal.ts";
-import type { Member } from "../store/accounts.ts";
+import { type Member, memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, organizationRoute, param, type Route } from "./route.ts";
 import { Cursor, Empty, wholeNumber } from "./shapes.ts";
@@ -87,7 +87,7 @@ export const memberRoutes: readonly Route[] = [
       path: "/organizations/{org_id}/members/{member_id}",
       operationId: "updateOrganizationMember",
       summary: "Changes the role of a member.",
-      body: z.strictObject({ role: z.enum(["admin", "member"]) }),
+      body: z.strictObject({ role: z.enum(memberRoles) }),
       query: nothing,
       answers: { 200: MemberShape },
     },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
-import { type Caller, rightIn, visibleOwners } from "../accounts/caller.ts";
+import { type Caller, covers, type Right, rightIn, visibleOwners } from "../accounts/caller.ts";
 import { operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeProject, createProject } from "../domain/projects.ts";
@@ -10,7 +10,7 @@ import { ProjectCreateBody, ProjectPatchBody } from "../domain/requests.ts";
 import { connectionUri, connectionViews } from "../projects/roles.ts";
 import { projectListView, projectView } from "../projects/view.ts";
 import { refusals, required } from "../refusal.ts";
-import type { Owner } from "../store/projects.ts";
+import type { Owner, Project } from "../store/projects.ts";
 import { createdAnswer } from "./branch-routes.ts";
 import { nothing } from "./check.ts";
 import { anyKeyRoute, noInput, projectRoute, type Route } from "./route.ts";
@@ -75,7 +75,10 @@ export const projectRoutes: readonly Route[] = [
       ...noInput,
       answers: { 200: ProjectOnly },
     },
-    ({ context, project, at }) => ({ status: 200, body: { project: projectView(context, project, at) } }),
+    ({ context, project, caller, at }) => ({
+      status: 200,
+      body: { project: { ...projectView(context, project, at), ...permissionView(context, caller, project) } },
+    }),
   ),
   projectRoute(
     "member",
@@ -195,10 +198,21 @@ function projectPage(
     .filter(({ id }) => scope.kind !== "project" || id === scope.projectId);
   const last = page.at(-1);
   return {
-    projects: page.map((project) => projectListView(context, project, at)),
+    projects: page.map((project) => ({
+      ...projectListView(context, project, at),
+      ...permissionView(context, caller, project),
+    })),
     ...(!options.strictSpec && { applications: {}, integrations: {} }),
     ...(last && !options.strictSpec && { pagination: { cursor: String(last.seq) } }),
   };
+}
+
+const permissions: Readonly<Record<Right, string>> = { viewer: "VIEWER", member: "EDITOR", admin: "ADMIN" };
+
+/** The caller's right in a project, as the public service shows it. */
+function permissionView({ store, options }: ServiceContext, caller: Caller, project: Project) {
+  const right = options.strictSpec ? undefined : rightIn(store, caller, project.owner);
+  return right && { effective_project_permission: permissions[right] };
 }
 
 /** Whom a new project belongs to. */
@@ -210,6 +224,8 @@ function newOwner(context: ServiceContext, caller: Caller, organizationId: strin
     kind: "organization",
     id: organizationId ?? visibleOwners(context.store, caller)[0]?.id ?? "",
   };
-  if (!rightIn(context.store, caller, owner)) throw refusals.notFound("organization");
+  const right = rightIn(context.store, caller, owner);
+  if (!right) throw refusals.notFound("organization");
+  if (!covers(right, "member")) throw refusals.forbidden(`this call needs an editor of organization ${owner.id}`);
   return owner;
 }

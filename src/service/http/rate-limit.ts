@@ -1,3 +1,4 @@
+import type { Caller } from "../accounts/caller.ts";
 import type { RateLimits } from "../options.ts";
 import { refusals } from "../refusal.ts";
 
@@ -6,21 +7,24 @@ const second = 1000;
 
 /**
  * Counts each account's requests in sliding windows: all of the last minute, and those of each route in the last
- * second; shorter with `--time-scale`. Refused requests do not count. Kept in memory: a restart of the service resets
- * all counts.
+ * second; shorter with `--time-scale`. A project-scoped key has a limit of its own besides. Refused requests do not
+ * count. Kept in memory: a restart of the service resets all counts.
  */
 export class RateLimiter {
   readonly #limits: RateLimits;
   readonly #timeScale: number;
+  readonly #projectKeyPerSecond: number;
+  readonly #projectKeys = new Map<number, Window>();
   readonly #accounts = new Map<string, { all: Window; routes: Map<string, Window> }>();
 
-  constructor(limits: RateLimits, timeScale: number) {
+  constructor(limits: RateLimits, timeScale: number, projectKeyPerSecond = Number.POSITIVE_INFINITY) {
     this.#limits = limits;
+    this.#projectKeyPerSecond = projectKeyPerSecond;
     this.#timeScale = timeScale;
   }
 
   /** Admits a request, or refuses it with 429 and the time to wait. */
-  admit(account: string, route: string, at: number): void {
+  admit({ limitedAs: account, projectKey }: Limited, route: string, at: number): void {
     const { perMinute, perSecondAndRoute } = this.#limits;
     const windows = this.#accounts.get(account) ?? {
       all: new Window(perMinute, minute / this.#timeScale),
@@ -36,10 +40,29 @@ export class RateLimiter {
         Math.ceil(wait / 1000),
       );
     }
+    const ofKey = this.#ofProjectKey(projectKey);
+    const keyWait = ofKey?.wait(at) ?? 0;
+    if (keyWait > 0) {
+      throw refusals.tooManyRequests(
+        `rate limit exceeded: ${this.#projectKeyPerSecond} requests a second by a project-scoped key`,
+        Math.ceil(keyWait / 1000),
+      );
+    }
     windows.all.count(at);
     ofRoute.count(at);
+    ofKey?.count(at);
+  }
+
+  #ofProjectKey(id: number | undefined): Window | undefined {
+    if (id === undefined || this.#projectKeyPerSecond === Number.POSITIVE_INFINITY) return undefined;
+    const window = this.#projectKeys.get(id) ?? new Window(this.#projectKeyPerSecond, second / this.#timeScale);
+    this.#projectKeys.set(id, window);
+    return window;
   }
 }
+
+/** The account and the key to which a request counts. */
+type Limited = Pick<Caller, "limitedAs" | "projectKey">;
 
 /** The times of the requests that still count, oldest first. */
 class Window {

@@ -136,11 +136,12 @@ export function projectRoute<Body, Query>(
   shape: Shape<Body, Query>,
   handle: (request: Request<Body, Query> & { caller: Caller; project: Project }) => Handled,
 ): Route {
+  const needed = rightFor(right, shape.method);
   const reach = (incoming: Incoming) => {
     const caller = callerOf(incoming);
-    return { caller, project: reachProject(incoming.context.store, caller, param(incoming, "project_id"), right) };
+    return { caller, project: reachProject(incoming.context.store, caller, param(incoming, "project_id"), needed) };
   };
-  return define(shape, { kind: "project", right }, reach, handle);
+  return define(shape, { kind: "project", right: needed }, reach, handle);
 }
 
 export function organizationRoute<Body, Query>(
@@ -148,13 +149,19 @@ export function organizationRoute<Body, Query>(
   shape: Shape<Body, Query>,
   handle: (request: Request<Body, Query> & { caller: Caller; organization: Organization; right: Right }) => Handled,
 ): Route {
+  const needed = rightFor(right, shape.method);
   const reach = (incoming: Incoming) => {
     const caller = callerOf(incoming);
     if (personalKey) personalAccount(caller);
-    const reached = reachOrganization(incoming.context.store, caller, param(incoming, "org_id"), right);
+    const reached = reachOrganization(incoming.context.store, caller, param(incoming, "org_id"), needed);
     return { caller, ...reached };
   };
-  return define(shape, { kind: "organization", right, personalKey }, reach, handle);
+  return define(shape, { kind: "organization", right: needed, personalKey }, reach, handle);
+}
+
+/** A viewer may make every call that changes nothing and needs no administrator. */
+function rightFor(right: Right, method: Method): Right {
+  return right === "member" && method === "GET" ? "viewer" : right;
 }
 
 /** A route of the public API that is not served; its answer says so and names it. */

@@ -4,6 +4,7 @@ import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
 import { DatabaseName, RoleName } from "../domain/requests.ts";
 import { plans } from "../rules.ts";
+import { memberRoles } from "../store/accounts.ts";
 
 /** An object with these fields; an unknown field is refused with the list of known ones. */
 function record<T extends z.core.$ZodShape>(shape: T) {
@@ -72,7 +73,7 @@ export const Seed = record({
         id: Id,
         name: Name.optional(),
         plan: Plan,
-        members: z.array(record({ account: Id, role: z.enum(["admin", "member"]) })).min(1),
+        members: z.array(record({ account: Id, role: z.enum(memberRoles) })).min(1),
         apiKeys: z.array(Key.extend({ projectID: Id.optional() })).default([]),
       }),
     )

@@ -18,7 +18,9 @@ export interface Organization {
   createdAt: number;
 }
 
-export type Role = "admin" | "member";
+/** Roles in an organization; `member` is the older name of `editor`. */
+export const memberRoles = ["admin", "member", "editor", "viewer", "collaborator"] as const;
+export type Role = (typeof memberRoles)[number];
 
 export interface Member {
   organizationId: string;
@@ -119,7 +121,7 @@ function memberOf(row: Row): Member {
   return {
     organizationId: text(row, "organization_id"),
     accountId: text(row, "account_id"),
-    role: text(row, "role") === "admin" ? "admin" : "member",
+    role: memberRoles.find((role) => role === text(row, "role")) ?? "viewer",
     joinedAt: number(row, "joined_at"),
   };
 }

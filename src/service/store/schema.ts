@@ -221,4 +221,17 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (project_id, hour)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE members RENAME TO former_members;
+  CREATE TABLE members (
+    organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+    account_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    role TEXT NOT NULL CHECK (role IN ('admin', 'member', 'editor', 'viewer', 'collaborator')),
+    joined_at INTEGER NOT NULL,
+    PRIMARY KEY (organization_id, account_id)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO members SELECT * FROM former_members;
+  DROP TABLE former_members;
+  CREATE INDEX members_by_account ON members (account_id);
+  `,
 ];

@@ -29,7 +29,7 @@ const perPage = 50;
 /** A branch: its computes, whose size and scale to zero can be changed in place, its actions and its operations. */
 export function branchPage(visit: Visit): Page {
   const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
   const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
   // The primary first; replicas in the order of creation.
   const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));

@@ -25,7 +25,7 @@ export function showCompute(visit: Visit): Page | Moved {
   const [projectId, endpointId] = [param(visit, "project_id"), param(visit, "endpoint_id")];
   const compute = visit.context.store.endpoints.get(projectId, endpointId);
   if (compute === undefined || compute.branchId === param(visit, "branch_id")) return computePage(visit);
-  reachProject(visit.context.store, visit.caller, projectId, "member");
+  reachProject(visit.context.store, visit.caller, projectId, "viewer");
   return { to: computePath(projectId, compute.branchId, endpointId) };
 }
 
@@ -55,7 +55,7 @@ ${managed(visit, compute)}
 /** The compute of the path, on the branch of the path. */
 function subjectOf(visit: Visit): Subject {
   const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
   const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
   const compute = context.store.endpoints.get(project.id, param(visit, "endpoint_id"));
   if (compute?.branchId !== branch.id) throw refusals.notFound("compute");

@@ -38,14 +38,24 @@ function organizationSection(visit: Visit, { id, name }: Organization): Html {
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>
 <p class="about">${rightsInWords[role]}</p>
 ${keyTable(visit, context.store.keys.ofOrganization(id), path, role === "admin")}
-${createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
+${createsKeys(role) && createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
+}
+
+function asMember(as: string): string {
+  return `You are ${as}: you create keys for one project. Keys for all of it, and revoking, are for administrators.`;
 }
 
 const rightsInWords: Record<Role, string> = {
   admin: "You administer this organization: you create and revoke its keys.",
-  member:
-    "You are a member: you create keys for one project. Keys for all of it, and revoking, are for administrators.",
+  member: asMember("a member"),
+  editor: asMember("an editor"),
+  viewer: "You are a viewer: your keys read this organization's projects and change nothing.",
+  collaborator: "You are a collaborator: you reach the projects in which you are given a role.",
 };
+
+function createsKeys(role: Role): boolean {
+  return role !== "viewer" && role !== "collaborator";
+}
 
 function scopes({ context }: Visit, organizationId: string, role: Role): Html {
   const owners = [{ kind: "organization" as const, id: organizationId }];

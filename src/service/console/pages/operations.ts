@@ -8,7 +8,7 @@ import { type Page, pathOf, type Visit } from "../visit.ts";
 /** The newest operations of a project. */
 export function operationsPage(visit: Visit): Page {
   const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
   const operations = context.store.operations.page(project.id, { beforeSeq: undefined, limit: 100 });
   return {
     title: `Operations of ${project.name}`,

@@ -16,7 +16,7 @@ import { usageCharts } from "./usage.ts";
 /** The branches of a project. */
 export function projectPage(visit: Visit): Page {
   const { context, caller } = visit;
-  const project = reachProject(context.store, caller, param(visit, "project_id"), "member");
+  const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
   const branches = context.store.branches.list(project.id);
   const computes = Map.groupBy(context.store.endpoints.list(project.id), ({ branchId }) => branchId);
   return {
