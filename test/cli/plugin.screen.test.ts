@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Found } from "../../src/cli/plugin/cluster.ts";
-import { screenOf } from "../../src/cli/plugin/screen.ts";
+import { isReady, screenOf } from "../../src/cli/plugin/screen.ts";
 import type { Parsed } from "../../src/operator/objects/object.ts";
 import { parseBranch } from "../../src/operator/resources/branch.ts";
 import { parseCompute } from "../../src/operator/resources/compute.ts";
@@ -140,6 +140,13 @@ test.each<[number, string]>([
 const seen = { ...ready, observedGeneration: 2 };
 const paused = (value: string) => ({ metadata: { annotations: { [annotations.paused]: value } }, status: seen });
 const stalled = { conditions: [condition("Ready", "False"), condition("Stalled", "True")] };
+const failing = (reason: string): Given => ({
+  status: {
+    conditions: [condition("Ready", "False", reason), condition("Reconciling", "True")],
+    observedGeneration: 2,
+  },
+});
+const ended = { status: { conditions: [condition("Synced", "True", "Expired")], observedGeneration: 2 } };
 const changing = { conditions: [condition("Ready", "True"), condition("Reconciling", "True")] };
 
 test.each<[string, Found, string]>([
@@ -185,6 +192,48 @@ test.each<[string, Found, string]>([
     compute({ status: { conditions: [condition("Ready", "True", "Idle")], observedGeneration: 2 } }),
     "nothing to do: the first connection wakes it",
   ],
+  ...(["Unauthorized", "Forbidden", "ConnectionNotFound", "ProjectNotFound", "BranchNotFound"] as const).flatMap(
+    (reason): [string, Found, string][] => [
+      [
+        `a Compute that is ${reason} for a moment`,
+        compute(failing(reason)),
+        "a person has to act, as the message says",
+      ],
+      [`a Branch that is ${reason} for a moment`, branch(failing(reason)), "a person has to act, as the message says"],
+      [`a pool whose replicas are ${reason}`, pool(failing(reason)), "a person has to act, as the message says"],
+    ],
+  ),
+  [
+    "a Compute whose deletion a refused key stops",
+    compute({ metadata: { deletionTimestamp: began }, ...failing("Unauthorized") }),
+    "a person has to act, as the message says",
+  ],
+  ...(["ConnectionNotReady", "BranchNotReady", "OperationFailed"] as const).map((reason): [string, Found, string] => [
+    `a Compute that is ${reason}`,
+    compute(failing(reason)),
+    "it goes on once what the message names is put right or done",
+  ]),
+  ["a Branch that is in use", branch(failing("InUse")), "it goes on once what the message names is put right or done"],
+  [
+    "a connection without its Secret",
+    connection(failing("SecretNotFound")),
+    "it goes on once what the message names is put right or done",
+  ],
+  ["a connection without an answer", connection(failing("Unreachable")), "the operator goes on without you"],
+  ["a Compute with a reason of another version", compute(failing("Pondering")), "the operator goes on without you"],
+  ["a Compute that the service holds up", compute(failing("RateLimited")), "the operator goes on without you"],
+  ["a pool that scales", pool(failing("Scaling")), "the operator goes on without you"],
+  [
+    "a paused Compute that is being deleted",
+    compute({ ...paused("true"), metadata: { ...paused("true").metadata, deletionTimestamp: began } }),
+    "it stays until resume: it is paused",
+  ],
+  [
+    "a Branch that is being deleted and paused for a time",
+    branch({ ...paused(after(90)), metadata: { ...paused(after(90)).metadata, deletionTimestamp: began } }),
+    "its deletion goes on in 1m30s: it is paused",
+  ],
+  ["a Branch that ended as declared", branch(ended), "nothing to do"],
   [
     "a Compute that was seen newer than this copy",
     compute({ status: { ...ready, observedGeneration: 3 } }),
@@ -192,6 +241,34 @@ test.each<[string, Found, string]>([
   ],
 ])("%s says what comes next", (_, found, next) => {
   expect(rowsOf(found, "next")).toEqual([next]);
+});
+
+test.each<[string, Found, string, boolean]>([
+  ["a paused Compute", compute(paused("true")), "Compute shop/a is ready, and paused", true],
+  ["a Compute whose pause has ended", compute(paused(began)), "Compute shop/a is ready", true],
+  [
+    "a Compute that is being deleted",
+    compute({ metadata: { deletionTimestamp: began }, status: seen }),
+    "Compute shop/a is being deleted",
+    false,
+  ],
+  [
+    "a paused Branch that is being deleted",
+    branch({ ...paused("true"), metadata: { ...paused("true").metadata, deletionTimestamp: began } }),
+    "Branch shop/a is being deleted, and paused",
+    false,
+  ],
+  [
+    "a Compute that was paused before it was seen",
+    compute({ metadata: paused("true").metadata }),
+    "Compute shop/a is not seen by the operator, and paused",
+    false,
+  ],
+  ["a Branch that ended as declared", branch(ended), "Branch shop/a is at its end", false],
+  ["a pool, which no annotation pauses", pool(paused("true")), "ComputePool shop/a is ready", true],
+])("%s is called so in the first line", (_, found, line, isFit) => {
+  expect(screenOf(found, Date.parse(began)).split("\n")[0]).toBe(line);
+  expect(isReady(found)).toBe(isFit);
 });
 
 const asked = (name: "restartedAt" | "resetAt") => ({ annotations: { [annotations[name]]: "noon" } });

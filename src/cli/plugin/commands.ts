@@ -20,7 +20,7 @@ import {
   type Target,
 } from "./flags.ts";
 import { connectionFrom } from "./psql.ts";
-import { screenOf } from "./screen.ts";
+import { isReady, screenOf } from "./screen.ts";
 
 /** Interval of the reads of a command that waits, in milliseconds. */
 const pollMs = 1000;
@@ -51,7 +51,7 @@ export function statusCommand(args: readonly string[], ports: CliPorts): Promise
   return onObject(statusLine, read, args, ports, async (cluster, { name }) => {
     const found = await cluster.findAll(name, ["Compute", "Branch", "ComputePool", "ServiceConnection"]);
     ports.stdout(found.map((each) => screenOf(each, ports.clock.now())).join("\n\n"));
-    return found.every(({ object }) => conditionOf(object.status, "Ready")?.status === "True") ? 0 : 1;
+    return found.every(isReady) ? 0 : 1;
   });
 }
 

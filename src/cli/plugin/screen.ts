@@ -1,3 +1,6 @@
+import { branchReasons } from "../../operator/branch/reasons.ts";
+import { rowOf } from "../../operator/compute/words/reasons.ts";
+import { type ConditionRow, rowIn } from "../../operator/conditions/rows.ts";
 import { conditionOf } from "../../operator/objects/conditions-of.ts";
 import { branchInWords } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
@@ -15,20 +18,43 @@ type Row = readonly [label: string, text: string];
  * clock's.
  */
 export function screenOf(found: Found, now: number): string {
-  const { metadata, status } = found.object;
-  const ready = conditionOf(status, "Ready");
-  const since = ready === undefined ? metadata.creationTimestamp : ready.lastTransitionTime;
-  const state = ready === undefined ? "not seen by the operator" : ready.status === "True" ? "ready" : "not ready";
+  const { metadata } = found.object;
+  const shown = shownIn(found);
+  const since = shown === undefined ? metadata.creationTimestamp : shown.lastTransitionTime;
   const rows: Row[] = [
     ["what", whatOf(found)],
     ["since", since === undefined ? "unknown" : sinceOf(since, now)],
-    ["why", ready === undefined ? "the operator has written no status yet" : `${ready.reason}: ${ready.message}`],
+    ["why", shown === undefined ? "the operator has written no status yet" : `${shown.reason}: ${shown.message}`],
     ["next", nextOf(found, now)],
     ...detailsOf(found, now),
   ];
   const width = Math.max(...rows.map(([label]) => label.length));
   const lines = rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`);
-  return [`${found.kind} ${metadata.namespace ?? ""}/${metadata.name} is ${state}`, ...lines].join("\n");
+  return [`${found.kind} ${metadata.namespace ?? ""}/${metadata.name} is ${stateOf(found, now)}`, ...lines].join("\n");
+}
+
+/** True if the object is ready and stays: one that is being deleted keeps its condition while it is paused. */
+export function isReady({ object: { metadata, status } }: Found): boolean {
+  return conditionOf(status, "Ready")?.status === "True" && metadata.deletionTimestamp === undefined;
+}
+
+/** The condition with the reason; an object that is at its end has no Ready. */
+function shownIn({ object: { status } }: Found) {
+  return conditionOf(status, "Ready") ?? conditionOf(status, "Synced");
+}
+
+function stateOf(found: Found, now: number): string {
+  const { metadata, status } = found.object;
+  const paused = pausedMsOf(found, now) === undefined ? "" : ", and paused";
+  if (metadata.deletionTimestamp !== undefined) return `being deleted${paused}`;
+  if (shownIn(found) === undefined) return `not seen by the operator${paused}`;
+  if (conditionOf(status, "Ready") === undefined) return `at its end${paused}`;
+  return `${isReady(found) ? "ready" : "not ready"}${paused}`;
+}
+
+/** Time left of a pause; only Computes and Branches can be paused. */
+function pausedMsOf({ kind, object }: Found, now: number): number | undefined {
+  return kind === "Compute" || kind === "Branch" ? pausedForMs(object, now) : undefined;
 }
 
 /** One kind of object in a line. */
@@ -62,20 +88,38 @@ function whatOf(found: Found): string {
 }
 
 /** The next step, and its actor where a person has to act. */
-function nextOf({ kind, object }: Found, now: number): string {
-  const { metadata, status } = object;
+function nextOf(found: Found, now: number): string {
+  const { metadata, status } = found.object;
+  const shown = shownIn(found);
+  if (shown === undefined) return "the operator writes a status, if it runs and watches this namespace";
+  const isLeaving = metadata.deletionTimestamp !== undefined;
+  const pausedMs = pausedMsOf(found, now);
+  if (pausedMs === Number.POSITIVE_INFINITY) return `${isLeaving ? "it stays" : "nothing"} until resume: it is paused`;
+  if (pausedMs !== undefined) return `${isLeaving ? "its deletion " : ""}goes on in ${inWords(pausedMs)}: it is paused`;
+  const isEdited = (status.observedGeneration ?? -1) < (metadata.generation ?? 0);
+  if (isEdited && !isLeaving) return "the operator takes up the last edit";
   const is = (type: string) => conditionOf(status, type)?.status === "True";
-  const ready = conditionOf(status, "Ready");
-  if (ready === undefined) return "the operator writes a status, if it runs and watches this namespace";
-  const pausedMs = kind === "Compute" || kind === "Branch" ? pausedForMs(object, now) : undefined;
-  if (pausedMs === Number.POSITIVE_INFINITY) return "nothing until resume: it is paused";
-  if (pausedMs !== undefined) return `goes on in ${inWords(pausedMs)}: it is paused`;
-  if (metadata.deletionTimestamp !== undefined && !is("Stalled")) return "it goes once its deletion is done";
-  if ((status.observedGeneration ?? -1) < (metadata.generation ?? 0)) return "the operator takes up the last edit";
-  if (is("Stalled")) return "a person has to act, as the message says";
-  if (is("Reconciling") || ready.status !== "True") return "the operator goes on without you";
-  if (ready.reason === "Idle") return "nothing to do: the first connection wakes it";
+  if (conditionOf(status, "Ready") === undefined && !isLeaving && !is("Stalled")) return "nothing to do";
+  const actor = actorOf(found, shown.reason);
+  if (actor === "person") return "a person has to act, as the message says";
+  if (actor === "others") return "it goes on once what the message names is put right or done";
+  if (isLeaving) return "it goes once its deletion is done";
+  if (is("Reconciling") || !is("Ready")) return "the operator goes on without you";
+  if (shown.reason === "Idle") return "nothing to do: the first connection wakes it";
   return "nothing to do";
+}
+
+/**
+ * The one that the object waits for, by its reason: a refused key counts as in progress for minutes, and only a person
+ * replaces it. A reason of another version: by the condition alone.
+ */
+function actorOf({ kind, object }: Found, reason: string): "person" | "others" | "operator" {
+  if (conditionOf(object.status, "Stalled")?.status === "True") return "person";
+  if (kind === "ServiceConnection") return reason === "SecretNotFound" ? "others" : "operator";
+  const row: ConditionRow | undefined = kind === "Branch" ? rowIn(branchReasons, reason) : rowOf(reason);
+  if (row === undefined) return "operator";
+  if (row.stalled !== false) return "person";
+  return row.requeue === "patient" || row.requeue === "slow" ? "others" : "operator";
 }
 
 function detailsOf(found: Found, now: number): Row[] {
