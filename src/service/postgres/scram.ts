@@ -1,5 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync } from "node:crypto";
 import { Rejection } from "./proxy/rejection.ts";
+import { prepared } from "./saslprep.ts";
 
 const iterations = 4096;
 
@@ -15,7 +16,7 @@ export interface ScramVerifier {
 }
 
 function saltedPassword(password: string, salt: Buffer, rounds: number): Buffer {
-  return pbkdf2Sync(password.normalize("NFKC"), salt, rounds, 32, "sha256");
+  return pbkdf2Sync(prepared(password), salt, rounds, 32, "sha256");
 }
 
 export function hmac(key: Buffer, text: string): Buffer {

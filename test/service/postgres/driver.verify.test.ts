@@ -159,6 +159,34 @@ describe("the serverless driver over HTTP", () => {
   });
 });
 
+it("the driver logs in with the passwords that Postgres takes: prepared, or as they are where the rules refuse them", async () => {
+  const passwords = [
+    "pass\u00adword",
+    "a\u3000b\u200bc",
+    "\ufb01sh",
+    "A\u030a",
+    "\u05d0\u00ad",
+    "\ufb01\u{1f642}",
+    "\ufb01\u05d0",
+    "\u00ad",
+  ];
+  await sql`CREATE ROLE wordy LOGIN`;
+  const taken: string[] = [];
+  for (const password of passwords) {
+    await sql.query(`ALTER ROLE wordy PASSWORD '${password}'`);
+    const login = new URL(uri);
+    Object.assign(login, { username: "wordy", password: encodeURIComponent(password) });
+    expect(await neon(login.href)`SELECT current_user AS name`).toEqual([{ name: "wordy" }]);
+    const client = new Client(login.href);
+    await client.connect();
+    const { rows } = await client.query("SELECT current_user AS name");
+    expect(rows).toEqual([{ name: "wordy" }]);
+    await client.end();
+    taken.push(password);
+  }
+  expect(taken).toEqual(passwords);
+});
+
 it("no answer ends the service: not one that is longer than a string may be, nor a password of many iterations", async () => {
   await expect(sql`SELECT repeat('x', 600000000)`).rejects.toThrow(/larger than 67108864 bytes/);
   const key = Buffer.alloc(32).toString("base64");
