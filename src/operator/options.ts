@@ -1,11 +1,12 @@
 import type { MetricsNamespaces } from "./manager/namespace-labels.ts";
+import type { LabelSelector } from "./resources/selector.ts";
 
 /** The settings of `run` that a person chooses, read and checked. */
 export interface OperatorOptions {
   /** Namespaces to watch; empty: all. */
   namespaces: readonly string[];
   /** True if this process reconciles a Compute with these labels. */
-  selects: (labels: Readonly<Record<string, string>> | undefined) => boolean;
+  selects: LabelSelector;
   /** The namespace of ClusterServiceConnections' Secrets. Left out, or with namespaces to watch: none can be used. */
   clusterResourceNamespace?: string;
   workers: number;

@@ -12,7 +12,7 @@ export interface HttpTransportOptions {
   userAgent: string;
   /** Connections for requests; each watch has a connection of its own. Default 16, as many as workers. */
   connections?: number;
-  /** The largest answer, and the longest line of a watch. Default 64 MiB. */
+  /** The largest answer, and the longest line of a watch. Default 16 MiB: a larger page is listed in smaller ones. */
   maxBodyBytes?: number;
 }
 
@@ -45,7 +45,7 @@ export class HttpTransport implements ClusterTransport {
   constructor(options: HttpTransportOptions) {
     this.#options = options;
     this.#server = new URL(options.connection.server);
-    this.#maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024;
+    this.#maxBodyBytes = options.maxBodyBytes ?? 16 * 1024 * 1024;
   }
 
   async request(

@@ -31,6 +31,7 @@ import { OperationalError } from "../runtime/operational-error.ts";
 import { Arrivals } from "./arrivals.ts";
 import { ComputeCounts } from "./compute-counts.ts";
 import { ConnectionUsers } from "./connection-users.ts";
+import { labelsOfCompute, withKeptMetadata } from "./kept-metadata.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 export interface InformersOptions extends RuntimePorts {
@@ -108,15 +109,16 @@ export class Informers {
       this.arrivals.change(change);
       each((handlers) => handlers.compute(change));
     };
+    const ofComputes = labelsOfCompute(selects);
     this.computes = reflect(computeKind, computeChanged, {
-      parse: (raw) => readable(parseCompute(raw)),
+      parse: (raw) => withKeptMetadata(readable(parseCompute(raw)), ofComputes),
       onRelist: () => each((handlers) => handlers.computesRelisted()),
     });
     this.#connections = reflect(serviceConnectionKind, (change) => each((handlers) => handlers.connection(change)), {
-      parse: (raw) => readable(parseServiceConnection(raw)),
+      parse: (raw) => withKeptMetadata(readable(parseServiceConnection(raw)), noLabels),
     });
     this.pools = reflect(computePoolKind, (change) => each((handlers) => handlers.pool(change)), {
-      parse: (raw) => readable(parseComputePool(raw)),
+      parse: (raw) => withKeptMetadata(readable(parseComputePool(raw))),
     });
     this.branches = reflect(branchKind, (change) => this.#branchChanged(change), {
       ...branchesParsed,
@@ -134,7 +136,7 @@ export class Informers {
     const keyChanged = (change: Change<Secret>) => each((handlers) => handlers.clusterApiKey(change));
     this.#cluster = {
       connections: reflect(clusterServiceConnectionKind, connectionChanged, {
-        parse: (raw) => readable(parseClusterServiceConnection(raw)),
+        parse: (raw) => withKeptMetadata(readable(parseClusterServiceConnection(raw)), noLabels),
         optional: true,
       }),
       resourceNamespace: clusterResourceNamespace,
@@ -263,9 +265,12 @@ export class Informers {
   }
 }
 
+/** The labels of connections are not read; those of pools and Branches are given to the Computes that they make. */
+const noLabels: ReadonlySet<string> = new Set();
+
 /** An installation from before this kind lacks its CRD, or the right to it. */
 const branchesParsed: Partial<ReflectorOptions<Branch>> = {
-  parse: (raw) => readable(parseBranch(raw)),
+  parse: (raw) => withKeptMetadata(readable(parseBranch(raw))),
   optional: true,
 };
 

@@ -52,7 +52,8 @@ function sharedCopyOf(value: unknown): unknown {
   return values.get(JSON.stringify(value), Object.freeze(value));
 }
 
-/** A member that JSON shows as it is, and that does not change. */
+/** A member that JSON shows as it is, that does not change, and that is short: thousands are remembered, with JSON. */
 function isShared(member: unknown): boolean {
+  if (typeof member === "string") return member.length <= mostCharacters;
   return typeof member === "object" ? Object.isFrozen(member) : member !== undefined;
 }

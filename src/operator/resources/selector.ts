@@ -2,14 +2,21 @@ import { type NamespaceSelector, selectsLabels } from "./namespace.ts";
 
 type Requirement = NonNullable<NamespaceSelector["matchExpressions"]>[number];
 
+/** True for labels that it selects; `names`: the labels that it looks at, if they are known. */
+export interface LabelSelector {
+  (labels: Readonly<Record<string, string>> | undefined): boolean;
+  readonly names?: readonly string[];
+}
+
 /**
  * A label selector as `kubectl -l` takes it: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`, joined by
  * commas. Throws an error that names the part that cannot be read.
  */
-export function labelSelector(text: string): (labels: Readonly<Record<string, string>> | undefined) => boolean {
+export function labelSelector(text: string): LabelSelector {
   const parts = text.split(/,(?![^(]*\))/).map((part) => part.trim());
   const matchExpressions = text.trim() === "" ? [] : parts.map(requirement);
-  return (labels = {}) => selectsLabels({ matchExpressions }, labels);
+  const selects = (labels: Readonly<Record<string, string>> = {}) => selectsLabels({ matchExpressions }, labels);
+  return Object.assign(selects, { names: matchExpressions.map((one) => one.key) });
 }
 
 const key = String.raw`([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)`;

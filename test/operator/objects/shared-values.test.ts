@@ -69,3 +69,13 @@ test("what is not used for long is forgotten", () => {
   shareWithin(later);
   expect(later.range).not.toBe(first.range);
 });
+
+test("small objects with a long string stay their owner's: the memory of what was shared does not grow with it", () => {
+  const text = JSON.stringify({ annotations: { note: "x".repeat(65) }, list: ["x".repeat(65)], short: { note: "x" } });
+  const [one, other] = [shared(text), shared(text)];
+  for (const name of ["annotations", "list"]) {
+    expect(other[name]).not.toBe(one[name]);
+    expect(Object.isFrozen(one[name])).toBe(false);
+  }
+  expect(other["short"]).toBe(one["short"]);
+});
