@@ -50,7 +50,7 @@ export function inWordsOf(
 /** The fate of the objects other than Computes, which are planned, and of Computes that stay. */
 export function prunedObjects(
   undeclared: readonly Undeclared[],
-  inventory: Inventory,
+  inventory: Pick<Inventory, "computes">,
   tracked: readonly Tracked[],
 ): PrunedObject[] {
   const leaving = new Set(

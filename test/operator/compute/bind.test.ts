@@ -103,6 +103,19 @@ describe("connection details that cannot be read", () => {
     expect([session.budget.closedForMs, stored().length]).toEqual([0, 0]);
   });
 
+  test("a check that is put off is no check: a request for one stays unanswered while a Secret stands", async () => {
+    const { self, run, access, lister } = await binding({
+      spec: withDatabase,
+      annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" },
+    });
+    const active = activeOf(self);
+    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db", unchecked: false });
+    lister.writeLimiter.take("another");
+    access.gate.pass("other");
+    const later = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } };
+    expect(await run(active)).toEqual({ outcome: { ...active, ...later }, binding: "before", unchecked: true });
+  });
+
   test("unreadable details are reported unless something else is, and answer no request for a refresh while a Secret exists", async () => {
     const { self, run, reach, stored } = await binding({ spec: withDatabase, shows: "Rejected" });
     const [active, busy] = [activeOf(self), shown(self, "Updating", "")];

@@ -83,14 +83,21 @@ test("a reconcile that asks for another in a fraction of a millisecond gets it w
   expect(reconciles).toEqual([0, 1, 2, 3]);
 });
 
-test("a reconcile that succeeds ends the backoff: the next failure is repeated after the shortest wait again", async () => {
-  const { clock, reconciles, queue } = running((count) => (count === 4 ? undefined : new Error("no right")));
-  await clock.advance(1000);
-  expect(reconciles).toEqual([0, 50, 150, 350]);
-  queue.enqueue(["shop"]);
-  await clock.advance(50);
-  expect(reconciles.slice(4)).toEqual([1000, 1050]);
-});
+test.each([
+  ["and wants no other", undefined],
+  ["and wants another later", 650],
+])(
+  "a reconcile that succeeds %s ends the backoff: the next failure is repeated after the shortest wait again",
+  async (_, again) => {
+    const { clock, reconciles, queue } = running((count) => (count === 4 ? undefined : new Error("no right")), again);
+    await clock.advance(999);
+    expect(reconciles).toEqual([0, 50, 150, 350]);
+    await clock.advance(1);
+    if (again === undefined) queue.enqueue(["shop"]);
+    await clock.advance(50);
+    expect(reconciles.slice(4)).toEqual([1000, 1050]);
+  },
+);
 
 test("a defect around a reconcile is logged, and the object is retried", async () => {
   const { clock, stop, reconciles, lines, metrics } = running(() => undefined);

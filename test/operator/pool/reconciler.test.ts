@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { computePoolKind } from "../../../src/operator/resources/compute-pool.ts";
+import { labels } from "../../../src/operator/resources/names.ts";
 import { shortlyMs } from "../../../src/operator/runtime/waits.ts";
 import { pooled, root } from "./pooled.ts";
 
@@ -100,6 +101,18 @@ describe(`a ${computePoolKind.kind}`, () => {
     world.seen = former;
     expect(await world.reconcile()).toBe(shortlyMs);
     expect(await world.computes()).toEqual([]);
+  });
+
+  test("a replica has its pool's labels, and the one by which the pool finds it whatever the pool itself bears", async () => {
+    const world = pooled(1);
+    const value = { team: "shop", [labels.pool]: "another" };
+    const body = [{ op: "add", path: "/metadata/labels", value }];
+    const contentType = "application/json-patch+json";
+    world.cluster.server.handle({ method: "PATCH", path: `${root}/computepools/web`, contentType, body });
+    await world.reconcile();
+    expect((await world.computes()).map(({ metadata }) => metadata.labels)).toEqual([
+      { team: "shop", [labels.pool]: "web" },
+    ]);
   });
 
   test("a pool that another operator's selector selects is left to that operator", async () => {

@@ -137,6 +137,22 @@ describe("a caller that does not wait", () => {
     expect(called.at(-1)).toEqual({ at: 10_000, who: "write-8" });
   });
 
+  test("a repeat takes nothing that somebody waits for, called or not, able to come or not", async () => {
+    const many = line(600, 40);
+    for (let n = 0; n < 40; n += 1) many.tryTake(`first-${n}`);
+    for (let n = 0; n < 100; n += 1) many.tryTake(`write-${n}`);
+    await many.clock.advance(10_000);
+    expect([many.budget.available, many.budget.takeSpare(), many.budget.available]).toEqual([32, false, 32]);
+    const { clock, budget } = budgetOf(60, 3);
+    for (const who of ["first", "second", "third"]) budget.tryTake("write", who, () => {});
+    const isAble = () => false;
+    expect(budget.tryTake("write", "unable", () => {}, "evil", isAble)).toBe(false);
+    await clock.advance(3000);
+    expect([budget.available, budget.takeSpare()]).toEqual([3, false]);
+    budget.leave("unable");
+    expect([budget.takeSpare(), budget.available]).toEqual([true, 2]);
+  });
+
   test("a caller that comes after its place went to others is let in where there is room, however many are on their way", async () => {
     const { clock, called, tryTake } = line(600, 40);
     for (let n = 0; n < 40; n += 1) tryTake(`first-${n}`);
