@@ -47,8 +47,8 @@ function testsOfService(): string[] {
     ["test/service/**/*.test.ts", "test/api/*.test.ts"],
     [
       // Minutes for what others show in seconds.
-    "test/service/http.fuzz.test.ts",
-    // Programs of others, which no mutant reaches.
+      "test/service/http.fuzz.test.ts",
+      // Programs of others, which no mutant reaches.
       "test/service/vendor/terraform.test.ts",
     ],
   );
