@@ -8,7 +8,10 @@ export class BadFlag extends Error {
   override name = "BadFlag";
 }
 
-/** The command `compute-operator NAME`. Flags are added to it; `more` follows them in the help. */
+const helpWidth = 80;
+
+/** The command `compute-operator NAME`. Flags are added to it; `more` follows them in the help.
+ * In both texts a line is a paragraph: the help wraps it. */
 export function newCommand(name: string, about: string, { usage = "[flags]", more = "" } = {}): Command {
   return new Command(`compute-operator ${name}`)
     .usage(usage)
@@ -17,14 +20,16 @@ export function newCommand(name: string, about: string, { usage = "[flags]", mor
     .exitOverride()
     .configureOutput({ writeOut: () => {}, writeErr: () => {} })
     .configureHelp({
-      helpWidth: 120,
+      // Of a terminal that nobody has made wider.
+      helpWidth,
       optionTerm: ({ flags }) => flags.replaceAll(/[<>]/g, ""),
       optionDescription: ({ description, required, defaultValue, defaultValueDescription }) =>
         required && defaultValue !== undefined
           ? `${description} (default ${defaultValueDescription ?? String(defaultValue)})`
           : description,
       styleTitle: (title) => (title === "Options:" ? "Flags:" : title),
-      formatHelp: (command, helper) => `${new Help().formatHelp(command, helper).trimEnd()}\n\n${more}`.trimEnd(),
+      formatHelp: (command, helper) =>
+        `${new Help().formatHelp(command, helper).trimEnd()}\n\n${helper.boxWrap(more, helpWidth)}`.trimEnd(),
     });
 }
 

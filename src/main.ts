@@ -34,7 +34,7 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     load: async () => (await import("./cli/commands/command.ts")).exportCommand,
   },
   status: {
-    summary: "show what a Compute, pool, branch or connection is, why, and what comes next",
+    summary: "show what an object is, why, and what comes next",
     load: async () => (await import("./cli/plugin/commands.ts")).statusCommand,
   },
   psql: {
@@ -118,7 +118,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
   if (command) return (await command.load())(asked === undefined ? args : ["--help"], ports);
   const width = Math.max(...Object.keys(commands).map(({ length }) => length));
   const list = Object.entries(commands).map(([known, { summary }]) => `  ${known.padEnd(width)}  ${summary}`);
-  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\ncompute-operator help COMMAND shows the flags of a command, compute-operator --version the version.`;
+  const usage = `Usage: compute-operator COMMAND [flags]\n\n${list.join("\n")}\n\ncompute-operator help COMMAND shows the flags of a command,\ncompute-operator --version the version.`;
   if (name === "--version") {
     ports.stdout(`compute-operator ${manifest.version}`);
     return 0;

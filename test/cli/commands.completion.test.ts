@@ -1,9 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { expect, it, test } from "vitest";
 import { completionCommand, completionLine } from "../../src/cli/commands/completion.ts";
-import { planLine } from "../../src/cli/commands/flags.ts";
+import { applyLine, exportLine, planLine } from "../../src/cli/commands/flags.ts";
+import { lines as pluginLines } from "../../src/cli/plugin/flags.ts";
 import { type Command, flag, newCommand } from "../../src/command-line.ts";
+import { crdsLine } from "../../src/operator/command.ts";
 import { runLine } from "../../src/operator/flags.ts";
+import { serviceLine } from "../../src/service/command.ts";
 
 /** A command with everything that a shell may stumble over. */
 const odd = newCommand("odd", "Does what isn't usual, \\ included\nor not. Not more of it.")
@@ -99,15 +102,34 @@ test("zsh runs the script of bash, which completes both names of the program", a
   expect(zsh).toBe(`autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n${bash}`);
 });
 
+test.each<[string[], string]>([
+  [["pl"], "plan\n:4\n"],
+  [["plan", "--output", ""], "text\njson\nmarkdown\n:4\n"],
+  [["plan", "--fleet", ""], ":4\n"],
+])("the program that kubectl runs for %j prints what it offers and that no file follows", async (words, offers) => {
+  const { out } = await completion("kubectl");
+  const { stdout, stderr, status } = spawnSync(
+    "bash",
+    ["--norc", "-c", out, "kubectl_complete-compute_operator", ...words],
+    {
+      encoding: "utf8",
+    },
+  );
+  expect({ stdout, stderr, status }).toEqual({ stdout: offers, stderr: "", status: 0 });
+});
+
 test("the help says how each shell takes its script", () => {
   const help = completionLine.helpInformation();
   expect(help).toContain("Usage: compute-operator completion SHELL\n");
-  expect(help).toContain("Prints a script with which a shell completes commands and flags: bash, zsh, fish.");
-  expect(help).toMatch(/<?shell>? +bash, zsh, fish\n/);
-  expect(help.trimEnd().split("\n").slice(-3)).toEqual([
+  expect(help).toContain(
+    "Prints a script with which a shell, or kubectl, completes commands and flags:\nbash, zsh, fish, kubectl.",
+  );
+  expect(help).toMatch(/<?shell>? +bash, zsh, fish, kubectl\n/);
+  expect(help.trimEnd().split("\n").slice(-4)).toEqual([
     "  source <(compute-operator completion bash)",
     "  source <(compute-operator completion zsh)",
     "  compute-operator completion fish | source",
+    "  compute-operator completion kubectl > kubectl_complete-compute_operator",
   ]);
 });
 
@@ -115,6 +137,18 @@ test("another shell is refused with the shells that there are", async () => {
   const { status, err } = await completion("tcsh");
   expect(status).toBe(1);
   expect(err).toContain(
-    'compute-operator completion: there is no completion for "tcsh": the shells are bash, zsh, fish',
+    'compute-operator completion: there is no completion for "tcsh": the shells are bash, zsh, fish, kubectl',
   );
 });
+
+test.each([runLine, crdsLine, serviceLine, planLine, applyLine, exportLine, completionLine, ...pluginLines])(
+  "the help of $_name fits a terminal of 80 columns",
+  (command) => {
+    expect(
+      command
+        .helpInformation()
+        .split("\n")
+        .filter(({ length }) => length > 80),
+    ).toEqual([]);
+  },
+);

@@ -41,7 +41,9 @@ test.each(["two words", "schlüssel", "k".repeat(1025)])(
     stage.env = { COMPUTE_OPERATOR_API_KEY: key };
     const run = await stage.run("export", ["--project", project]);
     expect(run).toMatchObject({ status: 1, out: "" });
-    expect(run.err).toContain("COMPUTE_OPERATOR_API_KEY holds no API key: it must be one line of printable characters");
+    expect(run.err).toContain(
+      "COMPUTE_OPERATOR_API_KEY holds no API key: it must be the key alone, no spaces, ASCII only",
+    );
     expect(run.err).not.toContain(key);
   },
 );

@@ -424,11 +424,11 @@ describe("apply --prune-branches", () => {
     const parent_id = idOf(stage, "preview/pr-2");
     stage.shop.ana(`POST /projects/${project}/branches`, { branch: { name: "child", parent_id } });
     stage.shop.finishOperations();
-    const on = compute("on", "type: read_only", idOf(stage, "preview/pr-1"));
+    const on = compute("on-it", "type: read_only", idOf(stage, "preview/pr-1"));
     const flags = ["--prune", "--prune-branches", "--max-deletes", "5"];
     const run = await apply(stage, documents(connection, reader, on), ...flags);
     expect(run.status).toBe(1);
-    expect(run.out).toMatch(/! Branch shop\/pr-1 +refuse +InUse: .*on\./);
+    expect(run.out).toMatch(/! Branch shop\/pr-1 +refuse +InUse: .*on-it\./);
     expect(run.out).toMatch(/! Branch shop\/pr-2 +refuse +HasChildren: .*child/);
     expect(deletes(stage)).toEqual([]);
   });
@@ -486,11 +486,11 @@ describe("apply --prune-branches", () => {
 
   test("moves a Compute off a branch before it deletes that", async () => {
     using stage = new Stage();
-    await apply(stage, documents(connection, reader, branch("pr-1", never), naming("on", "pr-1")));
+    await apply(stage, documents(connection, reader, branch("pr-1", never), naming("on-it", "pr-1")));
     const id = idOf(stage, "preview/pr-1");
     const [endpoint] = stage.shop.list().filter(({ branch_id }) => branch_id === id);
     stage.writes.length = 0;
-    const run = await apply(stage, documents(connection, reader, compute("on", "type: read_only", main)), ...most);
+    const run = await apply(stage, documents(connection, reader, compute("on-it", "type: read_only", main)), ...most);
     expect(run).toMatchObject({
       status: 0,
       out: expect.stringContaining("Plan: 1 to change, 1 to delete, 1 unchanged."),
@@ -501,9 +501,13 @@ describe("apply --prune-branches", () => {
 
   test("keeps a branch whose Compute cannot be moved off it", async () => {
     using stage = new Stage();
-    await apply(stage, documents(connection, reader, branch("pr-1", never), naming("on", "pr-1")));
-    const run = await apply(stage, documents(connection, reader, compute("on", "type: read_only", "br-none")), ...most);
-    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/pr-1: InUse: .*: on\./) });
+    await apply(stage, documents(connection, reader, branch("pr-1", never), naming("on-it", "pr-1")));
+    const run = await apply(
+      stage,
+      documents(connection, reader, compute("on-it", "type: read_only", "br-none")),
+      ...most,
+    );
+    expect(run).toMatchObject({ status: 1, out: expect.stringMatching(/! Branch shop\/pr-1: InUse: .*: on-it\./) });
     expect(deletes(stage)).toEqual([]);
   });
 
@@ -513,11 +517,11 @@ describe("apply --prune-branches", () => {
     const branch_id = idOf(stage, "preview/pr-1");
     const { endpoint } = stage.shop.create({ branch_id, type: "read_only" });
     stage.shop.finishOperations();
-    const adopting = compute("on", `type: read_only, adopt: {endpointID: ${endpoint.id}}`, main);
+    const adopting = compute("on-it", `type: read_only, adopt: {endpointID: ${endpoint.id}}`, main);
     const run = await apply(stage, documents(connection, reader, adopting), ...most);
     expect(run).toMatchObject({
       status: 1,
-      out: expect.stringMatching(/! Branch shop\/pr-1 +refuse +InUse: .*: on\./),
+      out: expect.stringMatching(/! Branch shop\/pr-1 +refuse +InUse: .*: on-it\./),
     });
     expect(deletes(stage)).toEqual([]);
   });

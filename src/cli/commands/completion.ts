@@ -7,6 +7,11 @@ const shells = {
   bash: { script: bash, use: "source <(compute-operator completion bash)" },
   zsh: { script: zsh, use: "source <(compute-operator completion zsh)" },
   fish: { script: fish, use: "compute-operator completion fish | source" },
+  // kubectl runs a program of this name for the words after `kubectl compute-operator`.
+  kubectl: {
+    script: kubectl,
+    use: "compute-operator completion kubectl > kubectl_complete-compute_operator",
+  },
 } as const;
 
 type Shell = keyof typeof shells;
@@ -15,7 +20,7 @@ const names = Object.keys(shells).join(", ");
 
 export const completionLine = newCommand(
   "completion",
-  `Prints a script with which a shell completes commands and flags: ${names}.`,
+  `Prints a script with which a shell, or kubectl, completes commands and flags: ${names}.`,
   {
     usage: "SHELL",
     more: Object.values(shells)
@@ -106,6 +111,18 @@ function zsh(commands: readonly Command[]): string {
   return `autoload -U +X compinit && compinit
 autoload -U +X bashcompinit && bashcompinit
 ${bash(commands)}`;
+}
+
+/** A program that prints what kubectl offers, one a line, and that no file follows (`:4`). It uses that of bash. */
+function kubectl(commands: readonly Command[]): string {
+  return `#!/usr/bin/env bash
+${bash(commands)}
+COMP_WORDS=(compute-operator "$@")
+COMP_CWORD=$#
+_compute_operator
+[ "\${#COMPREPLY[@]}" -eq 0 ] || printf '%s\\n' "\${COMPREPLY[@]}"
+echo ":4"
+`;
 }
 
 /** One `complete` line for each command and flag, for both names of the program. */

@@ -3,10 +3,7 @@ import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable, 
 import { publicServicePattern } from "../../operator/connection/resolve.ts";
 import { createSettle, fleetName, name as nameOf } from "../../operator/flags.ts";
 
-const more = `The service is reached through the ServiceConnection and Secret that the manifests hold, else those of the cluster. If
-there are none, --base-url names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is
-sent to --base-url alone, and a key of the cluster to the address alone that its connection has there, never to an
-address that only a manifest names.`;
+const more = `The service is reached through the ServiceConnection and Secret that the manifests hold, else those of the cluster. If there are none, --base-url names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is sent to --base-url alone, and a key of the cluster to the address alone that its connection has there, never to an address that only a manifest names.`;
 
 /** A command that reads manifests. */
 function manifestsCommand(name: string, about: string): Command {
@@ -58,8 +55,7 @@ Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a per
 
 export const applyLine = manifestsCommand(
   "apply",
-  `Shows the plan, asks, carries it out once and waits until the service is done. Writes to no cluster, and sends nothing
-for a Compute that a cluster's operator keeps.
+  `Shows the plan, asks, carries it out once and waits until the service is done. Writes to no cluster, and sends nothing for a Compute that a cluster's operator keeps.
 Exit status: 0 everything is as declared, 1 anything else.`,
 )
   .option("--yes", "do not ask; required if standard input is not a terminal", false)
@@ -83,8 +79,7 @@ Exit status: 0 everything is as declared, 1 anything else.`,
 
 export const exportLine = newCommand(
   "export",
-  `Prints a manifest for each compute of the projects, and for each branch if asked. Each adopts what exists and retains it when deleted, so that applying
-and deleting them changes nothing at the service.
+  `Prints a manifest for each compute of the projects, and for each branch if asked. Each adopts what exists and retains it when deleted, so that applying and deleting them changes nothing at the service.
 Exit status: 0 done, 1 an error.`,
   {
     usage: "(--project ID... | --all-projects) [flags]",

@@ -130,7 +130,7 @@ function givenKey({ env }: ServiceInput): ApiKey | undefined {
   const text = env[keyVariable]?.trim() ?? "";
   if (text === "") return undefined;
   if (/^[\x21-\x7e]{1,1024}$/.test(text)) return new ApiKey(text);
-  throw new CommandProblem([`${keyVariable} holds no API key: it must be one line of printable characters`]);
+  throw new CommandProblem([`${keyVariable} holds no API key: it must be the key alone, no spaces, ASCII only`]);
 }
 
 /** `--base-url`, normalised. Throws `CommandProblem` if it is no base URL of the service. */

@@ -48,7 +48,7 @@ export const notAllowed = {
 export const secretNotFound = (name: string, key: string, place?: string): string =>
   `There is no Secret "${name}" of type ${API_KEY_SECRET_TYPE} in ${place === undefined ? "this namespace" : `namespace "${place}"`}. Create it with that type and the API key under "${key}"; delete one of another type first, because its type cannot be changed.`;
 
-const putKey = "Put the API key there, as one line of printable characters.";
+const putKey = "Put the API key alone there: no spaces, ASCII only.";
 
 export const invalidSecret = {
   noKey: (name: string, key: string) => `Secret "${name}" has no key "${key}". ${putKey}`,

@@ -3,7 +3,7 @@ import * as messages from "../../../src/operator/connection/messages.ts";
 
 const { authenticated, unauthorized, unreachable, notAllowed, invalidSecret } = messages;
 const { connectionNotFound, connectionNotReady, deleting, secretNotFound } = messages;
-const key = "Put the API key there, as one line of printable characters.";
+const key = "Put the API key alone there: no spaces, ASCII only.";
 const created =
   'Create it with that type and the API key under "KEY"; delete one of another type first, because its type cannot be changed.';
 
