@@ -1,5 +1,6 @@
 // `npm run bench` runs them all, `npm run bench -- NAME…` those named. The status is 1 where a median is too high.
 // `npm run bench -- scale` compares whole fleets, and has flags of its own.
+import { attacks } from "./attacks.ts";
 import { cardinality } from "./cardinality.ts";
 import { consolePages } from "./console-pages.ts";
 import { endpointLists } from "./endpoint-lists.ts";
@@ -20,6 +21,7 @@ const benches: readonly Bench[] = [
   cardinality,
   postgres,
   postgresCopies,
+  attacks,
 ];
 
 const names = process.argv.slice(2);

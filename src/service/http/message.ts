@@ -21,6 +21,8 @@ export interface ServiceReply {
   headers: Readonly<Record<string, string>>;
   /** Absent for 204. */
   body?: string;
+  /** The body in pieces, where it may be long. */
+  pieces?: readonly Buffer[];
   /** The whole answer, where it has to be waited for: it takes the place of this one. Never rejects. */
   later?: Promise<ServiceReply>;
 }

@@ -205,9 +205,12 @@ function callOf({ method = "GET", headers, socket }: IncomingMessage, url: URL):
   };
 }
 
-function send(outgoing: ServerResponse, { status, headers, body }: ServiceReply): void {
-  const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-  outgoing.writeHead(status, { ...headers, ...length }).end(body);
+function send(outgoing: ServerResponse, { status, headers, body, pieces }: ServiceReply): void {
+  const length =
+    pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? (body === undefined ? undefined : Buffer.byteLength(body));
+  outgoing.writeHead(status, { ...headers, ...(length !== undefined && { "content-length": length }) });
+  for (const piece of pieces ?? []) outgoing.write(piece);
+  outgoing.end(body);
 }
 
 /** Sends events as they come. To a client that is too slow only the newest of those that wait is sent. */

@@ -27,6 +27,8 @@ export interface Login {
   late?: AbortSignal;
 }
 
+export type { Field } from "pg-protocol/dist/messages.js";
+
 /** A row's columns as text, in the order of the query. */
 export type TextRow = readonly (string | null)[];
 
@@ -49,6 +51,9 @@ export interface AnswerLimit {
   named: boolean;
 }
 
+/** The receiver of an answer's rows, in place of the result; answers a reason to take no more. */
+export type RowSink = (row: TextRow, fields: readonly Field[]) => Error | undefined;
+
 /** The answers are larger than the caller allows, or a message of them than can be read. */
 export class AnswerTooLarge extends ServerFailed {
   override name = "AnswerTooLarge";
@@ -68,6 +73,7 @@ export class SqlClient {
   #rows = 0;
   #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string; names: number } = nothing();
   #error: Error | undefined;
+  #sink: RowSink | undefined;
   #key: BackendKeyDataMessage | undefined;
   #waiting: { resolve: (result: StatementResult) => void; reject: (error: Error) => void } | undefined;
   #ended: Error | undefined;
@@ -101,15 +107,19 @@ export class SqlClient {
     return (await this.#answer([serialize.query(sql)])).rows;
   }
 
-  /** Runs one statement with parameters as text. Rejects with what the server says. */
-  execute(sql: string, values: readonly (string | null)[]): Promise<StatementResult> {
-    return this.#answer([
+  /**
+   * Runs one statement with parameters as text. Rejects with what the server says, and with what `sink` answers: the
+   * server is then told to end the statement.
+   */
+  execute(sql: string, values: readonly (string | null)[], sink?: RowSink): Promise<StatementResult> {
+    const messages = [
       serialize.parse({ text: sql }),
       serialize.bind({ values: [...values] }),
       serialize.describe({ type: "P" }),
       serialize.execute(),
       serialize.sync(),
-    ]);
+    ];
+    return this.#answer(messages, sink);
   }
 
   /** Has the server end the statement that runs. */
@@ -125,7 +135,7 @@ export class SqlClient {
     this.#socket.end(serialize.end());
   }
 
-  #answer(messages: readonly Buffer[]): Promise<StatementResult> {
+  #answer(messages: readonly Buffer[], sink?: RowSink): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) {
         reject(this.#ended);
@@ -133,8 +143,11 @@ export class SqlClient {
       }
       this.#answered = nothing();
       this.#error = undefined;
+      this.#sink = sink;
       this.#waiting = { resolve, reject };
-      this.#socket.write(Buffer.concat(messages));
+      this.#socket.cork();
+      for (const message of messages) this.#socket.write(message);
+      this.#socket.uncork();
     });
   }
 
@@ -165,9 +178,7 @@ export class SqlClient {
       answered.fields = message.fields;
       if (this.#limit.named) answered.names = message.fields.reduce((sum, { name }) => sum + name.length + 3, 0);
     } else if (isRow(message)) {
-      this.#rows += message.length + answered.names;
-      if (this.#rows <= this.#limit.bytes) answered.rows.push(message.fields);
-      else this.#tooLarge();
+      this.#row(message);
     } else if (isComplete(message)) {
       answered.tag = message.text;
     } else if (message.name === "copyInResponse") {
@@ -183,10 +194,22 @@ export class SqlClient {
     }
   }
 
-  #tooLarge(): void {
+  #row({ length, fields: row }: DataRowMessage): void {
     if (this.#error !== undefined) return;
+    const answered = this.#answered;
+    this.#rows += length + answered.names;
+    const { bytes } = this.#limit;
+    if (this.#rows > bytes) this.#stop(new AnswerTooLarge(`the answer is larger than ${bytes} bytes`));
+    else if (this.#sink === undefined) answered.rows.push(row);
+    else {
+      const reason = this.#sink(row, answered.fields);
+      if (reason !== undefined) this.#stop(reason);
+    }
+  }
+
+  #stop(reason: Error): void {
     this.#answered.rows = [];
-    this.#error = new AnswerTooLarge(`the answer is larger than ${this.#limit.bytes} bytes`);
+    this.#error = reason;
     this.cancel();
   }
 

@@ -1,9 +1,11 @@
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
 import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/proxy.ts";
+import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 
@@ -67,4 +69,36 @@ it("a client gets its place back where the server of its compute takes nobody", 
   const { admission, left } = await compute((socket) => socket.destroy());
   const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
   expect([answer.status, left()]).toEqual([502, 1]);
+});
+
+/** One row of a column, many times, and the end of a query. */
+const row = Buffer.from("D\0\0\0\x14\0\x01\0\0\0\x0a0123456789", "latin1");
+const done = Buffer.concat([Buffer.from("C\0\0\0\x0dSELECT 1\0", "latin1"), ready]);
+
+it("an answer beyond the share of its compute ends the statement, and says why", async () => {
+  const heard: Buffer[] = [];
+  const { admission, left } = await compute((socket) => {
+    let isLoggedIn = false;
+    socket.on("data", (chunk) => {
+      if (chunk.equals(cancelPacket(key))) heard.push(chunk);
+      else if (!isLoggedIn) socket.write(welcome);
+      else socket.write(Buffer.concat([...Array.from({ length: 20_000 }, () => row), done]));
+      isLoggedIn = true;
+    });
+  });
+  const bytes = new BytesInFlight(300_000);
+  const request = { ...call(new AbortController().signal), hold: (id: string) => bytes.of(id) };
+  await expect(sqlOverHttp(request, () => Promise.resolve(admission))).rejects.toMatchObject({ status: 503 });
+  await expect.poll(() => heard.length).toBe(1);
+  await expect.poll(left).toBe(1);
+});
+
+it("the body of a client that cannot log in is not read", async () => {
+  const { admission } = await compute((socket) => socket.end(Buffer.from("E\0\0\0\x0fC28P01\0Mx\0\0", "latin1")));
+  const body = () => Promise.reject(new Error("read"));
+  const request = { ...call(new AbortController().signal), body };
+  const refused = await sqlOverHttp(request, () => Promise.resolve(admission));
+  expect(refused).toMatchObject({ status: 400, body: expect.stringContaining("28P01") });
+  const nowhere = sqlOverHttp(request, () => Promise.reject(new Rejection("08004", "there is no compute")));
+  expect((await nowhere).status).toBe(400);
 });

@@ -1,4 +1,5 @@
 import { DatabaseError } from "pg-protocol/dist/messages.js";
+import type { Holding } from "../../http/bytes-in-flight.ts";
 import { jsonReply, type ServiceReply } from "../../http/message.ts";
 import type { SqlCall } from "../../http/sql-access.ts";
 import { ServerFailed } from "../failure.ts";
@@ -7,6 +8,7 @@ import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
 import { AnswerTooLarge, SqlClient, type StatementResult } from "../sql-client.ts";
 import { asFullDisk } from "../temporary-disk.ts";
+import { AnswerRows } from "./answer-rows.ts";
 import {
   longestSqlBody,
   readSqlLogin,
@@ -24,13 +26,14 @@ export async function sqlOverHttp(call: SqlCall, admit: (target: Target) => Prom
   try {
     const login = readSqlLogin(call.headers);
     const admission = await admit(login.routed.target);
-    return jsonReply(200, await answerTo(call, login, admission));
+    const pieces = await answerTo(call, login, admission);
+    return { status: 200, headers: { "content-type": "application/json; charset=utf-8" }, pieces };
   } catch (error) {
     return refused(error);
   }
 }
 
-async function answerTo(call: SqlCall, login: SqlLogin, { socket, enter, leave }: Admission): Promise<unknown> {
+async function answerTo(call: SqlCall, login: SqlLogin, { socket, enter, leave }: Admission): Promise<Buffer[]> {
   const { user, password, database, routed, arrayMode } = login;
   const parameters = Object.fromEntries(routed.parameters);
   const limit = { bytes: longestSqlBody, named: !arrayMode };
@@ -48,7 +51,7 @@ async function answerTo(call: SqlCall, login: SqlLogin, { socket, enter, leave }
     enter();
     const holding = call.hold(routed.target.endpointId);
     const body = await call.body({ holding, longest: longestSqlBody, limits: sqlLimits });
-    return await results(readSqlStatements(body), login, client);
+    return await results(readSqlStatements(body), login, client, holding);
   } finally {
     gone.removeEventListener("abort", cancel);
     client.close();
@@ -59,28 +62,28 @@ async function results(
   { statements, batch }: SqlStatements,
   { begin, arrayMode }: SqlLogin,
   client: SqlClient,
-): Promise<unknown> {
-  const answers: unknown[] = [];
+  holding: Holding,
+): Promise<Buffer[]> {
+  const answers: Buffer[][] = [];
   // A batch that fails is rolled back by the end of its connection.
   if (batch) await client.query(begin);
-  for (const { sql, values } of statements) answers.push(shown(await client.execute(sql, values), arrayMode));
-  if (!batch) return answers[0];
+  for (const { sql, values } of statements) {
+    const rows = new AnswerRows(arrayMode, holding);
+    const result = await client.execute(sql, values, (row, fields) => rows.add(row, fields));
+    answers.push(shown(result, arrayMode, rows.end()));
+  }
+  if (!batch) return answers[0] ?? [];
   await client.query("COMMIT");
-  return { results: answers };
+  const separated = answers.flatMap((answer, index) => (index === 0 ? answer : [Buffer.from(","), ...answer]));
+  return [Buffer.from('{"results":['), ...separated, Buffer.from("]}")];
 }
 
 /** As node-postgres shows it; values stay text, which the driver converts. */
-function shown({ fields, rows, tag }: StatementResult, arrayMode: boolean): object {
+function shown({ fields, tag }: StatementResult, arrayMode: boolean, rows: readonly Buffer[]): Buffer[] {
   const words = tag.split(" ");
   const count = /^\d+$/.test(words.at(-1) ?? "") ? Number(words.at(-1)) : null;
-  const names = fields.map(({ name }) => name);
-  return {
-    fields,
-    command: words[0] ?? "",
-    rowCount: count,
-    rows: arrayMode ? rows : rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]]))),
-    rowAsArray: arrayMode,
-  };
+  const head = JSON.stringify({ fields, command: words[0] ?? "", rowCount: count, rowAsArray: arrayMode });
+  return [Buffer.from(`${head.slice(0, -1)},"rows":[`), ...rows, Buffer.from("]}")];
 }
 
 function refused(error: unknown): ServiceReply {
