@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
+import { hostname, userInfo } from "node:os";
 import manifest from "../package.json" with { type: "json" };
 import type { CliPorts } from "./cli/commands/ports.ts";
 import { systemPrograms } from "./cli/commands/programs.ts";
@@ -111,7 +111,7 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
     stdin: process.stdin,
     stdoutTerminal: process.stdout.isTTY,
     programs: systemPrograms(process.env),
-    self: { pid: process.pid, uid: process.getuid?.() ?? -1, node: process.execPath },
+    self: { pid: process.pid, uid: process.getuid?.() ?? -1, user: ownUser(), node: process.execPath },
   };
   const asked = name === "help" ? args[0] : undefined;
   const command = commands[asked ?? name];
@@ -130,6 +130,15 @@ async function main([name = "", ...args]: readonly string[]): Promise<number> {
   const unknown = `compute-operator: there is no command ${JSON.stringify(asked ?? name)}. See compute-operator --help`;
   ports.stderr(name === "" ? usage : unknown);
   return 1;
+}
+
+/** Name of this process's user; `undefined` for a number without a name, as containers have it. */
+function ownUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
 }
 
 process.exitCode = await main(process.argv.slice(2));

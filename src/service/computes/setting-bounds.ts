@@ -1,8 +1,7 @@
 /**
  * The bounds of Postgres's numeric settings: name, least, greatest, `real` where fractions count, and the unit. They
  * are Postgres's own, but for those with which a server could not start: what each connection takes of the shared
- * memory, processes, and the log on the disk. A prepared transaction outlives its client, and no server with fewer
- * places than transactions starts on its data or a copy, so there are none.
+ * memory, processes, and the log on the disk.
  */
 const bounded = `
   autovacuum_analyze_scale_factor 0 100 real
@@ -72,7 +71,7 @@ const bounded = `
   max_pred_locks_per_page 0 2147483647
   max_pred_locks_per_relation -2147483648 2147483647
   max_pred_locks_per_transaction 10 1024
-  max_prepared_transactions 0 0
+  max_prepared_transactions 0 1000
   max_standby_archive_delay -1 2147483647 ms
   max_standby_streaming_delay -1 2147483647 ms
   max_wal_size 2 65536 MB

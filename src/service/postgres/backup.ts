@@ -1,6 +1,5 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { superuser } from "./config.ts";
 import { copyTree, renameDurably, sync } from "./copy-tree.ts";
 import { ServerFailed } from "./failure.ts";
 import { writePrivate } from "./private-file.ts";
@@ -134,11 +133,4 @@ export async function makeStandby(data: string, origin: string, owner: ProcessUs
     await writePrivate(file, text, owner);
     await sync(file);
   }
-}
-
-/** Writes the file from which standbys take the password of our own role; answers its path. */
-export async function standbyPassword(root: string, password: string, owner: ProcessUser | undefined): Promise<string> {
-  const file = join(root, "standby.pgpass");
-  await writePrivate(file, `*:*:*:${superuser}:${password}\n`, owner);
-  return file;
 }

@@ -23,7 +23,7 @@ const CatalogRole = z.object({
 const CatalogDatabase = z.object({ id: z.number(), name: z.string(), ownerName: z.string() });
 
 /** The rights that roles are given; data whose roles have others is brought up to date. */
-export const currentRights = 3;
+export const currentRights = 4;
 
 /** The roles and databases that the API knows of a branch. */
 export const BranchCatalog = z.object({
@@ -63,6 +63,8 @@ export async function syncCatalog(plan: SyncPlan): Promise<void> {
     if (outdated) {
       await guardOutputPlugins(client, plan.connect);
       await putPrivilegedRole(client, version, existing.roles.has(privilegedRole));
+      // Data of an earlier version has one.
+      await client.query(`ALTER ROLE ${superuser} PASSWORD NULL`);
     }
     for (const role of plan.wanted.roles) {
       const exists = existing.roles.has(role.name);

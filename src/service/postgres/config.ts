@@ -43,8 +43,8 @@ export interface ServerConfig {
   logical: boolean;
   /** The point to which the server recovers first. */
   recovery?: HistoryPoint | undefined;
-  /** Of a standby: how it reaches its primary. The password lies in a file, as clients may see settings. */
-  primary: { port: number; passwordFile: string } | undefined;
+  /** Of a standby: the port that names its primary's socket. */
+  primary: { port: number } | undefined;
 }
 
 /** The whole of postgresql.conf. What a compute sets stands first: nothing of it can undo the rest. */
@@ -86,15 +86,22 @@ export function configText(config: ServerConfig): string {
   return `${lines.join("\n")}\n`;
 }
 
-function conninfo(sockets: string, { port, passwordFile }: { port: number; passwordFile: string }): string {
-  const file = passwordFile.replaceAll(/['\\]/g, "\\$&");
-  return `host=${sockets} port=${port} user=${superuser} passfile='${file}' application_name=standby connect_timeout=5`;
+function conninfo(sockets: string, { port }: { port: number }): string {
+  return `host=${sockets} port=${port} user=${superuser} application_name=standby connect_timeout=5`;
 }
 
-/** Access rules: only through the socket, and only with a password. */
-export const accessText = `local all all scram-sha-256
-local replication ${superuser} scram-sha-256
-`;
+/**
+ * Access rules, only through the socket: for clients' roles with a password. Our own role has none, whose verifier
+ * `pg_read_all_data` would show: the system vouches that the session is of one of these users, who alone reach the
+ * socket. Where a user has no name to compare, the socket's directory alone keeps others out.
+ */
+export function accessTexts(users: readonly string[] | undefined): { access: string; identities: string } {
+  const method = users ? "peer map=own" : "trust";
+  return {
+    access: `local all ${superuser} ${method}\nlocal replication ${superuser} ${method}\nlocal all all scram-sha-256\n`,
+    identities: [...new Set(users)].map((user) => `own "${user}" ${superuser}\n`).join(""),
+  };
+}
 
 /** A value as postgresql.conf takes it. */
 function quoted(value: string): string {

@@ -18,8 +18,6 @@ export interface FleetPorts {
   sockets: Sockets;
   templates: Templates;
   sessions: ServiceSessions;
-  /** Of our own role. */
-  password: string;
   passwordOf: (passwordSource: string) => string;
   newGeneration: () => string;
   /** Size of the computes' disks for temporary files, as a part of their normal size. */

@@ -1,7 +1,7 @@
 import { rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import { checkpointOf, makeStandby, originOf, segmentsOf, standbyPassword } from "./backup.ts";
+import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
 import { BranchStorage, type OwnServer } from "./branch-storage.ts";
 import { type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
@@ -88,7 +88,8 @@ export class Fleet {
     if (before.endpoint.branchId !== endpoint.branchId) return this.stop(endpoint.id);
     await this.#turns.take(endpoint.branchId, async () => {
       const config = { ...before.config, settings: endpoint.settings.pg_settings ?? {} };
-      await writeConfig(before.data, config, this.#ports.home.user);
+      const { processes, home } = this.#ports;
+      await writeConfig(before.data, config, { processes, user: home.user });
       Object.assign(before, { endpoint, config });
       const client = await this.#ports.sessions.open(config, "postgres");
       try {
@@ -178,7 +179,7 @@ export class Fleet {
   }
 
   async #startReplica(endpoint: StoredEndpoint, edition: Edition): Promise<void> {
-    const { home, password } = this.#ports;
+    const { home } = this.#ports;
     const branch = this.storage.of(endpoint.branchId);
     const data = home.replica(endpoint.id);
     const primaryRuns = [...this.#running.values()].some((one) => one.data === branch.directory);
@@ -192,8 +193,7 @@ export class Fleet {
     }
     const limits = largerOf(this.#limitsOf(endpoint), branch);
     const port = this.#ports.sockets.number(`branch ${endpoint.branchId}`);
-    const primary = { port, passwordFile: await standbyPassword(home.root, password, home.user) };
-    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary });
+    const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: { port } });
     await this.#run(endpoint, branch.generation, data, edition, config);
   }
 

@@ -34,8 +34,6 @@ export interface PoolerSettings {
   /** The path of the pooler's own socket, and the number that names it. */
   socket: string;
   port: number;
-  /** Of our own role, which looks up the passwords of others. */
-  password: string;
   /** Number of connections that the server takes. */
   maxConnections: number;
   /** Number of clients that may connect. */
@@ -60,7 +58,7 @@ export class Pooler extends GuardedProgram {
     const { socket, logFile } = settings;
     const ini = `${settings.files}.ini`;
     await writePrivate(ini, poolerText(settings), user);
-    await writePrivate(`${settings.files}.users`, `"${superuser}" "${settings.password}"\n`, user);
+    await writePrivate(`${settings.files}.users`, `"${superuser}" ""\n`, user);
     await rm(socket, { force: true });
     const guarded = processes.guard(settings.program.path, [ini], {
       logFile,
@@ -78,7 +76,7 @@ export class Pooler extends GuardedProgram {
  * The whole of pgbouncer.ini. Clients log in with SCRAM and the server's own verifiers, with which PgBouncer then logs
  * in for them. The query that looks these up runs as superuser in databases of clients: it names every object in full.
  */
-export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile" | "password">): string {
+export function poolerText(pooler: Omit<PoolerSettings, "socket" | "logFile">): string {
   const { program, files, sockets, serverPort, port, maxConnections, maxClients } = pooler;
   const settings: Readonly<Record<string, string | number>> = {
     listen_port: port,

@@ -14,8 +14,6 @@ export interface PoolersPorts {
   clock: ServiceClock;
   home: Home;
   sockets: Sockets;
-  /** Of our own role. */
-  password: string;
   program: PoolerProgram;
 }
 
@@ -54,7 +52,7 @@ export class Poolers {
   }
 
   #start(endpointId: string, config: ServerConfig): Promise<Pooler> {
-    const { home, sockets, password, program, processes, clock } = this.#ports;
+    const { home, sockets, program, processes, clock } = this.#ports;
     const number = sockets.number(`pooler ${endpointId}`);
     return Pooler.start(
       { processes, clock, user: home.user },
@@ -66,7 +64,6 @@ export class Poolers {
         socket: sockets.path(number),
         port: number,
         serverPort: config.port,
-        password,
         maxConnections: config.limits.maxConnections,
         maxClients: maxPooledConnections,
       },

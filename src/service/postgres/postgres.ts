@@ -71,7 +71,7 @@ export class Postgres {
   readonly #settings: PostgresSettings;
   readonly #home: Home;
   readonly #templates: Templates;
-  readonly #password: string;
+  readonly #secret: string;
   readonly #sessions: Sessions;
   readonly #proxy: Proxy;
   readonly #begun: Parts["begun"];
@@ -89,8 +89,8 @@ export class Postgres {
     const user = await serverUser(settings.user, processes);
     const home = await Home.open({ data: settings.data, user, processes, clock });
     try {
-      const password = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
-      await home.claim(createHash("sha256").update(password).digest("hex"));
+      const secret = store.transaction(() => store.constant("postgres-password", () => ids.secret()));
+      await home.claim(createHash("sha256").update(secret).digest("hex"));
       const cache = join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "compute-operator");
       const programs = {
         directory: settings.binaries,
@@ -98,8 +98,8 @@ export class Postgres {
         env: given(env),
         progress: stderr,
       };
-      const templates = new Templates(home, programs, processes, password);
-      return await Postgres.#listening(settings, ports, { home, templates, password, settings });
+      const templates = new Templates(home, programs, processes);
+      return await Postgres.#listening(settings, ports, { home, templates, secret, settings });
     } catch (error) {
       await home.close();
       throw error;
@@ -140,7 +140,7 @@ export class Postgres {
     this.#settings = parts.settings;
     this.#home = parts.home;
     this.#templates = parts.templates;
-    this.#password = parts.password;
+    this.#secret = parts.secret;
     this.#proxy = proxy;
     this.#sessions = new Sessions();
     this.backend = new PostgresBackend(address, this.#sessions, parts.templates, (branchId) =>
@@ -165,7 +165,7 @@ export class Postgres {
     for (const major of store.projects.majorVersions()) await this.#templates.edition(major);
     const change = (act: () => void) => service.change(act);
     const sockets = new Sockets(this.#home.sockets);
-    const sessions = new ServiceSessions({ sockets, password: this.#password, clock });
+    const sessions = new ServiceSessions({ sockets, clock });
     const fleet = new Fleet({
       store,
       clock,
@@ -174,7 +174,6 @@ export class Postgres {
       sockets,
       templates: this.#templates,
       sessions,
-      password: this.#password,
       passwordOf: (passwordSource) => this.catalog.passwordOf({ passwordSource }),
       newGeneration: () => ids.uuid().slice(0, 8),
       temporaryDiskScale: this.#settings.temporaryDiskScale,
@@ -189,7 +188,7 @@ export class Postgres {
     this.#runner = new OperationRunner(service, fleet, copies, onError);
     const poolers = await this.#findPoolers(sockets);
     this.#poolers = poolers;
-    const verifiers = new Verifiers({ sessions, password: this.#password });
+    const verifiers = new Verifiers({ sessions, secret: this.#secret });
     const gate = new Gate(service, { fleet, poolers, sockets, sessions: this.#sessions, verifiers });
     this.#activity = new ActivityWatch(service, {
       sessions: this.#sessions,
@@ -232,7 +231,7 @@ export class Postgres {
     if (!program.preparesStatements) {
       stderr(`${program.path} is older than 1.21: clients of pooled hosts cannot use prepared statements.`);
     }
-    return new Poolers({ processes, clock, home: this.#home, sockets, password: this.#password, program });
+    return new Poolers({ processes, clock, home: this.#home, sockets, program });
   }
 
   /** Lets nobody in any more, stops every server, and removes what is temporary. */
@@ -254,7 +253,8 @@ interface Parts {
   settings: PostgresSettings;
   home: Home;
   templates: Templates;
-  password: string;
+  /** Makes up what a role that is not there would answer, always the same. */
+  secret: string;
   authorityFile: string;
   /** Resolves when clients are let in: those who come before wait. */
   begun: PromiseWithResolvers<Gate>;

@@ -2,6 +2,7 @@
 export interface ProcessUser {
   uid: number;
   gid: number;
+  name?: string;
 }
 
 /** End of a program: its exit status, and its output. */
@@ -49,6 +50,9 @@ export interface Processes {
   /** `undefined` where no process has this id. */
   facts(pid: number): Promise<ProcessFacts | undefined>;
   signal(pid: number, name: "INT" | "QUIT"): void;
-  /** The service's own process; `node` is the path of the program that it runs. */
-  readonly self: { pid: number; uid: number; node: string };
+  /**
+   * The service's own process; `user` is the name of its user, where that has one, and `node` the path of the program
+   * that it runs.
+   */
+  readonly self: { pid: number; uid: number; user?: string | undefined; node: string };
 }

@@ -19,10 +19,10 @@ export async function makeSchemaOnly(
   data: string,
   serve: (settings: Readonly<Record<string, string>>) => Promise<OwnServer>,
 ): Promise<void> {
-  // Data with prepared transactions starts only so, and remembers the setting until a server runs without it.
+  // Data with prepared transactions remembers the places that they needed until a server runs without them.
   const prepared = (await readdir(join(data, "pg_twophase"))).length > 0;
   // A worker of autovacuum would keep what it may still see.
-  const server = await serve({ autovacuum: "off", ...(prepared && { max_prepared_transactions: "1000" }) });
+  const server = await serve({ autovacuum: "off" });
   try {
     await keepSchemaOnly(server);
   } finally {

@@ -1,8 +1,8 @@
-import { open, readFile, stat, truncate } from "node:fs/promises";
+import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceClock } from "../clock.ts";
-import { beginRecoveryAgain } from "./backup.ts";
-import { accessText, configText, type ServerConfig } from "./config.ts";
+import { beginRecoveryAgain, isCleanlyStopped } from "./backup.ts";
+import { accessTexts, configText, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import { GuardedProgram } from "./guarded-program.ts";
 import { writePrivate } from "./private-file.ts";
@@ -33,7 +33,7 @@ export class PostgresServer extends GuardedProgram {
   /** Starts a server, and resolves when it takes connections. Rejects with `ServerFailed`, and nothing runs then. */
   static async start(ports: ServerPorts, place: ServerPlace, config: ServerConfig): Promise<PostgresServer> {
     const { processes, clock, user } = ports;
-    await writeConfig(place.data, config, user);
+    await writeConfig(place.data, await withPlaces(place.data, config), ports);
     await beginRecoveryAgain(place.data);
     const logFrom = await logLength(place.logFile);
     const guarded = processes.guard(place.postgres, ["-D", place.data], {
@@ -51,10 +51,31 @@ export class PostgresServer extends GuardedProgram {
   }
 }
 
+/** Number of prepared transactions that any compute may have: the bound of its setting. */
+const mostPrepared = "1000";
+
+/**
+ * Makes room for the prepared transactions in the data, which outlive their clients and the setting with which they
+ * were made: no server with fewer places starts. They lie in files, of a server that did not end in order also in its
+ * log; a standby needs as many places as its primary.
+ */
+async function withPlaces(data: string, config: ServerConfig): Promise<ServerConfig> {
+  const prepared = await readdir(join(data, "pg_twophase"));
+  if (prepared.length === 0 && !config.primary && (await isCleanlyStopped(data))) return config;
+  return { ...config, settings: { ...config.settings, max_prepared_transactions: mostPrepared } };
+}
+
 /** Writes the settings for the next start, or for a reload. */
-export async function writeConfig(data: string, config: ServerConfig, user: ProcessUser | undefined): Promise<void> {
+export async function writeConfig(
+  data: string,
+  config: ServerConfig,
+  { processes: { self }, user }: Pick<ServerPorts, "processes" | "user">,
+): Promise<void> {
+  const [own, servers] = [self.user, user ? user.name : self.user];
+  const { access, identities } = accessTexts(own === undefined || servers === undefined ? undefined : [own, servers]);
   await writePrivate(join(data, "postgresql.conf"), configText(config), user);
-  await writePrivate(join(data, "pg_hba.conf"), accessText, user);
+  await writePrivate(join(data, "pg_hba.conf"), access, user);
+  await writePrivate(join(data, "pg_ident.conf"), identities, user);
 }
 
 /** The state that a server notes in its directory: `starting`, `ready`, `standby` (no connections yet), `stopping`. */

@@ -24,6 +24,7 @@ interface NeutralSetting {
  */
 const neutral: Readonly<Record<string, NeutralSetting>> = {
   search_path: { value: "pg_catalog" },
+  session_authorization: { value: superuser, ofSuperuser: true },
   role: { value: "none" },
   event_triggers: { value: "off", since: 17, ofSuperuser: true },
   session_preload_libraries: { value: "", ofSuperuser: true },
@@ -53,12 +54,14 @@ const openLimitMs = 20_000;
 const undoStored = `SELECT set_config(name, coalesce(boot_val, ''), false) FROM pg_settings
   WHERE source IN ('global', 'database', 'user', 'database user')`;
 
+/** Our own role has no password. */
+const ourOwn = { user: superuser, password: "" } as const;
+
 /** Opens all sessions of the service in its servers: nothing that a client has stored takes effect in one. */
 export class ServiceSessions {
-  readonly #ports: { sockets: Sockets; password: string; clock: ServiceClock };
+  readonly #ports: { sockets: Sockets; clock: ServiceClock };
 
-  /** `password`: of our own role. */
-  constructor(ports: { sockets: Sockets; password: string; clock: ServiceClock }) {
+  constructor(ports: { sockets: Sockets; clock: ServiceClock }) {
     this.#ports = ports;
   }
 
@@ -66,7 +69,7 @@ export class ServiceSessions {
   async open(
     { port, major }: ServerAddress,
     database: string,
-    login: { user: string; password: string } = { user: superuser, password: this.#ports.password },
+    login: { user: string; password: string } = ourOwn,
   ): Promise<SqlClient> {
     const given = Object.entries(neutral)
       .filter(([, { since = 0, ofSuperuser }]) => since <= major && !(ofSuperuser && login.user !== superuser))

@@ -1,6 +1,6 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type BinarySettings, findBinaries, installationOf } from "./binaries.ts";
 import { superuser } from "./config.ts";
@@ -8,8 +8,7 @@ import { copyTree, sync } from "./copy-tree.ts";
 import { PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
 import { writePrivate } from "./private-file.ts";
-import { type Processes, serverEnvironment } from "./processes.ts";
-import { scramVerifier } from "./scram.ts";
+import { type Processes, type ProcessUser, serverEnvironment } from "./processes.ts";
 
 /** A major version of Postgres, ready to be used. */
 export interface Edition {
@@ -27,15 +26,13 @@ export class Templates {
   readonly #home: Home;
   readonly #binaries: BinarySettings;
   readonly #processes: Processes;
-  readonly #password: string;
   readonly #editions = new Map<number, Promise<Edition>>();
   readonly #ready = new Map<number, Edition>();
 
-  constructor(home: Home, binaries: BinarySettings, processes: Processes, password: string) {
+  constructor(home: Home, binaries: BinarySettings, processes: Processes) {
     this.#home = home;
     this.#binaries = binaries;
     this.#processes = processes;
-    this.#password = password;
   }
 
   /** Rejects with `PostgresUnusable` or `ServerFailed`; it is tried again the next time. */
@@ -86,62 +83,46 @@ export class Templates {
   async #initialise(major: number, programs: string, template: string): Promise<void> {
     const made = this.#home.making(`template-${major}-${randomUUID()}`);
     const prepared = join(installationOf(programs), preparedTemplate);
-    await (existsSync(prepared)
-      ? this.#takePrepared(prepared, programs, made)
-      : this.#runInitdb(major, programs, made));
+    await (existsSync(prepared) ? this.#takePrepared(prepared, made) : this.#runInitdb(major, programs, made));
     await rename(made, template);
     await sync(this.#home.root);
   }
 
   async #runInitdb(major: number, programs: string, made: string): Promise<void> {
     const { user } = this.#home;
-    const passwordFile = `${made}.password`;
-    await writePrivate(passwordFile, `${this.#password}\n`, user);
-    const { status, output } = await this.#processes.run(
-      join(programs, "initdb"),
-      initdbArguments(major, made, passwordFile),
-      { user, cwd: "/", env: serverEnvironment },
-    );
-    await rm(passwordFile, { force: true });
+    const { status, output } = await this.#processes.run(join(programs, "initdb"), initdbArguments(major, made), {
+      user,
+      cwd: "/",
+      env: serverEnvironment,
+    });
     if (status !== 0) {
       throw new ServerFailed(`initdb of Postgres ${major} failed: ${output.trim().split("\n").at(-1) ?? ""}`);
     }
   }
 
-  /** Takes what `initdb` has made elsewhere, with a password of this service's: `initdb` itself needs a shell. */
-  async #takePrepared(prepared: string, programs: string, made: string): Promise<void> {
+  /** Takes what `initdb` has made elsewhere: `initdb` itself needs a shell. */
+  async #takePrepared(prepared: string, made: string): Promise<void> {
     const { user } = this.#home;
     await copyTree(prepared, made, { owner: user });
     // The template's settings are of the place where it was made; each start writes others.
     await writePrivate(join(made, "postgresql.conf"), "", user);
-    const verifier = scramVerifier(this.#password, randomBytes(16));
-    const { status, output } = await this.#processes.run(
-      join(programs, "postgres"),
-      ["--single", "-D", made, "postgres"],
-      { user, cwd: "/", env: serverEnvironment, input: `ALTER ROLE ${superuser} PASSWORD '${verifier}'\n` },
-    );
-    const complaint = /^.*(?:ERROR|FATAL|PANIC): +(.*)$/m.exec(output)?.[1];
-    if (status === 0 && complaint === undefined) return;
-    throw new ServerFailed(`the template in ${prepared} cannot be used: ${complaint ?? output.trim()}`);
   }
 }
 
 /** The name of a directory beside the programs that `initdb` has filled: for places without a shell. */
 export const preparedTemplate = "compute-operator-template";
 
-export function initdbArguments(major: number, directory: string, passwordFile: string): string[] {
+export function initdbArguments(major: number, directory: string): string[] {
   // The built-in locale sorts by code point on every system, and knows the letters of all languages.
   const locale = major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"] : ["--locale=C"];
   const cluster = ["--wal-segsize=1", "--data-checksums", "--encoding=UTF8", ...locale];
-  const access = ["-U", superuser, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+  // Each start writes access rules of its own; the superuser has no password.
+  const access = ["-U", superuser, "--auth=reject"];
   return ["-D", directory, ...access, ...cluster, "--no-instructions"];
 }
 
 /** The user that servers run as: the one named where this process is root, else its own. */
-export async function serverUser(
-  name: string | undefined,
-  processes: Processes,
-): Promise<{ uid: number; gid: number } | undefined> {
+export async function serverUser(name: string | undefined, processes: Processes): Promise<ProcessUser | undefined> {
   if (processes.self.uid !== 0) {
     if (name === undefined) return undefined;
     throw new PostgresUnusable("--postgres-user works only as root: leave it out, and servers run as the user you are");
@@ -151,6 +132,6 @@ export async function serverUser(
   }
   const ids = await Promise.all(["-u", "-g"].map((flag) => processes.run("id", [flag, name])));
   const [uid = 0, gid = 0] = ids.map(({ status, output }) => (status === 0 ? Number(output.trim()) : 0));
-  if (uid > 0) return { uid, gid };
+  if (uid > 0) return { uid, gid, name };
   throw new PostgresUnusable(`--postgres-user ${name} is no user of this system that is not root`);
 }

@@ -11,12 +11,12 @@ import { Turns } from "./turns.ts";
  * of each server serves all questions; it takes one of the places that Postgres reserves for superusers.
  */
 export class Verifiers {
-  readonly #ports: { sessions: ServiceSessions; password: string };
+  readonly #ports: { sessions: ServiceSessions; secret: string };
   readonly #sessions = new Map<PostgresServer, SqlClient>();
   readonly #turns = new Turns();
 
-  /** `password`: of our own role. */
-  constructor(ports: { sessions: ServiceSessions; password: string }) {
+  /** `secret`: makes up what a role that is not there would answer, always the same. */
+  constructor(ports: { sessions: ServiceSessions; secret: string }) {
     this.#ports = ports;
   }
 
@@ -28,7 +28,7 @@ export class Verifiers {
         "SELECT rolpassword FROM pg_catalog.pg_authid WHERE rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
         [role],
       );
-      return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.password, role);
+      return parseVerifier(rows[0]?.[0]) ?? unfitVerifier(this.#ports.secret, role);
     });
   }
 

@@ -13,7 +13,7 @@ describe("the bounds of settings", () => {
     ["max_locks_per_transaction", "1e9"],
     ["MAX_LOCKS_PER_TRANSACTION", "1025"],
     ["max_pred_locks_per_transaction", "1025"],
-    ["max_prepared_transactions", "1"],
+    ["max_prepared_transactions", "1001"],
     ["track_activity_query_size", "1MB"],
     ["track_activity_query_size", "65537"],
     ["autovacuum_max_workers", "262000"],

@@ -44,7 +44,7 @@ function storage(freeBytes: number | Promise<number>): BranchStorage {
   return new BranchStorage({
     store,
     home,
-    templates: new Templates(home, programs, processes, "secret"),
+    templates: new Templates(home, programs, processes),
     turns: new Turns(),
     newGeneration: () => "2",
     freeBytes: async () => freeBytes,

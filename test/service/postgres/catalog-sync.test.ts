@@ -40,11 +40,17 @@ it("gives the roles of an earlier version of the service the rights of today's, 
     "GRANT pg_read_all_data, pg_write_all_data TO neon_superuser",
     "GRANT pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",
     "GRANT pg_create_subscription TO neon_superuser",
+    "ALTER ROLE cloud_admin PASSWORD NULL",
     'ALTER ROLE "app" NOSUPERUSER INHERIT CREATEDB CREATEROLE REPLICATION BYPASSRLS',
     'GRANT neon_superuser TO "app"',
     'ALTER DATABASE "stock" OWNER TO "app"',
     'GRANT ALL PRIVILEGES ON DATABASE "stock" TO neon_superuser',
   ]);
+});
+
+it("takes the superuser's password away from data of a version that gave it one", async () => {
+  const statements = await changes({ rights: 3, roles, databases }, ["app", "neon_superuser"]);
+  expect(statements).toContain("ALTER ROLE cloud_admin PASSWORD NULL");
 });
 
 it("changes no rights of roles that have today's", async () => {

@@ -1,5 +1,27 @@
 import { describe, expect, it } from "vitest";
-import { configText, limitsOf, sharedBuffersMB } from "../../../src/service/postgres/config.ts";
+import { accessTexts, configText, limitsOf, sharedBuffersMB } from "../../../src/service/postgres/config.ts";
+
+describe("the access rules of a server", () => {
+  it("let our own role in where the system vouches for the user, and others with a password", () => {
+    expect(accessTexts(["root", "nobody"])).toEqual({
+      access:
+        "local all cloud_admin peer map=own\nlocal replication cloud_admin peer map=own\nlocal all all scram-sha-256\n",
+      identities: 'own "root" cloud_admin\nown "nobody" cloud_admin\n',
+    });
+    expect(accessTexts(["nobody", "nobody"]).identities).toBe('own "nobody" cloud_admin\n');
+  });
+
+  it("leave it to the socket's directory where a user has no name, for our own role alone", () => {
+    const { access, identities } = accessTexts(undefined);
+    expect(access.split("\n")).toEqual([
+      "local all cloud_admin trust",
+      "local replication cloud_admin trust",
+      "local all all scram-sha-256",
+      "",
+    ]);
+    expect(identities).toBe("");
+  });
+});
 
 describe("the settings of a compute", () => {
   it("cannot undo what the service sets, nor add a line", () => {

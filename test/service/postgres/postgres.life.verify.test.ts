@@ -1,7 +1,8 @@
 import { beforeAll, expect, it } from "vitest";
+import { z } from "zod";
 import { commandLines } from "../../support/process-list.ts";
 import { runProgram } from "../../support/run-program.ts";
-import { main, primary, project } from "./rig.ts";
+import { CreatedBranch, main, primary, project } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rig = usePostgresRig();
@@ -164,4 +165,28 @@ it("answers psql", async () => {
     "SELECT count(*) FROM kept",
   ]);
   expect([stdout, stderr]).toEqual(["4\n", ""]);
+});
+
+it("starts on prepared transactions that outlive their setting, also in a copy and a replica", async () => {
+  const settings = (pg_settings: object) =>
+    rig.change("PATCH", `${endpoints}/${primary}`, { endpoint: { settings: { pg_settings } } });
+  await settings({ max_prepared_transactions: "5" });
+  await rig.change("POST", `${endpoints}/${primary}/restart`);
+  await rig.query(uri, "CREATE TABLE IF NOT EXISTS kept (x int)");
+  await rig.query(uri, "BEGIN", "INSERT INTO kept VALUES (1)", "PREPARE TRANSACTION 'left'");
+  await settings({});
+  const made = await rig.call("POST", `/projects/${project}/branches`, { endpoints: [{ type: "read_write" }] });
+  const {
+    endpoints: [copy],
+  } = CreatedBranch.parse(made.body);
+  await rig.settled();
+  const prepared = "SELECT gid FROM pg_prepared_xacts";
+  expect(await rig.query(await rig.uri({ endpoint: copy?.id ?? "" }), prepared)).toEqual([{ gid: "left" }]);
+  const replica = await rig.call("POST", endpoints, { endpoint: { branch_id: main, type: "read_only" } });
+  const { id } = z.looseObject({ id: z.string() }).parse(replica.body["endpoint"]);
+  await rig.settled();
+  expect(await rig.query(await rig.uri({ endpoint: id }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  const [restarted] = await rig.change("POST", `${endpoints}/${primary}/restart`);
+  expect(restarted).toMatchObject({ status: "finished" });
+  expect(await rig.query(uri, "ROLLBACK PREPARED 'left'", prepared)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it, test } from "vitest";
 import { z } from "zod";
@@ -100,25 +100,36 @@ it("keeps the password of the servers' own role out of all that clients may see 
   await rig.settled();
   const replica = await rig.uri({ endpoint: id });
   const [row] = await rig.query(replica, "SHOW primary_conninfo");
-  expect(row?.["primary_conninfo"]).toMatch(/^host=\S+ port=\d+ user=cloud_admin passfile=\S+ /);
+  expect(row?.["primary_conninfo"]).toMatch(/^host=\S+ port=\d+ user=cloud_admin application_name=standby /);
   const settings = await rig.query(replica, "SELECT name FROM pg_settings WHERE setting LIKE '%password=%'");
   expect(settings).toEqual([]);
-  expect(statSync(`${rig.data}.postgres/standby.pgpass`).mode & 0o777).toBe(0o600);
+  expect(existsSync(`${rig.data}.postgres/standby.pgpass`)).toBe(false);
 });
 
-it("lends no subscription the password file of the servers' own role", async () => {
-  // The replica above has it written.
+it("lets no subscription be the servers' own role, which needs no password, nor one that connects later", async () => {
   const home = `${rig.data}.postgres`;
   const [row] = await rig.query(uri, "SHOW port");
-  const own = `host=${home}/s port=${String(row?.["port"])} user=cloud_admin dbname=stock passfile=${home}/standby.pgpass`;
-  for (const [more, message] of [
-    ["", /password is required/],
-    [" password=", /password is required/],
-    [" password=x", /password authentication failed/],
-  ] as const) {
+  const own = `host=${home}/s port=${String(row?.["port"])} user=cloud_admin dbname=stock`;
+  for (const more of ["", " password=", " password=x", " password=x require_auth=none"]) {
     const created = rig.query(uri, `CREATE SUBSCRIPTION s CONNECTION '${own}${more}' PUBLICATION p`);
-    await expect(created).rejects.toThrow(message);
+    await expect(created).rejects.toThrow(/password is required/);
   }
+  for (const option of ["password_required = false", "password_required = false, connect = false"]) {
+    const created = rig.query(uri, `CREATE SUBSCRIPTION s CONNECTION '${own}' PUBLICATION p WITH (${option})`);
+    await expect(created).rejects.toThrow(/password_required=false is superuser-only/);
+  }
+  const later = `CREATE SUBSCRIPTION s CONNECTION '${own} password=x' PUBLICATION p WITH (connect = false)`;
+  await rig.query(uri, later, "ALTER SUBSCRIPTION s ENABLE");
+  await expect(rig.query(uri, "ALTER SUBSCRIPTION s REFRESH PUBLICATION")).rejects.toThrow(/password is required/);
+  const slots = "SELECT slot_name, usename FROM pg_stat_replication FULL JOIN pg_replication_slots ON active_pid = pid";
+  const mine = await rig.query(uri, `${slots} WHERE slot_name = 's'`);
+  expect(mine).toEqual([]);
+  await rig.query(
+    uri,
+    "ALTER SUBSCRIPTION s DISABLE",
+    "ALTER SUBSCRIPTION s SET (slot_name = NONE)",
+    "DROP SUBSCRIPTION s",
+  );
 });
 
 it("keeps sockets and data in directories of the servers' user alone", () => {

@@ -30,7 +30,7 @@ async function opening(answers: readonly Buffer[], major = 17) {
     directory.remove();
   });
   await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
-  const sessions = new ServiceSessions({ sockets, password: "secret", clock });
+  const sessions = new ServiceSessions({ sockets, clock });
   const opened = sessions.open({ port: 1, major }, "stock");
   opened.catch(() => {});
   return { clock, opened, asked, socket: await arrived.promise };
@@ -49,6 +49,18 @@ it.each([
   const { opened, asked } = await opening([welcome, done], major);
   (await opened).close();
   expect([asked[0]?.includes("statement_timeout"), asked[0]?.includes("transaction_timeout")]).toEqual([true, known]);
+});
+
+it("a session is of our own role, whatever a client has stored as role or session_authorization", async () => {
+  const { opened, asked } = await opening([welcome, done]);
+  (await opened).close();
+  const words = asked[0]?.toString("latin1").split("\0") ?? [];
+  for (const [name, value] of [
+    ["role", "none"],
+    ["session_authorization", "cloud_admin"],
+  ] as const) {
+    expect(words[words.indexOf(name) + 1]).toBe(value);
+  }
 });
 
 it("leaves no timer behind for a session that is open", async () => {

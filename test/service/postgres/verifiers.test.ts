@@ -30,8 +30,8 @@ it("the session that looks up passwords is opened once, and again after its serv
   });
   await new Promise<void>((resolve) => server.listen(sockets.path(1), resolve));
   const verifiers = new Verifiers({
-    sessions: new ServiceSessions({ sockets, password: "secret", clock: realClock }),
-    password: "secret",
+    sessions: new ServiceSessions({ sockets, clock: realClock }),
+    secret: "secret",
   });
   const running: Running = JSON.parse(
     '{"endpoint": {"id": "ep-main"}, "server": {}, "config": {"port": 1, "major": 17}}',
