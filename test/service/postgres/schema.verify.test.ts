@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { programPath } from "../../support/debian.ts";
@@ -105,6 +106,7 @@ describe("beside pg_dump", () => {
     const there = await fifteen.uri();
     await fifteen.change("POST", `${schemaPath(main)}/roles`, { role: { name: "reader", no_login: true } });
     await fifteen.query(there, rich);
+    await asSuperuser(fifteen, superusers);
     const { status, stdout, stderr } = await runProgram(pgDump, ["--schema-only", there]);
     expect([status, stderr]).toEqual([0, ""]);
     const ours = comparable(await schema(fifteen));
@@ -112,6 +114,29 @@ describe("beside pg_dump", () => {
     expect(ours.length).toBeGreaterThan(40);
   });
 });
+
+/** Objects that only a superuser makes: data that comes from elsewhere may have them. */
+const superusers = `CREATE PUBLICATION everything FOR ALL TABLES;
+  CREATE PUBLICATION spaces FOR TABLES IN SCHEMA shop, public, TABLE base;
+  CREATE FUNCTION shop.watch() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END';
+  CREATE EVENT TRIGGER watched ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'DROP TABLE') EXECUTE FUNCTION shop.watch();
+  CREATE EVENT TRIGGER off ON sql_drop EXECUTE FUNCTION shop.watch();
+  ALTER EVENT TRIGGER off DISABLE`;
+
+/** Runs statements in the database `stock` of the only server that runs, as the service's own role on its socket. */
+async function asSuperuser(one: PostgresRig, statements: string): Promise<void> {
+  const sockets = `${one.data}.postgres/s`;
+  const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
+  // The service has the store locked.
+  for (const end of ["", "-wal"]) copyFileSync(`${one.data}${end}`, `${one.data}.read${end}`);
+  const store = new DatabaseSync(`${one.data}.read`);
+  const row = store.prepare("SELECT value FROM meta WHERE key = 'postgres-password'").get();
+  store.close();
+  const login = { host: sockets, port: Number(port), user: "cloud_admin", password: row?.["value"], database: "stock" };
+  const client = await one.client("", login);
+  await client.query(statements);
+  await client.end();
+}
 
 /**
  * The statements of a dump but functions, which both write in their own way. Newer versions of pg_dump name the kind of

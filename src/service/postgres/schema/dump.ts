@@ -1,5 +1,6 @@
 import type { SqlClient, TextRow } from "../sql-client.ts";
 import type { Kind } from "./kind.ts";
+import { publicationsAndEvents } from "./publications.ts";
 import { relationKinds } from "./relations.ts";
 import { rulesOfTables } from "./rules-of-tables.ts";
 import { typesAndFunctions } from "./types-and-functions.ts";
@@ -19,12 +20,13 @@ interface SchemaObject {
 const settings = `SET LOCAL search_path = pg_catalog; SET LOCAL quote_all_identifiers = off;
   SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '30s'`;
 
-const kinds: readonly Kind[] = [...typesAndFunctions, ...relationKinds, ...rulesOfTables];
+const kinds: readonly Kind[] = [...typesAndFunctions, ...relationKinds, ...rulesOfTables, ...publicationsAndEvents];
 
 /**
  * Writes the schema of a database as SQL, in the words and the order of `pg_dump --schema-only`, which the packages
  * with Postgres do not have. All in one moment; names are resolved in `pg_catalog` alone, so no object of a client's
- * is called. Left out: operators, casts, text search, foreign servers, rights on columns, and default privileges.
+ * is called. Left out: operators, casts, text search, foreign servers, subscriptions, rights on columns, default
+ * privileges, and what aggregates need to run in parallel.
  */
 export async function dumpSchema(client: SqlClient): Promise<string> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");

@@ -22,3 +22,9 @@ export function notOfExtension(catalogue: string, oid: string): string {
 export function identity(catalogue: string, oid: string): string {
   return `'${catalogue}/' || ${oid}::text`;
 }
+
+/** The collation of what has a type, where it is another one than the type's. */
+export function collated(type: string, collation: string): string {
+  return `(SELECT format(' COLLATE %s.%I', l.collnamespace::regnamespace, l.collname) FROM pg_collation l, pg_type b
+      WHERE l.oid = ${collation} AND b.oid = ${type} AND l.oid <> b.typcollation)`;
+}

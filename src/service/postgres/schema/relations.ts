@@ -1,4 +1,4 @@
-import { identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
+import { collated, identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
 
 const relations = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner`;
 const ownRelations = `${ownSchemas} AND ${notOfExtension("pg_class", "c.oid")}`;
@@ -12,8 +12,7 @@ const ownedSequence = `EXISTS (SELECT FROM pg_depend d JOIN pg_depend s ON s.obj
   AND s.classid = 'pg_class'::regclass AND s.refobjid = f.adrelid AND s.refobjsubid = f.adnum)`;
 
 const columns = `SELECT string_agg(format('%I %s%s%s%s', attname, format_type(atttypid, atttypmod),
-    (SELECT format(' COLLATE %s.%I', collnamespace::regnamespace, collname) FROM pg_collation l, pg_type t
-      WHERE l.oid = attcollation AND t.oid = atttypid AND attcollation <> typcollation),
+    ${collated("atttypid", "attcollation")},
     CASE WHEN attgenerated = 's' THEN format(' GENERATED ALWAYS AS (%s) STORED', pg_get_expr(adbin, adrelid))
       WHEN attgenerated = 'v' THEN format(' GENERATED ALWAYS AS (%s)', pg_get_expr(adbin, adrelid))
       WHEN f.oid IS NOT NULL AND NOT ${ownedSequence} THEN ' DEFAULT ' || pg_get_expr(adbin, adrelid) END,
@@ -22,7 +21,7 @@ const columns = `SELECT string_agg(format('%I %s%s%s%s', attname, format_type(at
   WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND (attislocal OR c.relispartition)`;
 
 const checks = `SELECT string_agg(format(E',\\n    CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), '' ORDER BY conname) AS text
-  FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c' AND (conislocal OR c.relispartition)`;
+  FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c' AND convalidated AND (conislocal OR c.relispartition)`;
 
 const parents = `SELECT format(E'\\nINHERITS (%s)', string_agg(inhparent::regclass::text, ', ' ORDER BY inhseqno)) AS text
   FROM pg_inherits WHERE inhrelid = c.oid AND NOT c.relispartition HAVING count(*) > 0`;
@@ -41,6 +40,21 @@ const sequences = `pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_n
     AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0
   LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid`;
 
+/** Settings that only ALTER TABLE makes: of columns, and of a row's identity in replication. */
+const settings = `(SELECT string_agg(text, '' ORDER BY place) FROM (
+    SELECT attnum::int AS place, concat(
+      CASE WHEN attstattarget >= 0 THEN format(alter || 'SET STATISTICS %s;', attname, attstattarget) END,
+      CASE WHEN attstorage <> typstorage THEN format(alter || 'SET STORAGE %s;', attname, CASE attstorage
+        WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END) END,
+      CASE attcompression WHEN 'p' THEN format(alter || 'SET COMPRESSION pglz;', attname)
+        WHEN 'l' THEN format(alter || 'SET COMPRESSION lz4;', attname) END,
+      CASE WHEN attoptions IS NOT NULL THEN format(alter || 'SET (%s);', attname, array_to_string(attoptions, ', ')) END) AS text
+    FROM pg_attribute JOIN pg_type t ON t.oid = atttypid,
+      LATERAL (SELECT format(E'\\n\\nALTER TABLE ONLY %I.%I ALTER COLUMN %%I ', nspname, relname)) k(alter)
+    WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+    UNION ALL SELECT 32767, format(E'\\n\\nALTER TABLE ONLY %I.%I REPLICA IDENTITY %s;', nspname, relname,
+      CASE relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END) WHERE relreplident IN ('f', 'n')) one)`;
+
 /** Tables, views and sequences. */
 export const relationKinds: readonly Kind[] = [
   {
@@ -48,7 +62,8 @@ export const relationKinds: readonly Kind[] = [
     query: `SELECT ${identity("pg_class", "c.oid")}, 'TABLE', nspname, relname, rolname,
       format(E'CREATE %sTABLE %I.%I (%s%s\\n)%s%s%s;', CASE relpersistence WHEN 'u' THEN 'UNLOGGED ' ELSE '' END, nspname, relname,
         E'\\n    ' || columns.text, CASE WHEN columns.text IS NULL THEN substr(checks.text, 2) ELSE checks.text END, parents.text,
-        E'\\nPARTITION BY ' || pg_get_partkeydef(c.oid), ${options}) || ${ownerOf("TABLE")}
+        E'\\nPARTITION BY ' || pg_get_partkeydef(c.oid), ${options})
+      || coalesce(${settings}, '') || ${ownerOf("TABLE")}
       FROM ${relations} CROSS JOIN LATERAL (${columns}) columns CROSS JOIN LATERAL (${checks}) checks
       LEFT JOIN LATERAL (${parents}) parents ON true WHERE relkind IN ('r', 'p') AND ${ownRelations}`,
   },
@@ -62,7 +77,7 @@ export const relationKinds: readonly Kind[] = [
     rank: 10,
     query: `SELECT ${identity("pg_class", "c.oid")}, 'MATERIALIZED VIEW', nspname, relname, rolname,
       format(E'CREATE MATERIALIZED VIEW %I.%I AS\\n%s\\n  WITH NO DATA;', nspname, relname, rtrim(pg_get_viewdef(c.oid), ';'))
-      || ${ownerOf("MATERIALIZED VIEW")} FROM ${relations} WHERE relkind = 'm' AND ${ownRelations}`,
+      || coalesce(${settings}, '') || ${ownerOf("MATERIALIZED VIEW")} FROM ${relations} WHERE relkind = 'm' AND ${ownRelations}`,
   },
   {
     rank: 10,

@@ -3,22 +3,33 @@ import { identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
 const tables = `pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner`;
 const ownTables = `${ownSchemas} AND ${notOfExtension("pg_class", "c.oid")}`;
 
+/** Settings of a table that name an index: the order of rows on the disk, and their identity in replication. */
+function usesOfIndex(index: string, isOwn: string): string {
+  return `coalesce((SELECT concat(
+      CASE WHEN indisclustered THEN format(E'\\n\\nALTER TABLE %I.%I CLUSTER ON %I;', nspname, c.relname, o.relname) END,
+      CASE WHEN indisreplident THEN
+        format(E'\\n\\nALTER TABLE ONLY %I.%I REPLICA IDENTITY USING INDEX %I;', nspname, c.relname, o.relname) END)
+    FROM pg_index u JOIN pg_class o ON o.oid = u.indexrelid WHERE u.indexrelid = ${index} AND ${isOwn}), '')`;
+}
+
 function constraints(rank: number, type: string, which: string): Kind {
   return {
     rank,
     query: `SELECT ${identity("pg_constraint", "k.oid")}, '${type}', nspname, relname || ' ' || conname, rolname,
-      format(E'ALTER TABLE %s%I.%I\\n    ADD CONSTRAINT %I %s;', CASE WHEN relkind = 'p' AND contype = 'f' THEN '' ELSE 'ONLY ' END,
-        nspname, relname, conname, pg_get_constraintdef(k.oid))
+      format(E'ALTER TABLE %s%I.%I\\n    ADD CONSTRAINT %I %s;', CASE WHEN contype = 'c' OR relkind = 'p' AND contype = 'f' THEN '' ELSE 'ONLY ' END,
+        nspname, relname, conname, pg_get_constraintdef(k.oid)) || ${usesOfIndex("conindid", "contype IN ('p', 'u', 'x')")}
       FROM pg_constraint k JOIN ${tables} ON c.oid = conrelid WHERE ${which} AND ${ownTables}`,
   };
 }
 
 /** Constraints, indexes, triggers and policies: what holds for the rows of tables. */
 export const rulesOfTables: readonly Kind[] = [
+  constraints(20, "CHECK CONSTRAINT", "contype = 'c' AND NOT convalidated AND conislocal"),
   constraints(20, "CONSTRAINT", "contype IN ('p', 'u', 'x')"),
   {
     rank: 21,
     query: `SELECT ${identity("pg_class", "i.oid")}, 'INDEX', nspname, i.relname, rolname, pg_get_indexdef(i.oid) || ';'
+        || ${usesOfIndex("i.oid", "true")}
       FROM pg_index x JOIN pg_class i ON i.oid = indexrelid JOIN ${tables} ON c.oid = indrelid
       WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u', 'x')) AND ${ownTables}`,
   },
@@ -64,16 +75,5 @@ export const rulesOfTables: readonly Kind[] = [
         (SELECT ' TO ' || string_agg(quote_ident(m.rolname), ', ' ORDER BY m.rolname) FROM pg_roles m WHERE m.oid = ANY (polroles)),
         NULLIF(format(' USING (%s)', pg_get_expr(polqual, polrelid)), ' USING ()'), NULLIF(format(' WITH CHECK (%s)', pg_get_expr(polwithcheck, polrelid)), ' WITH CHECK ()'))
       FROM pg_policy p JOIN ${tables} ON c.oid = polrelid WHERE ${ownTables}`,
-  },
-  {
-    rank: 28,
-    query: `SELECT ${identity("pg_publication", "p.oid")}, 'PUBLICATION', '-', pubname, rolname,
-      format('CREATE PUBLICATION %I%s WITH (publish = %L);', pubname, CASE WHEN puballtables THEN ' FOR ALL TABLES' END,
-        concat_ws(', ', CASE WHEN pubinsert THEN 'insert' END, CASE WHEN pubupdate THEN 'update' END, CASE WHEN pubdelete THEN 'delete' END,
-          CASE WHEN pubtruncate THEN 'truncate' END))
-      || coalesce((SELECT string_agg(format(E'\\n\\nALTER PUBLICATION %I ADD TABLE ONLY %s;', pubname, prrelid::regclass), ''
-          ORDER BY prrelid::regclass::text) FROM pg_publication_rel WHERE prpubid = p.oid), '')
-      || format(E'\\n\\n\\nALTER PUBLICATION %I OWNER TO %I;', pubname, rolname)
-      FROM pg_publication p JOIN pg_roles r ON r.oid = pubowner`,
   },
 ];

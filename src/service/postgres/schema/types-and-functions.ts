@@ -1,4 +1,4 @@
-import { identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
+import { collated, identity, type Kind, notOfExtension, ownSchemas } from "./kind.ts";
 
 /** Schemas, extensions, types and functions: what tables are made of. */
 export const typesAndFunctions: readonly Kind[] = [
@@ -8,6 +8,20 @@ export const typesAndFunctions: readonly Kind[] = [
       format(E'CREATE SCHEMA %I;\\n\\n\\nALTER SCHEMA %1$I OWNER TO %2$I;', nspname, rolname)
       FROM pg_namespace n JOIN pg_roles r ON r.oid = nspowner
       WHERE ${ownSchemas} AND nspname <> 'public' AND ${notOfExtension("pg_namespace", "n.oid")}`,
+  },
+  {
+    rank: 1,
+    query: `SELECT ${identity("pg_collation", "l.oid")}, 'COLLATION', nspname, collname, rolname,
+      format(E'CREATE COLLATION %I.%I (provider = %s%s%s%s);\\n\\n\\nALTER COLLATION %1$I.%2$I OWNER TO %7$I;', nspname, collname,
+        CASE collprovider WHEN 'i' THEN 'icu' WHEN 'b' THEN 'builtin' WHEN 'd' THEN 'default' ELSE 'libc' END,
+        CASE WHEN NOT collisdeterministic THEN ', deterministic = false' END,
+        CASE WHEN locale IS NOT NULL THEN format(', locale = %L', locale)
+          WHEN collcollate = collctype THEN format(', locale = %L', collcollate)
+          ELSE format(', lc_collate = %L, lc_ctype = %L', collcollate, collctype) END,
+        ', rules = ' || quote_literal(to_jsonb(l) ->> 'collicurules'), rolname)
+      FROM pg_collation l JOIN pg_namespace n ON n.oid = collnamespace JOIN pg_roles r ON r.oid = collowner,
+        LATERAL (SELECT coalesce(to_jsonb(l) ->> 'colllocale', to_jsonb(l) ->> 'colliculocale')) own(locale)
+      WHERE ${ownSchemas} AND ${notOfExtension("pg_collation", "l.oid")}`,
   },
   {
     rank: 2,
@@ -22,11 +36,13 @@ export const typesAndFunctions: readonly Kind[] = [
         WHEN 'e' THEN (SELECT format(E'CREATE TYPE %I.%I AS ENUM (\\n    %s\\n);', nspname, typname,
             string_agg(quote_literal(enumlabel), E',\\n    ' ORDER BY enumsortorder)) FROM pg_enum WHERE enumtypid = t.oid)
         WHEN 'c' THEN format(E'CREATE TYPE %I.%I AS (%s\\n);', nspname, typname,
-          (SELECT string_agg(format(E'\\n\\t%I %s', attname, format_type(atttypid, atttypmod)), ',' ORDER BY attnum)
+          (SELECT string_agg(format(E'\\n\\t%I %s%s', attname, format_type(atttypid, atttypmod), ${collated("atttypid", "attcollation")}), ',' ORDER BY attnum)
             FROM pg_attribute WHERE attrelid = typrelid AND attnum > 0 AND NOT attisdropped))
-        WHEN 'r' THEN (SELECT format(E'CREATE TYPE %I.%I AS RANGE (\\n    subtype = %s,\\n    multirange_type_name = %s\\n);',
-            nspname, typname, format_type(rngsubtype, NULL), rngmultitypid::regtype) FROM pg_range WHERE rngtypid = t.oid)
-        ELSE format('CREATE DOMAIN %I.%I AS %s%s%s%s;', nspname, typname, format_type(typbasetype, typtypmod),
+        WHEN 'r' THEN (SELECT format(E'CREATE TYPE %I.%I AS RANGE (\\n    subtype = %s,\\n    multirange_type_name = %s%s\\n);',
+            nspname, typname, format_type(rngsubtype, NULL), rngmultitypid::regtype,
+            E',\\n    collation =' || substr(${collated("rngsubtype", "rngcollation")}, 9)) FROM pg_range WHERE rngtypid = t.oid)
+        ELSE format('CREATE DOMAIN %I.%I AS %s%s%s%s%s;', nspname, typname, format_type(typbasetype, typtypmod),
+          ${collated("t.typbasetype", "t.typcollation")},
           CASE WHEN typnotnull THEN ' NOT NULL' ELSE '' END, ' DEFAULT ' || typdefault,
           (SELECT string_agg(format(E'\\n\\tCONSTRAINT %I %s', conname, pg_get_constraintdef(k.oid)), '' ORDER BY conname)
             FROM pg_constraint k WHERE contypid = t.oid AND contype = 'c')) END
