@@ -18,6 +18,7 @@ import { Histories } from "./history/histories.ts";
 import { type Present, type RecoveryPorts, recover } from "./history/recovery.ts";
 import { placeOf } from "./history/segments.ts";
 import type { Home } from "./home.ts";
+import { inherited } from "./inherited-catalog.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
 import { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
@@ -114,7 +115,7 @@ export class BranchStorage {
       branchId: branch.id,
       generation,
       // A recovered catalog is brought up to date as a whole: its roles may have other passwords.
-      catalog: JSON.stringify(from && !from.present ? inherited(from.data) : emptyCatalog),
+      catalog: JSON.stringify(from && !from.present ? this.#inherited(from.data, branch.id) : emptyCatalog),
       maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
       maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
       earlier: from?.present && catalogThen(broughtInto(from.data), from.present),
@@ -255,6 +256,12 @@ export class BranchStorage {
     }
   }
 
+  /** The catalogue that a copy brings along. */
+  #inherited(data: BranchData, branchId: string): BranchCatalog {
+    const { catalogs } = this.#ports.store;
+    return inherited(broughtInto(data), catalogs.databases(data.branchId), catalogs.databases(branchId));
+  }
+
   get #means(): CopyMeans {
     return { owner: this.#ports.home.user, slots: this.#slots };
   }
@@ -269,12 +276,6 @@ export class BranchStorage {
     if (free > needed + reserve) return;
     throw new ServerFailed(`the disk lacks room for a copy of ${Math.ceil(needed / 1024 ** 2)} MiB: free some`);
   }
-}
-
-/** Catalog that a copy brings along. Its databases have other ids in the store. */
-function inherited(data: BranchData): BranchCatalog {
-  const brought = broughtInto(data);
-  return { ...brought, databases: brought.databases.map((database) => ({ ...database, id: 0 })) };
 }
 
 export async function sizeOf(directory: string): Promise<number> {

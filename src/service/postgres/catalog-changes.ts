@@ -1,5 +1,5 @@
 import type { ChangedWithSql } from "../store/catalog.ts";
-import type { BranchCatalog } from "./catalog-sync.ts";
+import { type BranchCatalog, unknownId } from "./catalog-sync.ts";
 import type { TextRow } from "./sql-client.ts";
 
 /** Asks a server for the databases of clients. What is left of a drop that was broken off is none. */
@@ -32,7 +32,8 @@ export function changesOfClients(
   present: PresentDatabases,
 ): ChangedWithSql {
   const brought = (one: CatalogDatabase) =>
-    applied.databases.find(({ id, name }) => id === one.id || name === one.name);
+    applied.databases.find(({ id }) => id === one.id) ??
+    applied.databases.find(({ id, name }) => id === unknownId && name === one.name);
   const known = new Set([...applied.databases, ...wanted.databases].map(({ name }) => name));
   return {
     dropped: wanted.databases.filter((one) => {
@@ -40,8 +41,9 @@ export function changesOfClients(
       return before && !present.has(before.name) && !present.has(one.name);
     }),
     given: wanted.databases.flatMap((one) => {
-      const owner = present.get(one.name);
-      const same = brought(one)?.ownerName === one.ownerName;
+      const before = brought(one);
+      const owner = present.get(before && present.has(before.name) ? before.name : one.name);
+      const same = before?.ownerName === one.ownerName;
       return owner !== undefined && owner !== one.ownerName && same ? [{ ...one, ownerName: owner }] : [];
     }),
     created: [...present].filter(([name]) => !known.has(name)).map(([name, ownerName]) => ({ name, ownerName })),

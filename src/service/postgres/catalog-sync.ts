@@ -33,6 +33,9 @@ export const BranchCatalog = z.object({
 });
 export type BranchCatalog = z.infer<typeof BranchCatalog>;
 
+/** Of a database in a copy whose row in the store is not known: its name is what counts. */
+export const unknownId = 0;
+
 export const emptyCatalog: BranchCatalog = { rights: 0, roles: [], databases: [] };
 
 /** The roles and databases that were brought into the data of a branch. */
@@ -113,23 +116,14 @@ async function putDatabases(
   outdated: boolean,
 ): Promise<void> {
   const wantedNames = new Set(wanted.databases.map(({ name }) => name));
-  const renames = wanted.databases.flatMap(({ id, name }) => {
-    const before = applied.databases.find((one) => one.id === id);
-    return before && before.name !== name && existing.has(before.name) && !existing.has(name)
-      ? [{ from: before.name, to: name }]
-      : [];
-  });
-  for (const { from, to } of renames) {
-    await disconnectAll(client, from);
-    await client.query(`ALTER DATABASE ${identifier(from)} RENAME TO ${identifier(to)}`);
-    existing.delete(from);
-    existing.add(to);
+  const wantedIds = new Set(wanted.databases.map(({ id }) => id));
+  for (const { id, name } of applied.databases) {
+    // Another one may have the name by now.
+    const isWanted = id === unknownId ? wantedNames.has(name) : wantedIds.has(id);
+    if (isWanted || !existing.delete(name)) continue;
+    await client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`);
   }
-  for (const { name } of applied.databases) {
-    if (!wantedNames.has(name) && existing.has(name)) {
-      await client.query(`DROP DATABASE ${identifier(name)} WITH (FORCE)`);
-    }
-  }
+  await renameDatabases(client, renamesOf(applied, wanted, existing));
   for (const { name, ownerName } of wanted.databases) {
     const [database, owner] = [identifier(name), identifier(ownerName)];
     const exists = existing.has(name);
@@ -141,6 +135,45 @@ async function putDatabases(
     );
     if (!exists || outdated) await client.query(`GRANT ALL PRIVILEGES ON DATABASE ${database} TO ${privilegedRole}`);
   }
+}
+
+interface Rename {
+  from: string;
+  to: string;
+}
+
+/** Renames to be made: none takes the name of a database that keeps it. `existing` becomes what is there then. */
+function renamesOf(applied: BranchCatalog, wanted: BranchCatalog, existing: Set<string>): Rename[] {
+  let renames = wanted.databases.flatMap(({ id, name }): Rename[] => {
+    const before = applied.databases.find((one) => one.id === id && existing.has(one.name));
+    return before && before.name !== name ? [{ from: before.name, to: name }] : [];
+  });
+  for (let all = -1; all !== renames.length; ) {
+    all = renames.length;
+    const leaving = new Set(renames.map(({ from }) => from));
+    renames = renames.filter(({ to }) => !existing.has(to) || leaving.has(to));
+  }
+  for (const { from } of renames) existing.delete(from);
+  for (const { to } of renames) existing.add(to);
+  return renames;
+}
+
+/** Renames databases at once: one may take the name that another one leaves. */
+async function renameDatabases(client: Session, renames: readonly Rename[]): Promise<void> {
+  if (renames.length === 0) return;
+  const between = (index: number) => identifier(`renamed_${index}_${randomBytes(8).toString("hex")}`);
+  const steps = renames.map(({ from, to }, index) => ({
+    from: identifier(from),
+    via: between(index),
+    to: identifier(to),
+  }));
+  for (const { from } of renames) await disconnectAll(client, from);
+  await client.query(
+    [
+      ...steps.map(({ from, via }) => `ALTER DATABASE ${from} RENAME TO ${via}`),
+      ...steps.map(({ via, to }) => `ALTER DATABASE ${via} RENAME TO ${to}`),
+    ].join("; "),
+  );
 }
 
 async function disconnectAll(client: Session, database: string): Promise<void> {

@@ -23,6 +23,20 @@ test.each<[what: string, applied: Database[], wanted: Database[], present: [stri
   ["nothing of what the API has deleted and not dropped yet", [stock], [], [["stock", "app"]], {}],
   ["nothing of what the API has renamed and not brought yet", [stock], [[1, "shop", "app"]], [["stock", "app"]], {}],
   ["nothing of what was renamed before the rest failed", [stock], [[1, "shop", "app"]], [["shop", "app"]], {}],
+  ["nothing of what the API has made in place of one that is gone", [stock], [[2, "stock", "app"]], [], {}],
+  [
+    "nothing where the API has given one the name of another",
+    [stock, [2, "shop", "bob"]],
+    [
+      [1, "shop", "app"],
+      [2, "stock", "bob"],
+    ],
+    [
+      ["stock", "app"],
+      ["shop", "bob"],
+    ],
+    {},
+  ],
   ["nothing of an owner that the API has changed since", [stock], [[1, "stock", "bob"]], [["stock", "ana"]], {}],
 ])("clients have changed %s", (_what, applied, wanted, present, changes) => {
   const found = changesOfClients(catalog(applied), catalog(wanted), presentIn(present));

@@ -121,3 +121,68 @@ it("shows the databases of a branch that were copied with its parent's data", as
   const there = await rig.call("GET", `/projects/${project}/branches/${id}/databases`);
   expect(JSON.stringify(there.body)).toContain('"name":"copied"');
 });
+
+describe("databases that the API has changed while no compute could run", () => {
+  const note = (database: string, place: { endpoint?: string } = {}) =>
+    rig.uri({ database, ...place }).then((there) => rig.query(there, "SELECT text FROM note"));
+  const make = async (...names: string[]) => {
+    for (const name of names) {
+      await rig.change("POST", `${branch}/databases`, { database: { name, owner_name: "app" } });
+      await rig.query(
+        await rig.uri({ database: name }),
+        "CREATE TABLE note (text text)",
+        `INSERT INTO note VALUES ('${name}')`,
+      );
+    }
+  };
+  const disable = (disabled: boolean) => rig.change("PATCH", endpoint, { endpoint: { disabled } });
+  const rename = (from: string, to: string) =>
+    rig.change("PATCH", `${branch}/databases/${from}`, { database: { name: to } });
+  /** Makes a branch with a compute from the data as it is; answers its compute. */
+  const child = async () => {
+    const { body } = await rig.call("POST", `/projects/${project}/branches`, {
+      branch: {},
+      endpoints: [{ type: "read_write" }],
+    });
+    await rig.settled();
+    const [{ id } = { id: "" }] = z.array(z.looseObject({ id: z.string() })).parse(body["endpoints"]);
+    return { endpoint: id };
+  };
+
+  it("databases that were renamed in a row, or in a circle, keep their rows, here and in a branch", async () => {
+    await make("one", "two", "left", "right");
+    await disable(true);
+    for (const [from, to] of [
+      ["two", "three"],
+      ["one", "two"],
+      ["left", "between"],
+      ["right", "left"],
+      ["between", "right"],
+    ] as const) {
+      await rename(from, to);
+    }
+    const below = await child();
+    await disable(false);
+    for (const place of [{}, below]) {
+      expect(await note("two", place)).toEqual([{ text: "one" }]);
+      expect(await note("three", place)).toEqual([{ text: "two" }]);
+      expect(await note("left", place)).toEqual([{ text: "right" }]);
+      expect(await note("right", place)).toEqual([{ text: "left" }]);
+    }
+  });
+
+  it("a database that was deleted and made again is empty, and one that took the name of a deleted one keeps its rows", async () => {
+    await make("old", "gone", "kept");
+    await disable(true);
+    await rig.change("DELETE", `${branch}/databases/old`);
+    await rig.change("POST", `${branch}/databases`, { database: { name: "old", owner_name: "app" } });
+    await rig.change("DELETE", `${branch}/databases/gone`);
+    await rename("kept", "gone");
+    const below = await child();
+    await disable(false);
+    for (const place of [{}, below]) {
+      await expect(note("old", place)).rejects.toThrow(/relation "note" does not exist/);
+      expect(await note("gone", place)).toEqual([{ text: "kept" }]);
+    }
+  });
+});
