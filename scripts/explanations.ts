@@ -50,6 +50,12 @@ export const explanations: readonly Explanation[] = [
     todo: "create or repair it: `kubectl describe sconn`",
   },
   {
+    reasons: ["Expired"],
+    meaning:
+      "the Branch that `branchRef` names came to its end, as declared, and the endpoint with it: no failure; the condition `Expired` is there in place of `Ready`",
+    todo: "nothing; delete it, or set `resetAt` on the Branch to have a fresh one",
+  },
+  {
     reasons: ["BranchNotReady"],
     meaning:
       "the Branch that `branchRef` names is missing, not ready, being deleted, or its branch is gone: nothing is created or moved",

@@ -148,7 +148,8 @@ const branchReasonTexts: Record<BranchReason, string> = {
   Conflict: "False, stalled | another Branch claims it, or a Compute of the name is not owned",
   Protected: "False, stalled | protected or default: not deleted, not reset",
   Rejected: "False, stalled | the service refused the spec, or took an end and does not keep it",
-  Expired: "False, stalled | the branch came to its end; nothing is made again until `resetAt` or `expiry` changes",
+  Expired:
+    "absent; `Expired` and `Synced` True | the branch came to its end; nothing is made again until `resetAt` or `expiry` changes",
   BranchLost: "False, stalled | it went before its end; recover it at the service, or set `resetAt`",
   Paused: "unchanged | `paused` is set: nothing is sent but the renewal of a lease",
 };

@@ -67,7 +67,7 @@ export async function referenceDocument(): Promise<string> {
     "|---|---|---|---|---|---|",
     ...Object.entries(reasons).map(([reason, row]) => {
       const present = (on: boolean) => (on ? "True" : "");
-      return `| \`${reason}\` | ${row.ready} | ${row.synced} | ${present(row.reconciling)} | ${row.stalled === "later" ? "after 5 minutes, in place of Reconciling" : present(row.stalled)} | ${requeues[row.requeue]} |`;
+      return `| \`${reason}\` | ${row.ready === "ended" ? "absent" : row.ready} | ${row.synced} | ${present(row.reconciling)} | ${row.stalled === "later" ? "after 5 minutes, in place of Reconciling" : present(row.stalled)} | ${requeues[row.requeue]} |`;
     }),
     "",
     ...(await referenceOfRun()),

@@ -18,7 +18,7 @@ end
 -- compared, because Argo CD's Lua has no string library.
 local paused = (obj.metadata.annotations or {})["compute-operator.dev/paused"] or "false"
 local ends = paused >= "0" and paused < ":"
-local shown = conditions["Ready"] ~= nil and conditions["Ready"].reason == "Paused"
+local shown = (conditions["Ready"] or conditions["Expired"] or {}).reason == "Paused"
 local may = obj.kind == "Compute" or obj.kind == "Branch"
 if may and paused ~= "false" and (shown or not ends) then
   hs.status = "Suspended"
@@ -36,7 +36,13 @@ local function is(type)
   return conditions[type] ~= nil and conditions[type].status == "True"
 end
 
+-- An end that was declared is no failure, and leaves no condition Ready.
 local ready = conditions["Ready"]
+if is("Expired") then
+  hs.status = "Healthy"
+  hs.message = conditions["Expired"].message
+  return hs
+end
 if ready == nil then
   hs.status = "Progressing"
   hs.message = "Waiting for the operator's first report"

@@ -146,7 +146,8 @@ const failing = (reason: string): Given => ({
     observedGeneration: 2,
   },
 });
-const ended = { status: { conditions: [condition("Synced", "True", "Expired")], observedGeneration: 2 } };
+const over = [condition("Expired", "True", "Expired"), condition("Synced", "True", "Expired")];
+const ended = { status: { conditions: over, observedGeneration: 2 } };
 const changing = { conditions: [condition("Ready", "True"), condition("Reconciling", "True")] };
 
 test.each<[string, Found, string]>([

@@ -109,6 +109,21 @@ describe("Argo CD sees a Compute", () => {
       "Suspended: Paused: nothing is sent to the service",
     ],
     [
+      "that ended as declared as healthy, with a message that begins with Expired",
+      compute([
+        { ...condition("Expired", "True", "Expired"), message: "Expired: the branch came to its end." },
+        condition("Synced", "True", "Expired"),
+      ]),
+      "Healthy: Expired: the branch came to its end.",
+    ],
+    [
+      "that is paused after its end as suspended once the operator shows it",
+      compute([condition("Expired", "True", "Paused"), condition("Synced", "Unknown", "Paused")], {
+        metadata: { annotations: { "compute-operator.dev/paused": "2026-11-24T18:00:00Z" } },
+      }),
+      "Suspended: Paused: nothing is sent to the service",
+    ],
+    [
       "that is paused until a time as suspended once the operator shows it",
       compute([condition("Ready", "True", "Paused")], {
         metadata: { annotations: { "compute-operator.dev/paused": "2026-11-24T18:00:00Z" } },

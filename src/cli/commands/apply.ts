@@ -11,6 +11,7 @@ import { isOccupied, type TrackedBranch } from "../plan/branch-inventory.ts";
 import { carryOut, type DryRun, dryRun } from "../plan/carry-out.ts";
 import type { Inventory, Project, Tracked } from "../plan/inventory.ts";
 import { withoutRetain } from "../plan/messages.ts";
+import { followsBranch } from "../plan/plan-entry.ts";
 import { unownedReplicasLike } from "../plan/running-operator.ts";
 import { branchRound, isSentAgain } from "./apply-branches.ts";
 
@@ -171,10 +172,11 @@ export class Application {
         return;
       case "blocked": {
         const { branches } = this.#options.inventory;
-        const branch = action.reason === "BranchNotReady" ? branches.named(tracked.compute) : undefined;
+        const branch = followsBranch(action.reason) ? branches.named(tracked.compute) : undefined;
         if (branch !== undefined && this.#openBranches.has(branch)) return;
         const isPaused = branch !== undefined && pausedForMs(branch.object, this.#options.clock.now()) !== undefined;
-        this.#end(tracked, { ok: isPaused, said: `${action.reason}: ${action.message}` });
+        const isOver = reasons[action.reason].apply === "done";
+        this.#end(tracked, { ok: isPaused || isOver, said: `${action.reason}: ${action.message}` });
         return;
       }
       case "confirmDeletion":

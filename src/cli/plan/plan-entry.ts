@@ -102,6 +102,11 @@ export function planEntryOf(
 /** Reasons of Branches that wait for something else than their branch. */
 const held = ["Paused", "Deleting"];
 
+/** True if a Compute that shows the reason gets its endpoint once its Branch has a branch. */
+export function followsBranch(reason: string | undefined): boolean {
+  return reason === "BranchNotReady" || reason === "Expired";
+}
+
 /** A Compute whose Branch is not ready follows the Branch. */
 function whatOfDeclared(
   action: DryRun["action"],
@@ -110,7 +115,7 @@ function whatOfDeclared(
   branch: BranchEntry | undefined,
 ): What {
   const what = whatOf(action, compute, linked);
-  if (what.reason !== "BranchNotReady" || !["create", "wait", "reset"].includes(branch?.step ?? "")) return what;
+  if (!followsBranch(what.reason) || !["create", "wait", "reset"].includes(branch?.step ?? "")) return what;
   if (linked !== undefined || held.includes(branch?.reason ?? "")) return { ...what, step: "wait" };
   return { step: "create", fields: changes(compute, undefined) };
 }
@@ -156,7 +161,12 @@ function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | u
       return { step: what, fields, reason: action.reason, message: action.message };
     }
     case "blocked":
-      return { step: "refuse", fields: [], reason: action.reason, message: action.message };
+      return {
+        step: reasons[action.reason].ready === "ended" ? "none" : "refuse",
+        fields: [],
+        reason: action.reason,
+        message: action.message,
+      };
     case "settled": {
       const drift = action.drift.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
       const step = reasons[action.reason].stalled ? "refuse" : "none";

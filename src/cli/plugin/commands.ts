@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Command } from "../../command-line.ts";
-import { conditionOf } from "../../operator/objects/conditions-of.ts";
+import { shownCondition } from "../../operator/objects/conditions-of.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
@@ -160,7 +160,7 @@ async function until(
       stdout(`${done} ${nameOf(asked)}`);
       return 0;
     }
-    const ready = conditionOf(object.status, "Ready");
+    const ready = shownCondition(object);
     // Until the operator takes the request up, it shows what was before.
     const line = ready === undefined || ready.status === "True" ? "" : `  ${ready.reason}: ${ready.message}`;
     if (line !== said && line !== "") stdout(line);

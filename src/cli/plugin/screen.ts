@@ -1,7 +1,7 @@
 import { branchReasons } from "../../operator/branch/reasons.ts";
 import { rowOf } from "../../operator/compute/words/reasons.ts";
 import { type ConditionRow, rowIn } from "../../operator/conditions/rows.ts";
-import { conditionOf } from "../../operator/objects/conditions-of.ts";
+import { conditionOf, shownCondition } from "../../operator/objects/conditions-of.ts";
 import { branchInWords } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { annotations } from "../../operator/resources/names.ts";
@@ -19,7 +19,7 @@ type Row = readonly [label: string, text: string];
  */
 export function screenOf(found: Found, now: number): string {
   const { metadata } = found.object;
-  const shown = shownIn(found);
+  const shown = shownCondition(found.object);
   const since = shown === undefined ? metadata.creationTimestamp : shown.lastTransitionTime;
   const rows: Row[] = [
     ["what", whatOf(found)],
@@ -38,16 +38,11 @@ export function isReady({ object: { metadata, status } }: Found): boolean {
   return conditionOf(status, "Ready")?.status === "True" && metadata.deletionTimestamp === undefined;
 }
 
-/** The condition with the reason; an object that is at its end has no Ready. */
-function shownIn({ object: { status } }: Found) {
-  return conditionOf(status, "Ready") ?? conditionOf(status, "Synced");
-}
-
 function stateOf(found: Found, now: number): string {
   const { metadata, status } = found.object;
   const paused = pausedMsOf(found, now) === undefined ? "" : ", and paused";
   if (metadata.deletionTimestamp !== undefined) return `being deleted${paused}`;
-  if (shownIn(found) === undefined) return `not seen by the operator${paused}`;
+  if (shownCondition(found.object) === undefined) return `not seen by the operator${paused}`;
   if (conditionOf(status, "Ready") === undefined) return `at its end${paused}`;
   return `${isReady(found) ? "ready" : "not ready"}${paused}`;
 }
@@ -90,7 +85,7 @@ function whatOf(found: Found): string {
 /** The next step, and its actor where a person has to act. */
 function nextOf(found: Found, now: number): string {
   const { metadata, status } = found.object;
-  const shown = shownIn(found);
+  const shown = shownCondition(found.object);
   if (shown === undefined) return "the operator writes a status, if it runs and watches this namespace";
   const isLeaving = metadata.deletionTimestamp !== undefined;
   const pausedMs = pausedMsOf(found, now);

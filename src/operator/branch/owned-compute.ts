@@ -1,7 +1,7 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { createOwned } from "../kube/create-owned.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
+import { conditionOf, hasEnded } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import { type Branch, branchKind, ownedComputeSpec, owningBranch } from "../resources/branch.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
@@ -28,11 +28,12 @@ export function ownedCompute(object: Branch, existing: Compute | undefined, stor
 
 /**
  * True if the Branch is about to put the spec of its Compute back: until then that is not executed, as with a pool's
- * member. A Branch that is being deleted, paused or stalled puts nothing back, so the Compute's own spec counts.
+ * member. A Branch that is being deleted, paused, stalled or has ended puts nothing back, so the Compute's own spec
+ * counts.
  */
 export function awaitsBranch(object: Branch, compute: Compute, stored: StoredSpecs, wallNow: number): boolean {
   if (isBeingDeleted(object) || pausedForMs(object, wallNow) !== undefined) return false;
-  if (conditionOf(object.status, "Stalled")?.status === "True") return false;
+  if (conditionOf(object.status, "Stalled")?.status === "True" || hasEnded(object)) return false;
   // Owner references are copied with a manifest.
   if (compute.metadata.name !== object.metadata.name) return false;
   return ownedCompute(object, compute, stored).step?.kind === "patch";

@@ -1,6 +1,6 @@
 import { type ConditionRow, rowIn, rows } from "../conditions/rows.ts";
 
-const { settled, inProgress, retried, hindered, stalled } = rows;
+const { settled, inProgress, retried, hindered, stalled, ended } = rows;
 
 /** The one place that decides what a reason means for the conditions of a Branch, and when it is reconciled again. */
 export const branchReasons = {
@@ -28,7 +28,7 @@ export const branchReasons = {
   Protected: stalled,
   Rejected: stalled,
   // The service ends branches on time and nothing more is to be seen: only a person begins again.
-  Expired: { ...stalled, requeue: "refresh" },
+  Expired: ended,
   BranchLost: { ...stalled, requeue: "refresh" },
   Paused: { ...settled, ready: "kept", synced: "compared" },
 } as const satisfies Record<string, ConditionRow>;
@@ -37,8 +37,6 @@ export type BranchReason = keyof typeof branchReasons;
 
 /** True if an event about the reason is a warning, and the end of it is news. */
 export function isTroublesome(reason: string | undefined): boolean {
-  // The end of a branch was asked for.
-  if (reason === "Expired") return false;
   const row = rowIn<ConditionRow>(branchReasons, reason);
   return (
     row !== undefined &&

@@ -2,7 +2,7 @@ import type { ListedBranch } from "../../api/branch.ts";
 import { sizeClass } from "../../api/branch-listing.ts";
 import { conditionsFor } from "../conditions/conditions.ts";
 import { stallsAfterMs } from "../conditions/rows.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
+import { conditionOf, shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { BranchStatus } from "../resources/branch.ts";
@@ -44,7 +44,7 @@ export function nextStatus(
     }
   }
   next.deletionPolicy = policyInForce(object.spec.deletionPolicy, next);
-  next.state = stateOf(next, reason ?? conditionOf(before, "Ready")?.reason, isBeingDeleted(object), listed);
+  next.state = stateOf(next, reason ?? shownReason(object), isBeingDeleted(object), listed);
   if (shown !== undefined) {
     const compared = seen?.linked === undefined ? undefined : before.appliedGeneration === object.metadata.generation;
     const stalls = isLong(shown.reason, before, memory);

@@ -25,7 +25,7 @@ export const creating = {
     "The service gave no usable answer to the create. The branches are listed again, and the create is sent again if none shows it.",
   found: (name: string) => `Created branch "${name}":`,
   expired: (at: string) =>
-    `spec.expiry.at (${at}) is over, so no branch is created. Set another expiry, or delete this object.`,
+    `Expired: spec.expiry.at (${at}) is over, so no branch is created. Set another expiry, or delete this object.`,
   parentNotFound: (named: string, projectID: string) =>
     `Project ${projectID} has no branch ${named}, from which this one is to start. Create it, or make another object with another parent; ${retried.toLowerCase()}`,
 };
@@ -77,7 +77,7 @@ export const computeRefused = (name: string, said: string) =>
 
 export const gone = {
   expired: (id: string, end: string) =>
-    `The branch came to its end at ${end} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: ${id}.`,
+    `Expired: the branch came to its end at ${end} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: ${id}.`,
   lost: (id: string) =>
     `The branch was deleted outside the operator. Recover it at the service while that is possible, or set the annotation resetAt to a new value to have a fresh one made: ${id}.`,
   unseen: (id: string) =>

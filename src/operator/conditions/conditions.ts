@@ -4,6 +4,7 @@ import {
   clippedMessage,
   conditionOf,
   datedConditions,
+  hasEnded,
   timestamp,
 } from "../objects/conditions-of.ts";
 import type { KubeObject } from "../objects/object.ts";
@@ -15,8 +16,8 @@ type Conditioned = Pick<KubeObject, "metadata"> & {
 };
 
 /**
- * Ready and Synced share the whole message, Reconciling and Stalled have a short one. `compared`: whether the object
- * is as the spec says, where that was seen. `stalls`: the reason has held for long.
+ * Ready, or Expired in its place, and Synced share the whole message, Reconciling and Stalled have a short one.
+ * `compared`: whether the object is as the spec says, where that was seen. `stalls`: the reason has held for long.
  */
 export function conditionsFor(
   { metadata, status }: Conditioned,
@@ -27,11 +28,12 @@ export function conditionsFor(
   // A paused object was not compared with its present spec: a wait for Ready must not end with it.
   const observedGeneration = row.ready === "kept" ? Math.max(0, status.observedGeneration ?? 0) : metadata.generation;
   const shared = { reason, message: clippedMessage(message), observedGeneration };
+  const isEnded = row.ready === "ended" || (row.ready === "kept" && hasEnded({ status }));
   const ready = row.ready === "kept" ? (conditionOf(status, "Ready")?.status ?? "Unknown") : row.ready;
   const synced = row.synced === "compared" ? inCondition(compared) : row.synced;
   const isStalled = row.stalled === "later" ? stalls : row.stalled;
   const drafts = [
-    { type: "Ready", status: ready, ...shared },
+    isEnded ? { type: "Expired", status: "True", ...shared } : { type: "Ready", status: ready, ...shared },
     { type: "Synced", status: synced, ...shared },
     ...(row.reconciling && !isStalled ? [besideReady("Reconciling", shared)] : []),
     ...(isStalled ? [besideReady("Stalled", shared)] : []),

@@ -7,8 +7,8 @@ export type Requeue = "refresh" | "progress" | "backoff" | "patient" | "slow";
 
 /** The meaning of a reason for the conditions of an object, and the time of its next reconcile. */
 export interface ConditionRow {
-  /** `kept`: as it was. */
-  ready: "True" | "False" | "kept";
+  /** `kept`: as it was. `ended`: in place of Ready there is the condition `Expired`, and nothing else is wanted. */
+  ready: "True" | "False" | "kept" | "ended";
   /** `compared`: as this reconcile saw it, and `Unknown` where it compared nothing. */
   synced: "True" | "False" | "compared";
   reconciling: boolean;
@@ -34,6 +34,8 @@ export const rows = {
   /** Something is in the way of seeing the object at the service, or of writing to it. */
   hindered: { ...retried, synced: "compared" },
   stalled: { ...inProgress, reconciling: false, stalled: true, requeue: "slow" },
+  /** An end that was declared is no failure: tools see an object that is as it should be. */
+  ended: { ready: "ended", synced: "True", reconciling: false, stalled: false, requeue: "refresh" },
 } as const satisfies Record<string, ConditionRow>;
 
 /** The row of a reason that a status shows; `undefined` for none, or one of another version. */

@@ -1,5 +1,5 @@
 import type { Change } from "../kube/store.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
+import { readyLabel } from "../objects/conditions-of.ts";
 import type { Compute } from "../resources/compute.ts";
 
 export interface ComputeCount {
@@ -32,7 +32,7 @@ export class ComputeCounts {
   #add({ metadata, status }: Compute, by: 1 | -1): void {
     const { namespace = "" } = metadata;
     const state = status.state ?? "Unknown";
-    const ready = conditionOf(status, "Ready")?.status ?? "Unknown";
+    const ready = readyLabel({ status });
     const key = JSON.stringify([namespace, state, ready]);
     const counted = this.#counts.get(key) ?? { namespace, state, ready, count: 0 };
     counted.count += by;

@@ -4,7 +4,7 @@ import type { ClaimIndex } from "../claims/claim-index.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Change } from "../kube/store.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
+import { conditionOf, readyLabel } from "../objects/conditions-of.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Branch, owningBranch } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
@@ -267,7 +267,7 @@ function isOfClusters(user: ConnectionUser): boolean {
 
 /** The facts of a Branch that the Computes naming it read. */
 function factsForComputes({ metadata, status, spec }: Branch): string {
-  const ready = conditionOf(status, "Ready")?.status;
+  const ready = readyLabel({ status });
   return JSON.stringify([
     status.branchID,
     ready,

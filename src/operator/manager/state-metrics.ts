@@ -2,7 +2,7 @@ import { endsSoonMs, fallsFreeSoon, isLate } from "../branch/plan/expiry.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { nameOf } from "../kube/objects.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
+import { readyLabel } from "../objects/conditions-of.ts";
 import type { Listing } from "../project/list-changes.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -75,7 +75,7 @@ function measureBranches(
   metrics.branchNamesEnding.set({}, waiting.filter((branch) => fallsFreeSoon(branch, now)).length);
   metrics.branches.reset();
   for (const { metadata, status } of informers.branches.list()) {
-    const ready = conditionOf(status, "Ready")?.status ?? "Unknown";
+    const ready = readyLabel({ status });
     metrics.branches.add({ namespace: namespaces.of(metadata.namespace), state: status.state ?? "Unknown", ready }, 1);
   }
 }

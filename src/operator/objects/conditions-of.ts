@@ -24,9 +24,24 @@ export function conditionOf(
   return status.conditions?.find((condition) => condition.type === type);
 }
 
-/** The reason that a status shows: that of Ready. */
+/** The condition that says how an object is: Ready, or Expired where an end that was declared left no Ready. */
+export function shownCondition({ status }: { status: Parameters<typeof conditionOf>[0] }): Condition | undefined {
+  return conditionOf(status, "Ready") ?? conditionOf(status, "Expired");
+}
+
+/** The reason that a status shows. */
 export function shownReason({ status }: { status: Parameters<typeof conditionOf>[0] }): string | undefined {
-  return conditionOf(status, "Ready")?.reason;
+  return shownCondition({ status })?.reason;
+}
+
+/** True if the object ended as it was declared to. */
+export function hasEnded({ status }: { status: Parameters<typeof conditionOf>[0] }): boolean {
+  return conditionOf(status, "Expired")?.status === "True";
+}
+
+/** The value of the label `ready` of metrics: the status of the condition Ready. */
+export function readyLabel(object: { status: Parameters<typeof conditionOf>[0] }): string {
+  return hasEnded(object) ? "Expired" : (conditionOf(object.status, "Ready")?.status ?? "Unknown");
 }
 
 const shortMessages = {

@@ -1,5 +1,5 @@
 import type { EventInput } from "../kube/event-record.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
+import { shownCondition, shownReason } from "../objects/conditions-of.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
 import { labels } from "../resources/names.ts";
 import type { PoolPlan } from "./plan.ts";
@@ -11,6 +11,9 @@ export const ready = (fields: readonly string[]): string =>
   fields.length === 0
     ? "All replicas are ready."
     : `All replicas are ready. The API server changes ${fields.join(", ")} of their spec, as a mutating admission policy has it do.`;
+
+export const ended =
+  "Expired: the Branch that spec.template.branchRef names came to its end, and so did the endpoints of all replicas. Delete this pool, or do what the condition of the Branch says to have fresh ones.";
 
 export const scaling = {
   changing: (pool: string) => `Replicas are being created, changed or removed. ${listCommand(pool)}`,
@@ -46,12 +49,12 @@ export function poolEvent(
   after: ComputePoolStatus,
   { create, remove, update }: PoolPlan,
 ): EventInput | undefined {
-  const condition = conditionOf(after, "Ready");
+  const condition = shownCondition({ status: after });
   if (condition === undefined) return undefined;
   const { reason, message } = condition;
-  const isNew = conditionOf(before, "Ready")?.reason !== reason;
+  const isNew = shownReason({ status: before }) !== reason;
   if (reason !== "Scaling") {
-    const type = reason === "Ready" ? "Normal" : "Warning";
+    const type = reason === "Ready" || reason === "Expired" ? "Normal" : "Warning";
     return isNew ? { type, reason, message } : undefined;
   }
   if (!isNew && before.observedGeneration === metadata.generation) return undefined;

@@ -3,7 +3,14 @@ import { createOwned, ownerReference } from "../kube/create-owned.ts";
 import { isNotFound, isRefusal, isStale } from "../kube/errors.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
-import { besideReady, clippedMessage, conditionOf, datedConditions, timestamp } from "../objects/conditions-of.ts";
+import {
+  besideReady,
+  clippedMessage,
+  conditionOf,
+  datedConditions,
+  hasEnded,
+  timestamp,
+} from "../objects/conditions-of.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
@@ -216,17 +223,23 @@ function poolStatus(
   const ready = current.filter((member) => isReady(member.compute) && !update.includes(member)).length;
   const complete = current.length === spec.replicas && members.length === spec.replicas && update.length === 0;
   const whole = complete && ready === spec.replicas;
+  // The Branch of the template came to its end, and all members with it.
+  const ended = complete && current.length > 0 && current.every(({ compute }) => hasEnded(compute));
   const generation = metadata.generation ?? 0;
   const [reason, message] =
     blocked !== undefined
       ? [blocked.reason, clippedMessage(blocked.message)]
       : whole
         ? ["Ready", messages.ready(changedFields(pool, members))]
-        : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
+        : ended
+          ? ["Expired", messages.ended]
+          : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
   const shared = { reason, message, observedGeneration: generation };
   const drafts = [
-    { type: "Ready", status: whole ? "True" : "False", ...shared },
-    ...(whole || blocked !== undefined ? [] : [besideReady("Reconciling", shared)]),
+    ended && blocked === undefined
+      ? { type: "Expired", status: "True", ...shared }
+      : { type: "Ready", status: whole ? "True" : "False", ...shared },
+    ...(whole || ended || blocked !== undefined ? [] : [besideReady("Reconciling", shared)]),
     ...(blocked === undefined ? [] : [besideReady("Stalled", shared)]),
   ];
   return {

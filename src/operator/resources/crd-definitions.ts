@@ -35,11 +35,18 @@ export function namesOf({ kind: { kind, plural }, shortNames }: Definition) {
   return { plural, singular: kind.toLowerCase(), ...(shortNames ? { shortNames } : {}) };
 }
 
-function readyColumn(name: string, part: "status" | "reason", description: string): Column {
-  return { name, type: "string", jsonPath: `.status.conditions[?(@.type=="Ready")].${part}`, description };
+function reasonOf(type: "Ready" | "Synced"): Column {
+  const jsonPath = `.status.conditions[?(@.type=="${type}")].reason`;
+  return { name: "Reason", type: "string", jsonPath, description: "Why it is ready or not." };
 }
-const READY = readyColumn("Ready", "status", "Whether everything is as declared.");
-const REASON = readyColumn("Reason", "reason", "Why it is ready or not.");
+const READY: Column = {
+  name: "Ready",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  description: "Whether everything is as declared.",
+};
+/** An object that has ended as declared has no condition Ready. */
+const REASON = reasonOf("Synced");
 const AGE: Column = {
   name: "Age",
   type: "date",
@@ -49,7 +56,7 @@ const AGE: Column = {
 
 const CONNECTION_COLUMNS: readonly Column[] = [
   READY,
-  REASON,
+  reasonOf("Ready"),
   { name: "Key-Type", type: "string", jsonPath: ".status.keyType", description: "What kind of key it is." },
   { name: "Projects", type: "integer", jsonPath: ".status.projectCount", description: "Projects that it reaches." },
   AGE,
@@ -109,7 +116,8 @@ export const definitions: readonly Definition[] = [
       { name: "Desired", type: "integer", jsonPath: ".spec.replicas", description: "Replicas asked for." },
       { name: "Replicas", type: "integer", jsonPath: ".status.replicas", description: "Replicas that exist." },
       { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas", description: "Replicas that are ready." },
-      REASON,
+      // Ready, or Expired in its place, is the first condition.
+      { ...REASON, jsonPath: ".status.conditions[0].reason" },
       AGE,
       {
         name: "Branch",

@@ -22,6 +22,7 @@ export interface Verdicts {
 const poolReasons: Readonly<Record<string, Verdict>> = {
   Ready: "Current",
   Scaling: "InProgress",
+  Expired: "Current",
   Conflict: "Failed",
   FormerMembers: "Failed",
   Rejected: "Failed",
@@ -40,6 +41,7 @@ const connectionReasons: Readonly<Record<ConnectionReason, Verdict>> = {
 /** The reasons that there are, by kind: each must have a row. */
 export const reasonsOf: Readonly<Record<string, readonly string[]>> = {
   Compute: Object.keys(reasons),
+  Branch: Object.keys(branchReasons),
   ComputePool: Object.keys(poolReasons),
   ServiceConnection: Object.keys(connectionReasons),
   ClusterServiceConnection: Object.keys(connectionReasons),
@@ -60,9 +62,9 @@ function meaningOf(object: KubeObject): Verdict {
   if (kind === "Compute" || kind === "Branch") {
     const row: ConditionRow | undefined = kind === "Compute" ? rowOf(reason) : rowIn(branchReasons, reason);
     if (row === undefined) throw new Error(`no reason of a ${kind}: ${reason}`);
-    if (row.ready === "kept") return ready === "True" ? "Current" : "InProgress";
+    if (row.ready === "kept") return ready === "True" || ready === "" ? "Current" : "InProgress";
     if (row.stalled === true || (row.stalled === "later" && stalled === "True")) return "Failed";
-    return row.ready === "True" ? "Current" : "InProgress";
+    return row.ready === "True" || row.ready === "ended" ? "Current" : "InProgress";
   }
   // Only a change of the spec makes a certificate readable.
   if (reason === "Unreachable" && JSON.stringify(object["spec"]).includes('"caBundle"')) return "Failed";

@@ -1,9 +1,9 @@
-import { conditionOf, conditions } from "../../../src/operator/objects/conditions-of.ts";
+import { conditionOf, conditions, shownReason } from "../../../src/operator/objects/conditions-of.ts";
 import { annotations } from "../../../src/operator/resources/names.ts";
 import type { KubeObject } from "../../simulation/api-server/objects.ts";
 
 /** The kinds that Argo CD gets a health script for. */
-export const kinds = ["Compute", "ComputePool", "ServiceConnection", "ClusterServiceConnection"] as const;
+export const kinds = ["Compute", "Branch", "ComputePool", "ServiceConnection", "ClusterServiceConnection"] as const;
 export type Kind = (typeof kinds)[number];
 
 /** The kinds that have the annotation paused. */
@@ -12,7 +12,7 @@ const pausable = new Set(["Compute", "Branch"]);
 /** What an object says of its state. */
 export interface View {
   kind: string;
-  /** That of the condition Ready; "" before the operator has reported. */
+  /** That of the condition Ready, or Expired in its place; "" before the operator has reported. */
   reason: string;
   /** `status.state` of a Compute. */
   state: string;
@@ -32,7 +32,7 @@ export function viewOf({ kind, metadata, status: raw }: KubeObject): View {
   const verdict = (type: string) => conditionOf(listed, type)?.status ?? "";
   return {
     kind,
-    reason: conditionOf(listed, "Ready")?.reason ?? "",
+    reason: shownReason({ status: listed }) ?? "",
     state: typeof status["state"] === "string" ? status["state"] : "",
     ready: verdict("Ready"),
     synced: verdict("Synced"),

@@ -62,9 +62,9 @@ export class HealthWorld extends ClusterWorld {
     this.send("DELETE", `${pathOf(kind)}/${name}`);
   }
 
-  /** Gives a Compute an annotation of ours, or with undefined takes it away. */
-  annotate(name: string, annotation: string, value: string | undefined): void {
-    const path = `${pathOf("Compute")}/${name}`;
+  /** Gives an object an annotation of ours, or with undefined takes it away. */
+  annotate(name: string, annotation: string, value: string | undefined, kind: Kind = "Compute"): void {
+    const path = `${pathOf(kind)}/${name}`;
     const found = this.send("GET", path);
     const key = `compute-operator.dev/${annotation}`;
     const all = { ...found.metadata.annotations, [key]: value };
@@ -89,7 +89,7 @@ export class HealthWorld extends ClusterWorld {
 }
 
 function pathOf(kind: Kind): string {
-  const plural = `${kind.toLowerCase()}s`;
+  const plural = kind === "Branch" ? "branches" : `${kind.toLowerCase()}s`;
   return kind === "ClusterServiceConnection" ? `${group}/${plural}` : `${group}/namespaces/shop/${plural}`;
 }
 

@@ -1,4 +1,4 @@
-import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
+import { shownCondition } from "../../../src/operator/objects/conditions-of.ts";
 import type { OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Branch, parseBranch } from "../../../src/operator/resources/branch.ts";
 import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
@@ -66,7 +66,7 @@ export class BranchWorld extends SmallWorld {
   }
 
   ready(name: string) {
-    return conditionOf(this.object(name).status, "Ready");
+    return shownCondition(this.object(name));
   }
 
   reason(name: string): string | undefined {

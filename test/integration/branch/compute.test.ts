@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
+import { shownReason } from "../../../src/operator/objects/conditions-of.ts";
 import { BranchWorld } from "./branches.ts";
 
 const minute = 60_000;
@@ -7,7 +7,7 @@ const computes = "/apis/compute-operator.dev/v1alpha1/namespaces/default/compute
 const onBranch = { projectID: "shop", branchRef: { name: "pr-1" } };
 const never = { never: true };
 
-const reasonOf = (world: BranchWorld, index = 0) => conditionOf(world.compute(index).status, "Ready")?.reason;
+const reasonOf = (world: BranchWorld, index = 0) => shownReason(world.compute(index));
 const owned = (world: BranchWorld, name: string) => world.server.handle({ method: "GET", path: `${computes}/${name}` });
 
 /** A Compute that stands on Branch pr-1 and names pr-2, which has no branch until `absent` is there; its endpoint. */
@@ -53,7 +53,7 @@ describe("a Compute with branchRef", () => {
     expect(world.endpoint(endpointID).branch_id).toBe(world.named("default/pr-2")?.id);
   });
 
-  it("a Compute is BranchNotFound when the branch has ended, and is made on the Branch's new one after resetAt", async () => {
+  it("a Compute is Expired when its Branch has ended, and is made on the Branch's new one after resetAt", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { after: "10m" } });
     world.declare(0, onBranch);
@@ -61,9 +61,18 @@ describe("a Compute with branchRef", () => {
     const before = world.compute(0).status.endpointID;
     await world.clock.advance(15 * minute);
     expect(world.reason("pr-1")).toBe("Expired");
-    expect(reasonOf(world)).toBe("BranchNotFound");
-    expect(world.compute(0).status.state).toBe("NotCreated");
-    expect(world.events("MassLoss")).toEqual([]);
+    const { conditions = [], state, observedGeneration } = world.compute(0).status;
+    expect(conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
+      "Expired True Expired",
+      "Synced True Expired",
+    ]);
+    expect([state, observedGeneration]).toEqual(["NotCreated", world.compute(0).metadata.generation]);
+    expect(world.object("pr-1").status.conditions?.map(({ type, status }) => `${type} ${status}`)).toEqual([
+      "Expired True",
+      "Synced True",
+    ]);
+    expect([...world.events("MassLoss"), ...world.events("BranchNotFound")]).toEqual([]);
+    expect(world.events("Expired")).toHaveLength(2);
     world.mark("pr-1", { resetAt: "1" });
     await world.settle(1);
     expect(world.compute(0).status.endpointID).not.toBe(before);
@@ -80,7 +89,7 @@ describe("a Compute with branchRef", () => {
     await world.settle(40);
     await world.clock.advance(25 * minute);
     const reasons = Array.from({ length: 40 }, (_, index) => reasonOf(world, index));
-    expect(new Set(reasons)).toEqual(new Set(["BranchNotFound"]));
+    expect(new Set(reasons)).toEqual(new Set(["Expired"]));
     const writes = world.writes.length;
     await world.clock.advance(10 * minute);
     expect(world.writes).toHaveLength(writes);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
+import { shownReason, timestamp } from "../../../src/operator/objects/conditions-of.ts";
 import { BranchWorld, hour } from "./branches.ts";
 
 const minute = 60_000;
@@ -105,7 +105,7 @@ describe("the end of a Branch", () => {
     await world.clock.advance(minute);
     expect(await counted()).toEqual([ready, "compute_operator_branches_ending 1"]);
     await world.until("pr-1", "Expired", 15 * minute);
-    const expired = 'compute_operator_branches{namespace="default",state="Expired",ready="False"} 1';
+    const expired = 'compute_operator_branches{namespace="default",state="Expired",ready="Expired"} 1';
     expect(await counted()).toEqual([expired, "compute_operator_branches_ending 0"]);
   });
 
@@ -174,7 +174,7 @@ describe("the end of a Branch", () => {
     const past = new Date(world.clock.now() - hour).toISOString();
     world.branch("pr-1", { expiry: { at: past } });
     await world.until("pr-1", "Expired");
-    expect(world.ready("pr-1")).toMatchObject({ status: "False" });
+    expect(world.ready("pr-1")).toMatchObject({ type: "Expired", status: "True" });
     world.branch("pr-2");
     await world.until("pr-2", "Available");
     world.branch("pr-2", { expiry: { at: past } });
@@ -219,7 +219,8 @@ describe("a Branch whose branch came to its end", () => {
     await world.until("pr-1", "Expired", 15 * minute);
     const { status } = world.object("pr-1");
     expect(status).toMatchObject({ state: "Expired" });
-    expect(status.conditions).toContainEqual(expect.objectContaining({ type: "Stalled", status: "True" }));
+    expect(status.conditions?.map((one) => `${one.type} ${one.status}`)).toEqual(["Expired True", "Synced True"]);
+    expect(world.ready("pr-1")?.message).toMatch(/^Expired: the branch came to its end at/);
     await world.clock.advance(hour);
     expect(world.writes).toHaveLength(1);
     expect(world.timesEmitted("Expired")).toBe(1);
@@ -228,6 +229,19 @@ describe("a Branch whose branch came to its end", () => {
     expect(world.object("pr-1").status.branchID).not.toBe(status.branchID);
     expect(world.object("pr-1").status.resetAt).toBe("again");
     expect(world.writes).toHaveLength(2);
+  });
+
+  it("an ended Branch and its Compute stay Expired while the key is refused, until they are to be made again", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "10m" }, compute: {} });
+    await world.until("pr-1", "Expired", 15 * minute);
+    const body = '{"code":"","message":"this key was revoked"}';
+    world.host.instead = () => ({ status: 401, headers: { "content-type": "application/json" }, body });
+    await world.clock.advance(hour);
+    const { items } = world.send("GET", "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes");
+    expect([world.reason("pr-1"), shownReason(items[0])]).toEqual(["Expired", "Expired"]);
+    world.mark("pr-1", { resetAt: "again" });
+    await world.until("pr-1", "Unauthorized");
   });
 
   it("goes with its object, and asks the service for nothing more", async () => {

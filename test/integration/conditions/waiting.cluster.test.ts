@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { AdvanceableClock } from "../../../src/service/clock.ts";
 import { jsonReply } from "../../../src/service/http/message.ts";
+import { kubectl } from "../../control-plane/shared-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { newKey, revokeFirstKey } from "../support/keys.ts";
@@ -229,6 +230,30 @@ describe.concurrent("while something is in the way that passes, a Compute shows"
     });
     const after = await shop.ready("db");
     expect(shop.endpoint(after.status.endpointID).branch_id).toBe(after.status.resolvedBranch?.id);
+  });
+
+  it("Expired, while the Branch that branchRef names is over, which is no failure", async () => {
+    const shop = await stage().scenario();
+    await shop.cluster.create("Branch", shop.namespace, {
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "Branch",
+      metadata: { name: "pr-1" },
+      spec: { projectID: project, expiry: { at: "2026-01-01T00:00:00Z" } },
+    });
+    await shop.compute("db", { branchRef: { name: "pr-1" } });
+    const isExpired = ({ status }: Compute) => status.conditions?.[0]?.reason === "Expired";
+    const over = await shop.until("db", "its end", isExpired);
+    expect(conditions(over)).toEqual({ Expired: "True", Synced: "True", reason: "Expired" });
+    expect(said(over)).toMatch(/^Expired: Branch "pr-1" came to its end/);
+    const of = ["--namespace", shop.namespace];
+    await kubectl([...of, "wait", "compute/db", "brn/pr-1", "--for=condition=Expired", "--timeout=20s"]);
+    const table = await kubectl([...of, "get", "computes,brn"]);
+    expect(table.match(/NotCreated +Expired|Expired +Expired/g)).toHaveLength(2);
+    expect(shop.writes).toEqual([]);
+    await shop.cluster.modify("Branch", shop.namespace, "pr-1", (object) => {
+      object.spec = { ...object.spec, expiry: { after: "1h" } };
+    });
+    await shop.ready("db");
   });
 
   it("BranchNotFound, until the spec names a branch that is there", async () => {

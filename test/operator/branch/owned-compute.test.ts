@@ -89,18 +89,18 @@ describe("an edit of the owned Compute", () => {
   const held = (object: Branch, existing: Compute, isKept = false) =>
     awaitsBranch(object, existing, stored(isKept).specs, wallNow);
   const paused = (text: string) => branch({ spec: { compute: size }, annotations: { paused: text } });
-  const showing = (reason: string, isStalled: boolean) => {
+  const showing = (reason: string, type: "Stalled" | "Reconciling" | "Expired") => {
     const shared = { status: "True", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
     return branch({
       spec: { compute: size },
-      status: { conditions: [{ ...shared, type: isStalled ? "Stalled" : "Reconciling" }] },
+      status: { conditions: [{ ...shared, type }] },
     });
   };
 
   test.each([
     ["a Branch at rest", declaring],
     ["one whose pause has ended", paused("2026-01-02T00:00:00Z")],
-    ["one that waits for something else", showing("ServiceUnavailable", false)],
+    ["one that waits for something else", showing("ServiceUnavailable", "Reconciling")],
   ])("an edit of the owned Compute waits for %s, which puts it back", (_, object) => {
     expect(held(object, mine)).toBe(true);
     expect(held(object, mine, true)).toBe(false);
@@ -109,7 +109,8 @@ describe("an edit of the owned Compute", () => {
   test.each([
     ["is paused", paused("true"), mine],
     ["is being deleted", branch({ spec: { compute: size }, deleting: true }), mine],
-    ["is stalled", showing("Expired", true), mine],
+    ["is stalled", showing("BranchLost", "Stalled"), mine],
+    ["has ended", showing("Expired", "Expired"), mine],
     ["declares none, and is about to delete it", plain, mine],
     ["does not own it", declaring, theirs],
     ["cannot change it any more", declaring, going],

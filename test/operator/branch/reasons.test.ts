@@ -37,7 +37,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile, whether it
     Conflict           False False    stalled slow warning
     Protected          False False    stalled slow warning
     Rejected           False False    stalled slow warning
-    Expired            False False    stalled refresh -
+    Expired            ended True     - refresh -
     BranchLost         False False    stalled refresh warning
     Paused             kept  compared - refresh -
     "

@@ -1,5 +1,5 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
-import { expiryInWords } from "../../resources/branch.ts";
+import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
 import { annotationOf, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
@@ -52,7 +52,7 @@ function actionWhenGone(o: Observation, { missing }: ReadonlyMemory, id: string)
 }
 
 /** The step for a branch that is gone; `undefined`: a person has asked for another one. */
-export function planGone({ object }: Observation): BranchAction | undefined {
+export function planGone(object: Branch): BranchAction | undefined {
   const { gone, expiresAt = "" } = object.status;
   if (gone === undefined) return undefined;
   const resetAt = annotationOf(object, "resetAt");

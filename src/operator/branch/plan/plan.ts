@@ -34,7 +34,7 @@ export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory):
   if (o.linked !== undefined) return planLink(o) ?? planLinked(o, memory);
   // A Compute that is declared no more needs no branch to go.
   if (o.compute.step?.kind === "delete") return { kind: "compute", step: o.compute.step };
-  const gone = planGone(o);
+  const gone = planGone(object);
   if (gone !== undefined) return gone;
   return missing === undefined ? linkOrCreate(o, memory) : planMissing(o, memory, missing);
 }
@@ -54,6 +54,9 @@ function planLinked(o: Observation, memory: ReadonlyMemory): BranchAction {
 }
 
 function planUnobserved({ object, why }: Unobserved): BranchAction {
+  // Nothing more is to be seen of a branch that has ended, so what is in the way of seeing it does not matter.
+  const ended = isBeingDeleted(object) ? undefined : planGone(object);
+  if (ended?.kind === "show" && ended.reason === "Expired") return ended;
   if (why.kind === "pending") return { kind: "noop", ...(why.afterMs === undefined ? {} : { afterMs: why.afterMs }) };
   const isGoing = isBeingDeleted(object);
   const id = object.status.branchID;

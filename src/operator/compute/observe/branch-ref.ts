@@ -1,4 +1,4 @@
-import { conditionOf } from "../../objects/conditions-of.ts";
+import { conditionOf, hasEnded } from "../../objects/conditions-of.ts";
 import { sameJSON } from "../../objects/record.ts";
 import type { Branch } from "../../resources/branch.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -16,6 +16,9 @@ export function referredBranch({ spec }: Compute, branch: Branch | undefined): R
   }
   const { branchID, gone } = branch.status;
   if (branch.metadata.deletionTimestamp !== undefined) return notReady(messages.deleted(name));
+  if (gone?.how === "Expired" || hasEnded(branch)) {
+    return { kind: "unusable", reason: "Expired", message: messages.expired(name) };
+  }
   if (gone !== undefined) return notReady(messages.ended(name));
   if (branchID === undefined || conditionOf(branch.status, "Ready")?.status !== "True") {
     return notReady(messages.notReady(name));

@@ -27,7 +27,7 @@ export interface Subject {
 /** The branch of the Branch that a Compute names; `unusable`: nothing is created on it or moved to it. */
 export type ReferredBranch =
   | { kind: "listed"; ids: readonly string[]; forMs: number }
-  | { kind: "unusable"; reason: "BranchNotReady" | "Conflict"; message: string };
+  | { kind: "unusable"; reason: "BranchNotReady" | "Conflict" | "Expired"; message: string };
 
 /** Nothing is known yet, or nothing new enough: a newer list enqueues the Compute, or `requeueAfterMs` if it is set. */
 export interface Pending extends Subject {

@@ -1,7 +1,7 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { recordedID } from "../../claims/ownership.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
-import { conditionOf, shownReason } from "../../objects/conditions-of.ts";
+import { shownCondition, shownReason } from "../../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../../objects/object.ts";
 import type { ListerAccess } from "../../project/access.ts";
 import type { EndpointLister } from "../../project/endpoint-lister.ts";
@@ -141,7 +141,7 @@ const pauseAskedFor: Failure = { kind: "rateLimited", message: pauseMessage };
  * the conditions stay, or a blip would change every Compute of a key.
  */
 function isNews({ compute }: Subject): boolean {
-  const ready = conditionOf(compute.status, "Ready");
+  const ready = shownCondition(compute);
   return ready?.reason !== "Paused" && ready?.observedGeneration !== generationOf(compute);
 }
 

@@ -39,6 +39,18 @@ export const resolveBranch: PlanRule = (o) => {
   return { kind: "resolve", branch: { name, id }, ...moves };
 };
 
+/** The Branch that the spec names came to its end, and the endpoint with it. */
+export function branchEnd(named: Observation["named"]): Action | undefined {
+  if (named?.kind !== "unusable" || named.reason !== "Expired") return undefined;
+  return { kind: "blocked", reason: "Expired", message: named.message };
+}
+
+/** As `branchEnd`, unless somebody moved the endpoint to another branch. */
+export const endedBranch: PlanRule = (o) => {
+  const { link } = o.links;
+  return link !== undefined && link.endpoint.branch_id !== resolvedID(o.compute) ? undefined : branchEnd(o.named);
+};
+
 /** The difference or message that the name leaves where everything else is as declared. */
 export function unfollowed(o: Observation): Action | Difference | undefined {
   const { compute, named } = o;

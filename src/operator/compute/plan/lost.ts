@@ -62,6 +62,9 @@ function notReplaced({ compute }: Observation, gone: string): Action | undefined
   return { kind: "wait", reason: "EndpointLost", message: endpointLost.reported(gone), requeueAfterMs, gone };
 }
 
+/** The time, in milliseconds, in which a Branch says whether its end has come, before its Computes report. */
+const branchSaysMs = 60_000;
+
 /** The endpoint ended with its branch, as a preview's does: nobody lost it, and there is nowhere to make another. */
 function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
   const { compute, missingFrom, annotations } = o;
@@ -76,6 +79,8 @@ function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): A
   if (resolved !== undefined && !isUnusable) return resolved;
   const { branchID } = missingFrom;
   if (branchIDOf(compute) !== branchID) return undefined;
+  const leftMs = (s.missing?.firstListWithout ?? o.startedAt) + branchSaysMs - o.now;
+  if (o.named !== undefined && o.named === o.referred && o.named.kind === "listed" && leftMs > 0) return noop(leftMs);
   return { kind: "blocked", reason: "BranchNotFound", message: branchGone(branchID, endpointID) };
 }
 

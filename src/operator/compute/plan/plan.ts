@@ -5,7 +5,7 @@ import { type Observation, type Observed, type Unavailable } from "../observe/ob
 import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../words/conditions.ts";
 import { type Action, identityOf, isWrite, noop, type PlanRule, pauseOf } from "./action.ts";
-import { resolveBranch } from "./branch.ts";
+import { branchEnd, endedBranch, resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
 import { renewSignature, signedByOther } from "./former.ts";
@@ -35,6 +35,7 @@ const rules: readonly PlanRule[] = [
   linkOfAnotherType,
   ensureLink,
   deleteDuplicate,
+  endedBranch,
   lostEndpoint,
   resolveBranch,
   adoption,
@@ -54,7 +55,11 @@ export function plan(o: Observed, s: ReadonlyState): Action {
     case "pending":
       return restoreFinalizer(o, s) ?? noop(o.requeueAfterMs);
     case "unavailable":
-      return awaitConnection(o, s) ?? restoreFinalizer(o, s) ?? { kind: "wait", reason: o.reason, message: o.message };
+      return (
+        awaitConnection(o, s) ??
+        restoreFinalizer(o, s) ??
+        branchEnd(o.referred) ?? { kind: "wait", reason: o.reason, message: o.message }
+      );
     case "observed":
       return afterBackoff(firstOf(o, s), o, s);
   }

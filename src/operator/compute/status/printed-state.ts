@@ -33,7 +33,9 @@ export function stateUnseen(outcome: Outcome, seen: Seen): string {
   const isOurs = outcome.effect.kind !== "ownedByOther";
   const isLinked = isOurs && seen.annotations.recordedID !== undefined;
   if (isBeingDeleted(compute)) return "Deleting";
-  if (isLinked && seen.branchGone === true && reasonAfter(outcome) === "BranchNotFound") return "NotCreated";
+  const reason = reasonAfter(outcome);
+  if (isLinked && (reason === "Expired" || (seen.branchGone === true && reason === "BranchNotFound")))
+    return "NotCreated";
   if (isOurs && seen.sent === "create") return "Creating";
   if (isOurs && seen.sent === "takeover") return "Updating";
   // The state stays `Lost` also while the service cannot be asked.

@@ -18,6 +18,8 @@ export const branchRef = {
     `Branch ${quoted(name)} has another projectID or connectionRef than this Compute. Give both the same.`,
   deleted: (name: string) =>
     `Branch ${quoted(name)} is being deleted, so nothing is created or moved. Delete this Compute, or name another Branch.`,
+  expired: (name: string) =>
+    `Expired: Branch ${quoted(name)} came to its end, and so did the endpoint of this Compute. Delete this Compute, or do what the condition of the Branch says to have a fresh one.`,
   ended: (name: string) =>
     `The branch of Branch ${quoted(name)} is gone, so nothing is created or moved. The condition of the Branch says what to do.`,
   notReady: (name: string) =>

@@ -49,6 +49,7 @@ export const reasons = {
   ConnectionNotReady: { ...hindered, requeue: "slow", reaches: "no", apply: "fail" },
   ProjectNotFound: { ...hindered, stalled: "later", requeue: "patient", reaches: "no", apply: "fail" },
   BranchNotFound: { ...retried, stalled: "later", requeue: "patient", apply: "fail" },
+  Expired: { ...usual, ...rows.ended, apply: "done" },
   BranchNotReady: { ...retried, requeue: "patient", apply: "fail" },
   PrimaryExists: { ...stalled, retryWrite: true },
   FormerMembers: stalled,

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../simulation/api-server/objects.ts";
 import type { HealthWorld, Row } from "../world.ts";
+import { branchPlays } from "./branch.ts";
 import { computePlays } from "./compute.ts";
 import { connectionPlays } from "./connection.ts";
 import { poolPlays } from "./pool.ts";
@@ -17,7 +18,7 @@ export interface Played {
 export async function playAll(): Promise<Played> {
   const rows: Row[] = [];
   const versions: KubeObject[] = [];
-  for (const play of [...computePlays, ...poolPlays, ...connectionPlays]) {
+  for (const play of [...computePlays, ...branchPlays, ...poolPlays, ...connectionPlays]) {
     await using world = await play();
     rows.push(...world.rows);
     versions.push(...world.versions);

@@ -62,6 +62,16 @@ const formerMembers: Play = async () => {
   return world;
 };
 
+const expired: Play = async () => {
+  const world = new HealthWorld();
+  const { branchID: _, ...rest } = template;
+  world.create("Branch", "over", { ...rest, expiry: { at: "2020-01-01T00:00:00Z" } });
+  world.create("ComputePool", "readers", { replicas: 1, template: { ...rest, branchRef: { name: "over" } } });
+  await world.row("ComputePool", { reason: "Expired" });
+  await world.row("Compute", { reason: "Expired" });
+  return world;
+};
+
 /** As under an admission policy that refuses what the pool creates. */
 function withoutNewComputes(server: ApiServer): ApiFront {
   const refused = new Refusal(403, "Forbidden", "replicas are not allowed here").toResponse();
@@ -73,4 +83,4 @@ function withoutNewComputes(server: ApiServer): ApiFront {
   };
 }
 
-export const poolPlays: readonly Play[] = [life, deleted, conflict, rejected, formerMembers];
+export const poolPlays: readonly Play[] = [life, deleted, conflict, rejected, formerMembers, expired];

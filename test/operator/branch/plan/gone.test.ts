@@ -85,7 +85,7 @@ describe("a branch that is proved gone", () => {
       "that came to its end",
       -minute,
       "Expired",
-      `The branch came to its end at ${inMs(-minute)} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: br-one.`,
+      `Expired: the branch came to its end at ${inMs(-minute)} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: br-one.`,
     ],
     [
       "that was deleted outside",
@@ -121,7 +121,7 @@ describe("a branch that is recorded as gone", () => {
     });
 
   test.each([
-    ["Expired", `The branch came to its end at ${inMs(-hour)} and`],
+    ["Expired", `Expired: the branch came to its end at ${inMs(-hour)} and`],
     ["BranchLost", "The branch was deleted outside the operator."],
   ])("a branch that is gone stays %s, and none is made in its place", (how, text) => {
     expect(planned({ object: gone(how), branches: [] })).toEqual(shows(how, text));

@@ -7,7 +7,9 @@ const conditions = (status: string) => [
   { type: "Ready", status, reason: "Any", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
 ];
 const usable = { linked: "br-pr", status: { conditions: conditions("True") } };
-const gone = { branchID: "br-pr", how: "Expired", expiry: "never" };
+const gone = { branchID: "br-pr", how: "BranchLost", expiry: "never" };
+const ended = { ...gone, how: "Expired" };
+const over = conditions("True").map((one) => ({ ...one, type: "Expired", reason: "Expired" }));
 const self = compute({ spec: { branchID: undefined, branchRef: { name: "pr" } } });
 const connectedTo = (connectionRef: object) => ({ ...usable, spec: { connectionRef } });
 
@@ -22,7 +24,14 @@ test.each<[string, Parameters<typeof branch>[0] | undefined, string, string]>([
     "has another projectID or connectionRef",
   ],
   ["being deleted", { ...usable, deleting: true }, "BranchNotReady", "is being deleted"],
-  ["one whose branch is gone", { ...usable, status: { ...usable.status, gone } }, "BranchNotReady", "is gone"],
+  ["one whose branch is lost", { ...usable, status: { ...usable.status, gone } }, "BranchNotReady", "is gone"],
+  ["one that came to its end", { ...usable, status: { ...usable.status, gone: ended } }, "Expired", "Expired: Branch"],
+  [
+    "over before a branch was made",
+    { status: { conditions: over } },
+    "Expired",
+    'Expired: Branch "pr" came to its end',
+  ],
   ["without a branch yet", { status: usable.status }, "BranchNotReady", "is not ready"],
   ["not Ready", { linked: "br-pr", status: { conditions: conditions("False") } }, "BranchNotReady", "is not ready"],
 ])("a referred Branch that is %s cannot be used, and the message says why", (_, fields, reason, text) => {

@@ -3,7 +3,7 @@ import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { holdsForLong } from "../../../../src/operator/compute/status/conditions.ts";
 import { type Reason, reasons } from "../../../../src/operator/compute/words/reasons.ts";
-import { conditionOf } from "../../../../src/operator/objects/conditions-of.ts";
+import { conditionOf, readyLabel, shownReason } from "../../../../src/operator/objects/conditions-of.ts";
 import { compute } from "../../../support/builders.ts";
 import { active, after, minute, noon, self, statusAfter } from "./updating.ts";
 
@@ -18,7 +18,7 @@ describe("conditions", () => {
       const row = reasons[reason];
       const { conditions = [] } = statusAfter(shown(self, reason, "why"));
       const types = [
-        "Ready",
+        reason === "Expired" ? "Expired" : "Ready",
         "Synced",
         ...(row.reconciling ? ["Reconciling"] : []),
         ...(row.stalled === true ? ["Stalled"] : []),
@@ -26,7 +26,7 @@ describe("conditions", () => {
       expect(conditions.map(({ type }) => type)).toEqual(types);
       expect(new Set(conditions.map((condition) => condition.reason))).toEqual(new Set([reason]));
       expect(conditions.filter(({ message }) => message === "why").map(({ type }) => type)).toEqual([
-        "Ready",
+        types[0],
         "Synced",
       ]);
       expect(conditions.slice(2).every(({ status }) => status === "True")).toBe(true);
@@ -55,6 +55,21 @@ describe("conditions", () => {
       expect(conditionOf(statusAfter(shown(settled, reason, ""), { compared }), "Synced")?.status).toBe(synced);
     },
   );
+
+  test("the conditions of what ended as declared have no Ready, and a pause leaves it so", () => {
+    const ended = after(shown(self, "Expired", "Expired: it is over."));
+    const has = ({ status: { conditions = [] } }: typeof ended) =>
+      conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+    expect(has(ended)).toEqual(["Expired True Expired", "Synced True Expired"]);
+    expect([shownReason(ended), readyLabel(ended)]).toEqual(["Expired", "Expired"]);
+    const paused = after(shown(ended, "Paused", ""));
+    expect(has(paused)).toEqual(["Expired True Paused", "Synced True Paused"]);
+    expect(has(after(shown(paused, "Creating", "")))).toEqual([
+      "Ready False Creating",
+      "Synced False Creating",
+      "Reconciling True Creating",
+    ]);
+  });
 
   test("conditions are dated when their status changes, not when their reason does", () => {
     const settled = after(active());

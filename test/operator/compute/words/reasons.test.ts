@@ -36,6 +36,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     ConnectionNotReady  False compared reconciling slow
     ProjectNotFound     False compared later-stalled patient
     BranchNotFound      False False    later-stalled patient
+    Expired             ended True     - refresh
     BranchNotReady      False False    reconciling patient
     PrimaryExists       False False    stalled slow
     FormerMembers       False False    stalled slow
@@ -84,6 +85,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     ConnectionNotReady  no     error  fail  -
     ProjectNotFound     no     error  fail  -
     BranchNotFound      yes    -      fail  -
+    Expired             yes    -      done  -
     BranchNotReady      yes    -      fail  -
     PrimaryExists       yes    -      wait  retried
     FormerMembers       yes    -      wait  -
