@@ -6,7 +6,12 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 
 const counts = process.env["COMPUTE_OPERATOR_TEST_COUNTS"];
 
+/** For so long a file may do nothing new before it is ended: longer than any test of its project may take. */
+const mostSilentMs = { test: 900_000, verify: 3_600_000 };
+
 const common = {
+  setupFiles: ["test/support/progress-watch/setup.ts"],
+  provide: { mostSilentMs: mostSilentMs.test },
   // On a busy machine what a poll waits for takes its time.
   expect: { poll: { timeout: 20_000 } },
   // Hundreds of processes and threads start from the same sources: compiled once, each starts in half its CPU time.
@@ -56,6 +61,7 @@ export default defineConfig({
         test: {
           ...onAllCores,
           name: "verify-unit",
+          provide: { mostSilentMs: mostSilentMs.verify },
           include: ["test/**/*.verify.test.ts"],
           exclude: ["test/**/*.cluster.verify.test.ts"],
           // Seeds and pairs take minutes on a machine of their own. What hangs is ended all the same.
@@ -64,7 +70,14 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       },
-      { test: { ...onControlPlane, name: "verify-cluster", include: ["test/**/*.cluster.verify.test.ts"] } },
+      {
+        test: {
+          ...onControlPlane,
+          name: "verify-cluster",
+          provide: { mostSilentMs: mostSilentMs.verify },
+          include: ["test/**/*.cluster.verify.test.ts"],
+        },
+      },
     ],
   },
 });
