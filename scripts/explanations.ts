@@ -16,8 +16,9 @@ export const explanations: readonly Explanation[] = [
   },
   {
     reasons: ["Drifted"],
-    meaning: "`driftPolicy: Report` and the service differs (`.status.drift`)",
-    todo: "change the spec, or set `Correct`",
+    meaning:
+      "`driftPolicy: Report` and the service differs (`.status.drift`); or the service does not keep a deprecated field",
+    todo: "change the spec, or set `Correct`; remove the deprecated field",
   },
   {
     reasons: ["Creating", "Starting", "Updating", "Moving", "Restarting", "Deleting"],

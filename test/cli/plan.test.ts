@@ -43,6 +43,20 @@ test.each([
   expect(stage.writes).toEqual([]);
 });
 
+test("a plan warns of what it sends and the public service has announced the end of", async () => {
+  using stage = new Stage();
+  const planned = async (spec: string, branch: string) =>
+    (await stage.run("plan", ["-f", stage.file("a.yaml", documents(connection, compute("a", spec, branch)))])).out;
+  expect(await planned("type: read_only, pooler: {enabled: true}", main)).toContain(
+    "? shop/a  warning  pooler.enabled: deprecated at the public service, which may not keep it",
+  );
+  expect(await planned("adopt: {branchPrimary: true}, pooler: {enabled: true}", main)).toContain(
+    "warning  pooler.enabled",
+  );
+  expect(await planned("adopt: {branchPrimary: true}, pooler: {enabled: false}", main)).not.toContain("warning");
+  expect(await planned("type: read_only", main)).not.toContain("warning");
+});
+
 describe("a compute that the service is still starting", () => {
   test.each([
     [0, "as it will be", ""],

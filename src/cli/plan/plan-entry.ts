@@ -4,7 +4,7 @@ import type { Action } from "../../operator/compute/plan/action.ts";
 import { released } from "../../operator/compute/words/deletion.ts";
 import { deletesAdopted } from "../../operator/compute/words/events.ts";
 import { reasons } from "../../operator/compute/words/reasons.ts";
-import { compare, desiredSpec } from "../../operator/fields/compare.ts";
+import { compare, desiredSpec, isDeprecated } from "../../operator/fields/compare.ts";
 import { shownReason } from "../../operator/objects/conditions-of.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
 import type { BranchEntry } from "./branch-entry.ts";
@@ -47,6 +47,8 @@ export interface PlanEntry {
   keptBy?: string;
   /** The Compute adopted its endpoint, and deleting it deletes that, as nobody declared. */
   deletesAdopted?: string;
+  /** A warning that a field which is sent has an announced end at the public service. */
+  deprecated?: string;
   fields: readonly FieldChange[];
   /** The interruption that clients of the compute notice. */
   interrupts?: "restarts the compute, which cuts its connections" | "cuts its connections";
@@ -83,6 +85,10 @@ export function planEntryOf(
   const isWarned = isStored && link?.proof === "adopted";
   const keptBy = linked === undefined || scope.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
+  const what =
+    pruned === undefined
+      ? whatOfDeclared(action, compute, linked, branch)
+      : whatOfPruned(action, compute, linked, pruned);
   return {
     compute: nameOf(compute),
     project: projectID,
@@ -92,11 +98,18 @@ export function planEntryOf(
     ...(adopted ? { adopts: true as const } : {}),
     ...(keptBy === undefined ? {} : { keptBy }),
     ...(isWarned && linked !== undefined ? { deletesAdopted: deletesAdopted(linked.id) } : {}),
-    ...(pruned === undefined
-      ? whatOfDeclared(action, compute, linked, branch)
-      : whatOfPruned(action, compute, linked, pruned)),
+    ...what,
+    ...deprecatedIn(what),
     ...(warning === undefined ? {} : { message: warning }),
   };
+}
+
+/** A warning of what is sent and has an announced end at the public service. */
+function deprecatedIn({ step, fields }: What): Pick<PlanEntry, "deprecated"> {
+  const sent = step === "create" || step === "patch" ? fields.filter(isDeprecated) : [];
+  if (sent.length === 0) return {};
+  const named = sent.map(({ field }) => (field === "branchID" ? "moving an endpoint (branchID)" : field)).join(", ");
+  return { deprecated: `${named}: deprecated at the public service, which may not keep it` };
 }
 
 /** Reasons of Branches that wait for something else than their branch. */

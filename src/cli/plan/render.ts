@@ -56,8 +56,8 @@ function asText(plan: Plan, colour: boolean): string {
     const line = `${sign} ${name.padEnd(width)}  ${step.padEnd(7)}  ${detail}`;
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
-  const warned = entries.flatMap(({ compute, deletesAdopted }) =>
-    deletesAdopted ? `? ${compute}  warning  ${deletesAdopted}` : [],
+  const warned = entries.flatMap((entry) =>
+    warningsOf(entry).map((warning) => `? ${entry.compute}  warning  ${warning}`),
   );
   const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${stateOf(orphan)}`);
   const left = undeclared.map((count) => `? ${inWordsOf(count)} (--prune shows what deleting does)`);
@@ -75,8 +75,8 @@ function asMarkdown(plan: Plan): string {
   const title = `### Compute plan: ${inWords(plan)}`;
   const shown = entries.filter(({ step }) => step !== "none");
   const shownBranches = branches.filter(({ step }) => step !== "none");
-  const warned = entries.flatMap(({ compute, deletesAdopted }) =>
-    deletesAdopted ? `| ${code(compute)} | warning | ${cell(deletesAdopted)} |` : [],
+  const warned = entries.flatMap((entry) =>
+    warningsOf(entry).map((warning) => `| ${code(entry.compute)} | warning | ${cell(warning)} |`),
   );
   const left = undeclared.map((count) => `- ${cell(inWordsOf(count, code))}`);
   const after = left.length === 0 ? [] : ["", ...left];
@@ -93,6 +93,10 @@ function asMarkdown(plan: Plan): string {
     ...orphans.map((orphan) => `| ${code(orphan.endpoint)} | orphan | ${cell(stateOf(orphan, code))} |`),
   ];
   return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows, ...after].join("\n");
+}
+
+function warningsOf({ deletesAdopted, deprecated }: PlanEntry): string[] {
+  return [deletesAdopted, deprecated].filter((warning) => warning !== undefined);
 }
 
 function branchDetailOf(entry: BranchEntry, quote: (text: string) => string = (text) => text): string {

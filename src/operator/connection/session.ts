@@ -51,6 +51,12 @@ export interface SessionLimits {
   refreshIntervalMs: number;
 }
 
+/** Limits of the public service for a key that is scoped to a project: ten requests a second. */
+const projectKeyLimits: BudgetLimits = { perMinute: 600, burst: 10 };
+
+/** The name of that limit among those that connections set to a budget. */
+const projectKeyUser = "project-scoped key";
+
 /** Session of all connections with the same account: state, clients, budget, one endpoint lister per project. */
 export class Session {
   /** Identifies base URL and key without revealing the key. */
@@ -82,7 +88,11 @@ export class Session {
     this.budget = options.budgets.join(this.fingerprint, connectionUID, limits.limits);
     this.time = new ServiceTime(clock);
     const isUsed = (projectID: string) => this.#listers.has(projectID);
-    this.state = new ConnectionState({ clock, budget: this.budget, onChange, isUsed });
+    const onStateChange = () => {
+      if (this.state.keyType === "project") this.#limitAsProjectKey();
+      onChange();
+    };
+    this.state = new ConnectionState({ clock, budget: this.budget, onChange: onStateChange, isUsed });
     const shared = {
       account,
       transport,
@@ -191,8 +201,13 @@ export class Session {
   stop(): void {
     this.#stop.abort(new Error("the connection is no longer used"));
     this.state.stop();
-    for (const connectionUID of this.#limits.keys()) this.#options.budgets.quit(this.fingerprint, connectionUID);
+    const users = [...this.#limits.keys(), projectKeyUser];
+    for (const user of users) this.#options.budgets.quit(this.fingerprint, user);
     for (const lister of this.#listers.values()) lister.stop();
+  }
+
+  #limitAsProjectKey(): void {
+    this.#options.budgets.join(this.fingerprint, projectKeyUser, projectKeyLimits);
   }
 
   get #refreshIntervalMs(): number {

@@ -1,6 +1,6 @@
 import type { ComputeAttribute } from "../../api/compute-attributes.ts";
 import type { Endpoint, EndpointPatch } from "../../api/endpoint.ts";
-import { defaultSuspend, neverSuspend, suspendAfterSeconds } from "../../api/scale-to-zero.ts";
+import { defaultSuspend, defaultSuspendSeconds, neverSuspend, suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import { asRecord } from "../objects/record.ts";
 import { branchIDOf, type Compute, type ComputeSpec, givenName } from "../resources/compute.ts";
 import { type ComputeField, type FieldTarget, fieldTargets, partsOf } from "../resources/compute-fields.ts";
@@ -81,6 +81,16 @@ export function withWholeFields<T extends Difference>(sent: readonly T[], all: r
 const wholeFields = new Set<string>(
   fieldTargets.flatMap(([field, target]) => (target.unit === "same" && target.isWhole === true ? [field] : [])),
 );
+
+const deprecatedFields = new Set<string>([
+  "branchID",
+  ...fieldTargets.flatMap(([field, target]) => (target.unit === "same" && target.isDeprecated === true ? [field] : [])),
+]);
+
+/** True if the public service has announced the end of a field: it may take a change and not keep it. */
+export function isDeprecated({ field }: { field: string }): boolean {
+  return deprecatedFields.has(groupOf(field));
+}
 
 function groupOf(field: string): string {
   const [group = ""] = field.split(".", 1);
@@ -163,7 +173,9 @@ function scaleToZero(
 ): Field | undefined {
   if (ours === undefined) return undefined;
   const after = ours.after === undefined ? undefined : secondsOf(ours.after);
-  const wanted = ours.enabled ? (after ?? defaultSuspend) : neverSuspend;
+  // A plan may refuse any interval that is named, also that of its default.
+  const interval = after === undefined || isSame(after, defaultSuspendSeconds) ? defaultSuspend : after;
+  const wanted = ours.enabled ? interval : neverSuspend;
   const field = ours.enabled && after !== undefined ? "scaleToZero.after" : "scaleToZero.enabled";
   const shown = theirs === undefined ? undefined : suspendAfterSeconds(theirs);
   // Enabled without a time leaves the time to the service: any will do.

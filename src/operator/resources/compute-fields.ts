@@ -24,15 +24,18 @@ const scaleToZero = withRules(
   },
 );
 
+const poolerEnds =
+  "Deprecated at the public service, which may not keep it: the pooled host in status.poolerHost works without it.";
+
 const pooler = z.object({
-  enabled: optionalFlag("Whether clients can connect through the service's connection pooler."),
+  enabled: optionalFlag(`Whether clients can connect through the service's connection pooler. ${poolerEnds}`),
   mode: z
     .string()
     .min(1)
     .max(60)
     .regex(/^[a-z_]+$/, "must be a-z and _, for example transaction")
     .optional()
-    .describe("How the pooler shares connections, for example transaction."),
+    .describe(`How the pooler shares connections, for example transaction. ${poolerEnds}`),
 });
 
 const postgresSettings = z
@@ -52,7 +55,12 @@ const postgresSettings = z
  * | `settings`   | some settings by name           | all settings by name, and more, which are sent back |
  */
 export type FieldTarget =
-  | { unit: "same"; wire: ComputeAttribute | Readonly<Record<string, ComputeAttribute>>; isWhole?: true }
+  | {
+      unit: "same";
+      wire: ComputeAttribute | Readonly<Record<string, ComputeAttribute>>;
+      isWhole?: true;
+      isDeprecated?: true;
+    }
   | { unit: "suspension"; wire: "suspend_timeout_seconds" }
   | { unit: "settings"; wire: "settings" };
 
@@ -60,7 +68,8 @@ export type FieldTarget =
  * The fields of a Compute that are attributes of its endpoint, one row each in the order of the documentation. `crd` is
  * the schema in the CRDs: no field has a default, because one that is left out is left to the service, and neither sent
  * nor compared. `wire` is one attribute, or one for each part of the field; `isWhole`: the service holds the parts
- * against each other, so they are sent and exported together. What is compared, sent and exported follows from the row.
+ * against each other, so they are sent and exported together; `isDeprecated`: the public service has announced the end
+ * of the field, and may take it without keeping it. What is compared, sent and exported follows from the row.
  */
 export const computeFields = {
   computeUnits: {
@@ -79,9 +88,10 @@ export const computeFields = {
     wire: "suspend_timeout_seconds",
   },
   pooler: {
-    crd: pooler.optional().describe("Connection pooling. Left out, the service decides."),
+    crd: pooler.optional().describe(`Connection pooling. Left out, the service decides. ${poolerEnds}`),
     unit: "same",
     wire: { enabled: "pooler_enabled", mode: "pooler_mode" },
+    isDeprecated: true,
   },
   disabled: {
     crd: optionalFlag(

@@ -71,7 +71,7 @@ export const commonFields = {
   branchID: withRules(id, branchIDs)
     .optional()
     .describe(
-      "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute. Exactly one of branchID, branchName and branchRef.",
+      "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute, which is deprecated at the public service. Exactly one of branchID, branchName and branchRef.",
     ),
   branchName: z
     .string()

@@ -24,12 +24,14 @@ export class BranchWorld extends SmallWorld {
     seed = 1,
     settings = {},
     weather = calm,
+    service = {},
   }: {
     seed?: number;
+    service?: ConstructorParameters<typeof SmallWorld>[2];
     settings?: Partial<OperatorSettings>;
     weather?: ClusterWeather;
   } = {}) {
-    super([], seed, {}, weather, settings);
+    super([], seed, service, weather, settings);
   }
 
   /** Creates the Branch, or gives it this spec. */

@@ -17,7 +17,7 @@ import { connectNamespace, inMemorySettings, wholeMilliseconds } from "./in-memo
 import { manifest } from "./manifests.ts";
 import { Network } from "./network.ts";
 import { isReady } from "./scenario.ts";
-import { goodKey, newService } from "./seeded-service.ts";
+import { goodKey, newService, type SeededService } from "./seeded-service.ts";
 import type { Spec } from "./specs.ts";
 
 /** What may suspend does so within a minute. */
@@ -46,7 +46,7 @@ export class SmallWorld implements AsyncDisposable {
   constructor(
     branches: readonly string[],
     seed: number,
-    service: Partial<ServiceOptions> = {},
+    { plan, ...service }: Partial<ServiceOptions> & Pick<SeededService, "plan"> = {},
     weather: ClusterWeather = calm,
     settings: Partial<OperatorSettings> = {},
     tracerOn: (clock: VirtualClock) => Tracer | undefined = () => undefined,
@@ -64,6 +64,7 @@ export class SmallWorld implements AsyncDisposable {
       newService({
         branches: this.#branches,
         clock: wholeMilliseconds(clock),
+        ...(plan && { plan }),
         service: { timeScale, ...service },
       }),
     );

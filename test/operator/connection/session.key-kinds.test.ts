@@ -24,6 +24,15 @@ describe("what kind of key it is", () => {
     expect(session.state.keyType).toBe("project");
   });
 
+  test("a key known to be a project's may send ten requests at once", async () => {
+    const { answers, probed } = setUp();
+    const session = await probed();
+    expect(session.budget.available).toBeGreaterThan(10);
+    answers["/projects/other/endpoints"] = () => refusal(404, 'not allowed; subject_project_id:"shop"');
+    await session.client.listEndpoints("other", session.signal);
+    expect(session.budget.available).toBeLessThanOrEqual(10);
+  });
+
   test("the kind of a key is no question of health: a service without /auth is reachable", async () => {
     const { answers, probed } = setUp();
     answers["/auth"] = () => refusal(404, "this route does not exist");

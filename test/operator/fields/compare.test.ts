@@ -38,7 +38,8 @@ describe("scale to zero is the same", () => {
 describe("scale to zero differs", () => {
   test.each([
     [{ enabled: true, after: "10m" }, 0, "scaleToZero.after: 600s, theirs 300s", 600],
-    [{ enabled: true, after: "5m" }, -1, "scaleToZero.after: 300s, theirs never", 300],
+    [{ enabled: true, after: "5m" }, -1, "scaleToZero.after: 300s, theirs never", 0],
+    [{ enabled: true, after: "5m" }, 600, "scaleToZero.after: 300s, theirs 600s", 0],
     [{ enabled: true }, -1, "scaleToZero.enabled: enabled, theirs never", 0],
     [{ enabled: false }, 0, "scaleToZero.enabled: never, theirs 300s", -1],
     [{ enabled: false }, 600, "scaleToZero.enabled: never, theirs 600s", -1],

@@ -4,7 +4,7 @@ import type { ServiceAccess } from "../../project/access.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { PatchAction } from "../plan/action.ts";
-import { inProgress } from "../words/conditions.ts";
+import { inProgress, insteadOfMove } from "../words/conditions.ts";
 import * as events from "../words/events.ts";
 import { requests } from "../words/failures.ts";
 import { recordAnswer } from "./answered.ts";
@@ -34,7 +34,8 @@ export async function patchEndpoint(
   recordAnswer(answer, { endpointID, shows }, context, access);
   if (answer.kind !== "ok") {
     const doing = from === undefined ? requests.change(endpointID) : requests.move(endpointID, branchIDOf(compute));
-    return recordFailedWrite(action, answer, doing, compute, context, access);
+    const wayOut = from === undefined ? undefined : insteadOfMove(branchIDOf(compute));
+    return recordFailedWrite(action, answer, doing, compute, context, access, wayOut);
   }
   state.patched(action, compute, now);
   const { endpoint, operations } = answer.value;

@@ -1,12 +1,12 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
-import { compare, desiredSpec } from "../../fields/compare.ts";
+import { compare, type Difference, desiredSpec, isDeprecated } from "../../fields/compare.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { seldomMs, soonMs } from "../../runtime/waits.ts";
 import { type Observation } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { isOpen } from "../remembered.ts";
-import { drifted, inProgress, movedOutside, operationFailed, resting } from "../words/conditions.ts";
+import { drifted, inProgress, movedOutside, notKept, notMoved, operationFailed, resting } from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
@@ -62,11 +62,15 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const staysMoved = branchDrift !== "Correct" && driftPolicy === "Correct";
   const moved = staysMoved ? drift.find(({ field }) => field === "branchID") : undefined;
   if (moved !== undefined) {
+    if (isIgnoredMove(moved, o, s)) {
+      return { kind: "settled", reason: "Drifted", message: notMoved(moved.theirs, moved.ours, endpoint.id), drift };
+    }
     const message = movedOutside(moved.theirs, moved.ours, endpoint.id);
     return { kind: "settled", reason: "MovedOutside", message, drift };
   }
   if (drift.length > 0) {
-    return { kind: "settled", reason: "Drifted", message: drifted(drift), drift };
+    const message = driftPolicy === "Correct" && drift.every(isDeprecated) ? notKept(drift) : drifted(drift);
+    return { kind: "settled", reason: "Drifted", message, drift };
   }
   if (unreadable.length > 0) {
     const which = unreadable.map(({ field }) => field).join(", ");
@@ -75,6 +79,13 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   }
   const reason = restingState(endpoint);
   return { kind: "settled", reason, message: resting[reason], drift: [] };
+}
+
+/** True if the service took a move of ours and left the endpoint where it was; a status that said so still does. */
+function isIgnoredMove({ ours }: Difference, { compute }: Observation, { patched }: ReadonlyState): boolean {
+  if (patched?.fields.includes("branchID") === true) return true;
+  const isReported = compute.status.drift?.some((one) => one.field === "branchID" && one.ours === ours) === true;
+  return isReported && shownReason(compute) === "Drifted";
 }
 
 /** Resting state of a settled endpoint. Suspending and waking by the service itself is no news. */

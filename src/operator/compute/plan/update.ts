@@ -8,9 +8,11 @@ import {
   type Comparison,
   compare,
   desiredSpec,
+  isDeprecated,
   merged,
   withWholeFields,
 } from "../../fields/compare.ts";
+import { shownReason } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { seldomMs } from "../../runtime/waits.ts";
@@ -34,7 +36,9 @@ export const updateFields: PlanRule = (o, s) => {
     return { kind: "wait", reason: "Updating", message: messages.notShownYet };
   }
   const { edited, drift } = since(o, s, link);
-  const edits = comparison.differences.filter((difference) => isToBeSent(difference, edited, drift, o, s));
+  const edits = comparison.differences.filter(
+    (difference) => !isGivenUp(difference, still, edited, drift, o) && isToBeSent(difference, edited, drift, o, s),
+  );
   const differences = withWholeFields(edits, comparison.differences);
   const notReturned = edited ? [...comparison.notReturned, ...sendable(comparison, differences)] : [];
   const waits = awaitClosing(o, s);
@@ -47,6 +51,24 @@ export const updateFields: PlanRule = (o, s) => {
   const unsent = comparison.differences.find((one) => one.field === "branchID" && !differences.includes(one));
   return unsent === undefined ? patch : { ...patch, drift: withBranch(drift, unsent) };
 };
+
+/**
+ * True if the service took a deprecated field and did not keep it. It is sent once for each generation: after a restart
+ * of the operator the reported drift says so.
+ */
+function isGivenUp(
+  difference: Difference,
+  still: readonly Difference[],
+  edited: boolean,
+  drift: readonly Difference[],
+  { compute }: Observation,
+): boolean {
+  if (!isDeprecated(difference)) return false;
+  const isReported = drift.some(({ field, ours }) => field === difference.field && ours === difference.ours);
+  // A branch that is reported may be one to which somebody moved the endpoint.
+  const isOfMove = difference.field === "branchID" && shownReason(compute) !== "Drifted";
+  return still.includes(difference) || (!edited && isReported && !isOfMove);
+}
 
 /** The reported drift with a branch on which the endpoint stays: once the status shows that, only an edit moves it. */
 function withBranch(drift: readonly Difference[], { field, ours, theirs }: Difference): readonly Difference[] {

@@ -1,10 +1,12 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { stallsAfterMs } from "../../conditions/rows.ts";
+import { compare, desiredSpec, isDeprecated } from "../../fields/compare.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { earlyMs } from "../../runtime/clock.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
+import { hiddenDeprecated } from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
 import { type Reason, reasons } from "../words/reasons.ts";
 
@@ -21,22 +23,35 @@ export function holdsForLong(reason: Reason, { status }: Compute, since: number 
 const mostNamed = 5;
 const longestName = 60;
 
-/** Reports what the service shows of an endpoint in a form that cannot be read: in the conditions, and in one event. */
+/**
+ * Reports what the service shows of an endpoint in a form that cannot be read, and deprecated fields of the spec that
+ * it does not show: in the conditions, and in one event.
+ */
 export function withUnreadable(outcome: Outcome, endpoint: Endpoint | undefined, state: ReconcileState): Outcome {
   const { compute, condition, events } = outcome;
   const unreadable = endpoint?.unreadable ?? [];
+  const hidden = endpoint === undefined ? [] : hiddenFields(compute, endpoint);
   if (condition.kind !== "shown" || reasons[condition.reason].ready !== "True") return outcome;
-  const sentence = unreadable.length === 0 ? undefined : serviceUnavailable.leftOut(inWords(unreadable));
+  const odd = unreadable.length === 0 ? [] : [serviceUnavailable.leftOut(inWords(unreadable))];
+  const sentences = [...odd, ...(hidden.length === 0 ? [] : [hiddenDeprecated(inWords(hidden))])];
+  const sentence = sentences.length === 0 ? undefined : sentences.join(" ");
   const earlier = state.known.told.unreadable;
   state.reportedUnreadable(sentence);
   if (sentence === undefined) return outcome;
   const isReported = earlier === sentence || conditionOf(compute.status, "Ready")?.message?.includes(sentence) === true;
-  const event = { type: "Warning", reason: "ServiceUnavailable", message: sentence } as const;
+  const reason = odd.length > 0 ? "ServiceUnavailable" : "Drifted";
+  const event = { type: "Warning", reason, message: sentence } as const;
   return {
     ...outcome,
     condition: { ...condition, message: `${condition.message} ${sentence}` },
     events: isReported ? events : [...events, event],
   };
+}
+
+function hiddenFields(compute: Compute, endpoint: Endpoint): string[] {
+  return compare(desiredSpec(compute), endpoint)
+    .notReturned.filter(isDeprecated)
+    .map(({ field }) => field);
 }
 
 function inWords(fields: readonly string[]): string {

@@ -15,6 +15,20 @@ export const drifted = (differences: readonly Difference[]): string => {
   return `The service differs from the spec (${fields}). Nothing is sent because driftPolicy is Report: change the spec, or set driftPolicy to Correct.`;
 };
 
+/** Of deprecated fields. */
+export const notKept = (differences: readonly Difference[]): string =>
+  `The service accepted ${inWords(differences)} and does not keep it, because the field is deprecated there; it is not sent again. Remove it from the spec.`;
+
+export const notMoved = (theirs: string, ours: string, endpointID: string): string =>
+  `The service accepted the move to branch ${ours} and left the endpoint on branch ${theirs}: moving is deprecated there. Put the branch of the spec back, or create a Compute on branch ${ours} and delete this one, whose host ends with it: ${endpointID}.`;
+
+/** Added where a move is refused. */
+export const insteadOfMove = (branchID: string): string =>
+  `Where the service moves no endpoints, create a Compute on branch ${branchID} and delete this one, whose host ends with it.`;
+
+export const hiddenDeprecated = (fields: string): string =>
+  `The service does not show ${fields}, which is deprecated there: remove it from the spec.`;
+
 export const movedOutside = (theirs: string, ours: string, endpointID: string): string =>
   `Somebody moved the endpoint to branch ${theirs}, and the spec says ${ours}: it stays there. Set the branch of the spec to ${theirs}, or spec.branchDrift to Correct to have it moved back: ${endpointID}.`;
 
