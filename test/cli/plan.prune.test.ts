@@ -47,6 +47,33 @@ describe("apply --prune", () => {
     expect((await apply(stage, text, "--prune")).out).toContain("Plan: 1 unchanged.");
   });
 
+  test("counts an endpoint as gone that the plan listed and no later list shows, as after a deletion by somebody else", async () => {
+    using stage = new Stage();
+    await apply(stage, documents(connection, replica("a"), replica("b")));
+    const gone = stage.shop.list().find(({ name }) => name === nameFor("shop", "b"))?.id ?? "";
+    const text = documents(connection, replica("a"));
+    let before: unknown;
+    let isStale = false;
+    stage.rewrite = ({ method, path }, response) => {
+      if (method !== "GET" || !path.endsWith("/endpoints")) return response;
+      before ??= response.body;
+      if (!isStale) return response;
+      isStale = false;
+      return { ...response, body: before };
+    };
+    await apply(stage, text, "--prune");
+    isStale = true;
+    const begun = stage.time.now();
+    const run = await apply(stage, text, "--prune");
+    expect(run).toMatchObject({
+      status: 0,
+      out: expect.stringContaining(`shop/${gone}: Endpoint ${gone} was already gone.`),
+    });
+    expect(run.out).not.toMatch(/MassLoss|CreateUnknown/);
+    expect(stage.time.now() - begun).toBeLessThan(60_000);
+    expect(deletes(stage)).toHaveLength(1);
+  });
+
   test("does not repeat that an endpoint is being deleted while lists still show it", async () => {
     using stage = new Stage();
     await apply(stage, documents(connection, replica("a"), replica("b")));

@@ -29,6 +29,20 @@ const held = documents(connection, spare, replica("a"), replica("b"), replica("c
 /** The lines of a plan that begin with this sign. */
 const lines = (out: string, sign: string) => out.split("\n").filter((line) => line.startsWith(`${sign} `));
 
+test("plan --prune shows a declared Compute once that goes with the pool which leaves, and why", async () => {
+  using beside = new Beside(held);
+  const run = await beside.run("plan", documents(connection, replica("a"), replica("readers-0")), "--prune");
+  const shown = lines(run.out, "-").concat(lines(run.out, "="), lines(run.out, "~"));
+  expect(shown.filter((line) => line.includes(" shop/readers-0 "))).toEqual([
+    expect.stringMatching(
+      /^- shop\/readers-0 +delete .*: no manifest declares its owner any more, and the Compute goes with it/,
+    ),
+  ]);
+  expect(shown.filter((line) => line.includes(" shop/readers-1 "))).toEqual([
+    expect.stringMatching(/^- shop\/readers-1 +delete .*: no manifest declares the Compute any more/),
+  ]);
+});
+
 describe("plan without --prune", () => {
   test("gives the number of objects that left the manifests, by namespace and kind, and exits as without them", async () => {
     using beside = new Beside(held);

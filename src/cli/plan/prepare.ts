@@ -14,7 +14,7 @@ import { type ManifestTexts, objectsIn, readManifests } from "../manifests/docum
 import { unbuilt } from "../manifests/kustomization.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
 import { overRunning } from "../manifests/over-running.ts";
-import { type Running, RunningCluster, runningBaseURL } from "../manifests/running.ts";
+import { inCluster, type Running, RunningCluster, runningBaseURL } from "../manifests/running.ts";
 import { namespacesOf, prunedWith, type Undeclared, undeclaredIn } from "../manifests/undeclared.ts";
 import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
 
@@ -108,10 +108,15 @@ async function declaredBy(
   const manifests = running === undefined ? withoutNumbers(written, flags) : overRunning(written, running);
   if (manifests.problems.length > 0) throw new CommandProblem(manifests.problems);
   const branches = declaredBranches(manifests, flags.fleet);
-  const { computes, problems: unplanned } = declaredComputes({ ...manifests, branches });
+  const { computes: all, problems: unplanned } = declaredComputes({ ...manifests, branches });
   if (unplanned.length > 0) throw new CommandProblem(unplanned);
   const undeclared = running === undefined ? [] : undeclaredIn(written, running, flags.namespace);
-  const pruned = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
+  const leaving = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
+  const declaredAt = new Map(all.map(({ object, where }) => [object.metadata.uid, where]));
+  const pruned = leaving.map((each) => ({ ...each, where: declaredAt.get(each.object.metadata.uid) ?? each.where }));
+  // A Compute whose owner leaves goes with it, also if the manifests declare it by itself.
+  const uids = new Set(pruned.map(({ object }) => object.metadata.uid));
+  const computes = all.filter(({ object }) => !uids.has(object.metadata.uid));
   const pools = written.pools.map(({ object: { metadata, spec }, where }) => ({
     object: { kind: "ComputePool", metadata, spec: spec.template, status: {} },
     where,
@@ -190,9 +195,9 @@ function tracking(
       if (reached !== undefined) inventory.trackPool(pool.object, reached.account, reached.connection);
     }
   }
-  const leaving = pruned.flatMap(track);
-  for (const one of leaving)
-    one.pruned = "no manifest declares the Compute any more: its endpoint and host are deleted.";
+  const leaving = pruned.flatMap((each) =>
+    track(each).map((one) => Object.assign(one, { pruned: each.where === inCluster ? whyPruned : goesWithOwner })),
+  );
   const tracked = [...computes.flatMap(track), ...leaving].toSorted((a, b) => compareNames(a.compute, b.compute));
   if (unreached.size > 0) throw new CommandProblem([...unreached]);
   const { running, others, otherBranches } = manifests;
@@ -206,6 +211,10 @@ function tracking(
   }
   return { inventory, tracked, running, undeclared };
 }
+
+const whyPruned = "no manifest declares the Compute any more: its endpoint and host are deleted.";
+const goesWithOwner =
+  "no manifest declares its owner any more, and the Compute goes with it, though it is declared: its endpoint and host are deleted.";
 
 function compareNames({ metadata: a }: Compute, { metadata: b }: Compute): number {
   return placeOf(a) < placeOf(b) ? -1 : 1;

@@ -33,7 +33,7 @@ export function trackPruned(
   );
   const added: Tracked[] = [];
   for (const [project, connectionRef] of places) {
-    const place = { namespace, projectID: project.id, connectionRef };
+    const place = { namespace, projectID: project.id, connectionRef, through: project.client.through };
     // A list has no order of its own, and the plan after a person's answer must be the plan before it.
     const unowned = unownedIn(project, place, inventory)
       .filter(({ branch_id }) => !leaving.has(branch_id))
@@ -60,6 +60,8 @@ interface PrunePlace {
   namespace: string | undefined;
   projectID: string;
   connectionRef: Compute["spec"]["connectionRef"];
+  /** The account whose list shows the endpoints. */
+  through: string;
 }
 
 /** The endpoints of the project that apply made for the namespace, and that no Compute has or adopts. */
@@ -140,7 +142,7 @@ function ownBranches({ branches }: Inventory, namespace: string | undefined): Co
 function removed([first]: readonly Endpoint[], uid: string, place: PrunePlace, now: number): Compute | undefined {
   if (first === undefined) return undefined;
   const { id, branch_id: branchID, type } = first;
-  const { connectionRef, projectID, namespace } = place;
+  const { connectionRef, projectID, namespace, through: observedThrough } = place;
   const deletionTimestamp = new Date(now).toISOString();
   const ready = {
     type: "Ready",
@@ -163,7 +165,8 @@ function removed([first]: readonly Endpoint[], uid: string, place: PrunePlace, n
     },
     spec: { connectionRef, projectID, branchID, type },
     // A status without conditions counts as wiped: the deletion would wait a settle time for a create that none sent.
-    status: { conditions: [ready] },
+    // Without the account a list that lacks the endpoint would not prove it gone.
+    status: { conditions: [ready], observedThrough },
   });
   return parsed.ok ? parsed.value : undefined;
 }
