@@ -1,25 +1,9 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Difference } from "../fields/compare.ts";
-import type { EventInput } from "../kube/event-record.ts";
+import type { Outcome as KindOutcome } from "../life/outcome.ts";
 import type { Compute, ResolvedBranch } from "../resources/compute.ts";
 import type { Reason } from "./words/reasons.ts";
-
-/** Conditions after a reconcile. */
-export type ShownCondition =
-  | { kind: "shown"; reason: Reason; message: string }
-  /** Nothing new is known. */
-  | { kind: "unchanged" }
-  /** The finalizer is removed: the object is gone, or will be at once. */
-  | { kind: "released" };
-
-/** The time of the next reconcile, with a list from then. */
-export type Requeue =
-  /** As the reason shown says. */
-  | { kind: "byReason" }
-  | { kind: "after"; ms: number }
-  /** The Compute waits for something that enqueues it; the list that it was planned from still counts then. */
-  | { kind: "enqueued" };
 
 /** Effect of this reconcile at the service, or its finding there. */
 export type Effect =
@@ -47,13 +31,10 @@ export type Effect =
   | { kind: "restarted"; value: string; operations: readonly Operation[] };
 
 /** The result of a reconcile: status, events and the next reconcile follow from it. */
-export interface Outcome {
+export interface Outcome extends KindOutcome<Reason> {
   /** As it is after the reconcile's patches. */
   compute: Compute;
-  condition: ShownCondition;
-  requeue: Requeue;
   effect: Effect;
-  events: readonly EventInput[];
 }
 
 type Rest = Partial<Pick<Outcome, "requeue" | "effect" | "events">>;
@@ -66,10 +47,6 @@ export function unchanged(compute: Compute, rest: Rest = {}): Outcome {
 
 export function shown(compute: Compute, reason: Reason, message: string, rest: Rest = {}): Outcome {
   return { compute, condition: { kind: "shown", reason, message }, ...nothingElse, ...rest };
-}
-
-export function after(ms: number | undefined): Requeue {
-  return ms === undefined ? { kind: "byReason" } : { kind: "after", ms };
 }
 
 /** Operations in the answers to this reconcile's requests. */

@@ -1,4 +1,5 @@
 import type { Difference } from "../fields/compare.ts";
+import { type Due, nothingDue } from "../life/due.ts";
 import type { FailedWrite } from "../life/failed-write.ts";
 import type { WriteRecord } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
@@ -36,23 +37,7 @@ export interface Remembered {
   corrections: readonly { generation: number; at: number }[];
   failedWrite?: FailedWrite<Reason> | undefined;
   signed?: Signed;
-  /** The reason of the last reconciles: how often in a row, since when, and when the Compute is due again. */
-  requeue: {
-    reason: string;
-    count: number;
-    since?: number;
-    dueAt: number | undefined;
-    /** Time from which a list may end something that only time ends, whatever the reason. */
-    timedAt?: number | undefined;
-    /**
-     * Time at which the result of the write under way is expected to be seen. Where operations take ten seconds, eight
-     * resizes cost 9 status patches instead of 16, and eight creates 35 instead of 39; where they take one, nothing is
-     * saved.
-     */
-    resultAt?: number | undefined;
-    /** Operations of the endpoint were in progress at the last reconcile. */
-    wasBusy?: boolean;
-  };
+  requeue: Due;
   /** The values of annotations that are carried out, though a status that says so may be lost. */
   handled: { restartedAt?: string; reconcileRequestedAt?: string };
   /** A status that is not written yet. */
@@ -147,7 +132,7 @@ export function rememberedSince(now: number): Remembered {
     lists: { countAfter: now, firstAfter: now },
     deletes: noDeletes,
     corrections: none,
-    requeue: { reason: "", count: 0, dueAt: undefined },
+    requeue: nothingDue,
     handled: nothing,
     told: nothing,
   };

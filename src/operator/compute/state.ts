@@ -1,11 +1,10 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
+import { fallenDue, nextDue, untilDue } from "../life/due.ts";
 import type { FailedWrite } from "../life/failed-write.ts";
 import { generationOf } from "../objects/object.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
-import { earlyMs } from "../runtime/clock.ts";
-import { seldomMs } from "../runtime/waits.ts";
 import { heldUntil } from "./held.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { type Observation } from "./observe/observation.ts";
@@ -15,8 +14,7 @@ import { patchedAfter } from "./plan/patched.ts";
 import { afterAnswer, afterList, afterSight } from "./record.ts";
 import type { AnsweredDelete, ReadonlyState, Remembered, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, withDelete } from "./remembered.ts";
-import { nextRequeue } from "./requeue.ts";
-import type { Reason } from "./words/reasons.ts";
+import { type Reason, reasons } from "./words/reasons.ts";
 
 /**
  * Memory of this term of leadership about one Compute, by uid. All of it may be lost at any time without harm. Others
@@ -76,8 +74,8 @@ export class ReconcileState {
    */
   begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isListed: boolean, now: number): void {
     const known = this.#known;
-    const { dueAt } = known.requeue;
-    if (dueAt !== undefined && now > dueAt - earlyMs) {
+    const dueAt = fallenDue(known.requeue, now);
+    if (dueAt !== undefined) {
       if (!isListed) this.needListAfter(Math.max(known.lists.countAfter, dueAt));
       known.requeue = { ...known.requeue, dueAt: undefined };
     }
@@ -286,12 +284,10 @@ export class ReconcileState {
 
   /** The milliseconds until the next reconcile, at the latest `by` then; `undefined`: only a change brings it. */
   requeueAfter(outcome: Outcome, now: number, by = Number.POSITIVE_INFINITY): number | undefined {
-    if (outcome.condition.kind === "released") return undefined;
     const known = this.#known;
-    known.requeue = { ...known.requeue, ...nextRequeue(outcome, known, now) };
-    // The event that enqueues it may be missed.
-    const fallback = outcome.requeue.kind === "enqueued" ? now + seldomMs : Number.POSITIVE_INFINITY;
-    const next = Math.min(known.requeue.dueAt ?? fallback, by, known.held?.dueAt ?? Number.POSITIVE_INFINITY);
-    return next === Number.POSITIVE_INFINITY ? undefined : Math.max(1, next - now);
+    if (outcome.condition.kind === "released") return undefined;
+    const row = outcome.condition.kind === "shown" ? reasons[outcome.condition.reason] : undefined;
+    known.requeue = nextDue(outcome, row, known.requeue, now);
+    return untilDue(outcome, known.requeue, now, Math.min(by, known.held?.dueAt ?? Number.POSITIVE_INFINITY));
   }
 }

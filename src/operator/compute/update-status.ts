@@ -2,6 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { proofOf } from "../claims/ownership.ts";
 import { type Comparison, compare, desiredSpec } from "../fields/compare.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { isStalling } from "../life/due.ts";
 import { type Patcher, withStatus } from "../life/patching.ts";
 import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
@@ -14,11 +15,10 @@ import { annotationsOf } from "./observe/annotations.ts";
 import { type Observation, type Observed } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { carriedBy } from "./record.ts";
-import type { ReadonlyState, Remembered } from "./remembered.ts";
+import type { ReadonlyState } from "./remembered.ts";
 import { isOpen } from "./remembered.ts";
 import { noteClearsAt } from "./requeue.ts";
 import type { ReconcileState } from "./state.ts";
-import { holdsForLong } from "./status/conditions.ts";
 import { nextStatus } from "./status/status.ts";
 import { deletesAdopted } from "./words/events.ts";
 import { isAtRest, isProgress, type Reason, reasons } from "./words/reasons.ts";
@@ -52,7 +52,8 @@ export async function updateStatus(
   const outcome = withHeld(latest, known.held, o.kind === "observed");
   const endpoint = endpointAfter(outcome, o);
   const comparison = endpoint && compare(desiredSpec(compute), endpoint);
-  const stalls = isStalling(outcome, known.requeue, now);
+  const stalls =
+    outcome.condition.kind === "shown" && isStalling(outcome.condition.reason, compute, known.requeue, now);
   const status = statusAfter(outcome, o, { endpoint, comparison, secret, known, stalls, now: clock.now() });
   const isHidden = comparison === undefined || comparison.notReturned.length > 0;
   const isNew = latest.effect.kind === "accepted";
@@ -131,12 +132,6 @@ function statusAfter(
 
 function clearsDisabling(o: Observation, known: ReadonlyState): boolean {
   return o.laidOver !== true && o.startedAt >= noteClearsAt(o, known);
-}
-
-/** `before`: the reason of the last reconciles, and since when they had it. */
-function isStalling({ compute, condition }: Outcome, before: Remembered["requeue"], now: number): boolean {
-  if (condition.kind !== "shown") return false;
-  return holdsForLong(condition.reason, compute, before.reason === condition.reason ? before.since : undefined, now);
 }
 
 /** The endpoint as newest known after a reconcile. */

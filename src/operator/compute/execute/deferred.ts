@@ -1,5 +1,6 @@
 import type { EventInput } from "../../kube/event-record.ts";
 import { earlierFailure, failedNow, refusedPatch as meaningOfRefusal } from "../../life/failed-write.ts";
+import { after } from "../../life/outcome.ts";
 import { conditionOf, shownReason } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
@@ -8,7 +9,7 @@ import { type Compute, computeKind } from "../../resources/compute.ts";
 import { shortlyMs, soonMs } from "../../runtime/waits.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
-import { after, type Outcome, shown, unchanged } from "../outcome.ts";
+import { type Outcome, shown, unchanged } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
 import { waiting as messages, noAnswer } from "../words/conditions.ts";
 import { meaningOf } from "../words/failures.ts";

@@ -1,7 +1,8 @@
+import { after } from "../../life/outcome.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import type { Failure } from "../../service-client/answer.ts";
-import { after, type Outcome, shown, unchanged } from "../outcome.ts";
+import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { deleted, deleting, orRetain, released } from "../words/deletion.ts";
 import { requests } from "../words/failures.ts";

@@ -1,9 +1,10 @@
 import type { EventInput } from "../../kube/event-record.ts";
+import { after } from "../../life/outcome.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { soonMs } from "../../runtime/waits.ts";
-import { after, type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
+import { type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action, WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";
 import { deleting } from "../words/deletion.ts";

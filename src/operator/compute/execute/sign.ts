@@ -1,7 +1,8 @@
+import { after } from "../../life/outcome.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { hourlyMs, seldomMs } from "../../runtime/waits.ts";
-import { after, type Outcome, shown, unchanged } from "../outcome.ts";
+import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { creating } from "../words/conditions.ts";
 import { requests } from "../words/failures.ts";

@@ -1,3 +1,4 @@
+import { after } from "../../life/outcome.ts";
 import { patched, patchOf, withStatus } from "../../life/patching.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
@@ -7,7 +8,7 @@ import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { finalizers } from "../../resources/names.ts";
 import { hourlyMs } from "../../runtime/waits.ts";
 import { hasFinalizer } from "../observe/observation.ts";
-import { after, type Outcome, shown } from "../outcome.ts";
+import { type Outcome, shown } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
 import { isSameRecord, nextRecord } from "../record.ts";
 import { outdatedCRD } from "../words/conditions.ts";

@@ -1,23 +1,11 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import { stallsAfterMs } from "../../conditions/rows.ts";
 import { compare, desiredSpec, isDeprecated } from "../../fields/compare.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
-import type { Compute } from "../../resources/compute.ts";
-import { earlyMs } from "../../runtime/clock.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
 import { hiddenDeprecated } from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
-import { type Reason, reasons } from "../words/reasons.ts";
-
-/**
- * True if a reason has held for so long that it stalls. The status outlives this process, which otherwise knows `since`
- * when; `undefined`: it has not held before.
- */
-export function holdsForLong(reason: Reason, { status }: Compute, since: number | undefined, now: number): boolean {
-  if (conditionOf(status, "Stalled")?.reason === reason) return true;
-  return since !== undefined && now - since > stallsAfterMs - earlyMs;
-}
+import { reasons } from "../words/reasons.ts";
 
 /** Number of fields that are named, and the length of each name: they are the service's own. */
 const mostNamed = 5;

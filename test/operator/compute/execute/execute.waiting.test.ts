@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
-import { after, type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
+import { type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { type Action, identityOf, type WriteAction } from "../../../../src/operator/compute/plan/action.ts";
+import { after } from "../../../../src/operator/life/outcome.ts";
 import { DeletionBrake } from "../../../../src/operator/project/deletion-brake.ts";
 import { compute } from "../../../support/builders.ts";
 import { refusal } from "../../../support/scripted-service.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
-import { holdsForLong } from "../../../../src/operator/compute/status/conditions.ts";
 import { type Reason, reasons } from "../../../../src/operator/compute/words/reasons.ts";
+import { isStalling, nothingDue } from "../../../../src/operator/life/due.ts";
 import { conditionOf, readyLabel, shownReason } from "../../../../src/operator/objects/conditions-of.ts";
 import { compute } from "../../../support/builders.ts";
 import { active, after, minute, noon, self, statusAfter } from "./updating.ts";
@@ -93,11 +93,15 @@ describe("conditions", () => {
       state.requeueAfter(outcome, 0);
       const { since } = state.known.requeue;
       const times = [5 * minute - 1, 5 * minute - 0.9, 5 * minute];
-      expect(times.map((now) => holdsForLong(reason, self, since, now))).toEqual([false, true, true]);
+      expect(times.map((now) => isStalling(reason, self, { reason, count: 1, since, dueAt: undefined }, now))).toEqual([
+        false,
+        true,
+        true,
+      ]);
       const stalled = after(outcome, { stalls: true });
       expect(stalled.status.conditions?.map(({ type }) => type)).toEqual(["Ready", "Synced", "Stalled"]);
-      expect(holdsForLong(reason, stalled, undefined, 0)).toBe(true);
-      expect(holdsForLong("Forbidden", after(shown(self, "Rejected", "no")), undefined, 0)).toBe(false);
+      expect(isStalling(reason, stalled, nothingDue, 0)).toBe(true);
+      expect(isStalling("Forbidden", after(shown(self, "Rejected", "no")), nothingDue, 0)).toBe(false);
     },
   );
 
