@@ -62,19 +62,19 @@ function shown(
 
 function sent(
   write: BranchWrite,
-  { shown: after }: Outcome,
+  { condition }: Outcome,
   { memory, object }: TrackedBranch,
   before: TrackedBranch["memory"]["failed"],
 ): BranchRound {
   const { failed } = memory;
   // Only a create that found its name taken leaves no failure and no branch: its message says what comes next.
-  const isRefused = write.op === "create" && object.status.branchID === undefined && after !== undefined;
-  if (failed === undefined) return { wrote: true, said: isRefused ? wordsOf(after) : saidOf(write, object) };
+  const isRefused = write.op === "create" && object.status.branchID === undefined && condition.kind === "shown";
+  if (failed === undefined) return { wrote: true, said: isRefused ? wordsOf(condition) : saidOf(write, object) };
   const said = wordsOf(failed);
   // The same failure as before: its back-off is not over, and nothing was sent.
   if (failed === before) return { wrote: false, said };
   const isFinal = branchReasons[failed.reason].stalled !== false || !isSentAgain(failed);
-  const isTaken = after?.reason === "BranchExists";
+  const isTaken = condition.kind === "shown" && condition.reason === "BranchExists";
   return isFinal || isTaken ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
 }
 

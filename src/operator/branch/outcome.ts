@@ -1,38 +1,37 @@
 import type { ListedBranch } from "../../api/branch.ts";
+import type { Outcome as KindOutcome, Requeue } from "../life/outcome.ts";
 import type { Branch } from "../resources/branch.ts";
-import type { PlannedEvent, StatusNews } from "./action.ts";
+import type { StatusNews } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
 
 /** The result of a reconcile: status, events and the next reconcile follow from it. */
-export interface Outcome {
+export interface Outcome extends KindOutcome<BranchReason> {
   /** As it is after the reconcile's patches. */
   object: Branch;
-  /** `undefined`: nothing new is known. */
-  shown: { reason: BranchReason; message: string } | undefined;
   news: StatusNews;
   /** The branch as an answer shows it, which is newer than any list. */
   answered: ListedBranch | undefined;
   /** The spec of this generation is applied at the service. */
   isApplied: boolean;
-  events: readonly PlannedEvent[];
-  /** `enqueued`: what it waits for enqueues it. A number: in so many milliseconds. */
-  requeue: "byReason" | "enqueued" | number;
-  /** The next reconcile needs no list of its own. */
-  keepsList: boolean;
-  released: boolean;
 }
 
-export function outcome(object: Branch, more: Partial<Outcome> = {}): Outcome {
-  return {
-    object,
-    shown: undefined,
-    news: {},
-    answered: undefined,
-    isApplied: false,
-    events: [],
-    requeue: "byReason",
-    keepsList: false,
-    released: false,
-    ...more,
-  };
+type Rest = Partial<Omit<Outcome, "object" | "condition">>;
+
+const nothingElse = {
+  news: {},
+  answered: undefined,
+  isApplied: false,
+  events: [],
+  requeue: { kind: "byReason" },
+} as const;
+
+export function unchanged(object: Branch, rest: Rest = {}): Outcome {
+  return { object, condition: { kind: "unchanged" }, ...nothingElse, ...rest };
 }
+
+export function shown(object: Branch, said: { reason: BranchReason; message: string }, rest: Rest = {}): Outcome {
+  return { object, condition: { kind: "shown", ...said }, ...nothingElse, ...rest };
+}
+
+/** At once, and the list at hand still counts. */
+export const atOnce: Requeue = { kind: "now" };

@@ -1,10 +1,11 @@
-import { requeueDelay } from "../conditions/rows.ts";
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { isAbout, isNotFound } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { nextDue, untilDue } from "../life/due.ts";
 import { refusedPatch } from "../life/failed-write.ts";
 import { JoinedListers } from "../life/joined-listers.ts";
+import { after } from "../life/outcome.ts";
 import { withStatus } from "../life/patching.ts";
 import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted, isHeldBy } from "../objects/object.ts";
@@ -14,14 +15,14 @@ import { type Branch, branchKind, branchNameOf, owningBranch } from "../resource
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { seldomMs, shortlyMs } from "../runtime/waits.ts";
+import { shortlyMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { BranchAction } from "./action.ts";
-import { branchPatches, execute, restoreFinalizer } from "./execute.ts";
+import { branchPatches, computeRefused, execute, restoreFinalizer } from "./execute.ts";
 import { type ComputeStep, type Subject } from "./observation.ts";
 import { interestOf, observe } from "./observe.ts";
-import { type Outcome, outcome } from "./outcome.ts";
+import { type Outcome, shown } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
 import { isOutsider, mayMeet } from "./plan/claims.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
@@ -130,12 +131,16 @@ export class BranchReconciler {
       if (isOwn && isNotFound(error)) return {};
       done =
         action.kind === "compute" && !isOwn
-          ? outcome(object, { shown: refusedPatch(error, object.metadata.name, words.computeRefused) })
-          : outcome(object, { shown: refusedPatch(error, branchKind.kind), requeue: shortlyMs });
+          ? computeRefused(action.step, refusedPatch(error, object.metadata.name, words.computeRefused), {
+              object,
+              memory,
+              clock,
+            })
+          : shown(object, refusedPatch(error, branchKind.kind), { requeue: after(shortlyMs) });
     }
     // First, since the status may meet a newer version: what was done is told all the same.
     for (const event of done.events) this.#event(done.object, event);
-    if (!done.released) await this.#updateStatus(done, observed, memory);
+    if (done.condition.kind !== "released") await this.#updateStatus(done, observed, memory);
     return { requeueAfterMs: this.#requeue(done, observed, memory) };
   }
 
@@ -167,50 +172,36 @@ export class BranchReconciler {
 
   async #updateStatus(done: Outcome, o: Parameters<typeof nextStatus>[1], memory: BranchMemory): Promise<void> {
     const { cluster, clock } = this.#options;
-    const { object, shown } = done;
+    const { object, condition } = done;
     const status = nextStatus(done, o, memory, clock.now());
     if (status === undefined) return;
     await withStatus(branchPatches, cluster, status, object);
     const before = shownReason(object);
-    if (shown === undefined || shown.reason === before) return;
-    if (done.events.some(({ reason }) => reason === shown.reason || reason === "Created" || reason === "Reset")) return;
-    const isTrouble = isTroublesome(shown.reason);
+    if (condition.kind !== "shown" || condition.reason === before) return;
+    const { reason, message } = condition;
+    if (done.events.some((event) => [reason, "Created", "Reset"].includes(event.reason))) return;
+    const isTrouble = isTroublesome(reason);
     // Progress is told by the event of the write that began it; the end of trouble is news.
-    const isNews = isTrouble || shown.reason === "Expired" || (shown.reason === "Available" && isTroublesome(before));
+    const isNews = isTrouble || reason === "Expired" || (reason === "Available" && isTroublesome(before));
     if (!isNews) return;
-    this.#event(object, { type: isTrouble ? "Warning" : "Normal", ...shown });
+    this.#event(object, { type: isTrouble ? "Warning" : "Normal", reason, message });
   }
 
   #event(object: Branch, { type, reason, message }: EventInput): void {
     this.#options.event(object, { type, reason, message: clippedMessage(message) });
   }
 
-  #requeue(
-    { shown, requeue, keepsList, object, released }: Outcome,
-    o: Parameters<typeof nextStatus>[1],
-    memory: BranchMemory,
-  ) {
-    const { clock } = this.#options;
-    if (released) return undefined;
-    const now = clock.monotonic();
+  #requeue(done: Outcome, o: Parameters<typeof nextStatus>[1], memory: BranchMemory): number | undefined {
+    const { condition, object } = done;
+    if (condition.kind === "released") return undefined;
+    const now = this.#options.clock.monotonic();
     this.#warn(object, memory);
-    if (shown !== undefined) {
-      const { reason } = shown;
-      const same = memory.shown?.reason === reason ? memory.shown : undefined;
-      memory.shown = { reason, count: (same?.count ?? 0) + 1, since: same?.since ?? now, lastAt: now };
-    }
+    const row = condition.kind === "shown" ? branchReasons[condition.reason] : undefined;
+    memory.requeue = nextDue(done, row, memory.requeue, now);
     const renewal = o.kind === "observed" && !isBeingDeleted(object) ? renewalInMs(o) : undefined;
-    // The event that enqueues it may be missed.
-    if (requeue === "enqueued") return seldomMs;
-    const byReason =
-      shown === undefined
-        ? undefined
-        : requeueDelay(branchReasons[shown.reason].requeue, (memory.shown?.count ?? 1) - 1);
-    const afterMs = requeue === "byReason" ? byReason : requeue;
-    // Requeues that follow at once, or renew a lease, need no list of their own.
-    memory.dueAt = afterMs === undefined || afterMs <= 1 || keepsList ? undefined : now + afterMs;
-    const next = Math.min(afterMs ?? Number.POSITIVE_INFINITY, Math.max(1000, renewal ?? Number.POSITIVE_INFINITY));
-    return Number.isFinite(next) ? Math.max(1, next) : undefined;
+    // The renewal of a lease needs no list of its own.
+    const by = renewal === undefined ? Number.POSITIVE_INFINITY : now + Math.max(1000, renewal);
+    return untilDue(done, memory.requeue, now, by);
   }
 
   /** A lease that ends because it cannot be renewed is a warning, once; so is a taken name that falls free soon. */

@@ -1,12 +1,13 @@
 import { isAboutBranch, isTaken } from "../../api/error.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import { failedNow } from "../life/failed-write.ts";
+import { after } from "../life/outcome.ts";
 import type { ServiceAccess } from "../project/access.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { type BranchWrite, identityOf } from "./action.ts";
-import type { ExecuteContext } from "./execute.ts";
-import { type Outcome, outcome } from "./outcome.ts";
+import type { ExecuteContext } from "./context.ts";
+import { atOnce, type Outcome, shown, unchanged } from "./outcome.ts";
 import { type BranchReason, branchReasons } from "./reasons.ts";
 import type { BranchMemory } from "./state.ts";
 import * as words from "./words.ts";
@@ -26,10 +27,10 @@ export function refused(
   }
   // A record says that its request may have been carried out: one that was not is taken back.
   const news = planned.op === "reset" && !isUnanswered ? { pendingWrite: undefined } : {};
-  if (failure.kind === "superseded") return outcome(object, { requeue: 1, news });
+  if (failure.kind === "superseded") return unchanged(object, { requeue: atOnce, news });
   if (planned.op === "delete" && failure.kind === "notFound" && isAboutBranch(failure.message)) {
     memory.deleted = { id: planned.id, at: now };
-    return outcome(object, { shown: { reason: "Deleting", message: words.deleting.sent(planned.id) }, requeue: 1000 });
+    return shown(object, { reason: "Deleting", message: words.deleting.sent(planned.id) }, { requeue: after(1000) });
   }
   if (planned.op === "create" && isNameTaken(failure))
     return nameTaken(planned.name, failure.message, object, memory, now);
@@ -49,8 +50,8 @@ export function refused(
   const { requeue } = branchReasons[meaning.reason];
   const { failed, waitMs, isEnqueued, isNews } = failedNow(attempt, failure, { ...meaning, requeue }, access);
   memory.failed = { ...failed, until: now + waitMs, branches: memory.branches };
-  const next = { requeue: isEnqueued ? ("enqueued" as const) : waitMs };
-  return outcome(object, isNews ? { ...next, news, shown: { reason: failed.reason, message: failed.message } } : next);
+  const next = { requeue: isEnqueued ? ({ kind: "enqueued" } as const) : after(waitMs), news };
+  return isNews ? shown(object, { reason: failed.reason, message: failed.message }, next) : unchanged(object, next);
 }
 
 function isNameTaken(failure: Failure): boolean {
@@ -67,5 +68,5 @@ function nameTaken(name: string, said: string, object: Branch, memory: BranchMem
   memory.nameTaken = { since: before?.since ?? now, said: before?.said ?? said, triedAt, tries };
   const message = tries === 0 ? words.taken.looking(name) : words.taken.unlisted(name, memory.nameTaken.said);
   const reason = tries === 0 ? "Creating" : "BranchExists";
-  return outcome(object, { shown: { reason, message }, requeue: tries === 0 ? 1000 : triedAt - now });
+  return shown(object, { reason, message }, { requeue: after(tries === 0 ? 1000 : triedAt - now) });
 }

@@ -1,15 +1,16 @@
+import { fallenDue } from "../life/due.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { Branch } from "../resources/branch.ts";
-import { earlyMs } from "../runtime/clock.ts";
 import { annotationOf, type Observation } from "./observation.ts";
 import { isSameEnd } from "./plan/expiry.ts";
 import type { BranchMemory } from "./state.ts";
 
 /** A reconcile that is due, or that a person requested, needs a list from after that. */
 export function begin(memory: BranchMemory, object: Branch, now: number): void {
-  if (memory.dueAt !== undefined && now > memory.dueAt - earlyMs) {
-    memory.listsAfter = Math.max(memory.listsAfter, memory.dueAt);
-    memory.dueAt = undefined;
+  const dueAt = fallenDue(memory.requeue, now);
+  if (dueAt !== undefined) {
+    memory.listsAfter = Math.max(memory.listsAfter, dueAt);
+    memory.requeue = { ...memory.requeue, dueAt: undefined };
   }
   const requested = annotationOf(object, "reconcileRequestedAt");
   const asked = JSON.stringify([requested, annotationOf(object, "resetAt"), isBeingDeleted(object)]);

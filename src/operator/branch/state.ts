@@ -1,4 +1,5 @@
-import type { FailedWrite } from "../life/failed-write.ts";
+import type { FailedWrite } from "../life/back-off.ts";
+import { type Due, nothingDue } from "../life/due.ts";
 import type { BranchEnd } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
 
@@ -52,10 +53,7 @@ export interface BranchMemory {
   reset: { value: string; fate: ResetFate; at: number } | undefined;
   /** `branches`: the number of branches in the list from which the write was planned. */
   failed: (FailedWrite<BranchReason> & { branches: number }) | undefined;
-  /** The reason shown: how often in a row, and since when. */
-  shown: { reason: BranchReason; count: number; since: number; lastAt: number } | undefined;
-  /** Time of the next reconcile with a newer list. */
-  dueAt: number | undefined;
+  requeue: Due;
   /** A warning says that the lease ends and cannot be renewed. */
   warnedLate: boolean;
   /** A warning says that the branch which has the name ends within a day. */
@@ -82,8 +80,7 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     unansweredEnds: [],
     reset: undefined,
     failed: undefined,
-    shown: undefined,
-    dueAt: undefined,
+    requeue: nothingDue,
     asked: undefined,
     branches: 0,
     warnedLate: false,

@@ -1,20 +1,20 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import { sizeClass } from "../../api/branch-listing.ts";
 import { conditionsFor } from "../conditions/conditions.ts";
-import { stallsAfterMs } from "../conditions/rows.ts";
-import { conditionOf, shownReason } from "../objects/conditions-of.ts";
+import { isStalling } from "../life/due.ts";
+import { shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { BranchStatus } from "../resources/branch.ts";
 import { clusterConnectionOf } from "../resources/connection-user.ts";
 import { annotationOf, isProvedElsewhere, type Observation, type Unobserved } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
-import { type BranchReason, branchReasons } from "./reasons.ts";
+import { branchReasons } from "./reasons.ts";
 import type { ReadonlyMemory } from "./state.ts";
 
 /** The status after a reconcile; `undefined` if it is as it was. */
 export function nextStatus(
-  { object, shown, news, answered, isApplied }: Outcome,
+  { object, condition, news, answered, isApplied }: Outcome,
   o: Observation | Unobserved,
   memory: ReadonlyMemory,
   wallNow: number,
@@ -32,7 +32,7 @@ export function nextStatus(
     ...(seen === undefined ? {} : { lastHandledReconcileAt: annotationOf(object, "reconcileRequestedAt") }),
     ...news,
   };
-  const reason = shown?.reason;
+  const reason = condition.kind === "shown" ? condition.reason : undefined;
   if (reason !== undefined && reason !== "Paused") {
     const generation = object.metadata.generation ?? 0;
     if (reason !== "BranchExists") next.takenUntil = undefined;
@@ -45,10 +45,14 @@ export function nextStatus(
   }
   next.deletionPolicy = policyInForce(object.spec.deletionPolicy, next);
   next.state = stateOf(next, reason ?? shownReason(object), isBeingDeleted(object), listed);
-  if (shown !== undefined) {
+  if (condition.kind === "shown") {
     const compared = seen?.linked === undefined ? undefined : before.appliedGeneration === object.metadata.generation;
-    const stalls = isLong(shown.reason, before, memory);
-    next.conditions = conditionsFor(object, branchReasons[shown.reason], shown, { now: wallNow, compared, stalls });
+    const stalls = isStalling(condition.reason, object, memory.requeue, o.now);
+    next.conditions = conditionsFor(object, branchReasons[condition.reason], condition, {
+      now: wallNow,
+      compared,
+      stalls,
+    });
   }
   return sameJSON(next, before) ? undefined : withoutAbsent(next);
 }
@@ -96,14 +100,6 @@ function stateOf(
   if (listed === undefined) return state ?? "Unknown";
   if (reason === "Resetting") return "Resetting";
   return currentState === "init" ? "Creating" : "Ready";
-}
-
-/** True if a reason that stalls later has held for so long. The status outlives this process. */
-function isLong(reason: BranchReason, status: BranchStatus, { shown, seenSince }: ReadonlyMemory): boolean {
-  if (branchReasons[reason].stalled !== "later") return false;
-  if (conditionOf(status, "Stalled")?.reason === reason) return true;
-  const since = shown?.reason === reason ? shown.since : undefined;
-  return since !== undefined && (shown?.lastAt ?? seenSince) - since >= stallsAfterMs;
 }
 
 function withoutAbsent(status: BranchStatus): BranchStatus {

@@ -1,6 +1,6 @@
 import type { Difference } from "../fields/compare.ts";
+import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
-import type { FailedWrite } from "../life/failed-write.ts";
 import type { WriteRecord } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { Effect, Outcome } from "./outcome.ts";

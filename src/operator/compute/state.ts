@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
+import type { FailedWrite } from "../life/back-off.ts";
 import { fallenDue, nextDue, untilDue } from "../life/due.ts";
-import type { FailedWrite } from "../life/failed-write.ts";
 import { generationOf } from "../objects/object.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { heldUntil } from "./held.ts";

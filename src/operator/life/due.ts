@@ -4,7 +4,7 @@ import { earlyMs } from "../runtime/clock.ts";
 import { seldomMs } from "../runtime/waits.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** The reason of the last reconciles, and when the object is due again. Times on the monotonic clock, in milliseconds. */
+/** The reason of the last reconciles, and when the object is due again. Times in monotonic milliseconds. */
 export interface Due {
   reason: string;
   /** Number of reconciles in a row for this reason, and the time of the first. */

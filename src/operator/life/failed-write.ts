@@ -3,19 +3,7 @@ import { type Requeue, requeueDelay } from "../conditions/rows.ts";
 import { isRefusal } from "../kube/errors.ts";
 import type { ServiceAccess } from "../project/access.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
-
-/** A write that failed, not to be sent again before `until` with the same base URL and key. */
-export interface FailedWrite<Reason extends string = string> {
-  /** Identity: what the write sends, and the generation that it was planned for. */
-  write: string;
-  /** Of the base URL and key that it was sent with. */
-  through?: string;
-  reason: Reason;
-  message: string;
-  /** Monotonic milliseconds. */
-  until: number;
-  failures: number;
-}
+import type { FailedWrite } from "./back-off.ts";
 
 /** The earlier failure of this very write, through the same address and key. */
 export function earlierFailure<Failed extends FailedWrite>(
@@ -24,6 +12,15 @@ export function earlierFailure<Failed extends FailedWrite>(
   { through }: Pick<ServiceAccess["client"], "through">,
 ): Failed | undefined {
   return failed?.write === write && failed.through === through ? failed : undefined;
+}
+
+/** Memory of a write that the API server refused, and how long it is not sent again. */
+export function refusedNow<Reason extends string>(
+  { write, before }: { write: string; before: FailedWrite | undefined },
+  { reason, message, requeue }: { reason: Reason; message: string; requeue: Requeue },
+): { failed: Omit<FailedWrite<Reason>, "until">; waitMs: number } {
+  const failures = before?.write === write ? before.failures + 1 : 0;
+  return { failed: { write, reason, message, failures }, waitMs: requeueDelay(requeue, failures) ?? 1000 };
 }
 
 /** The share of a back-off that is left out at most, and the number of failures from which on it is. */

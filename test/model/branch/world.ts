@@ -119,7 +119,7 @@ export async function reconciled(
   });
   const status = isDeletedMeanwhile ? undefined : nextStatus(done, observed, memory, state.now);
   const stored = status === undefined ? done.object : { ...done.object, status };
-  state.object = done.released ? undefined : (parts.stored?.(stored) ?? stored);
+  state.object = done.condition.kind === "released" ? undefined : (parts.stored?.(stored) ?? stored);
   if (isDeletedMeanwhile) deleted(state);
   const { branchID } = state.object?.status ?? {};
   if (branchID !== undefined && !state.linked.includes(branchID)) state.linked.push(branchID);
@@ -151,9 +151,10 @@ function heldByLease({ object, service }: State): string | undefined {
 }
 
 /** Repeated looks come ever later: three seconds stand for all of them but the seldom ones. */
-function requeueOf({ requeue, shown }: Outcome): number {
-  if (typeof requeue === "number") return Math.min(9000, Math.max(500, requeue));
-  const isSeldom = shown !== undefined && ["refresh", "slow"].includes(branchReasons[shown.reason].requeue);
+function requeueOf({ requeue, condition }: Outcome): number {
+  if (requeue.kind === "now") return 500;
+  if (requeue.kind === "after") return Math.min(9000, Math.max(500, requeue.ms));
+  const isSeldom = condition.kind === "shown" && ["refresh", "slow"].includes(branchReasons[condition.reason].requeue);
   return isSeldom ? 9000 : 3000;
 }
 

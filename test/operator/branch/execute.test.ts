@@ -1,12 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { restoreFinalizer } from "../../../src/operator/branch/execute.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import { after } from "../../../src/operator/life/outcome.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
 import { inMs, minute, second } from "./builders.ts";
-import { Acting, accepted, writes } from "./executing.ts";
+import { Acting, accepted, messageOf, writes } from "./executing.ts";
 import type { StoredFields } from "./stored-branches.ts";
 
 const linked = { branchID: "br-one", observedGeneration: 1 };
@@ -19,15 +20,31 @@ describe("an action that sends nothing to the service", () => {
   const said = { reason: "Conflict", message: "taken" } as const;
 
   test.each([
-    ["does nothing until there is news", { kind: "noop" }, { requeue: "byReason", shown: undefined, events: [] }],
-    ["does nothing for so long", { kind: "noop", afterMs: 700 }, { requeue: 700, shown: undefined }],
-    ["notes", { kind: "note", news: { resetAt: "1" } }, { news: { resetAt: "1" }, events: [], requeue: 1 }],
-    ["notes with an event", { kind: "note", news: {}, event }, { news: {}, events: [event], shown: undefined }],
-    ["shows", { kind: "show", ...said }, { shown: said, news: {}, events: [], requeue: "byReason" }],
+    [
+      "does nothing until there is news",
+      { kind: "noop" },
+      { requeue: { kind: "byReason" }, condition: { kind: "unchanged" }, events: [] },
+    ],
+    [
+      "does nothing for so long",
+      { kind: "noop", afterMs: 700 },
+      { requeue: after(700), condition: { kind: "unchanged" } },
+    ],
+    [
+      "notes",
+      { kind: "note", news: { resetAt: "1" } },
+      { news: { resetAt: "1" }, events: [], requeue: { kind: "now" } },
+    ],
+    [
+      "notes with an event",
+      { kind: "note", news: {}, event },
+      { news: {}, events: [event], condition: { kind: "unchanged" } },
+    ],
+    ["shows", { kind: "show", ...said }, { condition: said, news: {}, events: [], requeue: { kind: "byReason" } }],
     [
       "shows for so long, with news and an event",
       { kind: "show", ...said, afterMs: 700, news: { takenUntil: "then" }, event },
-      { shown: said, news: { takenUntil: "then" }, events: [event], requeue: 700 },
+      { condition: said, news: { takenUntil: "then" }, events: [event], requeue: after(700) },
     ],
   ] as const)("an action %s", async (_, action, expected) => {
     const acting = new Acting();
@@ -41,7 +58,7 @@ describe("an action that sends nothing to the service", () => {
       const acting = new Acting();
       const outcome = await acting.execute({ kind: "compute", step: { kind } }, acting.stored());
       expect(acting.effects).toEqual([`compute ${kind}`]);
-      expect(outcome).toMatchObject({ requeue: 1, shown: undefined, released: false });
+      expect(outcome).toMatchObject({ requeue: { kind: "now" }, condition: { kind: "unchanged" } });
     },
   );
 
@@ -51,7 +68,7 @@ describe("an action that sends nothing to the service", () => {
   ] as const)("%s waits a second while no connection is open", async (_, action) => {
     const acting = new Acting();
     const outcome = await acting.execute(action, acting.stored(), { access: undefined });
-    expect(outcome).toMatchObject({ requeue: 1000, shown: undefined });
+    expect(outcome).toMatchObject({ requeue: after(1000), condition: { kind: "unchanged" } });
     expect(acting.effects).toEqual([]);
   });
 });
@@ -66,8 +83,7 @@ describe("letting go", () => {
     expect(acting.effects).toEqual(["compute delete", "PATCH branches/shop"]);
     expect(acting.isGone).toBe(true);
     expect(outcome).toMatchObject({
-      released: true,
-      shown: undefined,
+      condition: { kind: "released" },
       events: [{ type: "Normal", reason: "Deleted", message: "It is gone." }],
     });
   });
@@ -142,7 +158,7 @@ describe("the own GET of a branch that lists lack", () => {
   test("the own GET of a branch that shows it contradicts the lists: it is not missing, and a newer list is read", async () => {
     const { outcome, remembered } = await probe(accepted());
     expect(remembered).toMatchObject({ missing: undefined, listsAfter: 7000 });
-    expect(outcome).toMatchObject({ requeue: 5000, shown: undefined });
+    expect(outcome).toMatchObject({ requeue: after(5000), condition: { kind: "unchanged" } });
   });
 
   test.each([
@@ -151,7 +167,7 @@ describe("the own GET of a branch that lists lack", () => {
   ])("%s proves it gone", async (_, answer) => {
     const { outcome, remembered } = await probe(answer);
     expect(remembered).toMatchObject({ missing: { ...missing, proved: true }, listsAfter: 0 });
-    expect(outcome).toMatchObject({ requeue: 1, shown: undefined });
+    expect(outcome).toMatchObject({ requeue: { kind: "now" }, condition: { kind: "unchanged" } });
   });
 
   test.each([
@@ -161,12 +177,12 @@ describe("the own GET of a branch that lists lack", () => {
   ])("%s proves nothing, and says so", async (_, answer, reason) => {
     const { outcome, remembered } = await probe(answer);
     expect(remembered.missing).toEqual(missing);
-    expect(outcome).toMatchObject({ requeue: "byReason", shown: { reason } });
+    expect(outcome).toMatchObject({ requeue: { kind: "byReason" }, condition: { reason } });
   });
 
   test("the own GET of a branch says what could not be looked at", async () => {
     const { outcome } = await probe(refusal(403));
-    expect(outcome.shown?.message).toContain("may not show branch br-one");
+    expect(messageOf(outcome)).toContain("may not show branch br-one");
   });
 
   test.each([
@@ -175,16 +191,16 @@ describe("the own GET of a branch that lists lack", () => {
   ])("the own GET of a branch proves nothing where %s", async (_, known) => {
     const deleted = await probe(accepted({ recovery: {} }), { missing: known });
     expect(deleted.remembered.missing).toEqual(known);
-    expect(deleted.outcome).toMatchObject({ requeue: 1000, shown: undefined });
+    expect(deleted.outcome).toMatchObject({ requeue: after(1000), condition: { kind: "unchanged" } });
     const notFound = await probe(refusal(404, "branch not found"), { missing: known });
     expect(notFound.remembered.missing).toEqual(known);
-    expect(notFound.outcome).toMatchObject({ shown: { reason: "BranchNotFound" } });
+    expect(notFound.outcome).toMatchObject({ condition: { reason: "BranchNotFound" } });
   });
 
   test("the own GET of a branch waits for the budget, and is enqueued when there is some", async () => {
     const acting = new Acting({ limits: { perMinute: 1, burst: 0 } });
     const outcome = await acting.execute({ kind: "probe", id: "br-one" }, acting.stored());
-    expect(outcome).toMatchObject({ requeue: "enqueued", shown: undefined });
+    expect(outcome).toMatchObject({ requeue: { kind: "enqueued" }, condition: { kind: "unchanged" } });
     expect(acting.effects).toEqual([]);
   });
 });
@@ -302,11 +318,11 @@ describe("a write that the service accepts", () => {
     const object = acting.stored();
     const outcome = await acting.send({ ...writes.create, end }, object);
     expect(outcome).toMatchObject({
-      shown: { reason: "Creating", message: 'The service creates branch "default/shop".' },
+      condition: { reason: "Creating", message: 'The service creates branch "default/shop".' },
       answered: { id: "br-one", expires_at: inMs(minute) },
       isApplied: true,
       events: [{ type: "Normal", reason: "Created", message: 'Created branch "default/shop": br-one' }],
-      requeue: 500,
+      requeue: after(500),
     });
     expect(outcome.news).toStrictEqual({
       branchID: "br-one",
@@ -324,7 +340,13 @@ describe("a write that the service accepts", () => {
     const acting = new Acting({ remembered: { nameTaken } });
     acting.answer = () => json(204, undefined);
     const outcome = await acting.send(writes.create);
-    expect(outcome).toMatchObject({ requeue: 1000, news: {}, shown: undefined, events: [], isApplied: false });
+    expect(outcome).toMatchObject({
+      requeue: after(1000),
+      news: {},
+      condition: { kind: "unchanged" },
+      events: [],
+      isApplied: false,
+    });
     expect(acting.memory.nameTaken).toBeUndefined();
   });
 
@@ -338,8 +360,8 @@ describe("a write that the service accepts", () => {
     expect(outcome).toMatchObject({
       answered: shown,
       isApplied: true,
-      requeue: 1000,
-      shown: undefined,
+      requeue: after(1000),
+      condition: { kind: "unchanged" },
       news: { appliedExpiry, appliedEnd: "2026-01-11T00:00:00Z" },
     });
   });
@@ -348,7 +370,7 @@ describe("a write that the service accepts", () => {
     const acting = new Acting();
     acting.answer = () => accepted({ protected: true });
     const outcome = await acting.send(writes.protection);
-    expect(outcome).toMatchObject({ answered: { protected: true }, isApplied: true, requeue: 1000 });
+    expect(outcome).toMatchObject({ answered: { protected: true }, isApplied: true, requeue: after(1000) });
     expect(outcome.news).toEqual({});
     expect(acting.memory.unseenEnd).toBeUndefined();
   });
@@ -358,11 +380,11 @@ describe("a write that the service accepts", () => {
     acting.answer = () => accepted({ last_reset_at: inMs(0) });
     const outcome = await acting.send(writes.reset);
     expect(outcome).toMatchObject({
-      shown: { reason: "Resetting", message: "The service resets the branch to the head of its parent: br-one." },
+      condition: { reason: "Resetting", message: "The service resets the branch to the head of its parent: br-one." },
       answered: { last_reset_at: inMs(0) },
       isApplied: false,
       events: [{ type: "Normal", reason: "Reset", message: "Reset the branch to the head of its parent: br-one." }],
-      requeue: 1000,
+      requeue: after(1000),
     });
     expect(outcome.news).toStrictEqual({ resetAt: "1", pendingWrite: undefined, appliedExpiry: undefined });
     expect(acting.memory.reset).toEqual({ value: "1", fate: "answered", at: 0 });
@@ -375,9 +397,8 @@ describe("a write that the service accepts", () => {
     const outcome = await acting.send(writes.delete);
     expect(acting.memory.deleted).toEqual({ id: "br-one", at: 5000 });
     expect(outcome).toMatchObject({
-      shown: { reason: "Deleting", message: "The service deletes the branch and its computes: br-one." },
-      requeue: 1000,
-      released: false,
+      condition: { reason: "Deleting", message: "The service deletes the branch and its computes: br-one." },
+      requeue: after(1000),
     });
   });
 });
@@ -436,7 +457,7 @@ describe("a write that failed", () => {
     await acting.clock.advance(second - 1);
     const outcome = await acting.send(writes.patch, object);
     expect(acting.effects).toEqual([]);
-    expect(outcome).toMatchObject({ shown: first.shown, requeue: 1 });
+    expect(outcome).toMatchObject({ condition: first.condition, requeue: after(1) });
     await acting.clock.advance(1);
     await acting.send(writes.patch, object);
     expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);
@@ -455,7 +476,10 @@ describe("a write that failed", () => {
   test("a write that failed is enqueued when its project is free where the service is busy", async () => {
     const acting = new Acting();
     acting.answer = () => refusal(423, "project already has running operations");
-    expect(await acting.send(writes.patch)).toMatchObject({ requeue: "enqueued", shown: undefined });
+    expect(await acting.send(writes.patch)).toMatchObject({
+      requeue: { kind: "enqueued" },
+      condition: { kind: "unchanged" },
+    });
   });
 });
 
@@ -510,7 +534,7 @@ describe("a deletion while the definition of Branches is being deleted", () => {
     expect(acting.effects).toEqual(["PATCH branches/shop"]);
     expect(acting.isGone).toBe(true);
     expect(outcome).toMatchObject({
-      released: true,
+      condition: { kind: "released" },
       events: [
         {
           type: "Normal",
@@ -535,7 +559,7 @@ describe("a deletion whose owned Compute", () => {
     const acting = new Acting();
     acting.ownsStill = false;
     acting.answer = () => accepted();
-    expect(await acting.send(writes.delete)).toMatchObject({ requeue: 2000, shown: undefined, released: false });
+    expect(await acting.send(writes.delete)).toMatchObject({ requeue: after(2000), condition: { kind: "unchanged" } });
     expect(acting.effects).toEqual([]);
     await acting.send(writes.patch, acting.object());
     expect(acting.effects).toEqual(["PATCH service/branches/br-one"]);

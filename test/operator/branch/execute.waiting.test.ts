@@ -36,13 +36,16 @@ describe("a write that waits for others of its project", () => {
   test.each(kinds)("says what is about to begin where the status says nothing yet: %s", async (reason, write) => {
     const acting = behind("project");
     const outcome = await acting.send(write);
-    expect(outcome).toMatchObject({ shown: { reason, message: waits }, events: [] });
+    expect(outcome).toMatchObject({ condition: { reason, message: waits }, events: [] });
     expect(acting.effects).toEqual([]);
   });
 
   test.each(kinds)("says nothing where the status says something: %s", async (_, write) => {
     const acting = behind("project");
-    expect(await acting.send(write, acting.stored(ready("Available")))).toMatchObject({ shown: undefined, events: [] });
+    expect(await acting.send(write, acting.stored(ready("Available")))).toMatchObject({
+      condition: { kind: "unchanged" },
+      events: [],
+    });
     expect(acting.effects).toEqual([]);
   });
 
@@ -51,21 +54,27 @@ describe("a write that waits for others of its project", () => {
     async (reason, write) => {
       const acting = behind("project");
       const outcome = await acting.send(write, acting.stored(ready("ConnectionNotFound")));
-      expect(outcome).toMatchObject({ shown: { reason, message: waits }, events: [] });
+      expect(outcome).toMatchObject({ condition: { reason, message: waits }, events: [] });
     },
   );
 
   test("trouble stays shown while a patch waits, so that its end is an event", async () => {
     const acting = behind("project");
     const object = acting.stored(ready("ConnectionNotFound"));
-    expect(await acting.send(writes.patch, object)).toMatchObject({ shown: undefined, requeue: "enqueued" });
+    expect(await acting.send(writes.patch, object)).toMatchObject({
+      condition: { kind: "unchanged" },
+      requeue: { kind: "enqueued" },
+    });
   });
 
   test("a name that is taken stays shown while the create is tried again", async () => {
     const nameTaken = { since: 0, said: "branch already exists", triedAt: 0, tries: 1 };
     const acting = behind("project", { nameTaken });
     const object = acting.stored(ready("BranchExists"));
-    expect(await acting.send(writes.create, object)).toMatchObject({ shown: undefined, requeue: "enqueued" });
+    expect(await acting.send(writes.create, object)).toMatchObject({
+      condition: { kind: "unchanged" },
+      requeue: { kind: "enqueued" },
+    });
   });
 
   test("a waiting write says nothing that hides what it failed for", async () => {
@@ -80,19 +89,23 @@ describe("a write that waits for others of its project", () => {
       failures: 0,
       branches: 0,
     };
-    expect(await acting.send(writes.patch, object)).toMatchObject({ shown: undefined, requeue: "enqueued" });
+    expect(await acting.send(writes.patch, object)).toMatchObject({
+      condition: { kind: "unchanged" },
+      requeue: { kind: "enqueued" },
+    });
   });
 
   test.each([
-    ["a create", writes.create, "enqueued", false],
-    ["a patch", writes.patch, "enqueued", false],
-    ["a deletion, which may find that the brake holds it by then", writes.delete, 2000, true],
-  ] as const)(
-    "a waiting write is enqueued when it is its turn, or asks again: %s",
-    async (_, write, requeue, keepsList) => {
-      expect(await behind("project").send(write)).toMatchObject({ requeue, keepsList });
-    },
-  );
+    ["a create", writes.create, { kind: "enqueued" }],
+    ["a patch", writes.patch, { kind: "enqueued" }],
+    [
+      "a deletion, which may find that the brake holds it by then",
+      writes.delete,
+      { kind: "after", ms: 2000, needsNoNewList: true },
+    ],
+  ] as const)("a waiting write is enqueued when it is its turn, or asks again: %s", async (_, write, requeue) => {
+    expect(await behind("project").send(write)).toMatchObject({ requeue });
+  });
 });
 
 describe("a deletion that the brake holds back", () => {
@@ -100,10 +113,9 @@ describe("a deletion that the brake holds back", () => {
     const acting = behind("brake");
     const outcome = await acting.send(writes.delete, acting.stored(ready("Deleting")));
     expect(outcome).toMatchObject({
-      shown: { reason: "Deleting", message: held },
+      condition: { reason: "Deleting", message: held },
       events: [{ type: "Warning", reason: "Deleting", message: held }],
-      requeue: "enqueued",
-      keepsList: false,
+      requeue: { kind: "enqueued" },
     });
     expect(acting.effects).toEqual([]);
   });
@@ -111,7 +123,7 @@ describe("a deletion that the brake holds back", () => {
   test("a deletion that is held says so once", async () => {
     const acting = behind("brake");
     const outcome = await acting.send(writes.delete, acting.stored(ready("Deleting", held)));
-    expect(outcome).toMatchObject({ shown: undefined, events: [], requeue: "enqueued" });
+    expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, events: [], requeue: { kind: "enqueued" } });
   });
 });
 
@@ -124,7 +136,11 @@ describe("a write that waits for the request budget", () => {
     async (reason, write) => {
       const acting = behind("budget");
       const outcome = await acting.send(write);
-      expect(outcome).toMatchObject({ shown: { reason, message: waits }, requeue: "enqueued", events: [] });
+      expect(outcome).toMatchObject({
+        condition: { reason, message: waits },
+        requeue: { kind: "enqueued" },
+        events: [],
+      });
       expect(acting.effects).toEqual([]);
     },
   );

@@ -1,6 +1,8 @@
 import type { BranchAction, BranchWrite } from "../../../src/operator/branch/action.ts";
-import { type ExecuteContext, execute } from "../../../src/operator/branch/execute.ts";
+import { type ExecuteContext } from "../../../src/operator/branch/context.ts";
+import { execute } from "../../../src/operator/branch/execute.ts";
 import type { ComputeStep } from "../../../src/operator/branch/observation.ts";
+import type { Outcome } from "../../../src/operator/branch/outcome.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { accessTo, type ListerAccess } from "../../../src/operator/project/access.ts";
 import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
@@ -159,3 +161,13 @@ export const writes = {
   reset: { op: "reset", id: "br-one", sourceID: "br-main", value: "1", lastResetAt: undefined },
   delete: { op: "delete", id: "br-one" },
 } as const satisfies Record<string, BranchWrite>;
+
+/** The message of the conditions after a reconcile. */
+export function messageOf({ condition }: Pick<Outcome, "condition">): string | undefined {
+  return condition.kind === "shown" ? condition.message : undefined;
+}
+
+/** Their reason. */
+export function reasonOf({ condition }: Pick<Outcome, "condition">): string | undefined {
+  return condition.kind === "shown" ? condition.reason : undefined;
+}

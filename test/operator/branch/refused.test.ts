@@ -3,9 +3,10 @@ import type { BranchWrite } from "../../../src/operator/branch/action.ts";
 import { identityOf } from "../../../src/operator/branch/action.ts";
 import { refused } from "../../../src/operator/branch/refused.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import { after } from "../../../src/operator/life/outcome.ts";
 import type { Failure } from "../../../src/operator/service-client/answer.ts";
 import { hour, minute, second } from "./builders.ts";
-import { Acting, writes } from "./executing.ts";
+import { Acting, messageOf, reasonOf, writes } from "./executing.ts";
 
 const acting = new Acting();
 const object = acting.stored();
@@ -26,13 +27,17 @@ const forbidden: Failure = { kind: "forbidden", message: "no" };
 
 test("a write that never left is planned again at once", () => {
   const { outcome, memory } = failing(writes.patch, { kind: "superseded", message: "changed" });
-  expect(outcome).toMatchObject({ requeue: 1, shown: undefined });
+  expect(outcome).toMatchObject({ requeue: { kind: "now" }, condition: { kind: "unchanged" } });
   expect(memory).toEqual(acting.memory);
 });
 
 test("a reset that never left is no request that may be carried out: its record is taken back", () => {
   const { outcome, memory } = failing(writes.reset, { kind: "superseded", message: "changed" });
-  expect(outcome).toMatchObject({ requeue: 1, shown: undefined, news: { pendingWrite: undefined } });
+  expect(outcome).toMatchObject({
+    requeue: { kind: "now" },
+    condition: { kind: "unchanged" },
+    news: { pendingWrite: undefined },
+  });
   expect(Object.keys(outcome.news)).toEqual(["pendingWrite"]);
   expect(memory).toEqual({ ...acting.memory, reset: { value: "1", fate: "unsent", at } });
 });
@@ -42,8 +47,8 @@ describe("a deletion", () => {
     const { outcome, memory } = failing(writes.delete, notFound("branch not found"));
     expect(memory).toMatchObject({ deleted: { id: "br-one", at }, failed: undefined });
     expect(outcome).toMatchObject({
-      requeue: 1000,
-      shown: { reason: "Deleting", message: "The service deletes the branch and its computes: br-one." },
+      requeue: after(1000),
+      condition: { reason: "Deleting", message: "The service deletes the branch and its computes: br-one." },
     });
   });
 
@@ -54,7 +59,7 @@ describe("a deletion", () => {
   ])("%s has not", (_, write, failure, reason) => {
     const { outcome, memory } = failing(write, failure);
     expect(memory.deleted).toBeUndefined();
-    expect(outcome.shown).toMatchObject({ reason });
+    expect(outcome.condition).toMatchObject({ reason });
   });
 });
 
@@ -69,8 +74,8 @@ describe("a name that is taken", () => {
     expect(memory.nameTaken).toEqual({ since: at, said: failure.message, triedAt: at + 10 * second, tries: 0 });
     expect(memory.failed).toBeUndefined();
     expect(outcome).toMatchObject({
-      requeue: 1000,
-      shown: {
+      requeue: after(1000),
+      condition: {
         reason: "Creating",
         message: 'The service says that branch "default/shop" exists. The branches are listed again.',
       },
@@ -86,8 +91,8 @@ describe("a name that is taken", () => {
     const { outcome, memory } = failing(writes.create, conflict, { nameTaken });
     expect(memory.nameTaken).toEqual({ since: 1, said: "first", triedAt: at + ms, tries: tries + 1 });
     expect(outcome).toMatchObject({
-      requeue: ms,
-      shown: {
+      requeue: after(ms),
+      condition: {
         reason: "BranchExists",
         message: expect.stringContaining('The service refuses the name "default/shop" (first), and lists no branch'),
       },
@@ -102,7 +107,7 @@ describe("a name that is taken", () => {
   ])("a taken name is not what is said by %s", (_, write, failure) => {
     const { outcome, memory } = failing(write, failure);
     expect(memory.nameTaken).toBeUndefined();
-    expect(outcome.shown?.reason).toBe(failure.kind === "forbidden" ? "Forbidden" : "Rejected");
+    expect(reasonOf(outcome)).toBe(failure.kind === "forbidden" ? "Forbidden" : "Rejected");
   });
 });
 
@@ -114,8 +119,8 @@ describe("a write without a usable answer", () => {
     const { outcome, memory } = failing(writes.create, ambiguous);
     expect(memory.unansweredPost).toBe(at);
     expect(outcome).toMatchObject({
-      requeue: 1000,
-      shown: { reason: "CreateUnknown", message: expect.stringContaining("no usable answer to the create") },
+      requeue: after(1000),
+      condition: { reason: "CreateUnknown", message: expect.stringContaining("no usable answer to the create") },
     });
     expect(failing(writes.create, forbidden).memory.unansweredPost).toBeUndefined();
     expect(failing(writes.patch, ambiguous).memory.unansweredPost).toBeUndefined();
@@ -125,7 +130,7 @@ describe("a write without a usable answer", () => {
     const unansweredEnds = [earlier, { ...end, at: "2026-01-09T00:00:00Z", sentAt: 2 }];
     const { outcome, memory } = failing(writes.patch, ambiguous, { unansweredEnds });
     expect(memory.unansweredEnds).toEqual([earlier, { ...end, sentAt: at }]);
-    expect(outcome.shown).toMatchObject({
+    expect(outcome.condition).toMatchObject({
       reason: "ServiceUnavailable",
       message: expect.stringContaining("request to change branch br-one"),
     });
@@ -159,7 +164,7 @@ describe("a write that failed", () => {
     ["delete", writes.delete, "refused to delete branch br-one"],
   ])("a failed write says what the service could not do: %s", (_, write, text) => {
     const { outcome } = failing(write, refusal(422));
-    expect(outcome.shown).toMatchObject({ reason: "Rejected", message: expect.stringContaining(text) });
+    expect(outcome.condition).toMatchObject({ reason: "Rejected", message: expect.stringContaining(text) });
   });
 
   test("a failed write is remembered with what it sent, when it may be sent again, and how many branches there were", () => {
@@ -168,22 +173,22 @@ describe("a write that failed", () => {
       write: identityOf(writes.patch, 1),
       through: acting.access.client.through,
       reason: "Rejected",
-      message: outcome.shown?.message,
+      message: messageOf(outcome),
       until: at + minute,
       failures: 0,
       branches: 7,
     });
-    expect(outcome.requeue).toBe(minute);
+    expect(outcome.requeue).toEqual(after(minute));
   });
 
   test("a failed write is sent again ever later while it is the same", () => {
     const { memory } = failing(writes.patch, refusal(422));
-    expect(failing(writes.patch, refusal(422), memory).outcome.requeue).toBe(2 * minute);
-    expect(failing(writes.protection, refusal(422), memory).outcome.requeue).toBe(minute);
+    expect(failing(writes.patch, refusal(422), memory).outcome.requeue).toEqual(after(2 * minute));
+    expect(failing(writes.protection, refusal(422), memory).outcome.requeue).toEqual(after(minute));
   });
 
   test("a failed write waits for as long as the service asks for", () => {
     const { outcome } = failing(writes.patch, { kind: "rateLimited", message: "slow down", retryAfterMs: 90_000 });
-    expect(outcome).toMatchObject({ requeue: 90_000, shown: { reason: "RateLimited" } });
+    expect(outcome).toMatchObject({ requeue: after(90_000), condition: { reason: "RateLimited" } });
   });
 });

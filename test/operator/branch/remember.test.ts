@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { begin, noteList } from "../../../src/operator/branch/remember.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import { nothingDue } from "../../../src/operator/life/due.ts";
 import { branch, hour, inMs, listed, memory, now, observation, type Seen } from "./builders.ts";
 
 const mine = branch({ linked: "br-one" });
@@ -14,14 +15,14 @@ describe("a reconcile needs a newer list", () => {
   };
 
   test.each([
-    ["where it is due", { dueAt: now }, now, undefined],
-    ["where it was due before", { dueAt: now - 1 }, now - 1, undefined],
-    ["where its timer fired early", { dueAt: now + 0.9 }, now + 0.9, undefined],
-    ["not before it is due", { dueAt: now + 1 }, 5, now + 1],
+    ["where it is due", { requeue: { ...nothingDue, dueAt: now } }, now, undefined],
+    ["where it was due before", { requeue: { ...nothingDue, dueAt: now - 1 } }, now - 1, undefined],
+    ["where its timer fired early", { requeue: { ...nothingDue, dueAt: now + 0.9 } }, now + 0.9, undefined],
+    ["not before it is due", { requeue: { ...nothingDue, dueAt: now + 1 } }, 5, now + 1],
     ["not where none is due", {}, 5, undefined],
-    ["never an older one than before", { dueAt: 3 }, 5, undefined],
+    ["never an older one than before", { requeue: { ...nothingDue, dueAt: 3 } }, 5, undefined],
   ])("a newer list is needed %s", (_, remembered, listsAfter, dueAt) => {
-    expect(began(remembered)).toMatchObject({ listsAfter, dueAt });
+    expect(began(remembered)).toMatchObject({ listsAfter, requeue: { dueAt } });
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import type { Observation, Unobserved } from "../../../src/operator/branch/observation.ts";
-import { type Outcome, outcome } from "../../../src/operator/branch/outcome.ts";
+import { type Outcome, unchanged } from "../../../src/operator/branch/outcome.ts";
 import type { BranchReason } from "../../../src/operator/branch/reasons.ts";
 import { nextStatus } from "../../../src/operator/branch/status.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
@@ -14,6 +14,7 @@ import {
   madeBy,
   memory,
   minute,
+  now,
   observation,
   type Seen,
   serviceNow,
@@ -21,7 +22,9 @@ import {
 } from "./builders.ts";
 
 const mine = (fields: BranchFields = {}) => branch({ linked: "br-one", ...fields });
-const shown = (reason: BranchReason) => ({ shown: { reason, message: `This is ${reason}.` } });
+const shown = (reason: BranchReason) => ({
+  condition: { kind: "shown" as const, reason, message: `This is ${reason}.` },
+});
 const unobserved = (object: Branch): Unobserved => ({
   ...subject(object),
   kind: "unobserved",
@@ -41,7 +44,7 @@ function after(
   o: Observation | Unobserved = observation({ object }),
   remembered: Parameters<typeof memory>[0] = {},
 ) {
-  return nextStatus(outcome(object, done), o, memory(remembered), serviceNow);
+  return nextStatus({ ...unchanged(object), ...done }, o, memory(remembered), serviceNow);
 }
 
 /** The next status where a list shows the branch with these fields. */
@@ -118,10 +121,13 @@ describe("what a list shows of the branch", () => {
     [1000, 1024, 1024],
     [undefined, 1500, 1500],
     [1000, undefined, undefined],
-  ])("a size of %s that becomes %s is written as %s: only one of another class is news", (before, now, expected) => {
-    const object = mine({ status: { logicalSize: before } });
-    expect(seen(object, { logical_size: now })?.logicalSize).toBe(expected);
-  });
+  ])(
+    "a size of %s that becomes %s is written as %s: only one of another class is news",
+    (before, becomes, expected) => {
+      const object = mine({ status: { logicalSize: before } });
+      expect(seen(object, { logical_size: becomes })?.logicalSize).toBe(expected);
+    },
+  );
 
   test("what a list shows takes back that the branch is gone, where it is that one", () => {
     const gone = { branchID: "br-one", how: "BranchLost", expiry: "never" };
@@ -283,14 +289,14 @@ describe("a reason that only a person can end", () => {
   const reported = (object: Branch, reason: BranchReason, remembered = {}) =>
     after(object, shown(reason), unobserved(object), remembered)?.conditions?.map(({ type }) => type);
   const since = (ms: number, reason: BranchReason = "Unauthorized") => ({
-    shown: { reason, count: 3, since: 0, lastAt: ms },
+    requeue: { reason, count: 3, since: now - ms, dueAt: undefined },
   });
   const going = ["Ready", "Synced", "Reconciling"];
   const stuck = ["Ready", "Synced", "Stalled"];
 
   test.each([
     ["goes on at first", mine(), "Unauthorized", {}, going],
-    ["goes on for five minutes", mine(), "Unauthorized", since(5 * minute - 1), going],
+    ["goes on for five minutes", mine(), "Unauthorized", since(5 * minute - 10), going],
     ["is stalled then", mine(), "Unauthorized", since(5 * minute), stuck],
     ["counts from its own begin", mine(), "Unauthorized", since(5 * minute, "Forbidden"), going],
     [

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
-import { earlierFailure, type FailedWrite, failedNow, refusedPatch } from "../../../src/operator/life/failed-write.ts";
+import { type FailedWrite } from "../../../src/operator/life/back-off.ts";
+import { earlierFailure, failedNow, refusedPatch } from "../../../src/operator/life/failed-write.ts";
 import { digest } from "../../../src/operator/resources/signature.ts";
 import type { Failure } from "../../../src/operator/service-client/answer.ts";
 import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";

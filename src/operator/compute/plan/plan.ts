@@ -1,3 +1,4 @@
+import { backingOff } from "../../life/back-off.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../../objects/object.ts";
 import { soonMs } from "../../runtime/waits.ts";
@@ -93,10 +94,9 @@ function firstOf(o: Observation, s: ReadonlyState): Action {
 
 /** A write that failed is not repeated too soon, unless it has changed or can now be sent with another key. */
 function afterBackoff(action: Action, o: Observed, { failedWrite }: ReadonlyState): Action {
-  if (failedWrite === undefined || !isWrite(action) || o.now >= failedWrite.until) return action;
-  if (failedWrite.write !== identityOf(action, generationOf(o.compute))) return action;
-  const fingerprint = o.kind === "observed" ? o.fingerprint : undefined;
-  if (failedWrite.through !== undefined && failedWrite.through !== fingerprint) return action;
-  const { reason, message, until } = failedWrite;
-  return { kind: "wait", reason, message, requeueAfterMs: until - o.now };
+  if (!isWrite(action)) return action;
+  const account = o.kind === "observed" ? o.fingerprint : undefined;
+  const failed = backingOff(failedWrite, identityOf(action, generationOf(o.compute)), account, o.now);
+  if (failed === undefined) return action;
+  return { kind: "wait", reason: failed.reason, message: failed.message, requeueAfterMs: failed.until - o.now };
 }

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { compare, desiredSpec, isDeprecated } from "../../fields/compare.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
+import type { Compute } from "../../resources/compute.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ReconcileState } from "../state.ts";
 import { hiddenDeprecated } from "../words/conditions.ts";
