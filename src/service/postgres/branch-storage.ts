@@ -258,8 +258,9 @@ export class BranchStorage {
 
   /** The catalogue that a copy brings along. */
   #inherited(data: BranchData, branchId: string): BranchCatalog {
-    const { catalogs } = this.#ports.store;
-    return inherited(broughtInto(data), catalogs.databases(data.branchId), catalogs.databases(branchId));
+    const { catalogs, branchData } = this.#ports.store;
+    const ofSource = branchData.sourceOf(data.branchId) ? undefined : catalogs.databases(data.branchId);
+    return inherited(broughtInto(data), ofSource, catalogs.databases(branchId));
   }
 
   get #means(): CopyMeans {

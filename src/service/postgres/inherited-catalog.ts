@@ -15,9 +15,17 @@ const nobodysId = -1;
  *   has another name now | is there                      | is to be renamed
  *   is gone              | was made since                | is dropped, and a new one is made
  *   neither              |                               | counts by its name
+ *
+ * All count by their names where the source is to get other data itself: its rows are of that, and `ofSource` is
+ * `undefined`.
  */
-export function inherited(brought: BranchCatalog, ofSource: readonly Named[], own: readonly Named[]): BranchCatalog {
+export function inherited(
+  brought: BranchCatalog,
+  ofSource: readonly Named[] | undefined,
+  own: readonly Named[],
+): BranchCatalog {
   const databases = brought.databases.map((database) => {
+    if (ofSource === undefined) return { ...database, id: unknownId };
     const now = ofSource.find(({ id }) => id === database.id);
     const meant = now && own.find(({ name }) => name === now.name);
     const isReplaced = database.id !== unknownId && !now && ofSource.some(({ name }) => name === database.name);

@@ -28,3 +28,8 @@ it("a copy knows which database is which, also where the API has changed them si
     ["unknown", 0],
   ]);
 });
+
+it("a copy that keeps what its source had before a reset takes nothing for deleted, as the rows are of what comes after", () => {
+  const brought = { rights: 3, roles: [], databases: [{ id: 1, name: "stock", ownerName: "app" }] };
+  expect(inherited(brought, undefined, rows("stock")).databases).toEqual([{ id: 0, name: "stock", ownerName: "app" }]);
+});
