@@ -100,6 +100,8 @@ const poolReasons = {
   Ready: "True | as many replicas as declared, all with the template, all ready",
   Scaling:
     "False | replicas are being created, changed or removed; many are created in batches of 1, 2, 4 and so on, with half a second after each of four or more",
+  "a reason of its replicas":
+    "as of a Compute | all replicas that are not ready show this one reason; the message says how many they are, and what the first one says",
   Conflict: "False, stalled | a Compute that does not belong to the pool has the name of one of its replicas",
   Rejected: "False, stalled | the API server refused to create, change or delete a replica",
 };

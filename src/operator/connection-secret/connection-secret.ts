@@ -155,7 +155,7 @@ export class ConnectionSecrets {
     if (details.kind === "failed") {
       readings.failed(uid);
       const isUnknown = details.failure.kind === "notFound";
-      return isUnknown || requested || !intact ? failedBinding(details.failure, wanted.name) : unread;
+      return isUnknown || requested || !intact ? failedBinding(details.failure, wanted, branch_id) : unread;
     }
     // Other readings leave the hour as it is: it is what spreads a fleet.
     if (due) readings.succeeded(uid);
@@ -292,9 +292,9 @@ function encoded(data: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
 }
 
-function failedBinding(failure: Failure, name: string): Binding {
-  const doing = readingDetails(name);
+function failedBinding(failure: Failure, wanted: Wanted, branchID: string): Binding {
+  const doing = readingDetails(wanted.name);
   if (failure.kind !== "notFound") return { kind: "unread", failure, doing };
   // A 404 is about the database or the role, or the very call, which not every service has.
-  return { kind: "failed", reason: "Rejected", message: secretRejected.details(doing, failure.message) };
+  return { kind: "failed", reason: "Rejected", message: secretRejected.notFound(wanted, branchID, failure.message) };
 }

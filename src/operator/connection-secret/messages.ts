@@ -13,6 +13,20 @@ export const secretForbidden = {
 export const secretRejected = {
   details: (doing: string, said: string) =>
     `The service could not ${doing}: ${said}. Check database and role in spec.connectionSecret, or remove both to have host and port alone.`,
+  /** `said`: the service's own text, which names database, role or both; else the very call may be missing. */
+  notFound: (
+    { name, database = "", role = "" }: { name: string; database?: string | undefined; role?: string | undefined },
+    branchID: string,
+    said: string,
+  ): string => {
+    const named = [
+      ...(/database/i.test(said) ? [`database "${database}"`] : []),
+      ...(/role/i.test(said) ? [`role "${role}"`] : []),
+    ];
+    const what = named.join(" or ");
+    if (what === "") return secretRejected.details(readingDetails(name), said);
+    return `Branch ${branchID} has no ${what}, as spec.connectionSecret names it (${said}). Create it at the service, correct spec.connectionSecret, or remove both there to have host and port alone.`;
+  },
   template: ({ key, placeholder }: { key: string; placeholder: string }) =>
     `The service shows no value for ${placeholder}, which key "${key}" of spec.connectionSecret.template.data has. Remove it from the template.`,
   tooLarge:

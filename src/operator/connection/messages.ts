@@ -53,7 +53,9 @@ const putKey = "Put the API key alone there: no spaces, ASCII only.";
 export const invalidSecret = {
   noKey: (name: string, key: string) => `Secret "${name}" has no key "${key}". ${putKey}`,
   empty: (name: string, key: string) => `Secret "${name}" is empty under "${key}". ${putKey}`,
-  unusable: (name: string, key: string) => `Secret "${name}" holds no API key under "${key}". ${putKey}`,
+  /** `what` is wrong with it. */
+  unusable: (name: string, key: string, what: string) =>
+    `Secret "${name}" holds no API key under "${key}", but a text ${what}. ${putKey}`,
 };
 
 /** Of a Compute. */

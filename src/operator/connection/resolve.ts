@@ -36,10 +36,23 @@ export function resolve(
   if (encoded === undefined) return invalid(invalidSecret.noKey(name, key));
   const text = Buffer.from(encoded, "base64").toString("utf8").trim();
   if (text === "") return invalid(invalidSecret.empty(name, key));
-  if (!/^[\x21-\x7e]{1,1024}$/.test(text)) return invalid(invalidSecret.unusable(name, key));
+  const unusable = whyUnusable(text);
+  if (unusable !== undefined) return invalid(invalidSecret.unusable(name, key, unusable));
   const { caBundle, organizationID } = spec;
   return { kind: "account", account: { baseURL, key: new ApiKey(text), caBundle, organizationID } };
 }
+
+/** Words for what makes a text no API key; `undefined` if it may be one. Never any of its characters. */
+function whyUnusable(text: string): string | undefined {
+  if (/^(bearer|basic|token)\s/i.test(text) || /^authorization:/i.test(text)) {
+    return "that begins as the header Authorization does; leave Bearer out";
+  }
+  if (/\s/.test(text)) return "with spaces or line breaks in it";
+  if (!/^[\x21-\x7e]*$/.test(text)) return "with characters beyond ASCII";
+  return text.length > longestKey ? `of more than ${longestKey} characters` : undefined;
+}
+
+const longestKey = 1024;
 
 /** The address of the public service: the only one allowed unless `--allowed-base-url` is set. */
 export const publicServicePattern = "https://console.neon.tech/api/v2";

@@ -77,10 +77,10 @@ function whileTerminating(
   { reason, message: own }: ShownReason,
 ): Pick<ShownReason, "reason" | "message"> {
   // Nothing is created through a connection that is being deleted, so it is not ready, even with an accepted key.
-  if (kind === "connection") {
-    return { reason: "Deleting", message: reason === "Authenticated" ? message : `${message} ${own}` };
-  }
-  return { reason, message: `${message} ${own}` };
+  const isWell = reason === "Authenticated";
+  if (kind === "connection") return { reason: "Deleting", message: isWell ? message : `${own} ${message}` };
+  // The names of the users may fill a screen, so they come last.
+  return { reason, message: isWell ? `${message} ${own}` : `${own} ${message}` };
 }
 
 /** The part of a status that this process knows itself: without times and without values that it only keeps. */

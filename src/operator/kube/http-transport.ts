@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type Clock, unlessAborted } from "../runtime/clock.ts";
 import { bodyText, connectionsTo, retryAfterMs, send } from "../runtime/http.ts";
+import { through } from "../runtime/proxy.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
 import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
@@ -61,7 +62,7 @@ export class HttpTransport implements ClusterTransport {
       const text = await bodyText(answer.body, this.#maxBodyBytes);
       return this.#response(answer.statusCode, answer.headers["retry-after"], text);
     } catch (error) {
-      throw unreachable(doing, deadline.signal.aborted ? deadline.signal.reason : error);
+      throw this.#unreachable(doing, deadline.signal.aborted ? deadline.signal.reason : error);
     } finally {
       deadline.cancel();
     }
@@ -87,10 +88,16 @@ export class HttpTransport implements ClusterTransport {
         deadline.restart();
       }
     } catch (error) {
-      throw unreachable(doing, deadline.signal.aborted ? deadline.signal.reason : error);
+      throw this.#unreachable(doing, deadline.signal.aborted ? deadline.signal.reason : error);
     } finally {
       deadline.cancel();
     }
+  }
+
+  #unreachable(doing: string, error: unknown): unknown {
+    if (!(error instanceof Error) || error instanceof ClusterError || error instanceof ClusterUnreachable) return error;
+    const { proxy } = this.#options.connection;
+    return new ClusterUnreachable(`${doing}: ${wordsOf(error)}${through(proxy)}`, { cause: error });
   }
 
   #send(way: Dispatcher, session: Session, request: ClusterRequest, signal: AbortSignal) {
@@ -184,11 +191,6 @@ function parsed(text: string, status: number): unknown {
     if (status >= 300) return undefined;
     throw new Error(`status ${status}, and a body that is not JSON`, { cause: error });
   }
-}
-
-function unreachable(doing: string, error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof ClusterError || error instanceof ClusterUnreachable) return error;
-  return new ClusterUnreachable(`${doing}: ${wordsOf(error)}`, { cause: error });
 }
 
 /** After several failed addresses Node sets a code and leaves the message empty. */

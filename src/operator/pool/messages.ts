@@ -23,6 +23,10 @@ export const scaling = {
   template: "Applying the changed template to the replicas.",
 };
 
+/** `said`: by the first of the members that are not ready, which show the same reason. */
+export const notReady = (count: number, replicas: number, said: string): string =>
+  `${count} of ${replicas} replicas are not ready: ${said}`;
+
 export const conflict = (compute: string): string =>
   `Compute ${compute} exists and does not belong to this pool. Delete that Compute, or create the pool under another name.`;
 
@@ -41,9 +45,7 @@ function listCommand(pool: string): string {
   return `See each with: kubectl get computes -l ${labels.pool}=${pool}`;
 }
 
-/**
- * The event for a change of a pool's status. A replica that is not ready is reported by its Compute, not by the pool.
- */
+/** The event for a change of a pool's status. */
 export function poolEvent(
   { spec, status: before, metadata }: ComputePool,
   after: ComputePoolStatus,

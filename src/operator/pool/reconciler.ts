@@ -186,12 +186,13 @@ export class PoolReconciler {
     blocked: Blocked | undefined,
   ): Promise<void> {
     const { cluster, clock } = this.#options;
-    const status = poolStatus(pool, members, plan, blocked, timestamp(clock.now()));
+    const { status, isOfMembers } = poolStatus(pool, members, plan, blocked, timestamp(clock.now()));
     if (sameJSON(status, pool.status)) return;
     await cluster.patch(computePoolKind, pool.metadata, guardedPatch(pool).setStatus(status).ops(), {
       subresource: "status",
     });
-    const event = poolEvent(pool, status, plan);
+    // A replica that is not ready is reported by its Compute, not by the pool.
+    const event = isOfMembers ? undefined : poolEvent(pool, status, plan);
     if (event !== undefined) this.#options.event(computePoolKind, pool, event);
   }
 }
@@ -216,7 +217,7 @@ function poolStatus(
   { update }: PoolPlan,
   blocked: Blocked | undefined,
   now: string,
-): ComputePoolStatus {
+): { status: ComputePoolStatus; isOfMembers: boolean } {
   const { metadata, spec, status } = pool;
   const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   // A member that was just updated is not ready for the template yet.
@@ -226,6 +227,9 @@ function poolStatus(
   // The Branch of the template came to its end, and all members with it.
   const ended = complete && current.length > 0 && current.every(({ compute }) => hasEnded(compute));
   const generation = metadata.generation ?? 0;
+  const waiting = current.filter((member) => !isReady(member.compute) && !update.includes(member));
+  const common = blocked === undefined && complete && !whole && !ended ? commonReason(waiting) : undefined;
+  const isStalled = blocked !== undefined || common?.isStalled === true;
   const [reason, message] =
     blocked !== undefined
       ? [blocked.reason, clippedMessage(blocked.message)]
@@ -233,22 +237,34 @@ function poolStatus(
         ? ["Ready", messages.ready(changedFields(pool, members))]
         : ended
           ? ["Expired", messages.ended]
-          : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
+          : common !== undefined
+            ? [common.reason, clippedMessage(messages.notReady(waiting.length, spec.replicas, common.message))]
+            : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
   const shared = { reason, message, observedGeneration: generation };
   const drafts = [
     ended && blocked === undefined
       ? { type: "Expired", status: "True", ...shared }
       : { type: "Ready", status: whole ? "True" : "False", ...shared },
-    ...(whole || ended || blocked !== undefined ? [] : [besideReady("Reconciling", shared)]),
-    ...(blocked === undefined ? [] : [besideReady("Stalled", shared)]),
+    ...(whole || ended || isStalled ? [] : [besideReady("Reconciling", shared)]),
+    ...(isStalled ? [besideReady("Stalled", shared)] : []),
   ];
-  return {
+  const next = {
     observedGeneration: generation,
     conditions: datedConditions(drafts, status.conditions, now),
     replicas: members.length,
     readyReplicas: ready,
     selector: `${labels.pool}=${metadata.name}`,
   };
+  return { status: next, isOfMembers: common !== undefined };
+}
+
+/** The reason that all these members show, if they show one; `isStalled`: each needs a person. */
+function commonReason(members: readonly Member[]): { reason: string; message: string; isStalled: boolean } | undefined {
+  const shown = members.map(({ compute }) => conditionOf(compute.status, "Ready"));
+  const [first] = shown;
+  if (first === undefined || shown.some((each) => each?.reason !== first.reason)) return undefined;
+  const isStalled = members.every(({ compute }) => conditionOf(compute.status, "Stalled")?.status === "True");
+  return { reason: first.reason, message: first.message ?? "", isStalled };
 }
 
 /** Ready for the present spec. */

@@ -59,6 +59,11 @@ function inRange(host: string, range: string): boolean {
   return within.check(host, family);
 }
 
+/** Names the proxy in the words for a request without an answer: it may be what cannot be reached. */
+export function through(proxy: string | undefined): string {
+  return proxy === undefined ? "" : ` (through the proxy ${withoutCredentials(proxy)})`;
+}
+
 function withoutCredentials(proxy: string): string {
   return proxy.replace(/\/\/[^@/]*@/, "//");
 }

@@ -1,7 +1,7 @@
 import pRetry, { AbortError } from "p-retry";
 import type { Dispatcher } from "undici";
 import { BodyTooLarge, connectionsTo, retryAfterMs, send } from "../runtime/http.ts";
-import { proxyFor } from "../runtime/proxy.ts";
+import { proxyFor, through } from "../runtime/proxy.ts";
 import { Bodies, type BodyBounds } from "./bodies.ts";
 import {
   mostBytes,
@@ -62,8 +62,10 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
       const dateMs = Date.parse(String(answer.headers.date));
       return parsedLater(answer.statusCode, text, { waitMs, dateMs }, bodies);
     } catch (error) {
+      const reason = reasonOf(error, request.caBundle);
+      const proxy = proxyFor(request.baseURL, undefined, options.env ?? {});
       throw new NoResponseError(
-        reasonOf(error, request.caBundle),
+        reason.startsWith("the proxy ") ? reason : `${reason}${through(proxy)}`,
         error instanceof BodyTooLarge ? { cause: error } : {},
       );
     }

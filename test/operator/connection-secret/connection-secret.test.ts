@@ -195,6 +195,20 @@ describe("a connection Secret", () => {
     expect(stored()).toEqual([]);
   });
 
+  test.each([
+    ["database not found", 'has no database "'],
+    ["role not found", 'has no role "'],
+    ["no such role or database", 'has no database "'],
+    ["route not found", "The service could not return the connection details"],
+  ])("a connection Secret for which the service says %j says what is missing, and what to do", async (said, words) => {
+    const { keep, service } = setUp();
+    service.script = () => refusal(404, said);
+    const { message } = Object.assign({ message: "" }, await keep(self));
+    expect(message).toContain(words);
+    expect(message).toContain(said);
+    expect(message).toMatch(/spec\.connectionSecret.*remove both/);
+  });
+
   test("waits for a host", async () => {
     const { keep, stored } = setUp();
     expect(await keep(self, endpoint())).toEqual({ kind: "none" });

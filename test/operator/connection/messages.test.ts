@@ -44,7 +44,10 @@ test.each<[string, string]>([
   ],
   [invalidSecret.noKey("NAME", "KEY"), `Secret "NAME" has no key "KEY". ${key}`],
   [invalidSecret.empty("NAME", "KEY"), `Secret "NAME" is empty under "KEY". ${key}`],
-  [invalidSecret.unusable("NAME", "KEY"), `Secret "NAME" holds no API key under "KEY". ${key}`],
+  [
+    invalidSecret.unusable("NAME", "KEY", "with spaces in it"),
+    `Secret "NAME" holds no API key under "KEY", but a text with spaces in it. ${key}`,
+  ],
   [
     connectionNotFound.inNamespace("NAME", "SPACE"),
     'There is no ServiceConnection "NAME" in namespace "SPACE". Create it, or name another in spec.connectionRef.',

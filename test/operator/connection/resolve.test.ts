@@ -137,9 +137,12 @@ describe("a connection and its Secret", () => {
     ["InvalidSecret", {}, apiKeySecret({ under: "token" }), 'has no key "api-key"'],
     ["InvalidSecret", { apiKeySecretRef: { name: "service", key: "constructor" } }, apiKeySecret(), "has no key"],
     ["InvalidSecret", {}, apiKeySecret({ key: " \n" }), "is empty"],
-    ["InvalidSecret", {}, apiKeySecret({ key: "two\nlines" }), "holds no API key"],
-    ["InvalidSecret", {}, apiKeySecret({ key: "ключ" }), "holds no API key"],
-    ["InvalidSecret", {}, apiKeySecret({ key: "x".repeat(2000) }), "holds no API key"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "two\nlines" }), "with spaces or line breaks in it"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "ключ" }), "characters beyond ASCII. Put the API key alone there"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "caf\u00e9" }), "no spaces, ASCII only"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "Bearer napi_abc" }), "leave Bearer out"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "authorization: bearer napi_abc" }), "leave Bearer out"],
+    ["InvalidSecret", {}, apiKeySecret({ key: "x".repeat(2000) }), "of more than 1024 characters"],
   ])("a connection and its Secret are refused as %s, which says what to do (%j)", (reason, spec, secret, text) => {
     const refused = resolve(connection({ spec }), secret, allowed);
     expect(refused).toMatchObject({ kind: "refused", reason, message: expect.stringContaining(text) });

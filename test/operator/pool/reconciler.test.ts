@@ -20,6 +20,41 @@ describe(`a ${computePoolKind.kind}`, () => {
     expect(await reconcile()).toBeUndefined();
   });
 
+  test("a pool whose members wait for one reason shows that reason and its message, with their number", async () => {
+    const world = pooled(2);
+    await world.reconcile();
+    const report = (index: number, reason: string, stalled: boolean) => {
+      const at = { lastTransitionTime: "2026-01-01T00:00:00Z", reason, message: `${reason} of member ${index}.` };
+      const conditions = [
+        { type: "Ready", status: "False", ...at },
+        ...(stalled ? [{ type: "Stalled", status: "True", ...at }] : []),
+      ];
+      world.cluster.server.handle({
+        method: "PATCH",
+        path: `${root}/computes/web-${index}/status`,
+        body: [{ op: "replace", path: "/status", value: { observedGeneration: 1, conditions } }],
+        contentType: "application/json-patch+json",
+      });
+    };
+    const shown = () => world.pool().status.conditions?.map(({ type, reason, message }) => [type, reason, message]);
+    for (const index of [0, 1]) report(index, "Unauthorized", false);
+    await world.reconcile();
+    expect(shown()).toEqual([
+      ["Ready", "Unauthorized", "2 of 2 replicas are not ready: Unauthorized of member 0."],
+      ["Reconciling", "Unauthorized", "In progress: see the condition Ready."],
+    ]);
+    for (const index of [0, 1]) report(index, "Unauthorized", true);
+    await world.reconcile();
+    expect(shown()?.[1]?.slice(0, 2)).toEqual(["Stalled", "Unauthorized"]);
+    report(1, "Creating", false);
+    await world.reconcile();
+    expect(shown()?.map(([type, reason]) => [type, reason])).toEqual([
+      ["Ready", "Scaling"],
+      ["Reconciling", "Scaling"],
+    ]);
+    expect(world.reported.filter((event) => event.includes("Unauthorized"))).toEqual([]);
+  });
+
   test("a conflict on one member keeps neither the others nor the pool's status waiting", async () => {
     const world = pooled(2);
     await world.reconcile();

@@ -149,6 +149,13 @@ describe("the environment's proxy", () => {
     expect(asked).toEqual([...carried, ...carried]);
   });
 
+  test("the proxy that cannot be reached is named, without its password", async () => {
+    const env = { HTTPS_PROXY: "http://user:secret@127.0.0.1:1" };
+    const error: unknown = await send(trusted(), env).catch((thrown: unknown) => thrown);
+    expect(String(error)).toMatch(/ECONNREFUSED.*\(through the proxy http:\/\/127\.0\.0\.1:1\)$/);
+    expect(String(error)).not.toContain("secret");
+  });
+
   test("the proxy is asked for sixteen tunnels at most", async () => {
     const transport = httpServiceTransport({ userAgent: "a-test", now: () => 0, env: { HTTPS_PROXY: proxy.url } });
     const held: (() => void)[] = [];
