@@ -39,16 +39,19 @@ export function awaitsBranch(object: Branch, compute: Compute, stored: StoredSpe
   return ownedCompute(object, compute, stored).step?.kind === "patch";
 }
 
-/** Brings the owned Compute to what is declared. One that is deleted keeps its endpoint if Retain came late. */
+/**
+ * Brings the owned Compute to what is declared. One that is deleted keeps its endpoint if Retain came late. Returns a
+ * Compute whose spec somebody had edited, and that was put back.
+ */
 export async function carryOut(
   step: ComputeStep,
   object: Branch,
   existing: Compute | undefined,
   { cluster, stored }: { cluster: ClusterClient; stored: StoredSpecs },
-): Promise<void> {
+): Promise<Compute | undefined> {
   const wanted = declaredSpec(object);
   if (step.kind === "delete") {
-    if (existing === undefined) return;
+    if (existing === undefined) return undefined;
     const { uid } = existing.metadata;
     let { resourceVersion } = existing.metadata;
     if (wanted?.deletionPolicy === "Retain" && existing.spec.deletionPolicy !== "Retain") {
@@ -58,13 +61,23 @@ export async function carryOut(
     }
     // A Compute that lost its owner meanwhile stays.
     await cluster.delete(computeKind, existing.metadata, { uid, resourceVersion });
-    return;
+    return undefined;
   }
-  if (wanted === undefined) return;
+  if (wanted === undefined) return undefined;
   const answer =
     step.kind === "create" ? await created(object, wanted, cluster) : await patched(existing, wanted, cluster);
   const parsed = parseCompute(answer);
-  if (parsed.ok) stored.answered(wanted, parsed.value);
+  if (!parsed.ok) return undefined;
+  stored.answered(wanted, parsed.value);
+  return step.kind === "patch" && wasEdited(object, existing, parsed.value) ? parsed.value : undefined;
+}
+
+/** True if a declared spec that was in force already was put back: the Branch itself did not change. */
+function wasEdited({ metadata, status }: Branch, before: Compute | undefined, after: Compute): boolean {
+  // The API server may store the same again.
+  const isChanged = before?.metadata.generation !== after.metadata.generation;
+  const isRolledOut = status.observedGeneration === metadata.generation;
+  return isChanged && isRolledOut && conditionOf(status, "Ready")?.reason !== "Rejected";
 }
 
 function created(object: Branch, spec: Compute["spec"], cluster: ClusterClient): Promise<Compute | undefined> {

@@ -38,6 +38,7 @@ export interface BranchReconcilerOptions {
   clock: Clock;
   connections: SessionRegistry;
   event: (object: Branch, record: EventInput) => void;
+  computeEvent: (compute: Compute, record: EventInput) => void;
   /** `--max-branch-deletes-per-minute`. */
   brake: Brake;
   changeBlockedWorkers: ChangeBlockedWorkers;
@@ -149,7 +150,11 @@ export class BranchReconciler {
     const { cluster, cache, storedSpecs: stored } = this.#options;
     const existing = cache.compute(object);
     if (step.kind !== "create" && owningBranch(existing ?? object)?.uid !== object.metadata.uid) return;
-    await carryOut(step, object, existing, { cluster, stored });
+    const restored = await carryOut(step, object, existing, { cluster, stored });
+    if (restored === undefined) return;
+    // On the Compute, because it was edited there.
+    const message = words.computeRestored(object.metadata.name);
+    this.#options.computeEvent(restored, { type: "Normal", reason: "DriftCorrected", message });
   }
 
   /** The watches of Branches and Computes may lag behind each other. */

@@ -72,6 +72,10 @@ export const provedElsewhere = (id: string) =>
 export const computeTaken = (name: string) =>
   `Compute "${name}" exists and is not owned by this Branch, so spec.compute is not made. Delete that Compute, or remove spec.compute and name this Branch in its branchRef.`;
 
+/** Event of the Compute. */
+export const computeRestored = (branch: string): string =>
+  `The spec differed from spec.compute of Branch ${branch} and was restored. Change spec.compute there instead.`;
+
 export const computeRefused = (name: string, said: string) =>
   `The Kubernetes API server refused Compute "${name}" as spec.compute declares it: ${said}. Change spec.compute, or what refuses it; retried with backoff, at most hourly.`;
 

@@ -141,6 +141,7 @@ export function newBranchReconciler(
       const fields = { namespace, name, branch: object.status.branchID, reason: record.reason };
       log[record.type === "Warning" ? "warn" : "info"](fields, record.message);
     },
+    computeEvent: (compute, record) => event(computeKind, compute, record),
     brake: branchBrake,
     changeBlockedWorkers,
     uninstalling: () => crdIsGoing(cluster, branchKind),

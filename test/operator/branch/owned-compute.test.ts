@@ -202,6 +202,24 @@ describe("the owned Compute is brought to what is declared", () => {
     expect(notes.answered[1]).toEqual([declaredSpec(changed), existing()]);
   });
 
+  test("an edit of the owned Compute that is put back is reported, and the Branch's own change is not", async () => {
+    const { acting, object, does } = setUp({ spec: { compute: size } });
+    await does("create");
+    const edit = () =>
+      acting.cluster.server.handle({
+        method: "PATCH",
+        path: `${path}/shop`,
+        body: [{ op: "add", path: "/spec/disabled", value: true }],
+        contentType: "application/json-patch+json",
+      });
+    const settled = { ...object, status: { observedGeneration: object.metadata.generation } };
+    expect(await does("patch", settled)).toBeUndefined();
+    edit();
+    expect(await does("patch", settled)).toMatchObject({ kind: "Compute", metadata: { name: "shop" } });
+    edit();
+    expect(await does("patch", { ...settled, status: { observedGeneration: 0 } })).toBeUndefined();
+  });
+
   test("the owned Compute is not patched where somebody has changed it since", async () => {
     const { acting, existing, does } = setUp({ spec: { compute: size } });
     await does("create");

@@ -231,6 +231,30 @@ describe("a Compute of the object's name", () => {
   });
 });
 
+test("an edit of the owned Compute by a person is put back with an event on the Compute", async () => {
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
+  let isKept = true;
+  const world = await setUp({ storedSpecs: { isKept: () => isKept, answered: () => {} } });
+  const { uid } = world.standing({ spec: { compute: {} } }).metadata;
+  await world.run(minute);
+  const edited = world.cluster.server.handle({
+    method: "PATCH",
+    path,
+    body: [{ op: "add", path: "/spec/disabled", value: true }],
+    contentType: "application/json-patch+json",
+  });
+  const parsed = parseCompute(edited.body);
+  if (parsed.ok) world.state.compute = parsed.value;
+  world.reach.reconcile = () => Promise.resolve({});
+  isKept = false;
+  const reconciled = world.reconciler.reconcile(uid);
+  await world.clock.advance(1000);
+  await reconciled;
+  expect(world.events.filter((event) => event.includes("DriftCorrected"))).toEqual([
+    "Compute shop Normal DriftCorrected: The spec differed from spec.compute of Branch shop and was restored. Change spec.compute there instead.",
+  ]);
+});
+
 describe("what the API server says of the object", () => {
   test.each([404, 409] as const)(
     "a %s about the owned Compute does not pass for the Branch's own: its reconcile is retried, and says so",

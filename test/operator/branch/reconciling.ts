@@ -83,6 +83,8 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
     clock,
     connections: reach.registry,
     event: ({ metadata }, { type, reason, message }) => events.push(`${metadata.name} ${type} ${reason}: ${message}`),
+    computeEvent: (compute, { type, reason, message }) =>
+      events.push(`${compute.kind} ${compute.metadata.name} ${type} ${reason}: ${message}`),
     brake,
     changeBlockedWorkers: () => {},
     uninstalling: () => Promise.resolve(false),
