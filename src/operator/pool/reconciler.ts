@@ -239,7 +239,10 @@ function poolStatus(
           ? ["Expired", messages.ended]
           : common !== undefined
             ? [common.reason, clippedMessage(messages.notReady(waiting.length, spec.replicas, common.message))]
-            : ["Scaling", complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name)];
+            : [
+                "Scaling",
+                complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name),
+              ];
   const shared = { reason, message, observedGeneration: generation };
   const drafts = [
     ended && blocked === undefined

@@ -4,7 +4,7 @@ import { longestSuspendSeconds, shortestSuspendSeconds } from "../../api/scale-t
 import { namesOf } from "../../api/table.ts";
 import { computeUnits } from "./compute-units.ts";
 import { duration } from "./duration.ts";
-import { optionalFlag, withRules } from "./fields.ts";
+import { optionalFlag, printableEntries, withRules } from "./fields.ts";
 
 const scaleToZero = withRules(
   z.object({
@@ -38,12 +38,12 @@ const pooler = z.object({
     .describe(`How the pooler shares connections, for example transaction. ${poolerEnds}`),
 });
 
-const postgresSettings = z
-  .record(z.string(), z.string().max(4096))
-  .meta({ maxProperties: 200 })
-  .describe(
-    "Postgres settings by name, all values as strings, for example max_wal_size: 4GB. Only the settings named here are compared and sent; others that the compute has are kept.",
-  );
+const postgresSettings = withRules(
+  z.record(z.string(), z.string().max(4096)).meta({ maxProperties: 200 }),
+  printableEntries,
+).describe(
+  "Postgres settings by name, all values as strings, for example max_wal_size: 4GB. Only the settings named here are compared and sent; others that the compute has are kept.",
+);
 
 /**
  * The attribute that a field of the spec stands for, and the unit in which the service has it:

@@ -8,6 +8,8 @@ import {
   immutable,
   objectName,
   optionalFlag,
+  printable,
+  printableEntries,
   type Rule,
   type WrittenRule,
   withRules,
@@ -73,10 +75,7 @@ export const commonFields = {
     .describe(
       "Id of the branch that the compute serves, for example br-aged-salad-637688. Changing it moves the compute, which is deprecated at the public service. Exactly one of branchID, branchName and branchRef.",
     ),
-  branchName: z
-    .string()
-    .min(1)
-    .max(256)
+  branchName: withRules(z.string().min(1).max(256), printable)
     .optional()
     .describe(
       "Name of the branch that the compute serves, for example main, instead of branchID. Changing it moves the compute. If the name comes to be that of another branch, the compute follows with driftPolicy: Correct only.",
@@ -158,17 +157,25 @@ export const computeSpec = withRules(
 /** Rules that a written spec, or the template of a pool, breaks, and that a stored one need not keep. */
 export function brokenWhenWritten({
   branchID,
+  branchName,
+  postgresSettings,
   connectionSecret: secret,
-}: Pick<z.output<typeof computeSpec>, "branchID" | "connectionSecret">): { path: string[]; message: string }[] {
-  const data = secret?.template?.data;
+}: Pick<z.output<typeof computeSpec>, "branchID" | "branchName" | "postgresSettings" | "connectionSecret">): {
+  path: string[];
+  message: string;
+}[] {
   return [
-    ...(branchID === undefined || branchIDs.written(branchID)
-      ? []
-      : [{ path: ["branchID"], message: branchIDs.message }]),
-    ...(data === undefined || noShellVariables.written(data)
-      ? []
-      : [{ path: ["connectionSecret", "template", "data"], message: noShellVariables.message }]),
+    ...brokenAt(["branchID"], branchID, branchIDs),
+    ...brokenAt(["branchName"], branchName, printable),
+    ...brokenAt(["postgresSettings"], postgresSettings, printableEntries),
+    ...brokenAt(["connectionSecret", "database"], secret?.database, printable),
+    ...brokenAt(["connectionSecret", "role"], secret?.role, printable),
+    ...brokenAt(["connectionSecret", "template", "data"], secret?.template?.data, noShellVariables),
   ];
+}
+
+function brokenAt<T>(path: string[], value: T | undefined, { written, message }: WrittenRule<T>) {
+  return value === undefined || written(value) ? [] : [{ path, message }];
 }
 
 export type ComputeSpec = z.output<typeof computeSpec>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { objectName, type WrittenRule, withRules } from "./fields.ts";
+import { objectName, printable, type WrittenRule, withRules } from "./fields.ts";
 
 /** The keys that the operator writes into every connection Secret, or where database and role are given. */
 const ownKeys = [
@@ -107,8 +107,12 @@ const template = z.object({
 export const connectionSecret = withRules(
   z.object({
     name: objectName.describe("Name of the Secret to write, in the namespace of the Compute."),
-    database: z.string().min(1).max(63).optional().describe("Database to connect to. Needs role."),
-    role: z.string().min(1).max(63).optional().describe("Postgres role to connect as. Needs database."),
+    database: withRules(z.string().min(1).max(63), printable)
+      .optional()
+      .describe("Database to connect to. Needs role."),
+    role: withRules(z.string().min(1).max(63), printable)
+      .optional()
+      .describe("Postgres role to connect as. Needs database."),
     template: template.optional().describe("What the Secret holds besides the keys that the operator writes."),
   }),
   {

@@ -51,6 +51,25 @@ export interface WrittenRule<T> {
   readonly written: (value: T) => boolean;
 }
 
+const isControl = (character: string) => character < " " || character === "\u007f";
+
+/** True if a text holds a tab, a line break or another control character, which the service refuses. */
+const isPrintable = (text: string) => !Array.from(text).some(isControl);
+
+/** For a name at the service. */
+export const printable: WrittenRule<string> = {
+  cel: "!self.matches('[[:cntrl:]]')",
+  message: "must not hold control characters, such as tabs and line breaks",
+  written: isPrintable,
+};
+
+/** For a map of names and values. */
+export const printableEntries: WrittenRule<Readonly<Record<string, string>>> = {
+  cel: "self.all(name, !name.matches('[[:cntrl:]]') && !self[name].matches('[[:cntrl:]]'))",
+  message: "names and values must not hold control characters, such as tabs and line breaks",
+  written: (given) => Object.entries(given).flat().every(isPrintable),
+};
+
 /** `schema` with `rules`, checked by zod and handed on to the CustomResourceDefinition. */
 export function withRules<S extends z.ZodType>(
   schema: S,

@@ -1,4 +1,5 @@
 import { after, type Fields, type Kind, template, units } from "./manifest.ts";
+import { printableRows } from "./printable-rows.ts";
 
 /** A way in which a manifest is refused, and one like it that passes. */
 export interface RuleCase {
@@ -181,6 +182,7 @@ export const celCases: readonly RuleCase[] = [
       "an id begins with br-; for a name use branchName",
       { branchID: "br-main" },
     ],
+    ...printableRows,
     [
       "a template has no variable of a shell",
       templated("${host}"),
