@@ -2,10 +2,14 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parse } from "yaml";
 import { z } from "zod";
+import { namesOf } from "../src/api/table.ts";
+import type { PublicOperation } from "../src/service/http/public-api.ts";
+import { joinedOperations, sdkOperations } from "./sdk-operations.ts";
 
 const file = createRequire(import.meta.url).resolve("@neondatabase/api-client/public-v2-for-users.gen.yaml");
 
-const methods = ["get", "post", "put", "patch", "delete"] as const;
+const upper = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE" } as const;
+const methods = namesOf(upper);
 
 const Fields = z.record(z.string(), z.unknown());
 const Parameter = z.looseObject({ name: z.string(), in: z.string() });
@@ -21,22 +25,22 @@ const ObjectSchema = z.looseObject({ properties: Fields.default({}), required: z
 /** What is kept of a schema: enough to tell a field that the public API knows from one that it does not. */
 const copied = ["type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "required"] as const;
 
-/** The public API's OpenAPI file as a table of its operations, one a line: the service must not read the file. */
+/** The public API as a table of its operations, one a line: the service must not read the packages. */
 export function publicOperationsSource(): string {
   const document = Fields.parse(parse(readFileSync(file, "utf8"), { maxAliasCount: -1 }));
-  const lines = Object.entries(Fields.parse(document["paths"])).flatMap(([path, item]) => {
+  const older = Object.entries(Fields.parse(document["paths"])).flatMap(([path, item]) => {
     const { parameters, ...operations } = PathItem.parse(item);
     return methods.flatMap((method) => {
       const operation = operations[method];
       if (operation === undefined) return [];
-      const row = rowOf(document, { method: method.toUpperCase(), path }, operation, parameters);
-      return [`  ${JSON.stringify(row)},`];
+      return [rowOf(document, { method: upper[method], path }, operation, parameters)];
     });
   });
-  return `// Written by \`npm run generate\` from the OpenAPI file in @neondatabase/api-client.
+  const lines = joinedOperations(older, sdkOperations()).map((row) => `  ${JSON.stringify(row)},`);
+  return `// Written by \`npm run generate\` from @neondatabase/api-client's OpenAPI file and @neon/sdk, which is newer.
 import type { PublicOperation } from "./public-api.ts";
 
-/** Every operation of the public API, in the order of its OpenAPI file. */
+/** Every operation of the public API: those of the OpenAPI file in its order, then those that only the SDK has. */
 export const publicOperations: readonly PublicOperation[] = [
 ${lines.join("\n")}
 ];
@@ -45,7 +49,7 @@ ${lines.join("\n")}
 
 function rowOf(
   document: Record<string, unknown>,
-  route: { method: string; path: string },
+  route: Pick<PublicOperation, "method" | "path">,
   value: unknown,
   shared: readonly unknown[],
 ) {

@@ -31,6 +31,8 @@ export interface Rules {
   maxConnections: (range: ComputeUnitRange) => number;
   /** True if a personal key lists projects only by organization. */
   listsByOrganization: boolean;
+  /** True if a project shows the user of a personal key its permission. */
+  showsPermissions: boolean;
   /** True if only an organization's administrators create keys that are scoped to a project. */
   projectKeysByAdministrators: boolean;
   /** Requests in a second by one project-scoped key. */
@@ -55,6 +57,7 @@ export const rules: Readonly<Record<RulesName, Rules>> = {
     largestSuspending: Number.POSITIVE_INFINITY,
     maxConnections,
     listsByOrganization: false,
+    showsPermissions: false,
     projectKeysByAdministrators: false,
     projectKeyPerSecond: Number.POSITIVE_INFINITY,
   },
@@ -71,6 +74,7 @@ export const rules: Readonly<Record<RulesName, Rules>> = {
     largestSuspending: 16,
     maxConnections: neonMaxConnections,
     listsByOrganization: true,
+    showsPermissions: true,
     projectKeysByAdministrators: true,
     projectKeyPerSecond: 10,
   },

@@ -259,3 +259,42 @@ describe("a move", () => {
     expect(world.writes.length).toBeLessThan(10);
   });
 });
+
+describe("an operation with an action that is not known today", () => {
+  const running = (world: SmallWorld, action: string, endpointId: string | undefined) => {
+    const { service } = world.host;
+    service.change(({ store, ids }, at) =>
+      store.operations.insert({
+        id: ids.uuid(),
+        projectId: "shop",
+        branchId: "br-0-a",
+        endpointId,
+        chain: undefined,
+        action,
+        effect: "none",
+        status: "running",
+        durationMs: 5000,
+        due: at + 5000,
+        createdAt: at,
+      }),
+    );
+  };
+
+  it.each(["tenant_detach_safekeepers", "tenant_attach_safekeepers", "epc_sync", "of_next_year"])(
+    "%s delays a create and a change while it runs, and neither is sent twice",
+    async (action) => {
+      await using world = under();
+      running(world, action, undefined);
+      world.declare(0, place);
+      await world.settle(1);
+      expect(world.endpoints).toHaveLength(1);
+      running(world, action, world.endpoints[0]?.id);
+      world.edit(0, { computeUnits: { min: 1, max: 2 } });
+      await world.settle(1);
+      await world.clock.advance(60_000);
+      expect(ready(world)?.status).toBe("True");
+      const accepted = world.host.calls.filter(({ method, status = 0 }) => method !== "GET" && status < 300);
+      expect(accepted.map(({ method }) => method)).toEqual(["POST", "PATCH"]);
+    },
+  );
+});

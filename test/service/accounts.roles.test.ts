@@ -45,11 +45,13 @@ describe("the roles of an organization", () => {
     ["member", "EDITOR", 200],
     ["viewer", "VIEWER", 403],
   ] as const)("%s is shown as %s by its projects, and a change is answered %s", (role, shown, status) => {
-    const shop = shopWith(role);
+    const shop = shopWith(role, { rules: rules.neon });
     const seen = { effective_project_permission: shown };
     expect(shop.send(keys.bob, `GET /projects/${project}`).body["project"]).toMatchObject(seen);
     expect(shop.send(keys.bob, "GET /projects?org_id=org-shop").body["projects"]).toMatchObject([seen, seen]);
     expect(shop.send(keys.bob, `PATCH /projects/${project}`, { project: { name: "next" } }).status).toBe(status);
+    const hidden = [shop.send(keys.bob, "GET /projects/bob-own"), shop.send(keys.shop, `GET /projects/${project}`)];
+    for (const { body } of hidden) expect(body["project"]).not.toHaveProperty("effective_project_permission");
   });
 
   it("a collaborator knows the organization and none of its projects", () => {
@@ -57,6 +59,22 @@ describe("the roles of an organization", () => {
     expect(shop.send(keys.bob, "GET /organizations/org-shop").status).toBe(200);
     expect(shop.send(keys.bob, `GET /projects/${project}`).status).toBe(404);
     expect(shop.send(keys.bob, "GET /projects?search=shop").body["projects"]).toEqual([]);
+  });
+
+  it("the members of a project are those of its organization, each with the permission of its role", () => {
+    const shop = shopWith("viewer");
+    const { status, body } = shop.send(keys.scoped, `GET /projects/${project}/members`);
+    expect([status, body["project_members"]]).toMatchObject([
+      200,
+      [
+        { email: "ana@example.com", org_role: "admin", effective_project_permission: "ADMIN" },
+        { email: "bob@example.com", org_role: "viewer", effective_project_permission: "VIEWER" },
+      ],
+    ]);
+    expect(shop.send(keys.ana, "GET /projects/ana-own/members").body["project_members"]).toEqual([]);
+    const page = (cursor: string) => shop.ana(`GET /projects/${project}/members?limit=1${cursor}`).body;
+    expect(page("")).toMatchObject({ project_members: [{ org_role: "admin" }], pagination: { next: "1" } });
+    expect(page("&cursor=1")).toMatchObject({ project_members: [{ org_role: "viewer" }], pagination: {} });
   });
 
   it.each(memberRoles)("%s is kept as it was given", (role) => {

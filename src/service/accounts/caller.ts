@@ -77,6 +77,19 @@ const rightsOf: Readonly<Record<Role, { organization: Right; projects: Right | u
   collaborator: { organization: "viewer", projects: undefined },
 };
 
+const permissions: Readonly<Record<Right, string>> = { viewer: "VIEWER", member: "EDITOR", admin: "ADMIN" };
+
+/** A right in a project, as the public service shows it. */
+export function permissionFor(right: Right): string {
+  return permissions[right];
+}
+
+/** The permission that a role gives in the projects of its organization. */
+export function permissionOf(role: Role): string | undefined {
+  const { projects } = rightsOf[role];
+  return projects && permissionFor(projects);
+}
+
 /** True if a right includes the one that is needed. */
 export function covers(right: Right, needed: Right): boolean {
   return rights.indexOf(right) >= rights.indexOf(needed);

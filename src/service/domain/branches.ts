@@ -31,7 +31,7 @@ export function createBranch(
   }
   const point = pointOf({ time: parent_timestamp, lsn: parent_lsn });
   checkPast(context, { project, branch: source }, point?.kind === "lsn" ? "parent_lsn" : "parent_timestamp", point, at);
-  if (init_source === "parent-data") refuseExpiringParent(source);
+  if (init_source !== "schema-only") refuseExpiringParent(source);
   const isProtected = wanted.branch?.protected ?? false;
   const expiresAt = wanted.branch?.expires_at;
   refuseExpiry({ isDefault: false, isProtected }, expiresAt, at);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { EndpointCreate, EndpointPatch } from "../../api/endpoint.ts";
 import { Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
-import { ComputeSettings, DefaultEndpointSettings, keptOnly, ProjectDetails } from "../store/details.ts";
+import { ComputeSettings, DefaultEndpointSettings, initSources, keptOnly, ProjectDetails } from "../store/details.ts";
 import { ExpiresAt } from "./expiry.ts";
 
 /**
@@ -118,7 +118,7 @@ export const BranchCreateBody = z.object({
       parent_lsn: optionalText(Lsn),
       parent_timestamp: Time.optional(),
       protected: z.boolean().optional(),
-      init_source: z.enum(["schema-only", "parent-data"]).optional(),
+      init_source: z.enum(initSources).optional(),
       expires_at: ExpiresAt.optional(),
     })
     .optional(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { permissionOf } from "../accounts/caller.ts";
 import { putMember, removeMember } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
@@ -6,7 +7,7 @@ import { uuidOf } from "../ids.ts";
 import { required } from "../refusal.ts";
 import { type Member, memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
-import { noInput, organizationRoute, param, type Route } from "./route.ts";
+import { noInput, organizationRoute, param, projectRoute, type Route } from "./route.ts";
 import { Cursor, Empty, wholeNumber } from "./shapes.ts";
 
 const MemberShape = z.looseObject({
@@ -16,6 +17,33 @@ const MemberShape = z.looseObject({
   role: z.string(),
   joined_at: z.string(),
 });
+
+/** The members of the organization that a project belongs to, each with the permission that its role gives. */
+const projectMembersRoute: Route = projectRoute(
+  "member",
+  {
+    method: "GET",
+    path: "/projects/{project_id}/members",
+    operationId: "listProjectMembers",
+    summary: "Who reaches a project, with which permission: the members of its organization.",
+    body: nothing,
+    query: z.object({ cursor: Cursor.optional(), limit: wholeNumber(1, 500, 500) }),
+    answers: { 200: z.looseObject({ project_members: z.array(z.looseObject({ member_id: z.string() })) }) },
+  },
+  ({ context, project, query: { cursor = 0, limit } }) => {
+    const { accounts } = context.store;
+    const all = project.owner.kind === "organization" ? accounts.members(project.owner.id) : [];
+    const page = all.slice(cursor, cursor + limit);
+    const next = cursor + page.length;
+    return {
+      status: 200,
+      body: {
+        project_members: page.map((member) => projectMemberView(context, member)),
+        pagination: { ...(next < all.length && { next: String(next) }) },
+      },
+    };
+  },
+);
 
 /** The calls on the members of an organization. */
 export const memberRoutes: readonly Route[] = [
@@ -114,7 +142,22 @@ export const memberRoutes: readonly Route[] = [
       return { status: 200, body: {} };
     },
   ),
+  projectMembersRoute,
 ];
+
+function projectMemberView(context: ServiceContext, member: Member) {
+  const { email, name, uuid = "" } = context.store.accounts.get(member.accountId) ?? {};
+  const permission = permissionOf(member.role);
+  return {
+    member_id: idOf(member),
+    user_id: uuid,
+    email,
+    name,
+    org_role: member.role,
+    ...(permission && { org_default_project_permission: permission, effective_project_permission: permission }),
+    grant_source: permission === undefined ? "unassigned" : "org_role_default",
+  };
+}
 
 function sortKey(
   { member, user }: { member: { role: string; joined_at: string }; user: { email: string } },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Id } from "../../api/ids.ts";
 import { projectsPerPage } from "../../api/project.ts";
-import { type Caller, covers, type Right, rightIn, visibleOwners } from "../accounts/caller.ts";
+import { type Caller, covers, permissionFor, rightIn, visibleOwners } from "../accounts/caller.ts";
 import { operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeProject, createProject } from "../domain/projects.ts";
@@ -207,12 +207,11 @@ function projectPage(
   };
 }
 
-const permissions: Readonly<Record<Right, string>> = { viewer: "VIEWER", member: "EDITOR", admin: "ADMIN" };
-
-/** The caller's right in a project, as the public service shows it. */
-function permissionView({ store, options }: ServiceContext, caller: Caller, project: Project) {
-  const right = options.strictSpec ? undefined : rightIn(store, caller, project.owner);
-  return right && { effective_project_permission: permissions[right] };
+/** The caller's permission in a project of an organization; keys that are nobody's own have none. */
+function permissionView({ store, options }: ServiceContext, caller: Caller, { owner }: Project) {
+  if (!options.rules.showsPermissions || caller.scope.kind !== "personal" || owner.kind === "account") return {};
+  const right = rightIn(store, caller, owner);
+  return right && { effective_project_permission: permissionFor(right) };
 }
 
 /** Whom a new project belongs to. */

@@ -1,7 +1,7 @@
-// Written by `npm run generate` from the OpenAPI file in @neondatabase/api-client.
+// Written by `npm run generate` from @neondatabase/api-client's OpenAPI file and @neon/sdk, which is newer.
 import type { PublicOperation } from "./public-api.ts";
 
-/** Every operation of the public API, in the order of its OpenAPI file. */
+/** Every operation of the public API: those of the OpenAPI file in its order, then those that only the SDK has. */
 export const publicOperations: readonly PublicOperation[] = [
   {"method":"GET","path":"/projects/{project_id}/advisors","operationId":"getProjectAdvisorSecurityIssues","query":["branch_id","database_name","category","min_severity"]},
   {"method":"GET","path":"/api_keys","operationId":"listApiKeys"},
@@ -141,9 +141,9 @@ export const publicOperations: readonly PublicOperation[] = [
   {"method":"GET","path":"/users/me/organizations","operationId":"getCurrentUserOrganizations"},
   {"method":"POST","path":"/users/me/projects/transfer","operationId":"transferProjectsFromUserToOrg","body":{"type":"object","required":["destination_org_id","project_ids"],"properties":{"destination_org_id":{"type":"string","pattern":"^[a-z0-9-]{1,60}$"},"project_ids":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9-]{1,60}$"}}},"additionalProperties":false}},
   {"method":"GET","path":"/auth","operationId":"getAuthDetails"},
-  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/snapshot","operationId":"createSnapshot","query":["lsn","timestamp","name","expires_at"]},
+  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/snapshot","operationId":"createSnapshot","query":["lsn","timestamp","name","expires_at","slug"]},
   {"method":"GET","path":"/projects/{project_id}/snapshots","operationId":"listSnapshots"},
-  {"method":"PATCH","path":"/projects/{project_id}/snapshots/{snapshot_id}","operationId":"updateSnapshot","body":{"type":"object","required":["snapshot"],"properties":{"snapshot":{"type":"object","properties":{"name":{"type":"string"}},"additionalProperties":false}},"additionalProperties":false}},
+  {"method":"PATCH","path":"/projects/{project_id}/snapshots/{snapshot_id}","operationId":"updateSnapshot","body":{"type":"object","required":["snapshot"],"properties":{"snapshot":{"type":"object","properties":{"name":{"type":"string"},"expires_at":{}},"additionalProperties":false}},"additionalProperties":false}},
   {"method":"DELETE","path":"/projects/{project_id}/snapshots/{snapshot_id}","operationId":"deleteSnapshot"},
   {"method":"POST","path":"/projects/{project_id}/snapshots/{snapshot_id}/restore","operationId":"restoreSnapshot","query":["name"],"body":{"type":"object","properties":{"name":{"type":"string"},"target_branch_id":{"type":"string"},"finalize_restore":{"type":"boolean"}},"additionalProperties":false}},
   {"method":"GET","path":"/projects/{project_id}/branches/{branch_id}/backup_schedule","operationId":"getSnapshotSchedule"},
@@ -166,4 +166,21 @@ export const publicOperations: readonly PublicOperation[] = [
   {"method":"PATCH","path":"/projects/{project_id}/branches/{branch_id}/functions/{slug}","operationId":"updateProjectBranchFunction","body":{"type":"object","required":["name"],"properties":{"name":{"type":["string","null"],"minLength":1,"maxLength":256}},"additionalProperties":false}},
   {"method":"DELETE","path":"/projects/{project_id}/branches/{branch_id}/functions/{slug}","operationId":"deleteProjectBranchFunction"},
   {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/functions/{slug}/deployments","operationId":"createProjectBranchFunctionDeployment"},
+  {"method":"GET","path":"/projects/{project_id}/members","operationId":"listProjectMembers","query":["cursor","limit"]},
+  {"method":"DELETE","path":"/projects/{project_id}/members/{member_id}/role","operationId":"removeProjectMemberRole","query":["confirm_self_lockout"]},
+  {"method":"PUT","path":"/projects/{project_id}/members/{member_id}/role","operationId":"setProjectMemberRole","query":["confirm_self_demotion"],"body":{"type":"object","required":["role"],"properties":{"role":{"type":"string","enum":["viewer","editor","admin"]}},"additionalProperties":false}},
+  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/auth/email_provider/test","operationId":"sendNeonAuthEmailProviderTest","body":{"type":"object","required":["recipient_email"],"properties":{"recipient_email":{"type":"string"}},"additionalProperties":false}},
+  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/logs/query","operationId":"queryProjectBranchLogs","body":{"type":"object","properties":{"since":{"type":"string"},"start_time":{"type":"string"},"end_time":{"type":"string"},"limit":{"type":"number"},"cursor":{"type":"string"},"sort_order":{"type":"string","enum":["asc","desc"]},"source":{"type":"string","enum":["function","storage","pg_endpoint"]},"service_name":{"type":"string"},"scope_name":{"type":"string"},"minimum_severity":{"type":"string","enum":["trace","debug","info","warn","error","fatal"]},"severity_text":{"type":"string"},"body_contains":{"type":"string"},"trace_id":{"type":"string"},"logql":{"type":"string"}},"additionalProperties":false}},
+  {"method":"GET","path":"/projects/{project_id}/branches/{branch_id}/logs/fields","operationId":"listProjectBranchLogFields"},
+  {"method":"GET","path":"/projects/{project_id}/branches/{branch_id}/logs/fields/{field_name}/values","operationId":"listProjectBranchLogFieldValues","query":["since","start_time","end_time","source","limit"]},
+  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/credentials/{token_id}/reveal","operationId":"revealCredential"},
+  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/credentials/{token_id}/rotate","operationId":"rotateCredential"},
+  {"method":"GET","path":"/projects/{project_id}/branches/{branch_id}/triggers","operationId":"listProjectBranchTriggers"},
+  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/triggers","operationId":"createProjectBranchTrigger","body":{}},
+  {"method":"DELETE","path":"/projects/{project_id}/branches/{branch_id}/triggers/{trigger_id}","operationId":"deleteProjectBranchTrigger"},
+  {"method":"GET","path":"/projects/{project_id}/branches/{branch_id}/triggers/{trigger_id}","operationId":"getProjectBranchTrigger"},
+  {"method":"PATCH","path":"/projects/{project_id}/branches/{branch_id}/triggers/{trigger_id}","operationId":"updateProjectBranchTrigger","body":{}},
+  {"method":"GET","path":"/projects/{project_id}/branches/{branch_id}/custom-domains","operationId":"listProjectBranchCustomDomains","query":["cursor","limit"]},
+  {"method":"POST","path":"/projects/{project_id}/branches/{branch_id}/custom-domains","operationId":"registerProjectBranchCustomDomain","body":{"type":"object","required":["domain","entity_type","entity_id"],"properties":{"domain":{"type":"string"},"entity_type":{"type":"string"},"entity_id":{"type":"string"}},"additionalProperties":false}},
+  {"method":"DELETE","path":"/projects/{project_id}/branches/{branch_id}/custom-domains/{domain}","operationId":"deleteProjectBranchCustomDomain"},
 ];

@@ -6,6 +6,7 @@ import { type HistoryPoint, positionOf } from "../domain/history.ts";
 import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { CatalogThen } from "../store/catalog.ts";
+import { beganWithoutData } from "../store/details.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
@@ -204,7 +205,7 @@ export class BranchStorage {
     const recovered =
       point && (await recover(data, before, point, making, this.#recoveryPorts(data.directory, edition)));
     const log = recovered ? undefined : await this.copy(data.directory, making, edition);
-    if (branch.details.init_source === "schema-only") {
+    if (beganWithoutData(branch.details)) {
       await makeSchemaOnly(making, (settings) => this.#ports.serve(making, edition, { settings }));
       // The history of the source has its rows.
       const own = async (to: string) => {

@@ -38,11 +38,19 @@ export const ProjectDetails = z.object({
 });
 export type ProjectDetails = z.infer<typeof ProjectDetails>;
 
+/** The content that a branch begins with: the parent's data, its schema alone, or that and no parent. */
+export const initSources = ["parent-data", "parent-schema", "schema-only"] as const;
+
+/** True if a branch began with a schema alone. */
+export function beganWithoutData({ init_source }: Pick<BranchDetails, "init_source">): boolean {
+  return init_source !== "parent-data";
+}
+
 /** Branch fields that are stored under the API's names. */
 export const BranchDetails = z.object({
   parent_lsn: z.string().optional(),
   parent_timestamp: z.string().optional(),
-  init_source: z.enum(["schema-only", "parent-data"]).default("parent-data"),
+  init_source: z.enum(initSources).default("parent-data"),
   last_reset_at: z.string().optional(),
   restored_from: z.string().optional(),
   restored_as: z.string().optional(),

@@ -127,6 +127,15 @@ describe("creating a branch", () => {
     expect(create().status).toBe(201);
   });
 
+  it("a branch with the schema of its parent alone is a child of it, and of none that ends", () => {
+    const parent = made({ name: "parent" });
+    const child = made({ init_source: "parent-schema", parent_id: parent.id });
+    expect(child).toMatchObject({ init_source: "parent-schema", parent_id: parent.id });
+    const ending = made({ expires_at: "2026-01-02T00:00:00Z" });
+    const refused = shop.ana(`POST ${base}`, { branch: { init_source: "parent-schema", parent_id: ending.id } });
+    expect(refused.status).toBe(422);
+  });
+
   it("a branch with the schema alone is a root branch with the roles and databases of the other one", () => {
     shop.ana(`POST ${base}/${main}/databases`, { database: { name: "shop", owner_name: "neondb_owner" } });
     shop.finishOperations();

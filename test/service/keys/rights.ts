@@ -26,6 +26,7 @@ GET /organizations/{org_id}/members/{member_id}                                 
 GET /organizations/{org_id}/invitations                                              200  200  200  404
 PATCH /organizations/{org_id}/members/{member_id}                                    200  403  200  404
 DELETE /organizations/{org_id}/members/{member_id}                                   200  403  200  404
+GET /projects/{project_id}/members                                                   200  200  200  200
 GET /projects                                                                        200  200  200  200
 POST /projects                                                                       201  201  201  404
 GET /projects/shared                                                                 200  200  200  200
