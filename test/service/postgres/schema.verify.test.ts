@@ -1,7 +1,6 @@
-import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { programPath } from "../../support/debian.ts";
@@ -127,12 +126,7 @@ const superusers = `CREATE PUBLICATION everything FOR ALL TABLES;
 async function asSuperuser(one: PostgresRig, statements: string): Promise<void> {
   const sockets = `${one.data}.postgres/s`;
   const [, port = ""] = /\.s\.PGSQL\.(\d+) /.exec(`${readdirSync(sockets).join(" ")} `) ?? [];
-  // The service has the store locked.
-  for (const end of ["", "-wal"]) copyFileSync(`${one.data}${end}`, `${one.data}.read${end}`);
-  const store = new DatabaseSync(`${one.data}.read`);
-  const row = store.prepare("SELECT value FROM meta WHERE key = 'postgres-password'").get();
-  store.close();
-  const login = { host: sockets, port: Number(port), user: "cloud_admin", password: row?.["value"], database: "stock" };
+  const login = { host: sockets, port: Number(port), user: "cloud_admin", database: "stock" };
   const client = await one.client("", login);
   await client.query(statements);
   await client.end();
