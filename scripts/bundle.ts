@@ -22,9 +22,13 @@ const parts: Readonly<Record<string, string>> = {
 /** What only tracing needs is loaded only where traces are asked for. */
 const tracing = { source: "./tracing/open-telemetry.ts", file: "tracing.js" };
 
+/** The thread that compares schemas, which its starter names by its address. */
+const comparing = { source: "src/service/postgres/schema/comparing.ts", file: "comparing.js" };
+
 const modules = [
   ...(await bundled("src/main.ts", "compute-operator.js")),
   ...(await bundled("src/operator/tracing/open-telemetry.ts", tracing.file)),
+  ...(await bundled(comparing.source, comparing.file)),
 ];
 const packages = bundledPackages(modules);
 // The nearest package.json says that the bundle is an ES module.

@@ -241,8 +241,8 @@ export class Service {
 
   #run(call: ServiceCall, { route, params }: Match<Route>, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
     const body = route.body === nothing ? undefined : parsedBody(call);
-    const agent = call.headers?.["user-agent"];
-    const incoming = { context: this.context, at, params, query: call.query ?? {}, body, caller, agent };
+    const { query = {}, headers, gone } = call;
+    const incoming = { context: this.context, at, params, query, body, caller, agent: headers?.["user-agent"], gone };
     const handled = route.method === "GET" ? route.run(incoming) : this.change(() => route.run(incoming));
     const requestId = requestIdOf(call);
     if (handled.later === undefined) return replyOf(handled, requestId);

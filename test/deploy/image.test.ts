@@ -46,6 +46,8 @@ describe("the image", () => {
     expect(image.files().toSorted()).toEqual([
       "app/LICENSE",
       "app/LICENSES.txt",
+      "app/comparing.js",
+      "app/comparing.js.map",
       "app/compute-operator.js",
       "app/compute-operator.js.map",
       "app/package.json",
@@ -62,7 +64,8 @@ describe("the image", () => {
       hashes: z.array(z.object({ alg: z.literal("SHA-512"), content: z.string().length(128) })).min(1),
     });
     const bill = z.object({ components: z.array(component) }).parse(JSON.parse(image.readFile("/app/sbom.cdx.json")));
-    const bundled = new Set([...packagesIn("/app/compute-operator.js.map"), ...packagesIn("/app/tracing.js.map")]);
+    const scripts = ["comparing", "compute-operator", "tracing"];
+    const bundled = new Set(scripts.flatMap((name) => packagesIn(`/app/${name}.js.map`)));
     const named = bill.components.map(({ purl }) => /npm\/(.+)@/.exec(purl)?.[1]?.replace("%40", "@") ?? purl);
     expect(named.toSorted()).toEqual([...bundled].toSorted());
     for (const name of named) expect(image.readFile("/app/LICENSES.txt")).toContain(`${name} `);

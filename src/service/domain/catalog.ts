@@ -21,8 +21,10 @@ export interface Catalog {
   createDatabase(branchId: string, database: { name: string; ownerName: string }, at: number): BranchDatabase;
   changeDatabase(database: BranchDatabase, wanted: { name: string; ownerName: string }, at: number): BranchDatabase;
   deleteDatabase(database: BranchDatabase): void;
-  /** The schema of a database as SQL; it may have to be read from a server. Rejects with `Refusal`. */
-  schema(branchId: string, database: string): string | Promise<string>;
+  /** The schema of a database as SQL, maybe read from a server: `gone` ends that. Rejects with `Refusal`. */
+  schema(branchId: string, database: string, gone?: AbortSignal): string | Promise<string>;
+  /** The difference of two schemas of a database as a patch, empty where there is none. As `schema` otherwise. */
+  compared(schemas: { name: string; before: string; after: string }, gone?: AbortSignal): string | Promise<string>;
   /** Gives a new branch the roles and databases of another one, as they are now or were at a point. */
   copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void;
   /**

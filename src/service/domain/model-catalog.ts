@@ -72,7 +72,11 @@ export class ModelCatalog implements Catalog {
   }
 
   /** The model has no tables. */
-  schema(_branchId: string, _database: string): string | Promise<string> {
+  schema(_branchId: string, _database: string, _gone?: AbortSignal): string | Promise<string> {
+    return "";
+  }
+
+  compared(_schemas: { name: string; before: string; after: string }, _gone?: AbortSignal): string | Promise<string> {
     return "";
   }
 

@@ -10,6 +10,8 @@ export interface ServiceCall {
   body?: string;
   /** The caller wants only the headers, as with HEAD; `method` is then GET. */
   head?: boolean;
+  /** Aborts when the caller has left; absent where that cannot be seen. */
+  gone?: AbortSignal;
   /** The caller's address. Default 127.0.0.1. */
   remote?: string;
 }

@@ -30,6 +30,8 @@ export interface Request<Body, Query> {
   query: Query;
   /** The client's program, as it names itself. */
   agent: string | undefined;
+  /** Aborts when the client has left. */
+  gone: AbortSignal | undefined;
 }
 
 export interface Handled {
@@ -83,6 +85,7 @@ export interface Incoming {
   caller: Caller | undefined;
   /** The client's program, as it names itself in `User-Agent`. */
   agent?: string | undefined;
+  gone?: AbortSignal | undefined;
 }
 
 function define<Body, Query, Reached>(
@@ -99,13 +102,13 @@ function define<Body, Query, Reached>(
     access,
     run(incoming) {
       const reached = reach(incoming);
-      const { context, at, params, agent } = incoming;
+      const { context, at, params, agent, gone } = incoming;
       const checked = {
         body: check(body, incoming.body, "body"),
         query: check(query, given(incoming.query), "query"),
       };
       if (body !== nothing) checkKnown(shape.operationId, incoming.body);
-      return handle({ context, at, params, agent, ...checked, ...reached });
+      return handle({ context, at, params, agent, gone, ...checked, ...reached });
     },
   };
 }

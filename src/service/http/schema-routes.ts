@@ -1,4 +1,3 @@
-import { createTwoFilesPatch } from "diff";
 import { z } from "zod";
 import type { ServiceContext } from "../context.ts";
 import { Lsn, Time } from "../domain/requests.ts";
@@ -22,9 +21,9 @@ export const schemaRoutes: readonly Route[] = [
       query: z.object({ ...point, format: z.literal("sql").optional() }),
       answers: { 200: z.looseObject({ sql: z.string() }) },
     },
-    ({ context, branch, query }) => {
+    ({ context, gone, branch, query }) => {
       const wanted = { branch, name: query.db_name, lsn: query.lsn, timestamp: query.timestamp };
-      return schemas(context, [wanted], ([sql = ""]) => ({ sql }));
+      return schemas({ context, gone }, [wanted], ([sql = ""]) => ({ sql }));
     },
   ),
   branchRoute(
@@ -42,14 +41,17 @@ export const schemaRoutes: readonly Route[] = [
       }),
       answers: { 200: z.looseObject({ diff: z.string() }) },
     },
-    ({ context, project, branch, query }) => {
+    ({ context, gone, project, branch, query }) => {
       const { db_name: name, lsn, timestamp, base_lsn, base_timestamp } = query;
       const baseId = query.base_branch_id ?? branch.parentId;
       if (baseId === undefined) throw refusals.invalid("base_branch_id is needed for a branch without a parent");
       const base = required("base branch", context.store.branches.get(project.id, baseId));
       const before = { branch: base, name, lsn: base_lsn, timestamp: base_timestamp };
       const after = { branch, name, lsn, timestamp };
-      return schemas(context, [before, after], ([one = "", other = ""]) => ({ diff: patch(name, one, other) }));
+      return schemas({ context, gone }, [before, after], ([one = "", other = ""]) => {
+        const diff = context.catalog.compared({ name, before: one, after: other }, gone);
+        return typeof diff === "string" ? { diff } : diff.then((patch) => ({ diff: patch }));
+      });
     },
   ),
 ];
@@ -64,7 +66,7 @@ interface WantedSchema {
 
 /** Reads schemas, after all of them were found to be there. Throws `Refusal`. */
 function schemas(
-  context: ServiceContext,
+  { context, gone }: { context: ServiceContext; gone: AbortSignal | undefined },
   wanted: readonly WantedSchema[],
   bodyOf: (schemas: readonly string[]) => unknown,
 ): Handled {
@@ -75,15 +77,8 @@ function schemas(
     if (context.backend.address && (lsn ?? timestamp) !== undefined) throw refusals.noPastSchema();
     required("database", context.catalog.database(branch.id, name));
   }
-  const read = wanted.map(({ branch, name }) => context.catalog.schema(branch.id, name));
+  const read = wanted.map(({ branch, name }) => context.catalog.schema(branch.id, name, gone));
   const known = read.filter((schema) => typeof schema === "string");
   if (known.length === read.length) return { status: 200, body: bodyOf(known) };
   return { status: 200, later: Promise.all(read.map((schema) => Promise.resolve(schema))).then(bodyOf) };
-}
-
-/** Empty where the schemas are the same. */
-function patch(name: string, before: string, after: string): string {
-  if (before === after) return "";
-  const [, ...lines] = createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after).split("\n");
-  return lines.join("\n");
 }

@@ -109,7 +109,7 @@ async function answer(request: Request): Promise<void> {
 }
 
 /** Reads the body, keeping what the answer can depend on, and hands the call over. */
-async function exchanged({ service, sqlAccess, bytes, incoming }: Request, call: ServiceCall) {
+async function exchanged({ service, sqlAccess, bytes, incoming, outgoing }: Request, call: ServiceCall) {
   const { "content-length": length, "transfer-encoding": encoding } = incoming.headers;
   const hasBody = Number(length ?? 0) > 0 || encoding !== undefined;
   const room = hasBody ? service.bodyRoom(call) : undefined;
@@ -117,7 +117,7 @@ async function exchanged({ service, sqlAccess, bytes, incoming }: Request, call:
   try {
     const body = await readBody(incoming, { holding, longest: room?.longest ?? longestBody });
     await sqlAccess?.refresh(call.path);
-    return service.exchange({ ...call, body });
+    return service.exchange({ ...call, body, gone: goneSignal(outgoing) });
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;

@@ -2,23 +2,32 @@ import type { HistoryPoint } from "../domain/history.ts";
 import { ModelCatalog } from "../domain/model-catalog.ts";
 import type { Ids } from "../ids.ts";
 import type { Store } from "../store/store.ts";
+import type { Comparison } from "./schema/patch.ts";
 
-/** Reads the schema of a database from the data of its branch. Rejects with `Refusal`. */
-export type ReadSchema = (branchId: string, database: string) => Promise<string>;
+/** The schemas of databases, read from the data of their branches. */
+export interface Schemas {
+  /** `gone` ends the reading. Rejects with `Refusal`. */
+  read(branchId: string, database: string, gone?: AbortSignal): Promise<string>;
+  compare(comparison: Comparison, gone?: AbortSignal): Promise<string>;
+}
 
 /** The roles and databases of branches: rows that are brought into the servers, whose data comes along in a copy. */
 export class PostgresCatalog extends ModelCatalog {
   readonly #store: Store;
-  readonly #readSchema: ReadSchema;
+  readonly #schemas: Schemas;
 
-  constructor(context: { store: Store; ids: Ids }, readSchema: ReadSchema) {
+  constructor(context: { store: Store; ids: Ids }, schemas: Schemas) {
     super(context);
     this.#store = context.store;
-    this.#readSchema = readSchema;
+    this.#schemas = schemas;
   }
 
-  override schema(branchId: string, database: string): Promise<string> {
-    return this.#readSchema(branchId, database);
+  override schema(branchId: string, database: string, gone?: AbortSignal): Promise<string> {
+    return this.#schemas.read(branchId, database, gone);
+  }
+
+  override compared(comparison: Comparison, gone?: AbortSignal): Promise<string> {
+    return this.#schemas.compare(comparison, gone);
   }
 
   override copyToNew(from: string, to: string, at: number, point?: HistoryPoint): void {

@@ -25,6 +25,7 @@ import type { Processes } from "./processes.ts";
 import { type Admission, Proxy, type Target } from "./proxy/proxy.ts";
 import { Rejection } from "./proxy/rejection.ts";
 import { type DrivenService, OperationRunner } from "./runner.ts";
+import { SchemaComparer } from "./schema/comparer.ts";
 import { SchemaReader } from "./schema/schema-reader.ts";
 import { ServiceSessions } from "./service-sessions.ts";
 import { Sessions } from "./sessions.ts";
@@ -146,11 +147,13 @@ export class Postgres {
     this.backend = new PostgresBackend(address, this.#sessions, parts.templates, (branchId) =>
       this.#fleet?.storage.history(branchId),
     );
-    this.catalog = new PostgresCatalog(ports, (branchId, database) => {
-      const schemas = this.#schemas;
-      return schemas
-        ? schemas.read(branchId, database)
-        : Promise.reject(refusals.unavailable("the service is starting up"));
+    const comparer = new SchemaComparer(ports.clock);
+    this.catalog = new PostgresCatalog(ports, {
+      read: async (...wanted) => {
+        if (!this.#schemas) throw refusals.unavailable("the service is starting up");
+        return this.#schemas.read(...wanted);
+      },
+      compare: (...wanted) => comparer.compare(...wanted),
     });
     this.driverAccess = new DriverAccess(
       proxy,

@@ -65,7 +65,7 @@ export class SqlClient {
   readonly closed: Promise<void>;
   readonly #socket: Socket;
   readonly #path: string;
-  readonly #limit: AnswerLimit;
+  #limit: AnswerLimit;
   readonly #parser = new Parser();
   /** Bytes received of a message that is not complete. */
   #unread = 0;
@@ -120,6 +120,12 @@ export class SqlClient {
       serialize.sync(),
     ];
     return this.#answer(messages, sink);
+  }
+
+  /** Limits all answers from here on together. */
+  limitAnswers(bytes: number): void {
+    this.#rows = 0;
+    this.#limit = { bytes, named: false };
   }
 
   /** Has the server end the statement that runs. */

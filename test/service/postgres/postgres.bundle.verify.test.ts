@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync } from "node:fs";
 import { createConnection } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { findBinaries } from "../../../src/service/postgres/binaries.ts";
@@ -58,6 +60,10 @@ it("serves from the bundle as a user that is not root, pooled host and all, and 
   chmodSync(directory.path, 0o755);
   const bundle = join(directory.path, "dist");
   execFileSync(process.execPath, ["scripts/bundle.ts", bundle], { cwd: root, stdio: "pipe" });
+  // The thread that compares schemas is a program of its own.
+  const workerData = { name: "stock", before: "a", after: "b" };
+  const [compared] = await once(new Worker(join(bundle, "comparing.js"), { workerData }), "message");
+  expect(compared).toEqual({ patch: expect.stringContaining("--- a/stock") });
   const node = join(directory.path, "node");
   copyFileSync(process.execPath, node);
   const data = join(directory.path, "data");

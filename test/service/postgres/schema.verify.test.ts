@@ -6,7 +6,7 @@ import { z } from "zod";
 import { programPath } from "../../support/debian.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
 import { runProgram } from "../../support/run-program.ts";
-import { main, PostgresRig, primary, project, seed } from "./rig.ts";
+import { CreatedBranch, main, PostgresRig, primary, project, seed } from "./rig.ts";
 import { usePostgresRig } from "./use-rig.ts";
 
 const rich = readFileSync(join(import.meta.dirname, "rich-schema.sql"), "utf8");
@@ -89,6 +89,70 @@ describe("two branches", () => {
     const printed = await neonctl("branches", "schema-diff", "main", "dev", "--database", "stock");
     expect(printed).toContain("+    phone text,");
     expect(printed).toContain(`(Branch: ${main})`);
+  });
+
+  it("two branches that differ in 30,000 lines are not compared, and others are answered meanwhile", async () => {
+    const made = await rig.call("POST", `/projects/${project}/branches`, { endpoints: [{ type: "read_write" }] });
+    const { branch, endpoints } = CreatedBranch.parse(made.body);
+    await rig.settled();
+    const secret = `${schemaPath(branch.id)}/roles/app/reveal_password`;
+    const password = z.string().parse((await rig.call("GET", secret)).body["password"]);
+    const there = `postgresql://app:${password}@${rig.address}/stock?options=endpoint%3D${endpoints[0]?.id}`;
+    const lines = (word: string) => Array.from({ length: 30_000 }, (_, at) => `-- ${word} ${at}`).join("\n");
+    const long = (word: string) => `CREATE FUNCTION long() RETURNS int LANGUAGE sql AS $$ SELECT 1\n${lines(word)} $$`;
+    await rig.query(uri, long("here"));
+    await rig.query(there, long("there"));
+    const ends: number[] = [];
+    const compared = rig.call("GET", `${schemaPath(branch.id)}/compare_schema?db_name=stock`);
+    void compared.then(({ status }) => ends.push(status));
+    let answered = 0;
+    while (ends.length === 0) {
+      expect((await fetch(`http://${rig.serviceAddress}/healthz`)).status).toBe(200);
+      answered += 1;
+    }
+    // On the loop, the comparison leaves room for none of them.
+    expect(answered).toBeGreaterThan(20);
+    const { status, body } = await compared;
+    expect([status, body["message"]]).toEqual([422, expect.stringMatching(/schemas differ in more than 5000 lines/)]);
+    await rig.query(uri, "DROP FUNCTION long");
+  });
+
+  it("a schema that is larger than the service holds is refused, in one object and in many", async () => {
+    const functionOf = (name: string, bytes: number) =>
+      `CREATE FUNCTION ${name}() RETURNS text LANGUAGE sql AS $$ SELECT '${"x".repeat(bytes)}' $$`;
+    const names = Array.from({ length: 90 }, (_, at) => `many_${at}`);
+    for (const [make, drop] of [
+      [[functionOf("huge", 9_000_000)], ["DROP FUNCTION huge"]],
+      [names.map((name) => functionOf(name, 100_000)), names.map((name) => `DROP FUNCTION ${name}`)],
+    ] as const) {
+      await rig.query(uri, ...make);
+      const { status, body } = await rig.call("GET", `${schemaPath(main)}/schema?db_name=stock`);
+      expect([status, body["message"]]).toEqual([
+        422,
+        expect.stringMatching(/larger than 8 MiB: read it with pg_dump/),
+      ]);
+      await rig.query(uri, ...drop);
+    }
+    expect(await schema(rig)).not.toMatch(/huge|many_/);
+  });
+
+  it("a schema is read no further for a caller that has left, and the branch is free", async () => {
+    const client = await rig.client(uri);
+    await client.query("BEGIN");
+    await client.query("LOCK TABLE customer");
+    const leaving = new AbortController();
+    const url = `http://${rig.serviceAddress}/api/v2${schemaPath(main)}/schema?db_name=stock`;
+    const left = fetch(url, { headers: { authorization: "Bearer ana-key" }, signal: leaving.signal }).catch(
+      () => "left",
+    );
+    const waits = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE usename = 'cloud_admin' AND wait_event_type = 'Lock'`;
+    const waiting = () => rig.query(uri, waits);
+    await expect.poll(waiting).toEqual([{ n: 1 }]);
+    leaving.abort();
+    expect(await left).toBe("left");
+    await expect.poll(waiting).toEqual([{ n: 0 }]);
+    await client.query("ROLLBACK");
+    await client.end();
   });
 });
 

@@ -28,16 +28,19 @@ const kinds: readonly Kind[] = [...typesAndFunctions, ...relationKinds, ...rules
  * is called. Left out: operators, casts, text search, foreign servers, subscriptions, rights on columns, default
  * privileges, and what aggregates need to run in parallel.
  */
-export async function dumpSchema(client: SqlClient): Promise<string> {
+export async function dumpSchema(client: Pick<SqlClient, "query">): Promise<string> {
   await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   await client.query(settings);
   const [version] = await client.query("SHOW server_version");
   const objects: SchemaObject[] = [];
-  for (const { rank, query } of kinds) objects.push(...(await client.query(query)).map((row) => objectOf(rank, row)));
+  for (const { rank, query } of kinds) {
+    for (const row of await client.query(query)) objects.push(objectOf(rank, row));
+  }
   const sorted = inOrder(objects, await client.query(dependencies));
+  const firstTable = sorted.find(({ type }) => type === "TABLE");
   const comments = Map.groupBy(await client.query(commentQuery), ([id]) => id);
   const written = sorted.flatMap((object) => [
-    ...(object.type === "TABLE" && object === sorted.find(({ type }) => type === "TABLE") ? [tableDefaults] : []),
+    ...(object === firstTable ? [tableDefaults] : []),
     block(object),
     ...(comments.get(object.id) ?? []).map(([, name, text]) =>
       block({ ...object, type: "COMMENT", name: name ?? "", statements: text ?? "" }),
@@ -45,7 +48,7 @@ export async function dumpSchema(client: SqlClient): Promise<string> {
   ]);
   const known = new Set(objects.map(({ id }) => id));
   const rights = (await client.query(rightsQuery)).filter(([id]) => id === publicSchema || known.has(id ?? ""));
-  written.push(...rights.map((row) => block(objectOf(0, row))));
+  for (const row of rights) written.push(block(objectOf(0, row)));
   await client.query("COMMIT");
   return `${header(version?.[0] ?? "")}${written.join("")}--\n-- PostgreSQL database dump complete\n--\n\n`;
 }
@@ -66,18 +69,28 @@ function objectOf(rank: number, row: TextRow): SchemaObject {
 /** By kind and name, but what another needs before it. */
 function inOrder(objects: readonly SchemaObject[], needs: readonly TextRow[]): SchemaObject[] {
   const key = ({ rank, schema, name }: SchemaObject) => `${String(rank).padStart(3, "0")}\0${schema}\0${name}`;
-  const byKey = (some: readonly SchemaObject[]) => some.toSorted((one, other) => compare(key(one), key(other)));
+  const byKey = objects
+    .map((object) => ({ object, key: key(object) }))
+    .toSorted((one, other) => compare(one.key, other.key))
+    .map(({ object }) => object);
+  const place = new Map(byKey.map((object, index) => [object, index]));
   const waiting = new Map(objects.map((one) => [one.id, one]));
   const needed = Map.groupBy(needs, ([id]) => id ?? "");
+  // Objects that it needs come first, from those that wait: a circle ends where it began.
+  const neededBy = ({ id }: SchemaObject) =>
+    (needed.get(id) ?? [])
+      .flatMap(([, other]) => waiting.get(other ?? "") ?? [])
+      .toSorted((one, other) => (place.get(one) ?? 0) - (place.get(other) ?? 0));
   const sorted: SchemaObject[] = [];
-  const take = (object: SchemaObject) => {
-    if (!waiting.delete(object.id)) return;
-    // Objects that it needs come first, from those that wait: a circle ends where it began.
-    const first = (needed.get(object.id) ?? []).flatMap(([, other]) => waiting.get(other ?? "") ?? []);
-    for (const one of byKey(first)) take(one);
-    sorted.push(object);
-  };
-  for (const object of byKey(objects)) take(object);
+  for (const first of byKey) {
+    // A client's chain of views may be longer than a stack of calls.
+    const taken = waiting.delete(first.id) ? [{ object: first, left: neededBy(first).values() }] : [];
+    for (let top = taken.at(-1); top; top = taken.at(-1)) {
+      const { value: next } = top.left.next();
+      if (next === undefined) sorted.push(taken.pop()?.object ?? top.object);
+      else if (waiting.delete(next.id)) taken.push({ object: next, left: neededBy(next).values() });
+    }
+  }
   return sorted;
 }
 

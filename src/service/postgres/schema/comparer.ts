@@ -1,0 +1,70 @@
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import type { ServiceClock } from "../../clock.ts";
+import { refusals } from "../../refusal.ts";
+import { type Comparison, mostEdits } from "./patch.ts";
+
+/** The longest time of one comparison, in milliseconds. */
+const limitMs = 10_000;
+
+/** The number of comparisons that may wait for others. */
+const mostWaiting = 8;
+
+/** Memory of a comparison, in MB. */
+const memory = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
+
+/** Beside this file, in the bundle too. */
+const program = new URL(import.meta.url.endsWith(".ts") ? "./comparing.ts" : "./comparing.js", import.meta.url);
+
+const Compared = z.object({ patch: z.string().optional() });
+
+/** Compares schemas, one after another, in a thread of its own: its clients' texts say how long that takes. */
+export class SchemaComparer {
+  readonly #clock: ServiceClock;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(clock: ServiceClock) {
+    this.#clock = clock;
+  }
+
+  /** The difference as a patch, empty where there is none. `gone` ends the comparison. Rejects with `Refusal`. */
+  async compare(comparison: Comparison, gone: AbortSignal | undefined): Promise<string> {
+    if (comparison.before === comparison.after) return "";
+    if (this.#waiting >= mostWaiting) throw refusals.tooManyRequests("too many comparisons are under way", 1);
+    this.#waiting += 1;
+    const mine = this.#last.then(() => (gone?.aborted ? undefined : this.#run(comparison, gone)));
+    this.#last = mine.catch(() => {});
+    const patch = await mine.finally(() => {
+      this.#waiting -= 1;
+    });
+    if (patch !== undefined) return patch;
+    throw refusals.unprocessable(
+      `the schemas differ in more than ${mostEdits} lines, or take too long to compare: read both with the call for one schema`,
+    );
+  }
+
+  /** Answers `undefined` where the thread has not come to an end, or has found more than can be shown. */
+  #run(workerData: Comparison, gone: AbortSignal | undefined): Promise<string | undefined> {
+    const worker = new Worker(program, { workerData, resourceLimits: memory, execArgv: [], env: {} });
+    return new Promise((resolve, reject) => {
+      const stop = () => void worker.terminate();
+      const stopTimer = this.#clock.after(limitMs, stop);
+      let patch: string | undefined;
+      let failed: Error | undefined;
+      worker.once("message", (message) => {
+        patch = Compared.parse(message).patch;
+      });
+      worker.once("error", (error: Error & { code?: string }) => {
+        if (error.code !== "ERR_WORKER_OUT_OF_MEMORY") failed = error;
+      });
+      worker.once("exit", () => {
+        stopTimer();
+        gone?.removeEventListener("abort", stop);
+        if (failed) reject(failed);
+        else resolve(patch);
+      });
+      gone?.addEventListener("abort", stop);
+    });
+  }
+}

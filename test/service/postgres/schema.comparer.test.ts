@@ -1,0 +1,92 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { describe, expect, it, test } from "vitest";
+import { SchemaComparer } from "../../../src/service/postgres/schema/comparer.ts";
+import { mostEdits, patchOf } from "../../../src/service/postgres/schema/patch.ts";
+import { realClock } from "../../support/real-clock.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word}${at}\n`).join("");
+const different = { name: "stock", before: lines(30_000, "a"), after: lines(30_000, "b") };
+const small = { name: "stock", before: "a\nb\n", after: "a\nc\n" };
+const patch = "--- a/stock\n+++ b/stock\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+
+describe("the difference of two schemas", () => {
+  it("the difference of two schemas is a patch, empty where there is none", () => {
+    expect(patchOf(small)).toBe(patch);
+    expect(patchOf({ ...small, after: small.before })).toBe("");
+  });
+
+  it("a difference may be long, but has an end", () => {
+    expect(patchOf({ name: "stock", before: "", after: lines(mostEdits, "a") })?.length).toBeGreaterThan(mostEdits);
+    expect(patchOf({ name: "stock", before: "", after: lines(mostEdits + 1, "a") })).toBeUndefined();
+  });
+});
+
+describe("the comparison of schemas", () => {
+  it("a comparison runs in a thread, and gives the patch", async () => {
+    expect(await new SchemaComparer(realClock).compare(small, undefined)).toBe(patch);
+  });
+
+  it("a comparison of 30,000 different lines is refused, and the loop is held no longer than by any other call", async () => {
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const compared = new SchemaComparer(realClock).compare(different, undefined);
+    await expect(compared).rejects.toMatchObject({
+      status: 422,
+      message: /differ in more than 5000 lines, or take too/,
+    });
+    delay.disable();
+    // In milliseconds: on the loop it takes seconds.
+    expect(delay.max / 1e6).toBeLessThan(1000);
+  });
+
+  it("a comparison ends after its time, whatever it does then", async () => {
+    const clock = new VirtualClock();
+    const compared = new SchemaComparer(clock).compare(different, undefined);
+    compared.catch(() => {});
+    await expect.poll(() => clock.pending).toBe(1);
+    await clock.advance(10_000);
+    await expect(compared).rejects.toMatchObject({ status: 422 });
+    expect(clock.pending).toBe(0);
+  });
+
+  it("a comparison ends when its caller leaves, and the next one begins", async () => {
+    const clock = new VirtualClock();
+    const comparer = new SchemaComparer(clock);
+    const gone = new AbortController();
+    const left = comparer.compare(different, gone.signal);
+    left.catch(() => {});
+    const next = comparer.compare(small, undefined);
+    await expect.poll(() => clock.pending).toBe(1);
+    gone.abort();
+    expect(await next).toBe(patch);
+    await expect(left).rejects.toMatchObject({ status: 422 });
+  });
+
+  test("a comparison whose caller left while it waited is not begun", async () => {
+    const clock = new VirtualClock();
+    const comparer = new SchemaComparer(clock);
+    const [first, second] = [new AbortController(), new AbortController()];
+    const running = comparer.compare(different, first.signal);
+    const waiting = comparer.compare(different, second.signal);
+    for (const one of [running, waiting]) one.catch(() => {});
+    await expect.poll(() => clock.pending).toBe(1);
+    second.abort();
+    first.abort();
+    await Promise.allSettled([running, waiting]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("comparisons run one after another, and a ninth that would wait is asked to come again", async () => {
+    const clock = new VirtualClock();
+    const comparer = new SchemaComparer(clock);
+    const gone = new AbortController();
+    const all = Array.from({ length: 9 }, () => comparer.compare(different, gone.signal));
+    await expect(all.at(-1)).rejects.toMatchObject({ status: 429, headers: { "retry-after": "1" } });
+    await expect.poll(() => clock.pending).toBe(1);
+    gone.abort();
+    const ends = await Promise.allSettled(all);
+    expect(ends.every(({ status }) => status === "rejected")).toBe(true);
+    expect(await comparer.compare(small, undefined)).toBe(patch);
+  });
+});

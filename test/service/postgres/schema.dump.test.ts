@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { dumpSchema } from "../../../src/service/postgres/schema/dump.ts";
+
+type Row = readonly string[];
+
+/** The schema of a database with these views, tables and needs of one by another. */
+function dump(views: readonly Row[], needs: readonly Row[], tables: readonly Row[] = []): Promise<string> {
+  const answers = (sql: string): readonly Row[] => {
+    if (sql.startsWith("SHOW server_version")) return [["17.0"]];
+    if (sql.startsWith("WITH named")) return needs;
+    if (sql.includes("relkind = 'v'")) return views;
+    return sql.includes("relkind IN ('r', 'p')") ? tables : [];
+  };
+  return dumpSchema({ query: (sql) => Promise.resolve(answers(sql)) });
+}
+
+const objectOf = (type: string) => (at: number) => {
+  const name = `${type.toLowerCase()}_${String(at).padStart(6, "0")}`;
+  return [`pg_class/${type}${at}`, type, "public", name, "app", `CREATE ${type} ${name};`];
+};
+const many = (count: number, type: string) => Array.from({ length: count }, (_, at) => objectOf(type)(at));
+
+it("a chain of 30,000 views, each of which needs the next, is written from its end", async () => {
+  const count = 30_000;
+  const needs = Array.from({ length: count - 1 }, (_, at) => [`pg_class/VIEW${at}`, `pg_class/VIEW${at + 1}`]);
+  const written = [...(await dump(many(count, "VIEW"), needs)).matchAll(/^CREATE VIEW view_(\d+)/gm)];
+  expect(written.map(([, at]) => Number(at))).toEqual(Array.from({ length: count }, (_, at) => count - 1 - at));
+});
+
+it("views that need each other in a circle are each written once", async () => {
+  const needs = [0, 1, 2].map((at) => [`pg_class/VIEW${at}`, `pg_class/VIEW${(at + 1) % 3}`]);
+  const written = [...(await dump(many(3, "VIEW"), needs)).matchAll(/^CREATE VIEW view_(\d+)/gm)];
+  expect(written.map(([, at]) => Number(at))).toEqual([2, 1, 0]);
+});
+
+it("the defaults of tables stand once, before the first of 20,000 tables that come after as many views", async () => {
+  const needs = [["pg_class/TABLE0", "pg_class/VIEW1"]];
+  const sql = await dump(many(20_000, "VIEW"), needs, many(20_000, "TABLE"));
+  expect(sql.match(/SET default_tablespace/g)).toHaveLength(1);
+  expect(sql.indexOf("SET default_tablespace")).toBeLessThan(sql.indexOf("CREATE TABLE"));
+});
