@@ -65,7 +65,7 @@ async function run(flags: RunFlags, connection: ClusterConnection, ports: Comman
     { clusterTransport, serviceTransport, clock, random, log, metrics, tracer },
     { ...flags, clusterResourceNamespace, drainMs, ...(elects ? { lease } : {}) },
   );
-  const health = flags.httpPort === 0 ? undefined : await serveHealth(operator, flags.httpPort);
+  const health = flags.httpPort === 0 ? undefined : await serveHealth(operator, flags.httpPort, log);
   if (flags.namesLease && !elects) {
     log.warn(
       {},

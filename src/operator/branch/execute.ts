@@ -1,4 +1,5 @@
 import { isAboutBranch } from "../../api/error.ts";
+import { isRefusal, isStale } from "../kube/errors.ts";
 import { backingOff } from "../life/back-off.ts";
 import { earlierFailure, refusedNow } from "../life/failed-write.ts";
 import { after, type Requeue } from "../life/outcome.ts";
@@ -58,11 +59,19 @@ function eventsOf({ event }: { event?: Outcome["events"][number] }): Outcome["ev
 
 async function release(
   { event: reason, message, isUninstalling = false }: Extract<BranchAction, { kind: "release" }>,
-  { object, cluster, compute }: ExecuteContext,
+  { object, cluster, compute, memory }: ExecuteContext,
 ): Promise<Outcome> {
   if (!isUninstalling) await compute({ kind: "delete" });
   const patch = patchOf(object).removeFinalizer(finalizers.branch);
-  if (!patch.isEmpty) await cluster.patch(branchKind, object.metadata, patch.ops());
+  // The watch may report the end of the object before the patch is answered.
+  memory.isReleased = true;
+  try {
+    if (!patch.isEmpty) await cluster.patch(branchKind, object.metadata, patch.ops());
+  } catch (error) {
+    // Without a reply it may be gone all the same.
+    if (isStale(error) || isRefusal(error)) memory.isReleased = false;
+    throw error;
+  }
   const events = [{ type: "Normal", reason, message }] as const;
   return { ...unchanged(object, { events }), condition: { kind: "released" } };
 }

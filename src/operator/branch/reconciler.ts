@@ -20,11 +20,12 @@ import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { BranchAction } from "./action.ts";
 import { branchPatches, computeRefused, execute, restoreFinalizer } from "./execute.ts";
-import { type ComputeStep, type Subject } from "./observation.ts";
+import { type ComputeStep, linkedID, type Subject } from "./observation.ts";
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
 import { isOutsider, mayMeet } from "./plan/claims.ts";
+import { isRetained } from "./plan/delete.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
 import { branchReasons, isTroublesome } from "./reasons.ts";
@@ -50,7 +51,8 @@ export interface BranchReconcilerOptions {
   signal: AbortSignal;
   cache: {
     branchByUID(uid: string): Branch | undefined;
-    branches(): Iterable<Branch>;
+    /** The Branches that may want the same branch as this one. */
+    near(object: Branch): Iterable<Branch>;
     /** The names of Computes of the namespace that use a Branch and that it does not own. */
     usersOf(object: Branch): readonly string[];
     /** The Compute of the object's name. */
@@ -79,10 +81,29 @@ export class BranchReconciler {
     for (const memory of this.#memories.values()) memory.listsAfter = this.#relistedAt;
   }
 
+  /** A Branch is gone. One that lost our finalizer by a person's hand leaves its branch, which an event names. */
+  gone(last: Branch): void {
+    const { uid } = last.metadata;
+    const memory = this.#memories.get(uid);
+    this.#forget(uid);
+    if (memory === undefined || memory.isReleased || isRetained(last)) return;
+    const id = linkedID(last);
+    const isOurs =
+      last.status.proof?.uid === uid && last.status.proof.branchID === id && last.status.proof.by !== "adopted";
+    const isLeft = id !== undefined && isOurs && memory.deleted?.id !== id;
+    if (!isLeft && memory.unansweredPost === undefined) return;
+    const message = words.released.leftBehind(isLeft ? id : branchNameOf(last), last.status.expiresAt);
+    this.#event(last, { type: "Warning", reason: "Released", message });
+  }
+
   async reconcile(uid: string): Promise<Reconciled> {
     const { cache, selects, clock, connections } = this.#options;
     const object = cache.branchByUID(uid);
-    if (object === undefined || !selects(object) || isReleased(object)) {
+    if (object !== undefined && selects(object) && isReleased(object)) {
+      this.#listers.leave(uid);
+      return {};
+    }
+    if (object === undefined || !selects(object)) {
       this.#forget(uid);
       return {};
     }
@@ -241,7 +262,7 @@ export class BranchReconciler {
       now: clock.monotonic(),
       createSettleMs,
       fleet,
-      others: [...cache.branches()].filter(isOther),
+      others: [...cache.near(object)].filter(isOther),
       lives: (other) => cache.branchByUID(other) !== undefined,
       usedBy: isBeingDeleted(object) ? cache.usersOf(object) : [],
       compute: ownedCompute(object, cache.compute(object), storedSpecs),

@@ -60,6 +60,8 @@ export interface BranchMemory {
   warnedTaken: boolean;
   /** Requests of a person, as far as lists since are for them: a reconcile, a reset, the deletion. */
   asked: string | undefined;
+  /** Our own patch takes the finalizer away. */
+  isReleased: boolean;
   /** Number of branches in the latest list. */
   branches: number;
 }
@@ -83,6 +85,7 @@ export function newMemory(now: number, listsAfter: number, earlierTerm: boolean)
     requeue: nothingDue,
     asked: undefined,
     branches: 0,
+    isReleased: false,
     warnedLate: false,
     warnedTaken: false,
   };

@@ -132,6 +132,8 @@ export const released = {
     `Kept the branch by deletionPolicy: Retain; it ${end === undefined ? "has no end" : `still ends at ${end}`}: ${id}.`,
   adopted: (id: string) => `Kept the branch, which was adopted: ${id}.`,
   unproved: (id: string) => `Kept the branch, because nothing proves that this object made it: ${id}.`,
+  leftBehind: (idOrName: string, end: string | undefined) =>
+    `The Branch was deleted without the operator's finalizer, so its branch is kept; it ${end === undefined ? "has no end" : `ends at ${end}`}. Delete it at the service if it is not needed: ${idOrName}.`,
   uninstalling: (id: string) => `Kept the branch, because the definition of Branches is being deleted: ${id}.`,
 };
 

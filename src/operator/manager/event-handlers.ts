@@ -6,6 +6,7 @@ import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Change } from "../kube/store.ts";
 import { conditionOf, readyLabel } from "../objects/conditions-of.ts";
 import { sameJSON } from "../objects/record.ts";
+import type { StoredSpecs } from "../pool/stored-specs.ts";
 import { type Branch, owningBranch } from "../resources/branch.ts";
 import { type Connection, isOfCluster } from "../resources/cluster-service-connection.ts";
 import type { Compute } from "../resources/compute.ts";
@@ -22,7 +23,8 @@ export interface EventHandlersOptions extends Unattended {
   informers: Informers;
   claims: ClaimIndex;
   computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted">;
-  branches: Pick<BranchReconciler, "relisted">;
+  branches: Pick<BranchReconciler, "relisted" | "gone">;
+  storedSpecs: Pick<StoredSpecs, "forget">;
   connections: Pick<ConnectionReconciler, "seen" | "secretSeen" | "awaitsUser">;
   /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
@@ -65,8 +67,10 @@ export class EventHandlers implements ChangeHandlers {
     const { type, object, previous } = change;
     const { uid, namespace = "" } = object.metadata;
     const claimants = claims.change(change);
-    if (type === "deleted") computes.gone(object);
-    else {
+    if (type === "deleted") {
+      computes.gone(object);
+      this.#options.storedSpecs.forget(object);
+    } else {
       computes.changed(object);
       this.#arrived(uid);
     }
@@ -111,6 +115,7 @@ export class EventHandlers implements ChangeHandlers {
 
   branch({ type, object, previous }: Change<Branch>): void {
     const { informers, connections, enqueue } = this.#options;
+    if (type === "deleted") this.#options.branches.gone(object);
     enqueue("branch", [object.metadata.uid]);
     const used = this.#connectionOf(object);
     if (type === "added") {

@@ -1,10 +1,20 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Operator } from "../operator.ts";
+import type { Logger } from "../runtime/log.ts";
+
+/** The operator, as the health server asks it. */
+type Asked = Pick<Operator, "stuck" | "unready"> & { metrics: { contentType: string; text(): Promise<string> } };
 
 /** Serves `/healthz`, `/readyz` and `/metrics`; resolves when it listens, rejects if the port is not available. */
-export async function serveHealth(operator: Operator, port: number): Promise<Server> {
+export async function serveHealth(operator: Asked, port: number, log: Pick<Logger, "error">): Promise<Server> {
   const server = createServer((request, response) => {
-    void respond(operator, request.url ?? "/", response);
+    const url = request.url ?? "/";
+    // A defect in an answer must not end the process, which has other work.
+    respond(operator, url, response).catch((error: unknown) => {
+      log.error({ url, error }, "A request to the health server failed");
+      if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain; charset=utf-8" });
+      response.end("internal error; the log says more\n");
+    });
   });
   server.requestTimeout = 10_000;
   await new Promise<void>((resolve, reject) => {
@@ -18,12 +28,12 @@ export async function serveHealth(operator: Operator, port: number): Promise<Ser
   return server;
 }
 
-async function respond(operator: Operator, url: string, response: ServerResponse): Promise<void> {
+async function respond(operator: Asked, url: string, response: ServerResponse): Promise<void> {
   const { status, type, body } = await answer(operator, url.split("?")[0] ?? url);
   response.writeHead(status, { "content-type": type }).end(body);
 }
 
-async function answer(operator: Operator, path: string): Promise<{ status: number; type: string; body: string }> {
+async function answer(operator: Asked, path: string): Promise<{ status: number; type: string; body: string }> {
   const text = (status: number, body: string) => ({ status, type: "text/plain; charset=utf-8", body: `${body}\n` });
   switch (path) {
     case "/healthz": {

@@ -1,3 +1,4 @@
+import { BranchPlaces } from "../branch/branch-places.ts";
 import { keptApiKey } from "../connection/kept-api-key.ts";
 import { type KeptSecret, keptConnectionSecret } from "../connection-secret/kept-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
@@ -78,6 +79,7 @@ export class Informers {
   readonly branches: Reflectors<Branch>;
   readonly users = new ConnectionUsers<Compute>();
   readonly branchUsers = new ConnectionUsers<Branch>();
+  readonly branchPlaces = new BranchPlaces();
   readonly counts = new ComputeCounts();
   readonly arrivals: Arrivals;
   readonly #connections: Reflectors<ServiceConnection>;
@@ -156,6 +158,7 @@ export class Informers {
 
   #branchChanged(change: Change<Branch>): void {
     this.branchUsers.change(change);
+    this.branchPlaces.change(change);
     for (const handlers of this.#handlers) handlers.branch(change);
   }
 

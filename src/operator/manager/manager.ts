@@ -105,6 +105,7 @@ export class Manager {
       computes: this.#computes,
       connections: this.#connectionReconciler,
       branches: this.#branches,
+      storedSpecs: this.#storedSpecs,
       enqueue: (kind, uids) => this.#enqueue(kind, uids),
       pause: () => sleep(options.clock, 0, this.#stop.signal),
       signal: this.#stop.signal,

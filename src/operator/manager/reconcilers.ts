@@ -150,7 +150,7 @@ export function newBranchReconciler(
     signal,
     cache: {
       branchByUID: (uid) => informers.branches.byUid(uid),
-      branches: () => informers.branches.list(),
+      near: (object) => [...informers.branchPlaces.near(object)].flatMap((uid) => informers.branches.byUid(uid) ?? []),
       usersOf: (object) => {
         const { namespace = "" } = object.metadata;
         const context = { serviceOf: (user: ConnectionUser) => connections.baseURLOf(user), wallNow: clock.now() };

@@ -65,8 +65,6 @@ export class PoolReconciler {
     if (!this.#options.selects(pool)) return {};
     const { namespace = "" } = pool.metadata;
     const members = membersOf(pool, cache.computesOf(namespace));
-    for (const { compute } of members)
-      if (compute.metadata.deletionTimestamp !== undefined) storedSpecs.forget(compute);
     const byName = (name: string) => cache.compute(namespace, name);
     const plan = planPool(pool, members, byName, (wanted, member) => storedSpecs.isKept(wanted, member));
     const { generation = 0 } = pool.metadata;

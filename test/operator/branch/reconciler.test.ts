@@ -23,7 +23,7 @@ describe("a Branch", () => {
     ["of another selector", { selects: () => false }],
     [
       "that no cache has",
-      { cache: { branchByUID: () => undefined, branches: () => [], usersOf: () => [], compute: () => undefined } },
+      { cache: { branchByUID: () => undefined, near: () => [], usersOf: () => [], compute: () => undefined } },
     ],
   ])("%s is left alone", async (_, options) => {
     const world = await setUp(options);
@@ -341,5 +341,67 @@ describe("a create of an earlier process", () => {
     const left = world.isGone() ? [] : world.object().metadata.finalizers;
     expect(left).toEqual(held);
     expect(world.reason()).toBe(isLetGo ? undefined : "Deleting");
+  });
+});
+
+describe("a Branch that is gone", () => {
+  const left = (end: string) => [
+    `shop Warning Released: The Branch was deleted without the operator's finalizer, so its branch is kept; it ${end}. Delete it at the service if it is not needed: br-one.`,
+  ];
+  const dropped = (world: Awaited<ReturnType<typeof setUp>>) => {
+    const last = world.object();
+    world.events.length = 0;
+    world.reconciler.gone(last);
+    return world.events;
+  };
+
+  test("a gone Branch that lost its finalizer by a person's hand leaves its branch, which an event names once", async () => {
+    const world = await setUp();
+    world.standing();
+    await world.run(minute);
+    const last = world.object();
+    expect(dropped(world)).toEqual(left("has no end"));
+    world.reconciler.gone(last);
+    expect(world.events).toHaveLength(1);
+  });
+
+  test("a gone Branch that waited for others without our finalizer names its branch too", async () => {
+    const world = await setUp();
+    world.standing({}, { protected: true });
+    await world.run(minute);
+    world.write([{ op: "replace", path: "/metadata/finalizers", value: ["example.com/other"] }]);
+    world.drop();
+    await world.run(minute);
+    expect(dropped(world)).toEqual(left("has no end"));
+  });
+
+  test.each([
+    ["whose branch stays by Retain", { spec: { deletionPolicy: "Retain" } }],
+    ["that nothing proves its own", { status: { proof: undefined } }],
+  ])("a gone Branch %s says nothing", async (_, fields) => {
+    const world = await setUp();
+    world.standing(fields);
+    await world.run(minute);
+    expect(dropped(world)).toEqual([]);
+  });
+
+  test("a gone Branch that had adopted its branch says nothing of it", async () => {
+    const world = await setUp();
+    world.standing();
+    world.write([{ op: "replace", path: "/status/proof/by", value: "adopted" }], "/status");
+    await world.run(minute);
+    expect(dropped(world)).toEqual([]);
+  });
+
+  test("a gone Branch that the operator let go itself says nothing of a branch that is left", async () => {
+    const world = await setUp();
+    const { metadata, ...rest } = world.standing();
+    await world.run(minute);
+    world.drop();
+    await world.run(2 * minute);
+    expect(world.isGone()).toBe(true);
+    world.events.length = 0;
+    world.reconciler.gone({ ...rest, metadata });
+    expect(world.events).toEqual([]);
   });
 });

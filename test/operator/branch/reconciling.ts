@@ -93,7 +93,7 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
     signal: new AbortController().signal,
     cache: {
       branchByUID: (uid) => all().find(({ metadata }) => metadata.uid === uid),
-      branches: () => all(),
+      near: () => all(),
       usersOf: () => state.usedBy,
       compute: () => state.compute,
     },

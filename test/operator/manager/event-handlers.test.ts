@@ -63,3 +63,14 @@ test("a Compute that came from another shard before this process led is no new o
   await handlers.everything(stage.signal);
   expect(arrivals).toEqual([[uidOf(1), arrivedAt]]);
 });
+
+test("a Compute that is gone leaves nothing in memory of the spec that was stored for it", async () => {
+  const computes = [declared(0, "br-0")];
+  await using stage = await HandlersStage.with({ computes });
+  const forgotten: string[] = [];
+  const handlers = stage.handlers({ storedSpecs: { forget: ({ metadata }) => forgotten.push(metadata.uid) } });
+  handlers.compute({ type: "updated", object: declared(0, "br-1", "2"), previous: declared(0, "br-0") });
+  expect(forgotten).toEqual([]);
+  handlers.compute({ type: "deleted", object: declared(0, "br-1", "2"), previous: declared(0, "br-1", "2") });
+  expect(forgotten).toEqual([uidOf(0)]);
+});

@@ -150,7 +150,7 @@ function handling(stage: HandlersStage) {
   };
   const handlers = stage.handlers({
     computes: { gone: log("gone"), changed: log("changed"), entered: log("entered"), relisted: log("relisted") },
-    branches: { relisted: log("branchesRelisted") },
+    branches: { relisted: log("branchesRelisted"), gone: () => {} },
     connections: {
       seen: log("seen"),
       // The Secret of a connection that is gone.

@@ -51,7 +51,7 @@ class Probed implements AsyncDisposable {
       },
     );
     const port = await freePort();
-    const server = await serveHealth(operator, port);
+    const server = await serveHealth(operator, port, silentLogger);
     this.#url = `http://127.0.0.1:${port}`;
     this.#close = () => {
       server.close();
@@ -174,6 +174,27 @@ describe("/healthz", () => {
     await probed.clock.advance(600 * minute);
     expect(await probed.probe("/healthz")).toEqual([200, "ok"]);
   });
+});
+
+it("a scrape that throws is answered with 500 and logged, and the process goes on", async () => {
+  const logged: string[] = [];
+  const failing = {
+    metrics: {
+      contentType: "text/plain; version=0.0.4; charset=utf-8",
+      text: () => Promise.reject(new Error("a defect")),
+    },
+    stuck: () => undefined,
+    unready: () => {
+      throw new Error("another");
+    },
+  };
+  const port = await freePort();
+  const server = await serveHealth(failing, port, { error: (_, message) => void logged.push(message) });
+  const status = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+  expect([await status("/metrics"), await status("/readyz"), await status("/healthz")]).toEqual([500, 500, 200]);
+  expect(logged).toHaveLength(2);
+  server.close();
+  server.closeAllConnections();
 });
 
 it("a query after the path of a probe changes nothing", async () => {

@@ -1,5 +1,6 @@
 import type { ListedBranch } from "../../../api/branch.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
+import type { Branch } from "../../resources/branch.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { BranchAction } from "../action.ts";
 import { isOurs, linkedID, notedUID, type Observation } from "../observation.ts";
@@ -18,7 +19,7 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
     if (rivalFor(o) !== undefined) {
       return { kind: "release", event: "Released", message: deleting.conflict(listed.id) };
     }
-    if (isRetained(o)) {
+    if (isRetained(object)) {
       const message = released.retained(listed.id, listed.expires_at);
       return { kind: "release", event: "Released", message };
     }
@@ -29,7 +30,7 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
     return obstacle(o, listed) ?? { kind: "write", write: { op: "delete", id: listed.id } };
   }
   if (missing !== undefined && memory.deleted?.id !== missing && isThroughAnother(o)) {
-    if (!isRetained(o)) return { kind: "show", reason: "BranchNotFound", message: deleting.unseen(missing) };
+    if (!isRetained(object)) return { kind: "show", reason: "BranchNotFound", message: deleting.unseen(missing) };
     return { kind: "release", event: "Released", message: released.retained(missing, object.status.expiresAt) };
   }
   // Lists that prove a deletion are as far apart as they may lag.
@@ -40,10 +41,10 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
     return { kind: "show", reason: "Deleting", message, afterMs: mostLagMs - sinceMs };
   }
   const late = [...o.listing.all].find((one) => notedUID(one) === object.metadata.uid);
-  if (late !== undefined && !isRetained(o)) return { kind: "write", write: { op: "delete", id: late.id } };
+  if (late !== undefined && !isRetained(object)) return { kind: "write", write: { op: "delete", id: late.id } };
   const { answeredPost = Number.NEGATIVE_INFINITY } = memory;
   const settledAt = Math.max(lastPost(o, memory) + o.createSettleMs, answeredPost) + mostLagMs;
-  if (o.listing.startedAt < settledAt && !isRetained(o)) {
+  if (o.listing.startedAt < settledAt && !isRetained(object)) {
     return {
       kind: "show",
       reason: "Deleting",
@@ -83,6 +84,7 @@ function lastPost({ object, now, serviceNow, createSettleMs }: Observation, memo
   return Math.max(earlier, memory.unansweredPost ?? Number.NEGATIVE_INFINITY);
 }
 
-function isRetained({ object }: Observation): boolean {
-  return (object.spec.deletionPolicy ?? object.status.deletionPolicy) === "Retain";
+/** True if the branch stays by the policy in force. */
+export function isRetained({ spec, status }: Branch): boolean {
+  return (spec.deletionPolicy ?? status.deletionPolicy) === "Retain";
 }

@@ -8,7 +8,7 @@ import type { ReadonlyMemory } from "../state.ts";
 import * as words from "../words.ts";
 import { rivalFor } from "./claims.ts";
 import { linkOrCreate } from "./create.ts";
-import { planDeletion } from "./delete.ts";
+import { isRetained, planDeletion } from "./delete.ts";
 import { drift, dueEnd } from "./expiry.ts";
 import { planGone, planMissing } from "./gone.ts";
 import { planReset } from "./reset.ts";
@@ -22,8 +22,9 @@ export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory):
   if (o.kind === "unobserved") return planUnobserved(o);
   const { object, missing } = o;
   const pauseMs = pausedForMs(object, o.serviceNow);
+  // A pause keeps from what is sent: what Retain lets go is not.
+  if (isBeingDeleted(object) && (pauseMs === undefined || isRetained(object))) return planDeletion(o, memory);
   if (pauseMs !== undefined) return planPaused(o, memory, pauseMs);
-  if (isBeingDeleted(object)) return planDeletion(o, memory);
   const conflict = rivalFor(o);
   if (conflict !== undefined) {
     return { kind: "show", reason: "Conflict", message: words.conflict(conflict.what, conflict.place) };

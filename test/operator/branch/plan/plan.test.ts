@@ -126,6 +126,12 @@ describe("of several rules that have a step, the first wins", () => {
   const isTaken = { compute: { step: undefined, isTaken: true } };
 
   test.each([
+    [
+      "what Retain lets go before a pause",
+      mine({ deleting: true, spec: { deletionPolicy: "Retain" }, annotations: { paused: "true" } }),
+      {},
+      { kind: "release", event: "Released", message: expect.stringContaining("by deletionPolicy: Retain") },
+    ],
     ["a pause before a deletion", mine({ deleting: true, annotations: { paused: "true" } }), {}, shows("Paused")],
     [
       "a deletion before a claim of another",
