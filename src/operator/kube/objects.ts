@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta, ResourceKind } from "../objects/object.ts";
 import { asRecord } from "../objects/record.ts";
-import type { ReflectorOptions } from "./reflector-options.ts";
+import type { Logger } from "../runtime/log.ts";
 
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceKind } from "../objects/object.ts";
 
@@ -59,7 +59,7 @@ export function isObjectOf<T extends KubeObject>(kind: ResourceKind<T>, value: u
 
 /** The object; `undefined` if it cannot be read, which is logged. One invalid object never stops the others. */
 export function readObject<T extends KubeObject>(
-  { kind, parse, log }: Pick<ReflectorOptions<T>, "kind" | "parse" | "log">,
+  { kind, parse, log }: { kind: ResourceKind<T>; parse?: (raw: unknown) => T | undefined; log: Logger },
   raw: unknown,
 ): T | undefined {
   let problem: unknown;

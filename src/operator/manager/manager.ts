@@ -6,48 +6,21 @@ import { isOutsider } from "../compute/observe/outsider.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import { ConnectionReconciler } from "../connection/reconciler.ts";
 import { SessionRegistry } from "../connection/registry.ts";
-import type { ClusterClient } from "../kube/client.ts";
-import type { EventInput, RecordEvent } from "../kube/event-record.ts";
-import type { Metrics } from "../metrics/metrics.ts";
-import type { OperatorOptions } from "../options.ts";
+import type { EventInput } from "../kube/event-record.ts";
 import type { PoolReconciler } from "../pool/reconciler.ts";
 import { StoredSpecs } from "../pool/stored-specs.ts";
-import type { DeletionBrake } from "../project/deletion-brake.ts";
 import type { Compute } from "../resources/compute.ts";
 import { sleep } from "../runtime/clock.ts";
-import type { RuntimePorts } from "../runtime/log.ts";
-import type { Tracer } from "../runtime/tracer.ts";
 import { unlessStopped } from "../runtime/unattended.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
-import type { Budgets } from "../service-client/budgets.ts";
-import type { ServiceTransport } from "../service-client/transport.ts";
 import { Controller } from "./controller.ts";
 import { EventHandlers } from "./event-handlers.ts";
 import { flowOf, type Kind } from "./flow-of.ts";
-import type { Informers } from "./informers.ts";
-import type { NamespaceLabels } from "./namespace-labels.ts";
+import type { ManagerOptions } from "./manager-options.ts";
 import { orphansAmong } from "./orphans-among.ts";
 import { newBranchReconciler, newComputeReconciler, newPoolReconciler } from "./reconcilers.ts";
 import { type NamespaceOf, UsageMeter } from "./state-metrics.ts";
 import { crdIsGoing } from "./uninstalling.ts";
-
-export interface ManagerOptions extends RuntimePorts {
-  cluster: ClusterClient;
-  serviceTransport: ServiceTransport;
-  /** Belongs to the process, not to the term of leadership: requests of an earlier term count. */
-  budgets: Budgets;
-  /** Belongs to the process too, as does `brake`. */
-  namesShownBy: Set<string>;
-  brake: DeletionBrake;
-  branchBrake: DeletionBrake;
-  beforeWrite: () => void;
-  informers: Informers;
-  metrics: Metrics;
-  tracer: Tracer;
-  namespaces: NamespaceLabels;
-  options: OperatorOptions;
-  event: RecordEvent;
-}
 
 /** All state of one term of leadership. It starts empty, so no plan from an earlier term is executed. */
 export class Manager {

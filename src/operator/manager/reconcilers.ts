@@ -17,7 +17,7 @@ import { owningPool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { fleetOf } from "../resources/signature.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
-import type { ManagerOptions } from "./manager.ts";
+import type { ManagerOptions } from "./manager-options.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 
 /** A name that no other term of leadership has. */

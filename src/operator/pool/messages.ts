@@ -2,7 +2,6 @@ import type { EventInput } from "../kube/event-record.ts";
 import { shownCondition, shownReason } from "../objects/conditions-of.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
 import { labels } from "../resources/names.ts";
-import type { PoolPlan } from "./plan.ts";
 
 // Messages of the conditions and events of a ComputePool, and of the event of a member that the pool puts back.
 
@@ -49,7 +48,7 @@ function listCommand(pool: string): string {
 export function poolEvent(
   { spec, status: before, metadata }: ComputePool,
   after: ComputePoolStatus,
-  { create, remove, update }: PoolPlan,
+  { create, remove, update }: Record<"create" | "remove" | "update", readonly unknown[]>,
 ): EventInput | undefined {
   const condition = shownCondition({ status: after });
   if (condition === undefined) return undefined;

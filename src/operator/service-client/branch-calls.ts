@@ -1,8 +1,8 @@
 import { BranchAnswer, BranchesAnswer, type ListedBranch } from "../../api/branch.ts";
 import type { Answer, Failure } from "./answer.ts";
 import { allBranches, noteOf } from "./branch-pages.ts";
-import type { WriteCall } from "./client.ts";
 import type { AnswerReader } from "./endpoint-lists.ts";
+import type { WriteCall } from "./exchange.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /** The client's way of making calls. */

@@ -9,7 +9,8 @@ import { type Account, accountFingerprint } from "./account.ts";
 import { type Answer, type Failure, failureOf } from "./answer.ts";
 import { BranchCalls } from "./branch-calls.ts";
 import { type AnswerReader, EndpointLists } from "./endpoint-lists.ts";
-import { type Call, type ExchangeOptions, exchange } from "./exchange.ts";
+import type { WriteCall, WriteMethod } from "./exchange.ts";
+import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { operationsAmong, operationsListed } from "./operations-answer.ts";
 import { type AdmissionOptions, RequestReservation } from "./request-reservation.ts";
 import { mostBytes, type ServiceResponse } from "./transport.ts";
@@ -28,11 +29,6 @@ export interface Written {
   endpoint: Endpoint | undefined;
   operations: Operation[];
 }
-
-type WriteMethod = "POST" | "PATCH" | "DELETE";
-
-/** A request that may change something. */
-export type WriteCall = Call & { method: WriteMethod };
 
 /** The most pages of projects that are read, 400 projects each. */
 const mostProjectPages = 50;

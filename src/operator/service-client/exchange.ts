@@ -25,6 +25,11 @@ export interface ExchangeOptions extends AdmissionOptions {
 /** One request: `ids` replace the braces in `route`, in order. */
 export type Call = Pick<ServiceRequest, "method" | "body" | "query"> & { route: string; ids: readonly string[] };
 
+export type WriteMethod = "POST" | "PATCH" | "DELETE";
+
+/** A request that may change something. */
+export type WriteCall = Call & { method: WriteMethod };
+
 /** Any complete answer, refusals included, or why there is none. */
 export type Sent = { kind: "answered"; response: ServiceResponse } | { kind: "failed"; failure: Failure };
 
