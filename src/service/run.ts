@@ -88,7 +88,8 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
       const { host, port } = postgres.backend.address;
       ports.stdout(`Postgres: ${bracketed(host)}:${port}`);
       ports.stdout(`Certificate authority: ${postgres.authorityFile}`);
-      if (options.domain !== undefined && port !== defaultPort) ports.stderr(portWarning(port));
+      if (options.domain === undefined) ports.stderr(domainWarning);
+      else if (port !== defaultPort) ports.stderr(portWarning(port));
     }
     if (options.readyFile !== undefined) announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
@@ -119,6 +120,9 @@ function openPostgres(options: RunOptions, ports: RunPorts, store: Store, log: E
   };
   return Postgres.open(settings, { ...ports, store, onError: (error) => log.report(error) });
 }
+
+const domainWarning =
+  "Without --domain the hosts of computes lead nowhere, and so does what the vendor's tools build from them, as neonctl connection-string does: take connection_uri of the API, or set --domain.";
 
 function portWarning(port: number): string {
   return `The vendor's tools build addresses from a compute's host and port ${defaultPort}, but clients of Postgres connect to port ${port}: they need it beside the host, or the service needs --postgres-port ${defaultPort}.`;

@@ -65,5 +65,5 @@ export function through(proxy: string | undefined): string {
 }
 
 function withoutCredentials(proxy: string): string {
-  return proxy.replace(/\/\/[^@/]*@/, "//");
+  return proxy.replace(/\/\/.*@/, "//").replace(/\/$/, "");
 }

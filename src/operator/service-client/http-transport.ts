@@ -63,9 +63,10 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
       return parsedLater(answer.statusCode, text, { waitMs, dateMs }, bodies);
     } catch (error) {
       const reason = reasonOf(error, request.caBundle);
-      const proxy = proxyFor(request.baseURL, undefined, options.env ?? {});
+      // A proxy that cannot be used has been named; to ask for it would throw again.
+      const isNamed = /^the proxy /i.test(reason);
       throw new NoResponseError(
-        reason.startsWith("the proxy ") ? reason : `${reason}${through(proxy)}`,
+        isNamed ? reason : `${reason}${through(proxyFor(request.baseURL, undefined, options.env ?? {}))}`,
         error instanceof BodyTooLarge ? { cause: error } : {},
       );
     }

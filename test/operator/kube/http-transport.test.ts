@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ClusterError, ClusterUnreachable, isGone } from "../../../src/operator/kube/errors.ts";
 import { HttpTransport, type HttpTransportOptions } from "../../../src/operator/kube/http-transport.ts";
 import type { WatchLine } from "../../../src/operator/kube/transport.ts";
+import { freePort } from "../../support/ports.ts";
 import { realClock } from "../../support/real-clock.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 import { HostileServer, json, statusBody } from "./hostile-server.ts";
@@ -29,6 +30,16 @@ beforeEach(async () => {
 afterEach(async () => {
   await transport.close();
   await server.stop();
+});
+
+test("a proxy that cannot be reached is named, without its password", async () => {
+  const gone = await freePort();
+  const connection = { server: url, proxy: `http://me:word@127.0.0.1:${gone}`, credentials: testCredentials };
+  await transport.close();
+  transport = make({ connection });
+  const failed = get();
+  await expect(failed).rejects.toThrow(new RegExp(`ECONNREFUSED.* \\(through the proxy http://127.0.0.1:${gone}\\)$`));
+  await expect(failed).rejects.not.toThrow(/word/);
 });
 
 function get(options: { timeoutMs?: number; signal?: AbortSignal } = {}) {

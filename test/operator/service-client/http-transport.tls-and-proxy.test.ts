@@ -150,7 +150,7 @@ describe("the environment's proxy", () => {
   });
 
   test("the proxy that cannot be reached is named, without its password", async () => {
-    const env = { HTTPS_PROXY: "http://user:secret@127.0.0.1:1" };
+    const env = { HTTPS_PROXY: "http://user:s@secret@127.0.0.1:1/" };
     const error: unknown = await send(trusted(), env).catch((thrown: unknown) => thrown);
     expect(String(error)).toMatch(/ECONNREFUSED.*\(through the proxy http:\/\/127\.0\.0\.1:1\)$/);
     expect(String(error)).not.toContain("secret");
@@ -189,8 +189,9 @@ describe("the environment's proxy", () => {
   });
 
   test("a proxy of a kind that is not supported is named, without its password", async () => {
-    await expect(send(trusted(), { HTTPS_PROXY: "socks5://ana:open-sesame@127.0.0.1:1" })).rejects.toThrow(
-      "The proxy socks5://127.0.0.1:1 cannot be used: only http:// and https:// proxies can",
-    );
+    await expect(send(trusted(), { HTTPS_PROXY: "socks5://ana:open-sesame@127.0.0.1:1" })).rejects.toMatchObject({
+      name: "NoResponseError",
+      message: "The proxy socks5://127.0.0.1:1 cannot be used: only http:// and https:// proxies can",
+    });
   });
 });

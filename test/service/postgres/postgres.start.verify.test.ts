@@ -43,6 +43,13 @@ it("warns where --domain comes with another port than the one that the vendor's 
   await service.stop();
 });
 
+it("says without --domain that what the vendor's tools build from hosts leads nowhere", async () => {
+  const service = await startCommand("service", flags);
+  const [said] = await service.waitForLine(/^Without --domain .*$/);
+  expect(said).toMatch(/ neonctl connection-string .* take connection_uri .* or set --domain\.$/);
+  await service.stop();
+});
+
 it("removes at the start what a service left that was killed, its server included", async () => {
   const { Client } = nodePostgres();
   const killed = await startCommand("killed", flags, env);
