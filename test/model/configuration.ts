@@ -116,8 +116,14 @@ export const configurations: readonly Configuration[] = [
   configuration("a deletion, with a death and a request on its way", {
     may: { post: 1, death: 1, delete: 1, late: 1 },
   }),
-  configuration("somebody who deletes the endpoint, and a new term in the same process", {
-    may: { post: 2, kill: 1, term: 1 },
+  configuration("somebody who deletes the endpoint, a late effect, and a new term in the same process", {
+    may: { post: 2, kill: 1, late: 1, term: 1 },
+  }),
+  configuration("a proof that vanishes where no names are shown, kubectl replace and a new term", {
+    showsNames: false,
+    lagInstants: 0,
+    stallInstants: 0,
+    may: { post: 2, wipe: 1, replace: 1, term: 1 },
   }),
   configuration("a takeover, with a death and a deletion", {
     type: "read_write",
@@ -175,5 +181,9 @@ export const largeConfigurations: readonly Configuration[] = [
     may: { post: 2, death: 1, oldStart: 1, type: 1, bump: 1 },
   }),
   configuration("lists that are used again, with a death", { held: true, may: { post: 2, late: 1, death: 1 } }),
+  configuration("a proof that vanishes where no names are shown, with lists that lag and processes that stall", {
+    showsNames: false,
+    may: { post: 2, wipe: 1, replace: 1, term: 1 },
+  }),
   configuration("a service that shows no names", { showsNames: false, may: { post: 1, late: 1, death: 1 } }),
 ];

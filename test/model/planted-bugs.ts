@@ -148,6 +148,29 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     configuration: primary({ post: 1, restart: 1, death: 1 }),
     breaks: /restarted too often|not reported|for ever/,
   },
+  "a proof that vanished and means nothing": {
+    parts: seeing((state, compute, now) => {
+      Object.assign(state.known, { proved: undefined });
+      parts.seen(state, compute, now);
+    }),
+    configuration: replica(
+      { post: 2, wipe: 1, replace: 1, term: 1 },
+      { showsNames: false, lagInstants: 0, stallInstants: 0 },
+    ),
+    breaks: /never twice/,
+  },
+  "an own endpoint that closes the record, though it is not the answered one": {
+    parts: {
+      ...parts,
+      observe: async (...args) => {
+        const o = await parts.observe(...args);
+        const isOwn = o.kind === "observed" && o.links.link?.proof === "signature";
+        return isOwn ? { ...o, startedAt: o.startedAt + 10_000 } : o;
+      },
+    },
+    configuration: replica({ post: 2, kill: 1, late: 1, term: 1 }),
+    breaks: /never twice/,
+  },
   "a takeover that is not waited for": {
     parts: planning((o, s) => {
       const action = parts.plan(o, s);

@@ -21,6 +21,10 @@ export interface Remembered {
     /** The last write, if its answer is laid over lists: when it ended, and after when lists counted before it. */
     laidOver?: { at: number; before: number };
   };
+  /** A version of the Compute was seen. */
+  isSeen?: true;
+  /** The endpoint that the last version seen proves the Compute's own. */
+  proved?: string | undefined;
   /** The record of a write: as the status has it, or is to have it. */
   write?: RememberedWrite | undefined;
   /** The endpoint that lists lack: since which list, and whether its own GET was 404 too, or how often it showed it. */

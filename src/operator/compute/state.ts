@@ -25,10 +25,6 @@ export class ReconcileState {
   /** Names the term in the records that it writes. */
   readonly term: string;
   readonly #known: Remembered;
-  /** A version of the Compute was seen. */
-  #isSeen = false;
-  /** The endpoint that the last version seen proves the Compute's own. */
-  #proved: string | undefined;
 
   constructor(now: number, term: string, known: Partial<Remembered> = {}) {
     this.term = term;
@@ -60,10 +56,11 @@ export class ReconcileState {
 
   /** A version of the Compute is known, with or without a list: its record counts from now on. */
   seen(compute: Compute, now: number): void {
-    const unproved = compute.status.proof === undefined ? this.#proved : undefined;
-    this.#known.write = afterSight(this.#known.write, compute, { now, isFirst: !this.#isSeen, unproved });
-    this.#isSeen = true;
-    this.#proved = provedIn(compute);
+    const { write, isSeen, proved } = this.#known;
+    const unproved = compute.status.proof === undefined ? proved : undefined;
+    this.#known.write = afterSight(write, compute, { now, isFirst: isSeen !== true, unproved });
+    this.#known.isSeen = true;
+    this.#known.proved = provedIn(compute);
     if (compute.status.disabledByUs !== true) this.#known.disableNotedAt = undefined;
     else this.#known.disableNotedAt ??= now;
   }

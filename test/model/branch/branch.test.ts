@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { configurations } from "./configurations.ts";
+import { configurations, lateCreates } from "./configurations.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { searched } from "./search.ts";
 
@@ -19,13 +19,21 @@ test.each(configurations(2, 3))(
   },
 );
 
+test("no path of late creates, deaths and a deletion breaks a promise of Branches, and all ends well", async () => {
+  const world = { name: "late creates", expiry: { never: true }, showsResets: true };
+  const { paths, reconciles, violation } = await searched({ ...world, ...lateCreates });
+  console.log(`${world.name}: ${paths} paths, ${reconciles} reconciles`);
+  expect(violation).toBeUndefined();
+  expect(paths).toBeGreaterThan(500);
+});
+
 describe("a planted bug of Branches is found", () => {
   test.each(Object.entries(plantedBugs))(
     "%s",
     { timeout },
-    async (name, { parts, breaks, showsResets = true, expiry = { never: true }, happenings }) => {
-      const world = { name, expiry, showsResets };
-      const { violation, paths } = await searched({ ...world, happenings: happenings ?? 2, steps: 3 }, parts);
+    async (name, { parts, breaks, showsResets = true, expiry = { never: true }, happenings = 2, steps = 3, among }) => {
+      const world = { name, expiry, showsResets, happenings, steps, ...(among !== undefined && { among }) };
+      const { violation, paths } = await searched(world, parts);
       console.log(`${name}: found after ${paths} paths: ${violation?.what} by ${violation?.path.join("; ")}`);
       expect(violation?.what).toMatch(breaks);
     },

@@ -1,5 +1,12 @@
 import type { Configuration } from "./search.ts";
 
+/** More happens than elsewhere, of few things: creates of one process come while the next one deletes. */
+export const lateCreates = {
+  happenings: 4,
+  steps: 4,
+  among: ["the process dies", "a request that comes late", "the object is deleted"],
+} as const;
+
 /** The worlds that are searched: `happenings` at most, each at one of the first `steps`. */
 export function configurations(happenings: number, steps: number): Configuration[] {
   const all = { happenings, steps, showsResets: true };

@@ -1,10 +1,13 @@
 import { planReset } from "../../../src/operator/branch/plan/reset.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
+import { lateCreates } from "./configurations.ts";
 import { parentID } from "./service.ts";
 import type { Parts } from "./world.ts";
 
 // Each switches one guard of the operator off, from outside: the product itself carries no switch for it.
+
+const hourMs = 3_600_000;
 
 export interface PlantedBug {
   parts: Parts;
@@ -14,8 +17,10 @@ export interface PlantedBug {
   showsResets?: false;
   /** Of the Branch; without an end otherwise. */
   expiry?: object;
-  /** So many things have to happen for it. */
-  happenings?: 3;
+  /** So many things have to happen for it, each at one of so many steps, and these alone. */
+  happenings?: 3 | 4;
+  steps?: 4;
+  among?: readonly string[];
 }
 
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
@@ -37,6 +42,18 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       planned: (observed, memory) => (changing({ earlierTerm: false })(memory), observed),
     },
     happenings: 3,
+    breaks: /never left/,
+  },
+  "a young branch that passes for old, while another create of an earlier process is on its way": {
+    parts: {
+      planned: (observed) => {
+        const { object, serviceNow } = observed;
+        return object.metadata.deletionTimestamp === undefined
+          ? observed
+          : { ...observed, serviceNow: serviceNow + hourMs };
+      },
+    },
+    ...lateCreates,
     breaks: /never left/,
   },
   "a reset that is not recorded": {

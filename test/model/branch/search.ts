@@ -91,6 +91,8 @@ export interface Configuration {
   /** The most things that happen on a path, and at which of the first steps. */
   happenings: number;
   steps: number;
+  /** The only things that happen; all of them where it is absent. */
+  among?: readonly string[];
 }
 
 export interface Violation {
@@ -111,12 +113,18 @@ const calmSteps = 60;
 class Search {
   readonly #configuration: Configuration;
   readonly #parts: Parts;
+  readonly #events: [string, Event][];
+  readonly #disturbances: [string, Step][];
   paths = 0;
   reconciles = 0;
 
   constructor(configuration: Configuration, parts: Parts) {
     this.#configuration = configuration;
     this.#parts = parts;
+    const { among } = configuration;
+    const happens = ([name]: readonly [string, unknown]) => among?.includes(name) !== false;
+    this.#events = Object.entries(events).filter(happens);
+    this.#disturbances = Object.entries(disturbances).filter(happens);
   }
 
   run(): Promise<Violation | undefined> {
@@ -129,7 +137,7 @@ class Search {
     if (step >= steps || path.length >= happenings) return this.#end(state, path);
     const violation = await this.#disturbed(state, step, path);
     if (violation !== undefined) return violation;
-    for (const [name, event] of Object.entries(events)) {
+    for (const [name, event] of this.#events) {
       const after = structuredClone(state);
       event(after);
       const longer = [...path, `${step}: ${name}`];
@@ -143,7 +151,7 @@ class Search {
 
   /** All paths on which this step itself is disturbed. */
   async #disturbed(state: State, step: number, path: readonly string[]): Promise<Violation | undefined> {
-    for (const [name, how] of Object.entries(disturbances)) {
+    for (const [name, how] of this.#disturbances) {
       const violation = await this.#next(state, how, step, [...path, `${step}: ${name}`]);
       if (violation !== undefined) return violation;
     }
