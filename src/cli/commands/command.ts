@@ -9,6 +9,7 @@ import { dryRun, resolveName } from "../plan/carry-out.ts";
 import { type BranchDryRun, dryRunBranch } from "../plan/carry-out-branch.ts";
 import { Clients } from "../plan/clients.ts";
 import type { Inventory } from "../plan/inventory.ts";
+import { missingDatabases } from "../plan/missing-databases.ts";
 import { orphansIn } from "../plan/orphans.ts";
 import { hasChanges, hasProblems, isUnderWay, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
@@ -127,6 +128,13 @@ async function planAll(
   for (const each of tracked) {
     const branch = planned.entryOf(inventory.branches.named(each.compute));
     entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.scope, branch));
+  }
+  if (!inventory.scope.writes) {
+    const missing = await missingDatabases(tracked, signal);
+    for (const [index, each] of tracked.entries()) {
+      const [entry, missingDatabase] = [entries[index], missing.get(each)];
+      if (entry !== undefined && missingDatabase !== undefined) entries[index] = { ...entry, missingDatabase };
+    }
   }
   const plan = planned.branches.length === 0 ? { entries } : { entries, branches: planned.branches };
   if (running === undefined) return plan;

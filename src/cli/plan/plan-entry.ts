@@ -47,6 +47,8 @@ export interface PlanEntry {
   keptBy?: string;
   /** The Compute adopted its endpoint, and deleting it deletes that, as nobody declared. */
   deletesAdopted?: string;
+  /** The database or the role of the connection Secret is not at the service. */
+  missingDatabase?: string;
   /** A warning that a field which is sent has an announced end at the public service. */
   deprecated?: string;
   fields: readonly FieldChange[];

@@ -95,8 +95,8 @@ function asMarkdown(plan: Plan): string {
   return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows, ...after].join("\n");
 }
 
-function warningsOf({ deletesAdopted, deprecated }: PlanEntry): string[] {
-  return [deletesAdopted, deprecated].filter((warning) => warning !== undefined);
+function warningsOf({ deletesAdopted, deprecated, missingDatabase }: PlanEntry): string[] {
+  return [deletesAdopted, deprecated, missingDatabase].filter((warning) => warning !== undefined);
 }
 
 function branchDetailOf(entry: BranchEntry, quote: (text: string) => string = (text) => text): string {

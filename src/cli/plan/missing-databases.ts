@@ -1,0 +1,30 @@
+import { ownershipOf } from "../../operator/claims/ownership.ts";
+import { secretRejected } from "../../operator/connection-secret/messages.ts";
+import type { Tracked } from "./inventory.ts";
+
+/**
+ * Warnings by Compute: the database or the role of its connection Secret is not at the service. One call for each that
+ * has an endpoint; what it reveals is dropped. A key that may not read passwords, and a service without the call, are
+ * no warning.
+ */
+export async function missingDatabases(
+  tracked: readonly Tracked[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Tracked, string>> {
+  const found = await Promise.all(
+    tracked.map(async (each): Promise<[Tracked, string][]> => {
+      const { compute, project, pruned } = each;
+      const { connectionSecret: wanted, projectID } = compute.spec;
+      if (wanted?.database === undefined || wanted.role === undefined || pruned !== undefined) return [];
+      const { listing, client } = project;
+      const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
+      if (link === undefined) return [];
+      const { id, branch_id } = link.endpoint;
+      const query = { database_name: wanted.database, role_name: wanted.role, endpoint_id: id, pooled: "false" };
+      const answer = await client.connectionURI(projectID, query, signal);
+      if (answer.kind !== "notFound" || !/database|role/i.test(answer.message)) return [];
+      return [[each, secretRejected.notFound(wanted, branch_id, answer.message)]];
+    }),
+  );
+  return new Map(found.flat());
+}
