@@ -27,16 +27,17 @@ export interface Stage extends AsyncDisposable {
 const policies = ["deploy/base/deletion-protection", "deploy/base/annotations"];
 
 /** Starts everything, each as a process of its own but the counter. */
-export async function setStage(screen: Screen, model: boolean): Promise<Stage> {
+export async function setStage(screen: Screen, { model, rules }: { model: boolean; rules: string }): Promise<Stage> {
   await using everything = new AsyncDisposableStack();
   const start = async <T extends AsyncDisposable>(what: string, starting: Promise<T>) =>
     everything.use(await screen.waiting(what, starting));
 
   const binaries = await findBinaries({ progress: (line) => screen.note(line) });
   const { seed } = samplesFor(sampleBaseURL);
-  const real = model ? undefined : await onPostgres(screen, seed);
+  const flags = ["--rules", rules];
+  const real = model ? undefined : await onPostgres(screen, seed, flags);
   const service = everything.use(
-    real ?? (await screen.waiting("the service, with SQLite", ServiceProcess.start({ seed }))),
+    real ?? (await screen.waiting("the service, with SQLite", ServiceProcess.start({ seed, args: flags }))),
   );
   const postgres = real !== undefined;
   const counter = await start(
@@ -64,9 +65,9 @@ export async function setStage(screen: Screen, model: boolean): Promise<Stage> {
 }
 
 /** The service with real Postgres behind its computes; `undefined` where that cannot run here, and why. */
-async function onPostgres(screen: Screen, seed: string): Promise<ServiceProcess | undefined> {
+async function onPostgres(screen: Screen, seed: string, flags: readonly string[]): Promise<ServiceProcess | undefined> {
   const port = String(await freePort());
-  const args = ["--postgres", "--postgres-port", port, ...asRoot];
+  const args = [...flags, "--postgres", "--postgres-port", port, ...asRoot];
   try {
     return await screen.waiting("the service, with SQLite and Postgres", ServiceProcess.start({ seed, args }));
   } catch (error) {

@@ -1,6 +1,6 @@
 // `npm run demo` shows the whole life of a Compute and leaves everything up to play with, until Ctrl-C;
 // `npm run demo -- --once` ends without a signal. Nothing is left behind, however it ends. With `--model` no Postgres
-// runs behind the computes.
+// runs behind the computes; `--rules neon` has the service enforce what the public service does.
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { endEverything } from "../support/guardian.ts";
@@ -36,7 +36,7 @@ process.exit(ended === "failed" ? 1 : ended === "interrupted" && state === "walk
 async function show(): Promise<"shown"> {
   const explanation = "A real Kubernetes control plane, the service, and the operator, each a process of its own.";
   screen.heading("Set the stage", explanation);
-  const stage = await setStage(screen, values.model);
+  const stage = await setStage(screen, values);
   await walk(screen, stage, samplesFor(stage.counter.baseURL));
   if (values.once) return "shown";
   state = "up";
@@ -47,11 +47,15 @@ async function show(): Promise<"shown"> {
 function flags() {
   try {
     return parseArgs({
-      options: { once: { type: "boolean", default: false }, model: { type: "boolean", default: false } },
+      options: {
+        once: { type: "boolean", default: false },
+        model: { type: "boolean", default: false },
+        rules: { type: "string", default: "specification" },
+      },
     });
   } catch (error) {
     console.error(
-      `${error instanceof Error ? error.message : String(error)}. The demo has two flags: --once and --model`,
+      `${error instanceof Error ? error.message : String(error)}. The demo has three flags: --once, --model and --rules NAME`,
     );
     process.exit(1);
   }

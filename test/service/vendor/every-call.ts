@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { publicOperation } from "../../../src/service/http/public-api.ts";
 import type { Route } from "../../../src/service/http/route.ts";
 import { listen } from "../../../src/service/http/server.ts";
+import { type RulesName, rules } from "../../../src/service/rules.ts";
 import { bodyOf, requestLine } from "../keys/cells.ts";
 import { keys, Shop } from "../support/shop.ts";
 
@@ -19,8 +20,16 @@ export interface Call {
 }
 
 /** Serves a new shop over HTTP, with what the call of a route needs; ends both after `use`. */
-export async function withShop<T>(route: Route, use: (baseURL: string, call: Call) => Promise<T>): Promise<T> {
-  const shop = new Shop({ branchRecovery: true, rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
+export async function withShop<T>(
+  route: Route,
+  name: RulesName,
+  use: (baseURL: string, call: Call) => Promise<T>,
+): Promise<T> {
+  const shop = new Shop({
+    rules: rules[name],
+    branchRecovery: true,
+    rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 },
+  });
   const call = callOf(shop, route);
   const listening = await listen(shop.core, { host: "127.0.0.1", port: 0 });
   try {
@@ -45,7 +54,10 @@ function callOf(shop: Shop, route: Route): Call {
     method: route.method,
     path: target.pathname,
     params: Object.fromEntries(params),
-    query: Object.fromEntries(target.searchParams),
+    query: {
+      ...Object.fromEntries(target.searchParams),
+      ...(route.operationId === "listProjects" && { org_id: "org-shop" }),
+    },
     body: bodyOf(route, caller, "own"),
   };
 }

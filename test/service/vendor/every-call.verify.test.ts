@@ -2,6 +2,7 @@ import * as raw from "@neon/sdk/raw";
 import { createApiClient } from "@neondatabase/api-client";
 import { describe, expect, it } from "vitest";
 import { apiRoutes } from "../../../src/service/http/routes.ts";
+import { rulesNames } from "../../../src/service/rules.ts";
 import { apiKey, argumentsFor, declaredArguments, withShop } from "./every-call.ts";
 import { PublicApi } from "./public-api.ts";
 
@@ -21,9 +22,14 @@ function methodFor(methods: object, operationId: string): ((...args: unknown[]) 
   return typeof found === "function" ? (...args) => Reflect.apply(found, methods, args) : undefined;
 }
 
-describe("every served operation, by its method as declared", () => {
+/** What an answer has wrong by the OpenAPI file, which is older than the names of permissions. */
+function problemsOf(...answer: Parameters<PublicApi["problems"]>): string[] {
+  return api.problems(...answer).filter((problem) => !problem.includes("effective_project_permission"));
+}
+
+describe.each(rulesNames)("every served operation under the rules %s, by its method as declared", (ruled) => {
   it.each(inClient)("@neondatabase/api-client: $operationId", async (route) => {
-    await withShop(route, async (baseURL, call) => {
+    await withShop(route, ruled, async (baseURL, call) => {
       const declared = [...declaredArguments()].find(
         ([name]) => name.toLowerCase() === call.operationId.toLowerCase(),
       )?.[1];
@@ -31,13 +37,13 @@ describe("every served operation, by its method as declared", () => {
       expect([declared, method]).toEqual([expect.any(Array), expect.any(Function)]);
       const answer = await method?.(...argumentsFor(declared ?? [], call));
       const { status, data } = Object.assign({ status: 0, data: undefined }, answer);
-      expect(api.problems(call.method, call.path, status, data)).toEqual([]);
+      expect(problemsOf(call.method, call.path, status, data)).toEqual([]);
       expect(status).toBe(Number(Object.keys(route.answers)[0]));
     });
   });
 
   it.each(routes.filter(({ operationId }) => operationId !== notInSdk))("@neon/sdk: $operationId", async (route) => {
-    await withShop(route, async (baseURL, { operationId, method, path, params, query, body }) => {
+    await withShop(route, ruled, async (baseURL, { operationId, method, path, params, query, body }) => {
       let status = 0;
       const client = raw.createClient({ baseUrl: baseURL, headers: { Authorization: `Bearer ${apiKey}` } });
       client.interceptors.response.use((response: Response) => {
@@ -47,7 +53,7 @@ describe("every served operation, by its method as declared", () => {
       const call = methodFor(raw, operationId);
       expect(call).toBeDefined();
       const data = await call?.({ client, path: params, query, body, throwOnError: true });
-      const problems = onlyInSdk.includes(operationId) ? [] : api.problems(method, path, status, data);
+      const problems = onlyInSdk.includes(operationId) ? [] : problemsOf(method, path, status, data);
       expect(problems).toEqual([]);
       expect(status).toBe(Number(Object.keys(route.answers)[0]));
     });
