@@ -8,16 +8,9 @@ function isLoopback(address: string): boolean {
   return /^(127\.|::1$|::ffff:127\.)/.test(address);
 }
 
-/** Headers that only a proxy adds. */
-const forwarding = [
-  "forwarded",
-  "via",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-forwarded-server",
-  "x-real-ip",
-] as const;
+/** Headers that only a proxy adds, some with another word before, such as `cf-connecting-ip`. */
+const forwarding =
+  /^(forwarded|via|x[-_](original[-_])?forwarded([-_].*)?|(.*[-_])?(real|client|connecting|cluster-client)[-_]ip)$/;
 
 /**
  * True if the caller runs on this machine: both its address and the name in `Host` are loopback. A foreign name that
@@ -25,7 +18,7 @@ const forwarding = [
  * this process.
  */
 export function isOnThisMachine({ remote, headers }: ServiceCall): boolean {
-  if (forwarding.some((name) => headers?.[name] !== undefined)) return false;
+  if (Object.keys(headers ?? {}).some((name) => forwarding.test(name))) return false;
   const host = headers?.["host"];
   if (host === undefined) return remote === undefined;
   return isLoopback(remote ?? loopback) && isLoopbackHost(host.replace(/:[0-9]+$/, ""));

@@ -15,8 +15,7 @@ export class Router<R extends { method: string; path: string }> {
 
   /** A path that exists only with other methods is no route, as in the public service. */
   match(method: string, path: string): Match<R> | undefined {
-    const given = decoded(path.split("/"));
-    if (!given) return undefined;
+    const given = path.split("/");
     for (const { route, parts } of this.#routes) {
       const params = route.method === method ? matchParts(parts, given) : undefined;
       if (params) return { route, params };
@@ -34,16 +33,21 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** The values of a template's parameters in a path; `undefined` if the path does not match. */
+/**
+ * The values of a template's parameters in a path; `undefined` if the path does not match. Only parameters may be
+ * percent-encoded: who may call what is decided by how a path begins, so no route has two spellings.
+ */
 function matchParts(template: readonly string[], given: readonly string[]): Record<string, string> | undefined {
   if (template.length !== given.length) return undefined;
+  const values = decoded(template.map((part, index) => (part.startsWith("{") ? (given[index] ?? "") : "")));
+  if (!values) return undefined;
   const params: Record<string, string> = {};
   for (const [index, part] of template.entries()) {
-    const value = given[index] ?? "";
     if (part.startsWith("{")) {
+      const value = values[index] ?? "";
       if (value === "") return undefined;
       params[part.slice(1, -1)] = value;
-    } else if (part !== value) return undefined;
+    } else if (part !== given[index]) return undefined;
   }
   return params;
 }

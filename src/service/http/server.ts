@@ -187,9 +187,16 @@ function carryOut(exchange: Exchange, outgoing: ServerResponse): void {
   }
 }
 
-/** The URL that was asked for; `null` if it is none. A proxy sends it whole, other clients its path. */
-function urlOf({ url = "" }: IncomingMessage): URL | null {
-  return URL.parse(url.startsWith("/") ? `http://localhost${url}` : url);
+/**
+ * The URL that was asked for; `null` if it is none. A proxy sends it whole, other clients its path. Where a request
+ * names two hosts or two senders, a proxy before the service may have looked at the other one.
+ */
+function urlOf({ url = "", headers, rawHeaders }: IncomingMessage): URL | null {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  if (["host", "authorization", "origin"].some((name) => names.indexOf(name) !== names.lastIndexOf(name))) return null;
+  if (url.startsWith("/")) return URL.parse(`http://localhost${url}`);
+  const whole = URL.parse(url);
+  return whole?.host === URL.parse(`${whole?.protocol}//${headers.host}`)?.host ? whole : null;
 }
 
 function callOf({ method = "GET", headers, socket }: IncomingMessage, url: URL): ServiceCall {
@@ -251,4 +258,4 @@ function elapsed({ context }: Answering, ms: number): Promise<void> {
   });
 }
 
-const badTarget = replyOf(refusals.invalid("the request has no valid URL"));
+const badTarget = replyOf(refusals.invalid("the request has no valid URL, or names its host or its sender twice"));

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { localRoutes } from "../../../src/service/http/local-routes.ts";
 import type { ServiceCall } from "../../../src/service/http/message.ts";
 import { keys, primary, Shop } from "../support/shop.ts";
 
@@ -30,14 +31,46 @@ const refused: readonly [string, Pick<ServiceCall, "remote" | "headers">][] = [
     "x-forwarded-host",
     "x-forwarded-proto",
     "x-forwarded-server",
+    "x-forwarded-port",
+    "x-forwarded",
+    "x_forwarded_for",
+    "x-original-forwarded-for",
     "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+    "fastly-client-ip",
   ].map((name): [string, Pick<ServiceCall, "remote" | "headers">] => [
     `through a proxy that adds ${name}`,
     { remote: "127.0.0.1", headers: { ...local, [name]: "192.0.2.7" } },
   ]),
 ];
 
+const spellings = [
+  (path: string) => path.replace("/_", "/%5f"),
+  (path: string) => path.replace("/_", "/%5F"),
+  (path: string) => path.replace("/_a", "/_%61").replace("/_c", "/_%63").replace("/_f", "/_%66"),
+  (path: string) => path.replace("/_", "//_"),
+  (path: string) => path.replace("/_", "/./_"),
+  (path: string) => path.replace("/_", "/\uff3f"),
+  (path: string) => path.replace("/_", "/%255f"),
+];
+
+it("each call that needs no key begins in a way that the check of the caller knows", () => {
+  expect(localRoutes.map(({ path }) => path).filter((path) => !path.startsWith("/_"))).toEqual([]);
+});
+
 describe.each(calls)("$method $path", (call) => {
+  it.each(spellings.map((spell) => [spell(call.path)]))("a local call has no other spelling, such as %s", (path) => {
+    const before = shop.get(primary);
+    for (const [, from] of refused) {
+      expect([403, 404]).toContain(shop.core.call({ ...call, path, ...from }).status);
+    }
+    expect(shop.get(primary)).toEqual(before);
+    expect(shop.core.context.store.accounts.members("org-shop")).toHaveLength(2);
+  });
+
   it.each(refused)("a local call is refused %s, and changes nothing", (_, from) => {
     const before = shop.get(primary);
     const reply = shop.core.call({ ...call, ...from });
