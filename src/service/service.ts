@@ -16,6 +16,7 @@ import { isFromElsewhere, isOnThisMachine, loopback } from "./http/loopback.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
 import { openApiDocument } from "./http/openapi.ts";
 import { RateLimiter } from "./http/rate-limit.ts";
+import { type Reached, reachedBy } from "./http/reached.ts";
 import { dated, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
@@ -120,6 +121,12 @@ export class Service {
     }
     if (this.#console.serves(path)) return this.#console.bodyRoom(call);
     return path.startsWith("/_") && isLocal(call) ? { holder: loopback, longest: longestBody } : undefined;
+  }
+
+  /** A call that its caller may make in a project, before any of it is carried out; `undefined` for any other. */
+  reached({ method, path, headers }: ServiceCall): Reached | undefined {
+    const match = path.startsWith(`${apiRoot}/`) ? this.#api.match(method, path.slice(apiRoot.length)) : undefined;
+    return match && reachedBy(this.context.store, headers?.["authorization"], match);
   }
 
   #dated(reply: ServiceReply): ServiceReply {

@@ -1,5 +1,5 @@
 import type { ServiceContext } from "../context.ts";
-import { refusals, StoreFull } from "../refusal.ts";
+import { Refusal, refusals, StoreFull } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
 import type { ApiKey, KeyScope } from "../store/keys.ts";
 import type { Owner, Project } from "../store/projects.ts";
@@ -129,6 +129,16 @@ export function reachProject(store: Store, caller: Caller, projectId: string, ne
     );
   }
   return project;
+}
+
+/** True if `reachProject` gives the caller the project. */
+export function mayReachProject(store: Store, caller: Caller, projectId: string, needed: Right): boolean {
+  try {
+    return reachProject(store, caller, projectId, needed).id === projectId;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
 }
 
 /** All owners whose projects the caller may list. */

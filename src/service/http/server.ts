@@ -43,7 +43,7 @@ export interface ListenOptions {
 }
 
 /** The part of the service that answers requests. */
-export type Answering = Pick<Service, "context" | "exchange" | "internalError" | "bodyRoom">;
+export type Answering = Pick<Service, "context" | "exchange" | "internalError" | "bodyRoom" | "reached">;
 
 /** One request, and the parts that answer it. */
 interface Request {
@@ -116,7 +116,8 @@ async function exchanged({ service, sqlAccess, bytes, incoming, outgoing }: Requ
   const holding = room && bytes.of(room.holder);
   try {
     const body = await readBody(incoming, { holding, longest: room?.longest ?? longestBody });
-    await sqlAccess?.refresh(call.path);
+    const reached = sqlAccess && service.reached(call);
+    if (reached) await sqlAccess.refresh(reached);
     return service.exchange({ ...call, body, gone: goneSignal(outgoing) });
   } catch (error) {
     if (error instanceof Refusal) return error;

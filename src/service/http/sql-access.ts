@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { BodyRoom } from "./body.ts";
 import type { Holding } from "./bytes-in-flight.ts";
 import type { ServiceCall, ServiceReply } from "./message.ts";
+import type { Reached } from "./reached.ts";
 
 /** A request of `POST /sql` whose body has not been read. */
 export interface SqlCall {
@@ -21,7 +22,7 @@ export interface SqlAccess {
   /** Answers `POST /sql`: logs the client in by its headers before it reads the body. Rejects with `Refusal`. */
   answer(call: SqlCall): Promise<ServiceReply>;
   /** Called before a call is answered: what clients have changed with SQL is then in the store. */
-  refresh(path: string): Promise<void>;
+  refresh(reached: Reached): Promise<void>;
   /** Takes a connection over for the WebSocket at `/v2`. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void;
 }

@@ -66,7 +66,7 @@ export class BranchCatalogs {
 
   /**
    * Takes over into the store what clients have changed with SQL in a server. All who call while one waits for its turn
-   * share that: calls of the API have it without a key, as often as they come.
+   * share that: calls of the API come faster than a server answers.
    */
   refresh(served: ServedData, connect: (database: string) => Promise<Session>): Promise<void> {
     const { branchId, generation } = served;

@@ -158,7 +158,7 @@ export class Postgres {
     this.driverAccess = new DriverAccess(
       proxy,
       parts.admit,
-      async (path) => this.#fleet && refreshBefore(path, this.#fleet),
+      async (reached) => this.#fleet && refreshBefore(reached, this.#fleet),
     );
   }
 

@@ -1,14 +1,20 @@
 import { expect, it } from "vitest";
 import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
+import type { Reached } from "../../../src/service/http/reached.ts";
 import type { SqlAccess, SqlCall } from "../../../src/service/http/sql-access.ts";
 import { ListeningShop } from "../support/listening.ts";
+import { keys, main, project } from "../support/shop.ts";
 import { Wire } from "../support/wire.ts";
 
 const limits = { depth: 10, width: 10, values: 10, string: 1_000_000 };
 
 /** Answers with the length of a body that has at most a megabyte, if the client logs in as `app`. */
 class Access implements SqlAccess {
-  refresh = () => Promise.resolve();
+  readonly refreshed: Reached[] = [];
+  refresh = (reached: Reached) => {
+    this.refreshed.push(reached);
+    return Promise.resolve();
+  };
   upgrade = () => {};
 
   async answer(call: SqlCall) {
@@ -96,4 +102,30 @@ it("a page may send with SQL what the vendor's driver sends: one method and its 
     "Neon-Raw-Text-Output",
   ]);
   expect((await asked("DELETE")).get("access-control-allow-origin")).toBeNull();
+});
+
+it("servers are asked for roles and databases by a caller with the right to see them, and by nobody else", async () => {
+  const access = new Access();
+  await using shop = await ListeningShop.start({}, {}, access);
+  const roles = `/projects/${project}/branches/${main}/roles`;
+  const call = async (path: string, key: string | undefined, method = "GET") => {
+    const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const { status } = await fetch(`${shop.baseURL}${path}`, { method, headers });
+    return status;
+  };
+  expect(await call(roles, undefined)).toBe(401);
+  expect(await call(roles, "wrong")).toBe(401);
+  expect(await call(roles, keys.eve)).toBe(404);
+  expect(await call(roles, keys.other)).toBe(404);
+  expect(await call(`/projects/${project}/branches/${main}/roles/x/y`, keys.ana)).toBe(404);
+  expect(await call(roles, keys.ana, "PUT")).toBe(404);
+  expect(await call("/projects", keys.ana)).toBe(200);
+  expect(access.refreshed).toEqual([]);
+  const reached = {
+    path: "/projects/{project_id}/branches/{branch_id}/roles",
+    params: { project_id: project, branch_id: main },
+  };
+  // A path means the same with its characters encoded.
+  for (const path of [roles, roles.replaceAll("-", "%2D")]) expect(await call(path, keys.bob)).toBe(200);
+  expect(access.refreshed).toEqual([reached, reached]);
 });

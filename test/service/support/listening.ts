@@ -42,6 +42,7 @@ export class ListeningShop implements AsyncDisposable {
     const recording = {
       context: core.context,
       bodyRoom: (call: ServiceCall) => core.bodyRoom(call),
+      reached: (call: ServiceCall) => core.reached(call),
       internalError: (error: unknown) => core.internalError(error),
       exchange(call: ServiceCall) {
         const exchange = core.exchange(call);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ServiceReply } from "../../http/message.ts";
+import type { Reached } from "../../http/reached.ts";
 import type { SqlAccess, SqlCall } from "../../http/sql-access.ts";
 import type { Admission, Proxy } from "../proxy/proxy.ts";
 import type { Target } from "../proxy/route.ts";
@@ -11,9 +12,13 @@ import { acceptWebSocket } from "./web-socket.ts";
 export class DriverAccess implements SqlAccess {
   readonly #proxy: Proxy;
   readonly #admit: (target: Target) => Promise<Admission>;
-  readonly refresh: (path: string) => Promise<void>;
+  readonly refresh: (reached: Reached) => Promise<void>;
 
-  constructor(proxy: Proxy, admit: (target: Target) => Promise<Admission>, refresh: (path: string) => Promise<void>) {
+  constructor(
+    proxy: Proxy,
+    admit: (target: Target) => Promise<Admission>,
+    refresh: (reached: Reached) => Promise<void>,
+  ) {
     this.#proxy = proxy;
     this.refresh = refresh;
     this.#admit = admit;
