@@ -104,7 +104,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     parts: remembering((known) =>
       known.missing === undefined
         ? known
-        : { ...known, missing: { ...known.missing, proved: true, firstListWithout: Number.NEGATIVE_INFINITY } },
+        : { ...known, missing: { ...known.missing, proved: true, since: Number.NEGATIVE_INFINITY } },
     ),
     configuration: replica({ post: 2 }),
     breaks: /never twice/,

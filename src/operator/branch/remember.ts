@@ -1,4 +1,5 @@
 import { fallenDue } from "../life/due.ts";
+import { absenceAfter } from "../life/gone.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { Branch } from "../resources/branch.ts";
 import { annotationOf, type Observation } from "./observation.ts";
@@ -26,8 +27,7 @@ export function noteList(memory: BranchMemory, { listing, missing, linked }: Obs
   // A branch that went makes room, where a limit was in the way.
   if (memory.failed?.reason === "Rejected" && listing.size < memory.failed.branches) memory.failed = undefined;
   memory.branches = listing.size;
-  if (missing === undefined) memory.missing = undefined;
-  else if (memory.missing?.id !== missing) memory.missing = { id: missing, since: listing.startedAt, proved: false };
+  memory.missing = absenceAfter(memory.missing, missing, listing.startedAt);
   const { unseenEnd } = memory;
   if (unseenEnd === undefined || linked === undefined || isSameEnd(unseenEnd.at, linked.listed.expires_at)) return;
   unseenEnd.differsSince ??= listing.startedAt;

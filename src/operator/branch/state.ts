@@ -1,5 +1,6 @@
 import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
+import type { Absence } from "../life/gone.ts";
 import type { BranchEnd } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
 
@@ -41,8 +42,8 @@ export interface BranchMemory {
   answeredPost: number | undefined;
   /** The service says that the name is taken: since when, in its words, and when the create is tried again. */
   nameTaken: { since: number; said: string; triedAt: number; tries: number } | undefined;
-  /** A branch that lists lack: since the request of the first of them. `proved`: its own GET says so too. */
-  missing: { id: string; since: number; proved: boolean } | undefined;
+  /** The branch that lists lack. */
+  missing: Absence | undefined;
   /** The branch whose DELETE the service has answered, and when. */
   deleted: { id: string; at: number } | undefined;
   /** An end that was sent and that the answer did not show. */

@@ -1,6 +1,7 @@
 import type { Difference } from "../fields/compare.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
+import type { Absence } from "../life/gone.ts";
 import type { WriteRecord } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { Effect, Outcome } from "./outcome.ts";
@@ -27,8 +28,8 @@ export interface Remembered {
   proved?: string | undefined;
   /** The record of a write: as the status has it, or is to have it. */
   write?: RememberedWrite | undefined;
-  /** The endpoint that lists lack: since which list, and whether its own GET was 404 too, or how often it showed it. */
-  missing?: { endpointID: string; firstListWithout: number; proved: boolean; shown?: number } | undefined;
+  /** The endpoint that lists lack. */
+  missing?: Absence | undefined;
   /** The service's answers to our DELETEs, by endpoint. */
   deletes: ReadonlyMap<string, AnsweredDelete>;
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */

@@ -3,6 +3,7 @@ import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { fallenDue, nextDue, untilDue } from "../life/due.ts";
+import { absenceAfter } from "../life/gone.ts";
 import { generationOf } from "../objects/object.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { heldUntil } from "./held.ts";
@@ -92,10 +93,7 @@ export class ReconcileState {
       const kept = [...known.deletes].filter(([id, { accepted }]) => accepted || o.endpoints.byID(id) !== undefined);
       known.deletes = new Map(kept);
     }
-    if (missing === undefined) known.missing = undefined;
-    else if (known.missing?.endpointID !== missing) {
-      known.missing = { endpointID: missing, firstListWithout: o.startedAt, proved: false };
-    }
+    known.missing = absenceAfter(known.missing, missing, o.startedAt);
     if (known.patched !== undefined) known.patched = patchedAfter(known.patched, o);
   }
 
@@ -206,7 +204,7 @@ export class ReconcileState {
       this.#delete(endpointID, { proved: true });
       // The endpoint existed, so the request that made it can make nothing more.
       if (known.write?.made === endpointID) this.closed();
-    } else if (known.missing?.endpointID === endpointID) known.missing = { ...known.missing, proved: true };
+    } else if (known.missing?.id === endpointID) known.missing = { ...known.missing, proved: true };
   }
 
   /** The endpoint's own GET shows it although lists lack it; returns when it is asked for again at the earliest. */
@@ -215,7 +213,7 @@ export class ReconcileState {
     const delayMs = requeueDelay(after === "deleted" ? "backoff" : "patient", before);
     const shown = { proved: false, shown: before + 1 };
     if (after === "deleted") this.#delete(endpointID, shown);
-    this.#known.missing = after === "deleted" ? undefined : { ...shown, endpointID, firstListWithout: now + delayMs };
+    this.#known.missing = after === "deleted" ? undefined : { ...shown, id: endpointID, since: now + delayMs };
     this.needListAfter(now);
     return delayMs;
   }

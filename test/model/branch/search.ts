@@ -1,5 +1,5 @@
 import { newMemory } from "../../../src/operator/branch/state.ts";
-import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";
+import { shownCondition } from "../../../src/operator/objects/conditions-of.ts";
 import { annotations } from "../../../src/operator/resources/names.ts";
 import { parentID } from "./service.ts";
 import {
@@ -219,7 +219,7 @@ function broken(state: State): string | undefined {
 function unwellAtRest(state: State): string | undefined {
   const { object } = state;
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
-  const { reason, message } = conditionOf(object.status, "Ready") ?? {};
+  const { reason, message } = shownCondition(object) ?? {};
   // A create that came late, after the linked branch was lost, makes a branch that goes with the object.
   const own = ownIn(state).find(({ id }) => id === object.status.branchID);
   if (own !== undefined && !hasFinalizer(state)) return "never left: a branch whose object has no finalizer";
@@ -232,7 +232,7 @@ function unwellAtRest(state: State): string | undefined {
 
 function leftBehind(state: State): string | undefined {
   if (state.object !== undefined) {
-    const { reason, message } = conditionOf(state.object.status, "Ready") ?? {};
+    const { reason, message } = shownCondition(state.object) ?? {};
     return `deletion ends: ${reason}: ${message}`;
   }
   const [left] = ownIn(state);

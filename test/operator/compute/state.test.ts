@@ -48,10 +48,10 @@ describe("a list", () => {
   });
 
   test("begins the time for which an endpoint is missing, ends it, and keeps it", () => {
-    const missing = { endpointID: "ep-one", firstListWithout: startedAt, proved: false };
+    const missing = { id: "ep-one", since: startedAt, proved: false };
     expect(after({ linked: "ep-one" }, {}).missing).toEqual(missing);
-    expect(after({ linked: "ep-one" }, { missing: { ...missing, endpointID: "ep-other" } }).missing).toEqual(missing);
-    const earlier = { ...missing, firstListWithout: 5, proved: true };
+    expect(after({ linked: "ep-one" }, { missing: { ...missing, id: "ep-other" } }).missing).toEqual(missing);
+    const earlier = { ...missing, since: 5, proved: true };
     expect(after({ linked: "ep-one" }, { missing: earlier }).missing).toEqual(earlier);
     expect(after({ linked: "ep-one" }, { missing }, [endpoint()]).missing).toBeUndefined();
     expect(after({}, { missing }).missing).toBeUndefined();

@@ -2,7 +2,7 @@ import type { Branch } from "../../../src/service/store/branches.ts";
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { BranchesGuard } from "./branch-guard.ts";
 import { isEndless, isLease, millisecondsOf, notedUID } from "./branch-objects.ts";
-import { annotationOf, conditionOf, isDeleting, specOf, statusOf } from "./computes.ts";
+import { annotationOf, conditionOf, isDeleting, shownCondition, specOf, statusOf } from "./computes.ts";
 import type { ServiceHost } from "./service-host.ts";
 import { branchesOf, projects } from "./service-seed.ts";
 
@@ -46,8 +46,9 @@ function judged(object: KubeObject, scene: BranchScene): string[] {
   const { name, generation } = object.metadata;
   const status = statusOf(object);
   const ready = conditionOf(object, "Ready");
-  const reason = String(ready?.reason);
-  const said = `${reason}: ${String(ready?.message)}`;
+  const shown = shownCondition(object);
+  const reason = String(shown?.reason);
+  const said = `${reason}: ${String(shown?.message)}`;
   if (ready?.status !== "True" || isDeleting(object)) {
     const what = isDeleting(object) ? "is still being deleted" : "is not ready";
     return isExplained(reason, object, scene) ? [] : [`Branch ${name} ${what} (${said})`];

@@ -73,6 +73,11 @@ export function conditionOf(
     : undefined;
 }
 
+/** The condition that gives the reason: Ready, or Expired, which stands in its place. */
+export function shownCondition(object: KubeObject): ReturnType<typeof conditionOf> {
+  return conditionOf(object, "Ready") ?? conditionOf(object, "Expired");
+}
+
 /** The record of a write of this very Compute. */
 export function recordOf(compute: KubeObject): Record<string, unknown> | undefined {
   const record = statusOf(compute)["pendingWrite"];

@@ -9,6 +9,7 @@ import {
   isOurs,
   linkedID,
   recordOf,
+  shownCondition,
   specOf,
   statusOf,
   uidOfMarker,
@@ -56,12 +57,13 @@ export function complaints(scene: Scene): string[] {
 function judge(compute: KubeObject, scene: Scene): string[] {
   const { name, generation } = compute.metadata;
   const ready = conditionOf(compute, "Ready");
-  const said = `${String(ready?.reason)}: ${String(ready?.message)}`;
+  const shown = shownCondition(compute);
+  const said = `${String(shown?.reason)}: ${String(shown?.message)}`;
   if (isDeleting(compute)) {
-    return explained(String(ready?.reason), compute, scene) ? [] : [`${name} is still being deleted (${said})`];
+    return explained(String(shown?.reason), compute, scene) ? [] : [`${name} is still being deleted (${said})`];
   }
   if (ready?.status !== "True") {
-    return explained(String(ready?.reason), compute, scene) ? [] : [`${name} is not ready and should be (${said})`];
+    return explained(String(shown?.reason), compute, scene) ? [] : [`${name} is not ready and should be (${said})`];
   }
   const endpoint = scene.endpoints.find(({ id }) => id === statusOf(compute)["endpointID"]);
   if (endpoint === undefined) return [`${name} is ready without an endpoint (${said})`];
@@ -137,7 +139,8 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
         const leaves = specOf(other)["branchID"] !== branchID && conditionOf(other, "Ready")?.status === "False";
         return held !== undefined && held.branchId === branchID && held.type === "read_write" && leaves;
       });
-    case "BranchNotReady": {
+    case "BranchNotReady":
+    case "Expired": {
       const { branchRef } = specOf(compute);
       return isJsonObject(branchRef) && !scene.isBranchUsable(branchRef["name"]);
     }

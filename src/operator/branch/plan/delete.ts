@@ -1,5 +1,6 @@
 import type { ListedBranch } from "../../../api/branch.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
+import { nextProof } from "../../life/gone.ts";
 import type { Branch } from "../../resources/branch.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { BranchAction } from "../action.ts";
@@ -34,11 +35,11 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
     return { kind: "release", event: "Released", message: released.retained(missing, object.status.expiresAt) };
   }
   // Lists that prove a deletion are as far apart as they may lag.
-  if (missing !== undefined && memory.missing?.proved !== true) {
-    const sinceMs = memory.missing === undefined ? 0 : o.listing.startedAt - memory.missing.since;
-    if (sinceMs >= mostLagMs) return { kind: "probe", id: missing };
+  const step = missing === undefined ? undefined : nextProof(memory.missing, o.listing.startedAt);
+  if (missing !== undefined && step?.kind === "ask") return { kind: "probe", id: missing };
+  if (missing !== undefined && step?.kind === "wait") {
     const message = deleting.confirming(missing);
-    return { kind: "show", reason: "Deleting", message, afterMs: mostLagMs - sinceMs };
+    return { kind: "show", reason: "Deleting", message, afterMs: step.forMs };
   }
   const late = [...o.listing.all].find((one) => notedUID(one) === object.metadata.uid);
   if (late !== undefined && !isRetained(object)) return { kind: "write", write: { op: "delete", id: late.id } };

@@ -1,4 +1,4 @@
-import { mostLagMs } from "../../../api/list-lag.ts";
+import { nextProof } from "../../life/gone.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
 import { annotationOf, type Observation } from "../observation.ts";
@@ -20,9 +20,9 @@ export function planMissing(o: Observation, memory: ReadonlyMemory, id: string):
       : { kind: "show", reason: "BranchNotFound", message: messages.unseen(id) };
   }
   const { missing } = memory;
-  if (missing?.proved === true) return actionWhenGone(o, memory, id);
-  const sinceMs = missing === undefined ? 0 : listing.startedAt - missing.since;
-  return sinceMs < mostLagMs ? { kind: "noop", afterMs: mostLagMs - sinceMs } : { kind: "probe", id };
+  const step = nextProof(missing, listing.startedAt);
+  if (step.kind === "proved") return actionWhenGone(o, memory, id);
+  return step.kind === "ask" ? { kind: "probe", id } : { kind: "noop", afterMs: step.forMs };
 }
 
 /** True if the branch was last seen with another base URL or key, whose lists alone can prove it gone. */

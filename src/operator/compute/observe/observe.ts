@@ -109,7 +109,7 @@ function branchOfMissing(
     branches.found(uid);
     return { notListed };
   }
-  const since = missing?.endpointID === links.missing ? missing.firstListWithout : startedAt;
+  const since = missing?.id === links.missing ? missing.since : startedAt;
   const branchID = compute.status.branchID ?? branchIDOf(compute);
   const shown = branches.shows(uid, branchID, since + mostLagMs) ?? "awaited";
   const isGone = (id: string) => branches.lacks(id);

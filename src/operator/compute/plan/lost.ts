@@ -1,6 +1,7 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { endpointNamedBy } from "../../claims/ownership.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
+import { nextProof } from "../../life/gone.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { hourlyMs } from "../../runtime/waits.ts";
@@ -69,7 +70,7 @@ const branchSaysMs = 60_000;
 function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
   const { compute, missingFrom, annotations } = o;
   if (missingFrom?.branch === "awaited" && !annotations.lossConfirmed) {
-    const leftMs = (s.missing?.firstListWithout ?? o.startedAt) + mostLagMs - o.now;
+    const leftMs = (s.missing?.since ?? o.startedAt) + mostLagMs - o.now;
     return noop(leftMs > 0 ? leftMs : undefined);
   }
   if (missingFrom?.branch !== "gone") return undefined;
@@ -79,7 +80,7 @@ function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): A
   if (resolved !== undefined && !isUnusable) return resolved;
   const { branchID } = missingFrom;
   if (branchIDOf(compute) !== branchID) return undefined;
-  const leftMs = (s.missing?.firstListWithout ?? o.startedAt) + branchSaysMs - o.now;
+  const leftMs = (s.missing?.since ?? o.startedAt) + branchSaysMs - o.now;
   if (o.named !== undefined && o.named === o.referred && o.named.kind === "listed" && leftMs > 0) return noop(leftMs);
   return { kind: "blocked", reason: "BranchNotFound", message: branchGone(branchID, endpointID) };
 }
@@ -90,10 +91,11 @@ export function stepOfProof(
   { missing }: ReadonlyState,
   endpointID: string,
 ): Action | undefined {
-  if (missing?.proved === true) return undefined;
-  const since = missing?.firstListWithout ?? startedAt;
-  if (startedAt - since >= mostLagMs) return { kind: "confirmDeletion", endpointID, after: "lost" };
-  return noop(leftUntil(since + mostLagMs, now));
+  const step = nextProof(missing, startedAt);
+  if (step.kind === "proved") return undefined;
+  return step.kind === "ask"
+    ? { kind: "confirmDeletion", endpointID, after: "lost" }
+    : noop(leftUntil(startedAt + step.forMs, now));
 }
 
 /** An endpoint that this term made, and no status has recorded, may be newer than the lists: it is looked for first. */

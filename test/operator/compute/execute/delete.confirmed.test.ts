@@ -12,7 +12,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     const path = "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes/shop";
     if (deleting) acting.cluster.server.handle({ method: "DELETE", path });
     const known = acting.remember({
-      missing: { endpointID: "ep-one", firstListWithout: 0, proved: false },
+      missing: { id: "ep-one", since: 0, proved: false },
     });
     return { acting, known, self: acting.compute() };
   }
@@ -22,7 +22,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     acting.answer = () => refusal(404, "endpoint not found");
     const outcome = await acting.execute({ ...action, after: "lost" }, self);
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 1 } });
-    expect(known).toMatchObject({ missing: { endpointID: "ep-one", proved: true } });
+    expect(known).toMatchObject({ missing: { id: "ep-one", proved: true } });
     expect(known.deletes.size).toBe(0);
   });
 
@@ -42,7 +42,7 @@ describe("the own GET of an endpoint that lists lack", () => {
     expect(outcome).toMatchObject({ condition: { kind: "unchanged" }, requeue: { ms: 5000 } });
     expect([known.lists.countAfter, known.deletes.size]).toEqual([500, 0]);
     // It is asked for again ten seconds after that, and ever later.
-    expect(known.missing).toMatchObject({ firstListWithout: 5500, proved: false });
+    expect(known.missing).toMatchObject({ since: 5500, proved: false });
     expect(msOf(await acting.execute({ ...action, after: "lost" }, self))).toBe(10_000);
   });
 

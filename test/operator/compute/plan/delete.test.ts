@@ -96,7 +96,7 @@ describe("a Compute that is being deleted", () => {
           ...input({
             compute: mine,
             observation,
-            state: { missing: { endpointID: "ep-one", firstListWithout: 0, proved: true } },
+            state: { missing: { id: "ep-one", since: 0, proved: true } },
           }),
         ),
       ).toMatchObject({
@@ -208,7 +208,7 @@ describe("after the DELETE", () => {
 
 describe("an endpoint that was gone before it was deleted", () => {
   const missing = (agoMs: number, proved = false) => ({
-    missing: { endpointID: "ep-one", firstListWithout: now - 100 - agoMs, proved },
+    missing: { id: "ep-one", since: now - 100 - agoMs, proved },
   });
 
   test.each([

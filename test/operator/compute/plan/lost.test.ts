@@ -16,7 +16,7 @@ const startedAt = now - 100;
 
 /** Lists have lacked the endpoint since one begun so long before the present one. */
 function missing(agoMs: number, proved = false) {
-  return { missing: { endpointID: "ep-one", firstListWithout: startedAt - agoMs, proved } };
+  return { missing: { id: "ep-one", since: startedAt - agoMs, proved } };
 }
 const proved = missing(10_000, true);
 /** As the status is once that was concluded: the annotation that still names the endpoint counts as none. */

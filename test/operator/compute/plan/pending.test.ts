@@ -50,7 +50,7 @@ describe("while a create is open", () => {
   });
 
   test("an open create lets no other one be created in place of an endpoint that is proved gone", () => {
-    const missing = { endpointID: "ep-one", firstListWithout: 0, proved: true };
+    const missing = { id: "ep-one", since: 0, proved: true };
     expect(planned(openSince(recently), { linked: "ep-one" }, { state: { missing } })).toMatchObject(waits());
   });
 
