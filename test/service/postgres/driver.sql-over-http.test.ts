@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -63,6 +64,28 @@ it("a client that leaves while its compute wakes has its statement cancelled, an
   statements?.end(cancelled);
   expect(await answering).toMatchObject({ status: 400, body: expect.stringContaining("57014") });
   await expect.poll(left).toBe(1);
+});
+
+it("a client that leaves with its answer has nothing cancelled any more", async () => {
+  const heard: Buffer[] = [];
+  let connections = 0;
+  const { admission, left } = await compute((socket) => {
+    connections += 1;
+    let isLoggedIn = false;
+    socket.on("data", (chunk) => {
+      heard.push(chunk);
+      if (!isLoggedIn) socket.write(welcome);
+      else if (chunk[0] === "X".charCodeAt(0)) socket.end();
+      else socket.write(done);
+      isLoggedIn = true;
+    });
+  });
+  const gone = new AbortController();
+  expect(await sqlOverHttp(call(gone.signal), () => Promise.resolve(admission))).toMatchObject({ status: 200 });
+  await expect.poll(left).toBe(1);
+  expect(getEventListeners(gone.signal, "abort")).toEqual([]);
+  gone.abort();
+  expect(connections).toBe(1);
 });
 
 it("a client gets its place back where the server of its compute takes nobody", async () => {

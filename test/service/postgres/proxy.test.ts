@@ -138,6 +138,42 @@ it("counts a client when it has logged in, and refuses it then where there is no
   for (const one of strangers) one.destroy();
 });
 
+it("a client that has logged in has all the time that it wants", async () => {
+  const { one, there } = await joined();
+  expect(clock.pending).toBe(0);
+  await clock.advance(600_000);
+  const heard = new Promise((resolve) => there.once("data", (chunk) => resolve(String(chunk))));
+  there.resume();
+  one.write("still here");
+  expect(await heard).toContain("still here");
+  one.destroy();
+});
+
+it("a client that replicates and asks for what it may not is told so, and its server process ends", async () => {
+  const one = await client();
+  const parameters = new Map([
+    ["user", "ana"],
+    ["options", "endpoint=ep-a"],
+    ["replication", "database"],
+  ]);
+  one.write(startupPacket(0x30000, parameters));
+  await logIn(one, { password: "secret" });
+  await expect.poll(() => served.length).toBe(1);
+  const [there] = served;
+  let heard = "";
+  const ended = new Promise((resolve) => there?.once("end", () => resolve("ended")));
+  there?.on("data", (chunk) => (heard += String(chunk))).resume();
+  const answer = new Promise<string>((resolve) => one.once("data", (chunk) => resolve(String(chunk))));
+  one.resume().write(serialize.query("BASE_BACKUP"));
+  expect(await answer).toContain("C42501");
+  // The client itself stays: it is the server process that would be left awake.
+  expect(await ended).toBe("ended");
+  expect(heard).not.toContain("BASE_BACKUP");
+  there?.end();
+  await expect.poll(left).toBe(1);
+  one.destroy();
+});
+
 it("asks the system to notice clients that are gone without a word", async () => {
   const asked = vi.spyOn(Socket.prototype, "setKeepAlive");
   const { one } = await joined();
