@@ -77,6 +77,11 @@ export const serviceLine = newCommand(
       positive,
     ).default(1),
   )
+  .option(
+    "--api-tls",
+    "with --domain: serve API, console and /sql on https://api.NAME and nowhere else, by the authority beside --data",
+    false,
+  )
   .option("--strict-spec", "serve only what the specification shows", false);
 
 const values = {
@@ -99,6 +104,7 @@ const values = {
   postgresAdvertise: z.string().optional(),
   domain: z.string().optional(),
   temporaryDiskScale: z.number(),
+  apiTls: z.boolean(),
   strictSpec: z.boolean(),
 };
 
@@ -122,6 +128,10 @@ function parse(args: readonly string[]): RunOptions {
     throw new BadFlag(
       `--strict-spec serves what the specification shows: it cannot be given with --rules ${options.rules}`,
     );
+  }
+  if (options.apiTls && options.domain === undefined) throw new BadFlag("--api-tls needs --domain");
+  if (options.apiTls && !options.postgres && options.data === ":memory:") {
+    throw new BadFlag("--api-tls needs --data, beside which the authority of its certificate lies, or --postgres");
   }
   const unused = serviceLine.options.find(
     (option) => /^with --postgres\b/.test(option.description) && isGiven(option.attributeName()),

@@ -5,6 +5,7 @@ import { ErrorLog } from "./error-log.ts";
 import { type Listening, listen } from "./http/server.ts";
 import type { Ids } from "./ids.ts";
 import type { ServiceOptions } from "./options.ts";
+import { authorityPath, certificateBy, servedNames } from "./postgres/certificates.ts";
 import { PostgresUnusable } from "./postgres/failure.ts";
 import { Postgres } from "./postgres/postgres.ts";
 import type { Processes } from "./postgres/processes.ts";
@@ -43,6 +44,8 @@ export interface RunOptions
   postgresUser?: string | undefined;
   postgresAdvertise?: string | undefined;
   domain?: string | undefined;
+  /** True if the API is served on `https://api.<domain>` and nowhere else. */
+  apiTls: boolean;
   temporaryDiskScale: number;
 }
 
@@ -73,24 +76,26 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     postgres = options.postgres ? await openPostgres(options, ports, store, log) : undefined;
     service = make(options, { ...ports, log }, beginning, store, postgres);
     // Before anything is made: where it cannot listen, the first key is not shown, and so not lost either.
-    listening = await listen(service, options, postgres?.driverAccess).catch((error: unknown) => {
+    const served = postgres?.served ?? (await ownCertificate(options, ports));
+    const address = { ...options, tls: options.apiTls ? served?.certificate : undefined };
+    listening = await listen(service, address, postgres?.driverAccess).catch((error: unknown) => {
       throw new CannotListen(options, error);
     });
     const firstKey = beginning.seedAtStart(service);
     if (postgres) await postgres.begin(service);
     else service.change(({ store: { operations } }, at) => operations.setEnds(at));
     const stopTimers = keepTime(service);
-    const origin = `http://${bracketed(options.host)}:${listening.port}`;
+    const origin = originOf(options, listening.port);
     if (firstKey !== undefined) ports.stdout(`API key (shown once): ${firstKey}`);
     ports.stdout(`Listening on ${origin}${apiRoot}`);
     ports.stdout(`Console: ${origin}/`);
     if (postgres) {
       const { host, port } = postgres.backend.address;
       ports.stdout(`Postgres: ${bracketed(host)}:${port}`);
-      ports.stdout(`Certificate authority: ${postgres.authorityFile}`);
+      ports.stdout(`Certificate authority: ${postgres.served.authorityFile}`);
       if (options.domain === undefined) ports.stderr(domainWarning);
       else if (port !== defaultPort) ports.stderr(portWarning(port));
-    }
+    } else if (served) ports.stdout(`Certificate authority: ${served.authorityFile}`);
     if (options.readyFile !== undefined) announce(options.readyFile, `${origin}${apiRoot}\n`);
     await aborted(ports.signal);
     stopTimers();
@@ -105,6 +110,17 @@ export async function runService(options: RunOptions, ports: RunPorts): Promise<
     await postgres?.close();
     service?.close();
   }
+}
+
+/** The certificate of a service without Postgres, by an authority beside its data. */
+function ownCertificate({ apiTls, data, domain, host }: RunOptions, { clock }: RunPorts) {
+  if (!apiTls) return undefined;
+  return certificateBy(authorityPath(data, ""), servedNames(domain, host), clock.now());
+}
+
+function originOf({ apiTls, domain, host }: RunOptions, port: number): string {
+  if (!apiTls || domain === undefined) return `http://${bracketed(host)}:${port}`;
+  return new URL(`https://api.${domain}:${port}`).origin;
 }
 
 function openPostgres(options: RunOptions, ports: RunPorts, store: Store, log: ErrorLog): Promise<Postgres> {

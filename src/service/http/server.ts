@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { Refusal, refusals } from "../refusal.ts";
@@ -40,6 +41,8 @@ export interface ListenOptions {
   /** Longest time for which a client may take nothing of its answer, in milliseconds. */
   answerTimeoutMs?: number;
   bytes?: BytesInFlight;
+  /** Certificate and key in PEM, where the service speaks HTTPS and nothing else. */
+  tls?: { certificate: string; key: string } | undefined;
 }
 
 /** The part of the service that answers requests. */
@@ -57,20 +60,23 @@ interface Request {
 /** Serves the service over HTTP. Rejects with the system's error if it cannot listen. */
 export async function listen(service: Answering, address: ListenOptions, sql?: SqlAccess): Promise<Listening> {
   const { host, port, requestTimeoutMs = defaultRequestTimeoutMs, answerTimeoutMs = defaultAnswerTimeoutMs } = address;
-  const { bytes = new BytesInFlight() } = address;
+  const { bytes = new BytesInFlight(), tls } = address;
   const options = {
     keepAliveTimeout: keepAliveMs,
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
     connectionsCheckingInterval: requestTimeoutMs / 10,
   };
-  const server = createServer(options, (incoming, outgoing) => {
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
     answer({ service, sqlAccess: sql, bytes, incoming, outgoing }).catch((error: unknown) => {
       // A client that went away in the middle of its request waits for no answer.
       if (!outgoing.destroyed) send(outgoing, service.internalError(error));
     });
-  });
+  };
+  const server = tls
+    ? createTlsServer({ ...options, cert: tls.certificate, key: tls.key }, handle)
+    : createServer(options, handle);
   if (sql) server.on("upgrade", (incoming, socket, head) => upgrade(sql, incoming, socket, head));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -12,7 +12,7 @@ import { BranchCopies } from "./branch-copies.ts";
 import { sizeOf } from "./branch-storage.ts";
 import { PostgresCatalog } from "./catalog.ts";
 import { refreshBefore } from "./catalog-refresh.ts";
-import { authorityPath, certificateBy, servedNames } from "./certificates.ts";
+import { authorityPath, certificateBy, type ServedCertificate, servedNames } from "./certificates.ts";
 import { DriverAccess } from "./driver/driver-access.ts";
 import { messageOf, PostgresUnusable } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
@@ -66,8 +66,8 @@ export class Postgres {
   readonly backend: PostgresBackend;
   readonly catalog: PostgresCatalog;
   readonly driverAccess: DriverAccess;
-  /** The certificate of the authority that clients trust. */
-  readonly authorityFile: string;
+  /** The proxy's certificate, and the file of the authority that clients trust. */
+  readonly served: ServedCertificate;
   readonly #ports: PostgresPorts;
   readonly #settings: PostgresSettings;
   readonly #home: Home;
@@ -110,7 +110,7 @@ export class Postgres {
   static async #listening(
     settings: PostgresSettings,
     ports: PostgresPorts,
-    parts: Omit<Parts, "authorityFile" | "begun" | "admit">,
+    parts: Omit<Parts, "served" | "begun" | "admit">,
   ): Promise<Postgres> {
     const begun = Promise.withResolvers<Gate>();
     // A rejection that nobody awaits, because the service ends before, must not end the process.
@@ -118,10 +118,10 @@ export class Postgres {
     const admit = async (target: Target) => (await begun.promise).admit(target);
     const place = authorityPath(settings.data, parts.home.root);
     const names = servedNames(settings.domain, addressOf(settings, settings.port).host);
-    const { certificate, authorityFile } = await certificateBy(place, names, ports.clock.now());
+    const served = await certificateBy(place, names, ports.clock.now());
     const proxy = new Proxy({
       clock: ports.clock,
-      certificate,
+      certificate: served.certificate,
       admit,
       onError: ports.onError,
     });
@@ -131,12 +131,12 @@ export class Postgres {
         `cannot listen for Postgres on ${host}, port ${settings.port}: ${messageOf(error)}. Choose another with --postgres-port.`,
       );
     });
-    return new Postgres(ports, { ...parts, authorityFile, begun, admit }, proxy, addressOf(settings, port));
+    return new Postgres(ports, { ...parts, served, begun, admit }, proxy, addressOf(settings, port));
   }
 
   private constructor(ports: PostgresPorts, parts: Parts, proxy: Proxy, address: { host: string; port: number }) {
     this.#ports = ports;
-    this.authorityFile = parts.authorityFile;
+    this.served = parts.served;
     this.#begun = parts.begun;
     this.#settings = parts.settings;
     this.#home = parts.home;
@@ -258,7 +258,7 @@ interface Parts {
   templates: Templates;
   /** Makes up what a role that is not there would answer, always the same. */
   secret: string;
-  authorityFile: string;
+  served: ServedCertificate;
   /** Resolves when clients are let in: those who come before wait. */
   begun: PromiseWithResolvers<Gate>;
   admit: (target: Target) => Promise<Admission>;

@@ -28,9 +28,13 @@ export class DriverAccess implements SqlAccess {
     return sqlOverHttp(call, this.#admit);
   }
 
-  /** Carries the protocol of Postgres in the messages of a WebSocket. `?address=HOST:PORT` may name the compute. */
+  /**
+   * Carries the protocol of Postgres in the messages of a WebSocket. `?address=HOST:PORT` may name the compute; without
+   * it the driver asks the compute's own host.
+   */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, url: URL): void {
-    const address = url.searchParams.get("address") ?? undefined;
+    const { host = "" } = incoming.headers;
+    const address = url.searchParams.get("address") ?? (host.startsWith("ep-") ? host : undefined);
     const content = acceptWebSocket(incoming, socket, head);
     if (content) this.#proxy.serveWebSocket(content, address);
   }
