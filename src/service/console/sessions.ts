@@ -17,8 +17,8 @@ export interface Session {
 /** The duration of a session, in milliseconds: twelve hours, regardless of activity. */
 export const sessionLength = 12 * 60 * 60_000;
 
-/** The most sessions; a further one ends the oldest. */
-const maxSessions = 1000;
+/** The most sessions of an account; a further one ends its oldest, and no other account's. */
+const maxSessions = 20;
 
 const cookieName = "compute_console";
 
@@ -41,8 +41,9 @@ export class Sessions {
   /** Signs an account in; returns the value of its cookie. */
   open(accountId: string, keyId: number | undefined, at: number): string {
     for (const [hash, { expiresAt }] of this.#open) if (expiresAt <= at) this.#open.delete(hash);
-    const [oldest] = this.#open.keys();
-    if (this.#open.size >= maxSessions && oldest !== undefined) this.#open.delete(oldest);
+    const own = [...this.#open].filter(([, session]) => session.accountId === accountId);
+    const [oldest] = own;
+    if (own.length >= maxSessions && oldest) this.#open.delete(oldest[0]);
     const cookie = this.newCookie();
     const expiresAt = at + sessionLength;
     this.#open.set(hashOf(cookie), { accountId, keyId, expiresAt, notice: undefined, created: undefined });

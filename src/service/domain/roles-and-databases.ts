@@ -7,6 +7,9 @@ import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 
+/** The most roles, and the most databases, that the calls of the API make in a branch: the vendor's limit. */
+const mostInBranch = 500;
+
 /** The branch whose roles and databases are changed. */
 export interface Place {
   context: ServiceContext;
@@ -29,6 +32,7 @@ export function createRole(place: Place, wanted: { name: string; login: boolean 
   const { context, branch, at } = place;
   if (context.catalog.role(branch.id, wanted.name))
     throw refusals.conflict(`role ${quoted(wanted.name)} already exists`);
+  refuseFull("roles", context.catalog.roles(branch.id));
   refuseBusy(place);
   return { role: context.catalog.createRole(branch.id, wanted, at), operations: applied(place) };
 }
@@ -63,6 +67,7 @@ export function createDatabase(place: Place, wanted: { name: string; ownerName: 
   const { context, branch, at } = place;
   refuseTakenDatabase(place, wanted.name);
   refuseStranger(place, wanted.ownerName);
+  refuseFull("databases", context.catalog.databases(branch.id));
   refuseBusy(place);
   return { database: context.catalog.createDatabase(branch.id, wanted, at), operations: applied(place) };
 }
@@ -88,6 +93,13 @@ export function deleteDatabase(place: Place, database: BranchDatabase): Database
   refuseBusy(place);
   place.context.catalog.deleteDatabase(database);
   return { database, operations: applied(place) };
+}
+
+function refuseFull(what: "roles" | "databases", present: readonly unknown[]): void {
+  if (present.length < mostInBranch) return;
+  throw refusals.unprocessable(
+    `${what} limit exceeded: a branch has at most ${mostInBranch} ${what}, so delete one first`,
+  );
 }
 
 function refuseTakenDatabase({ context, branch }: Place, name: string): void {

@@ -216,3 +216,23 @@ it("a change of roles or databases waits for the operations of the project", () 
 function idIn(value: unknown): string {
   return typeof value === "object" && value !== null && "id" in value ? String(value.id) : "";
 }
+
+it("a branch has at most 500 roles and 500 databases by the API, and room again after one is deleted", () => {
+  for (const [what, path] of [
+    ["role", roles],
+    ["database", databases],
+  ] as const) {
+    const make = (name: string) =>
+      shop.ana(`POST ${path}`, { [what]: { name, owner_name: what === "role" ? undefined : "neondb_owner" } });
+    for (let number = 1; number < 500; number += 1) {
+      expect(messageOf(make(`n${number}`))).toEqual([201, undefined]);
+      shop.finishOperations();
+    }
+    const full = [422, `${what}s limit exceeded: a branch has at most 500 ${what}s, so delete one first`];
+    expect(messageOf(make("n500"))).toEqual(full);
+    expect(messageOf(make("n1"))).toEqual([409, `${what} "n1" already exists`]);
+    changed(`DELETE ${path}/n1`);
+    expect(messageOf(make("n500"))).toEqual([201, undefined]);
+    shop.finishOperations();
+  }
+});
