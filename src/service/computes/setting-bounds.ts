@@ -160,11 +160,11 @@ const units: Readonly<Record<string, { kind: "memory" | "time"; factor: number }
 const mostSharedMemory = 512 * 1024 ** 2;
 
 /** Shared memory that each connection takes for one unit of a setting, in bytes, and the setting's default. */
-const sharedByConnection: Readonly<Record<string, { bytes: number; usual: number }>> = {
+const sharedByConnection = {
   max_locks_per_transaction: { bytes: 400, usual: 64 },
   max_pred_locks_per_transaction: { bytes: 240, usual: 64 },
   track_activity_query_size: { bytes: 1, usual: 1024 },
-};
+} as const;
 
 /** A setting's name as Postgres compares it: letters of ASCII alone lose their case. */
 export function foldedName(name: string): string {
@@ -190,6 +190,15 @@ export function boundsProblem(settings: Readonly<Record<string, string>>, connec
   if (shared * connections <= mostSharedMemory) return undefined;
   const names = Object.keys(sharedByConnection).join(", ");
   return `the settings ${names} take more shared memory than ${connections} connections may have: lower them`;
+}
+
+/** The value of a setting that takes shared memory for each connection: as given in any spelling, or the usual one. */
+export function settingNumber(
+  settings: Readonly<Record<string, string>>,
+  name: keyof typeof sharedByConnection,
+): number {
+  const [, value = ""] = Object.entries(settings).find(([given]) => foldedName(given) === name) ?? [];
+  return numberOf(name, value) ?? sharedByConnection[name].usual;
 }
 
 /** Names are ASCII: no letter beyond it becomes one of it (U+212A, KELVIN SIGN, in lower case is k). */

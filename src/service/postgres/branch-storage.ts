@@ -119,6 +119,7 @@ export class BranchStorage {
       catalog: JSON.stringify(from && !from.present ? this.#inherited(from.data, branch.id) : emptyCatalog),
       maxConnections: from?.data.maxConnections ?? smallest.maxConnections,
       maxWorkerProcesses: from?.data.maxWorkerProcesses ?? smallest.maxWorkerProcesses,
+      maxLocks: from?.data.maxLocks ?? smallest.maxLocks,
       earlier: from?.present && catalogThen(broughtInto(from.data), from.present),
     };
   }

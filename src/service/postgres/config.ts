@@ -1,24 +1,36 @@
 import { type ComputeUnitRange, maxConnections } from "../../api/compute-units.ts";
+import { settingNumber } from "../computes/setting-bounds.ts";
 import type { HistoryPoint } from "../domain/history.ts";
 import { recoverySettings } from "./history/point.ts";
 
 /** Our role in every server: its only superuser. No client can have the name. */
 export const superuser = "cloud_admin";
 
-/** Limits that follow from the size of a compute. A standby must have at least its primary's. */
+/** Limits that follow from the size and the settings of a compute. A standby must have at least its primary's. */
 export interface Limits {
   maxConnections: number;
   maxWorkerProcesses: number;
+  /** For each transaction. */
+  maxLocks: number;
 }
 
-export function limitsOf(range: ComputeUnitRange, connectionsOf = maxConnections): Limits {
-  return { maxConnections: connectionsOf(range), maxWorkerProcesses: 12 + Math.floor(2 * range.max) };
+export function limitsOf(
+  range: ComputeUnitRange,
+  connectionsOf = maxConnections,
+  settings: Readonly<Record<string, string>> = {},
+): Limits {
+  return {
+    maxConnections: connectionsOf(range),
+    maxWorkerProcesses: 12 + Math.floor(2 * range.max),
+    maxLocks: settingNumber(settings, "max_locks_per_transaction"),
+  };
 }
 
 export function largerOf(one: Limits, other: Limits | undefined): Limits {
   return {
     maxConnections: Math.max(one.maxConnections, other?.maxConnections ?? 0),
     maxWorkerProcesses: Math.max(one.maxWorkerProcesses, other?.maxWorkerProcesses ?? 0),
+    maxLocks: Math.max(one.maxLocks, other?.maxLocks ?? 0),
   };
 }
 
@@ -59,6 +71,7 @@ export function configText(config: ServerConfig): string {
     // Of the three places that Postgres keeps for superusers, the session that looks up passwords holds one.
     superuser_reserved_connections: "2",
     max_worker_processes: String(limits.maxWorkerProcesses),
+    max_locks_per_transaction: String(limits.maxLocks),
     shared_buffers: `${sharedBuffersMB(limits)}MB`,
     huge_pages: "off",
     wal_level: logical ? "logical" : "replica",

@@ -152,7 +152,7 @@ export class Fleet {
     const limits = this.#limitsOf(endpoint);
     const least = largerOf(limits, branch);
     const outgrown = this.#standbysBelow(branchId, limits);
-    const grows = least.maxConnections > branch.maxConnections || least.maxWorkerProcesses > branch.maxWorkerProcesses;
+    const grows = JSON.stringify(largerOf(branch, undefined)) !== JSON.stringify(least);
     if (grows) this.#ports.change(() => this.#ports.store.branchData.put({ ...branch, ...least }));
     for (const standby of outgrown) await this.#stop(standby.id);
     const config = computeConfig(this.#ports, endpoint, edition.major, { limits, primary: undefined });
@@ -166,8 +166,8 @@ export class Fleet {
     for (const standby of outgrown) await this.#startReplica(standby, edition);
   }
 
-  #limitsOf({ minCu: min, maxCu: max }: StoredEndpoint): Limits {
-    return limitsOf({ min, max }, this.#ports.maxConnections);
+  #limitsOf({ minCu: min, maxCu: max, settings }: StoredEndpoint): Limits {
+    return limitsOf({ min, max }, this.#ports.maxConnections, settings.pg_settings);
   }
 
   /** The standbys that would stop following a primary of these limits. */

@@ -11,6 +11,7 @@ export interface BranchData {
   /** The largest limits that a server of it has had: its standbys need at least these. */
   maxConnections: number;
   maxWorkerProcesses: number;
+  maxLocks: number;
 }
 
 /** A copy that is to be made. */
@@ -39,16 +40,19 @@ export class BranchDataRows {
     return this.#db.all("SELECT * FROM branch_data ORDER BY branch_id").map(branchDataOf);
   }
 
-  put({ branchId, generation, catalog, maxConnections, maxWorkerProcesses }: BranchData): void {
+  put({ branchId, generation, catalog, maxConnections, maxWorkerProcesses, maxLocks }: BranchData): void {
     this.#db.run(
-      `INSERT INTO branch_data (branch_id, generation, catalog, max_connections, max_worker_processes) VALUES (?, ?, ?, ?, ?)
+      `INSERT INTO branch_data (branch_id, generation, catalog, max_connections, max_worker_processes, max_locks)
+       VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (branch_id) DO UPDATE SET generation = excluded.generation, catalog = excluded.catalog,
-         max_connections = excluded.max_connections, max_worker_processes = excluded.max_worker_processes`,
+         max_connections = excluded.max_connections, max_worker_processes = excluded.max_worker_processes,
+         max_locks = excluded.max_locks`,
       branchId,
       generation,
       catalog,
       maxConnections,
       maxWorkerProcesses,
+      maxLocks,
     );
   }
 
@@ -105,5 +109,6 @@ function branchDataOf(row: Row): BranchData {
     catalog: text(row, "catalog"),
     maxConnections: number(row, "max_connections"),
     maxWorkerProcesses: number(row, "max_worker_processes"),
+    maxLocks: number(row, "max_locks"),
   };
 }

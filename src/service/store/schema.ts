@@ -234,4 +234,7 @@ export const migrations: readonly string[] = [
   DROP TABLE former_members;
   CREATE INDEX members_by_account ON members (account_id);
   `,
+  `
+  ALTER TABLE branch_data ADD COLUMN max_locks INTEGER NOT NULL DEFAULT 64;
+  `,
 ];

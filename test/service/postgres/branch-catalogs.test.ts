@@ -53,7 +53,13 @@ describe("a server of data that its branch no longer means", () => {
       ],
     });
     const { store, clock } = service.core.context;
-    const data = { branchId: "br-a", catalog: JSON.stringify(emptyCatalog), maxConnections: 1, maxWorkerProcesses: 1 };
+    const data = {
+      branchId: "br-a",
+      catalog: JSON.stringify(emptyCatalog),
+      maxConnections: 1,
+      maxWorkerProcesses: 1,
+      maxLocks: 64,
+    };
     store.branchData.put({ ...data, generation: "new" });
     const catalogs = new BranchCatalogs({
       store,

@@ -34,6 +34,7 @@ class Disk {
       catalog: "{}",
       maxConnections: 1,
       maxWorkerProcesses: 1,
+      maxLocks: 64,
       earlier: undefined,
     };
   }

@@ -69,7 +69,14 @@ it("removes what no branch has, and never what a branch gets meanwhile", async (
   const recorded: BranchData[] = [];
   vi.spyOn(store.branchData, "all").mockImplementation(() => [...recorded]);
   const removing = storage(0).removeUnrecorded(() => false);
-  recorded.push({ branchId: "br-a", generation: "1", catalog: "{}", maxConnections: 1, maxWorkerProcesses: 1 });
+  recorded.push({
+    branchId: "br-a",
+    generation: "1",
+    catalog: "{}",
+    maxConnections: 1,
+    maxWorkerProcesses: 1,
+    maxLocks: 64,
+  });
   await removing;
   expect([existsSync(from), existsSync(leftOver)]).toEqual([true, false]);
 });

@@ -43,7 +43,10 @@ describe("the settings of a compute", () => {
   });
 
   it("follow the size: connections and shared buffers", () => {
-    expect(limitsOf({ min: 0.25, max: 2 })).toEqual({ maxConnections: 901, maxWorkerProcesses: 16 });
+    expect(limitsOf({ min: 0.25, max: 2 })).toEqual({ maxConnections: 901, maxWorkerProcesses: 16, maxLocks: 64 });
+    const locks = (value: string) =>
+      limitsOf({ min: 1, max: 1 }, undefined, { Max_Locks_Per_Transaction: value }).maxLocks;
+    expect([locks("256"), locks("0x40"), locks("much")]).toEqual([256, 64, 64]);
     expect(sharedBuffersMB(limitsOf({ min: 0.25, max: 0.25 }))).toBe(128);
     expect(sharedBuffersMB(limitsOf({ min: 8, max: 8 }))).toBe(909);
   });

@@ -190,3 +190,28 @@ it("starts on prepared transactions that outlive their setting, also in a copy a
   expect(restarted).toMatchObject({ status: "finished" });
   expect(await rig.query(uri, "ROLLBACK PREPARED 'left'", prepared)).toEqual([]);
 });
+
+it("a replica has as many locks as its primary has ever had, while it runs and when it starts", async () => {
+  const made = await rig.call("POST", endpoints, { endpoint: { branch_id: main, type: "read_only" } });
+  const { id } = z.looseObject({ id: z.string() }).parse(made.body["endpoint"]);
+  await rig.settled();
+  const replica = await rig.uri({ endpoint: id });
+  await rig.query(replica, "SELECT 1");
+  const restarted = async (compute: string, pg_settings?: object) => {
+    if (pg_settings) await rig.change("PATCH", `${endpoints}/${compute}`, { endpoint: { settings: { pg_settings } } });
+    const [operation] = await rig.change("POST", `${endpoints}/${compute}/restart`);
+    expect(operation).toMatchObject({ status: "finished" });
+  };
+  const follows = async (table: string) => {
+    await rig.query(uri, `CREATE TABLE ${table} (x int)`);
+    const found = `SELECT to_regclass('${table}')::text AS name`;
+    await expect.poll(() => rig.query(replica, found)).toEqual([{ name: table }]);
+  };
+  await restarted(primary, { max_locks_per_transaction: "256" });
+  await follows("followed_more");
+  await restarted(primary, {});
+  await follows("followed_less");
+  await restarted(id);
+  await follows("followed_again");
+  await rig.change("DELETE", `${endpoints}/${id}`);
+});
