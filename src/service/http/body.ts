@@ -10,6 +10,9 @@ export const longestBody = 1_000_000;
 /** The longest body of somebody who has not logged in, in bytes: that of a form to sign in. */
 export const longestOfStranger = 10_000;
 
+/** Number of pieces of a body that may be small, and the bytes that they have on average beyond that. */
+const tinyPieces = { most: 10_000, bytes: 64 };
+
 /** The part of a body that is kept. */
 export interface BodyRoom {
   /** Absent where the answer depends on nothing in the body: what comes is dropped. */
@@ -32,12 +35,15 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
     const size = limits && new JsonSize(limits);
     let text = "";
     let length = 0;
+    let isRefused = false;
     const refuse = (reason: Error) => {
-      incoming.off("data", read);
+      isRefused = true;
       text = "";
       reject(reason);
     };
+    endTinyPieces(incoming);
     const read = (chunk: Buffer) => {
+      if (isRefused) return undefined;
       length += chunk.length;
       if (length > longest) return refuse(refusals.bodyTooLarge(longest));
       if (!holding) return undefined;
@@ -50,5 +56,19 @@ export function readBody(incoming: IncomingMessage, { holding, longest, limits }
     incoming.on("data", read);
     incoming.once("end", () => resolve(text + decoder.end()));
     incoming.once("error", reject);
+  });
+}
+
+/**
+ * Ends the connection of a client that sends a long body in tiny pieces, kept or dropped: each costs as much as a whole
+ * chunk of bytes does.
+ */
+export function endTinyPieces(incoming: IncomingMessage): void {
+  let pieces = 0;
+  let length = 0;
+  incoming.on("data", (piece: Buffer) => {
+    pieces += 1;
+    length += piece.length;
+    if (pieces > tinyPieces.most && length < pieces * tinyPieces.bytes) incoming.destroy();
   });
 }

@@ -4,10 +4,11 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { Refusal, refusals } from "../refusal.ts";
 import type { Service } from "../service.ts";
-import { longestBody, readBody } from "./body.ts";
+import { endTinyPieces, longestBody, readBody } from "./body.ts";
 import { BytesInFlight, type Holding } from "./bytes-in-flight.ts";
 import type { EventStream, Exchange } from "./exchange.ts";
 import { jsonReply, type ServiceCall, type ServiceReply } from "./message.ts";
+import { Pipelines } from "./pipeline.ts";
 import { forAnySite, preflight, type SqlAccess } from "./sql-access.ts";
 
 /** Longest time for a request to arrive completely, in milliseconds; after that the answer is 408. */
@@ -67,11 +68,14 @@ export async function listen(service: Answering, address: ListenOptions, sql?: S
     headersTimeout: requestTimeoutMs,
     connectionsCheckingInterval: requestTimeoutMs / 10,
   };
+  const pipelines = new Pipelines(service.context.clock);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     outgoing.once("prefinish", () => outgoing.setTimeout(answerTimeoutMs));
-    answer({ service, sqlAccess: sql, bytes, incoming, outgoing }).catch((error: unknown) => {
-      // A client that went away in the middle of its request waits for no answer.
-      if (!outgoing.destroyed) send(outgoing, service.internalError(error));
+    pipelines.take(incoming, outgoing, () => {
+      answer({ service, sqlAccess: sql, bytes, incoming, outgoing }).catch((error: unknown) => {
+        // A client that went away in the middle of its request waits for no answer.
+        if (!outgoing.destroyed) send(outgoing, service.internalError(error));
+      });
     });
   };
   const server = tls
@@ -157,6 +161,7 @@ async function answerSql(request: Request, sql: SqlAccess, { headers = {} }: Ser
 
 /** Sends an answer that need not wait for the end of the body, and lets the sender of the body read it. */
 async function sendBeforeEnd({ service, incoming, outgoing }: Request, reply: ServiceReply): Promise<void> {
+  if (!incoming.complete) endTinyPieces(incoming);
   send(outgoing, reply);
   if (incoming.complete) return;
   await elapsed(service, lingerMs);

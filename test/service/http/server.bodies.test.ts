@@ -98,12 +98,34 @@ it("the connection of a client that takes nothing of its answer is ended", async
   const wire = new Wire(shop);
   wire.socket.pause();
   const request = `GET /api/v2/openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.ana}\r\n\r\n`;
-  wire.send(request.repeat(200));
+  wire.send(request.repeat(60));
   // A connection that the service has ended takes no more requests.
   await expect
     .poll(() => {
-      wire.send(request);
+      wire.send(request.repeat(5));
       return wire.socket.destroyed;
     })
     .toBe(true);
+});
+
+it("a connection whose body comes in thousands of tiny pieces is ended, whether they are kept, dropped or refused", async () => {
+  await using shop = await ListeningShop.start({}, { requestTimeoutMs: 600_000 });
+  const tiny = "1\r\n \r\n";
+  const large = `fffff\r\n${" ".repeat(0xf_ff_ff)}\r\n`;
+  const ended = async (begin: string) => {
+    const wire = new Wire(shop);
+    wire.send(`${begin}${tiny.repeat(100_000)}`);
+    await wire.ended;
+    return wire.received;
+  };
+  const chunked = "Transfer-Encoding: chunked";
+  expect(await ended(post(chunked))).toBe("");
+  expect(await ended(post(chunked, "wrong"))).toBe("");
+  // Pieces that are dropped after the answer.
+  await ended(`${post(chunked)}${large}${large}`);
+  expect(shop.sent).toEqual([]);
+  const few = new Wire(shop);
+  few.send(`${post(chunked)}${tiny.repeat(9000)}0\r\n\r\n`);
+  expect(await few.answer()).toMatch(/^HTTP\/1\.1 400 /);
+  few.socket.destroy();
 });
