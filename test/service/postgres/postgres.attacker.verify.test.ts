@@ -147,6 +147,50 @@ const attacks: Readonly<Record<string, readonly string[]>> = {
   }),
 };
 
+describe("our own role", () => {
+  it("our own role has no verifier that a client could read, in a branch and its copy", async () => {
+    const verifiers = "SELECT rolname FROM pg_authid WHERE rolpassword IS NOT NULL AND rolname ~ '^cloud'";
+    expect(await rig.query(uri, verifiers)).toEqual([]);
+    const { there } = await everyCall();
+    expect(await rig.query(there, verifiers)).toEqual([]);
+  });
+
+  it("our own role is let in by no door, with any password or none", async () => {
+    const [direct, pooled] = [await rig.uri(), await rig.uri({ pooled: true })];
+    for (const door of [direct, pooled]) {
+      for (const password of ["", "x", "cloud_admin"]) {
+        const as = door.replace(/\/\/app:[^@]*@/, `//cloud_admin:${password}@`);
+        await expect(rig.query(as, "SELECT 1")).rejects.toThrow(/"cloud_admin" is not permitted to log in/);
+        const plain = as.replace(/[?]options=.*/, "").replace(/:[^:@]*@/, `:endpoint=${primary};${password}@`);
+        await expect(rig.query(plain, "SELECT 1")).rejects.toThrow(/"cloud_admin" is not permitted to log in/);
+        const answer = await fetch(`http://${rig.serviceAddress}/sql`, {
+          method: "POST",
+          headers: { "neon-connection-string": as },
+          body: JSON.stringify({ query: "SELECT current_user", params: [] }),
+        });
+        expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("is not permitted")]);
+      }
+    }
+  });
+
+  it.each(["session_authorization", "role"])(
+    "our own role is not taken by the parameter %s of a connection",
+    async (name) => {
+      const asked = uri.replace("options=", `options=-c%20${name}%3Dcloud_admin%20`);
+      const said = await rig.query(asked, "SELECT session_user, current_user").catch((error: unknown) => String(error));
+      expect(JSON.stringify(said)).not.toMatch(/"(session|current)_user":"cloud_admin"/);
+    },
+  );
+
+  it("our own role keeps its sessions where a client has stored another session_authorization", async () => {
+    await rig.query(uri, "ALTER DATABASE stock SET session_authorization = app", "ALTER DATABASE stock SET role = app");
+    expectSuccess((await everyCall()).said);
+    const who = "SELECT session_user::text AS one, current_user::text AS other";
+    expect(await rig.query(uri, who)).toEqual([{ one: "app", other: "app" }]);
+    await rig.query(uri, "ALTER DATABASE stock RESET ALL");
+  });
+});
+
 describe("a client gains nothing by", () => {
   let said: string;
   let there: string;
@@ -270,50 +314,6 @@ const nasty = {
   default_tablespace: "none",
   temp_tablespaces: "none",
 };
-
-describe("our own role", () => {
-  it("our own role has no verifier that a client could read, in a branch and its copy", async () => {
-    const verifiers = "SELECT rolname FROM pg_authid WHERE rolpassword IS NOT NULL AND rolname ~ '^cloud'";
-    expect(await rig.query(uri, "ALTER DATABASE stock RESET ALL", verifiers)).toEqual([]);
-    const { there } = await everyCall();
-    expect(await rig.query(there, verifiers)).toEqual([]);
-  });
-
-  it("our own role is let in by no door, with any password or none", async () => {
-    const [direct, pooled] = [await rig.uri(), await rig.uri({ pooled: true })];
-    for (const door of [direct, pooled]) {
-      for (const password of ["", "x", "cloud_admin"]) {
-        const as = door.replace(/\/\/app:[^@]*@/, `//cloud_admin:${password}@`);
-        await expect(rig.query(as, "SELECT 1")).rejects.toThrow(/"cloud_admin" is not permitted to log in/);
-        const plain = as.replace(/[?]options=.*/, "").replace(/:[^:@]*@/, `:endpoint=${primary};${password}@`);
-        await expect(rig.query(plain, "SELECT 1")).rejects.toThrow(/"cloud_admin" is not permitted to log in/);
-        const answer = await fetch(`http://${rig.serviceAddress}/sql`, {
-          method: "POST",
-          headers: { "neon-connection-string": as },
-          body: JSON.stringify({ query: "SELECT current_user", params: [] }),
-        });
-        expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("is not permitted")]);
-      }
-    }
-  });
-
-  it.each(["session_authorization", "role"])(
-    "our own role is not taken by the parameter %s of a connection",
-    async (name) => {
-      const asked = uri.replace("options=", `options=-c%20${name}%3Dcloud_admin%20`);
-      const said = await rig.query(asked, "SELECT session_user, current_user").catch((error: unknown) => String(error));
-      expect(JSON.stringify(said)).not.toMatch(/"(session|current)_user":"cloud_admin"/);
-    },
-  );
-
-  it("our own role keeps its sessions where a client has stored another session_authorization", async () => {
-    await rig.query(uri, "ALTER DATABASE stock SET session_authorization = app", "ALTER DATABASE stock SET role = app");
-    expectSuccess((await everyCall()).said);
-    const who = "SELECT session_user::text AS one, current_user::text AS other";
-    expect(await rig.query(uri, who)).toEqual([{ one: "app", other: "app" }]);
-    await rig.query(uri, "ALTER DATABASE stock RESET ALL");
-  });
-});
 
 it("keeps every file beside the store from others, but for the certificate that clients need", async () => {
   const files = await readdir(rig.directory.path, { recursive: true, withFileTypes: true });
