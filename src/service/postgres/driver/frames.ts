@@ -12,6 +12,7 @@ export class BrokenFrame extends Error {
 export interface FrameEvents {
   /** A piece of the content of messages. */
   data(piece: Buffer): void;
+  /** The last ping of a chunk: a client may send thousands in one, and the newest may be answered for all. */
   ping(content: Buffer): void;
   close(): void;
 }
@@ -27,6 +28,7 @@ export class FrameReader {
   /** Bytes still to come of the frame whose content is passed on. */
   #left = 0;
   #mask: Buffer = Buffer.alloc(4);
+  #ping: Buffer | undefined;
   /** Bytes of the frame so far: each is masked by its place. */
   #place = 0;
 
@@ -44,6 +46,9 @@ export class FrameReader {
       rest = rest.subarray(used);
     }
     this.#held = Buffer.from(rest);
+    const ping = this.#ping;
+    this.#ping = undefined;
+    if (ping) this.#events.ping(ping);
   }
 
   #content(bytes: Buffer): number {
@@ -76,7 +81,7 @@ export class FrameReader {
       if (bytes.length < head + length) return 0;
       const content = Buffer.from(bytes.subarray(head, head + length));
       unmask(content, mask, 0);
-      if (opcode === opcodes.ping) this.#events.ping(content);
+      if (opcode === opcodes.ping) this.#ping = content;
       if (opcode === opcodes.close) this.#events.close();
       return head + length;
     }
