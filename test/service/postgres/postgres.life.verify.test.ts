@@ -119,6 +119,57 @@ it("starts with the greatest settings of each kind that are accepted together", 
   await rig.change("POST", `${endpoints}/${primary}/restart`);
 });
 
+it("starts on prepared transactions that outlive their setting, also in a copy and a replica", async () => {
+  const settings = (pg_settings: object) =>
+    rig.change("PATCH", `${endpoints}/${primary}`, { endpoint: { settings: { pg_settings } } });
+  await settings({ max_prepared_transactions: "5" });
+  await rig.change("POST", `${endpoints}/${primary}/restart`);
+  await rig.query(uri, "CREATE TABLE IF NOT EXISTS kept (x int)");
+  await rig.query(uri, "BEGIN", "INSERT INTO kept VALUES (1)", "PREPARE TRANSACTION 'left'");
+  await settings({});
+  const made = await rig.call("POST", `/projects/${project}/branches`, { endpoints: [{ type: "read_write" }] });
+  const {
+    endpoints: [copy],
+  } = CreatedBranch.parse(made.body);
+  await rig.settled();
+  const prepared = "SELECT gid FROM pg_prepared_xacts";
+  expect(await rig.query(await rig.uri({ endpoint: copy?.id ?? "" }), prepared)).toEqual([{ gid: "left" }]);
+  const replica = await rig.call("POST", endpoints, { endpoint: { branch_id: main, type: "read_only" } });
+  const { id } = z.looseObject({ id: z.string() }).parse(replica.body["endpoint"]);
+  await rig.settled();
+  expect(await rig.query(await rig.uri({ endpoint: id }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  const [restarted] = await rig.change("POST", `${endpoints}/${primary}/restart`);
+  expect(restarted).toMatchObject({ status: "finished" });
+  expect(await rig.query(uri, "ROLLBACK PREPARED 'left'", prepared)).toEqual([]);
+  await rig.change("DELETE", `${endpoints}/${id}`);
+  await rig.change("DELETE", `${endpoints}/${copy?.id}`);
+});
+
+it("a replica has as many locks as its primary has ever had, while it runs and when it starts", async () => {
+  const made = await rig.call("POST", endpoints, { endpoint: { branch_id: main, type: "read_only" } });
+  const { id } = z.looseObject({ id: z.string() }).parse(made.body["endpoint"]);
+  await rig.settled();
+  const replica = await rig.uri({ endpoint: id });
+  await rig.query(replica, "SELECT 1");
+  const restarted = async (compute: string, pg_settings?: object) => {
+    if (pg_settings) await rig.change("PATCH", `${endpoints}/${compute}`, { endpoint: { settings: { pg_settings } } });
+    const [operation] = await rig.change("POST", `${endpoints}/${compute}/restart`);
+    expect(operation).toMatchObject({ status: "finished" });
+  };
+  const follows = async (table: string) => {
+    await rig.query(uri, `CREATE TABLE ${table} (x int)`);
+    const found = `SELECT to_regclass('${table}')::text AS name`;
+    await expect.poll(() => rig.query(replica, found)).toEqual([{ name: table }]);
+  };
+  await restarted(primary, { max_locks_per_transaction: "256" });
+  await follows("followed_more");
+  await restarted(primary, {});
+  await follows("followed_less");
+  await restarted(id);
+  await follows("followed_again");
+  await rig.change("DELETE", `${endpoints}/${id}`);
+});
+
 it("applies settings to a running server without an end to its connections", async () => {
   const client = await rig.client(uri);
   const settings = { pg_settings: { work_mem: "7MB" } };
@@ -165,53 +216,4 @@ it("answers psql", async () => {
     "SELECT count(*) FROM kept",
   ]);
   expect([stdout, stderr]).toEqual(["4\n", ""]);
-});
-
-it("starts on prepared transactions that outlive their setting, also in a copy and a replica", async () => {
-  const settings = (pg_settings: object) =>
-    rig.change("PATCH", `${endpoints}/${primary}`, { endpoint: { settings: { pg_settings } } });
-  await settings({ max_prepared_transactions: "5" });
-  await rig.change("POST", `${endpoints}/${primary}/restart`);
-  await rig.query(uri, "CREATE TABLE IF NOT EXISTS kept (x int)");
-  await rig.query(uri, "BEGIN", "INSERT INTO kept VALUES (1)", "PREPARE TRANSACTION 'left'");
-  await settings({});
-  const made = await rig.call("POST", `/projects/${project}/branches`, { endpoints: [{ type: "read_write" }] });
-  const {
-    endpoints: [copy],
-  } = CreatedBranch.parse(made.body);
-  await rig.settled();
-  const prepared = "SELECT gid FROM pg_prepared_xacts";
-  expect(await rig.query(await rig.uri({ endpoint: copy?.id ?? "" }), prepared)).toEqual([{ gid: "left" }]);
-  const replica = await rig.call("POST", endpoints, { endpoint: { branch_id: main, type: "read_only" } });
-  const { id } = z.looseObject({ id: z.string() }).parse(replica.body["endpoint"]);
-  await rig.settled();
-  expect(await rig.query(await rig.uri({ endpoint: id }), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-  const [restarted] = await rig.change("POST", `${endpoints}/${primary}/restart`);
-  expect(restarted).toMatchObject({ status: "finished" });
-  expect(await rig.query(uri, "ROLLBACK PREPARED 'left'", prepared)).toEqual([]);
-});
-
-it("a replica has as many locks as its primary has ever had, while it runs and when it starts", async () => {
-  const made = await rig.call("POST", endpoints, { endpoint: { branch_id: main, type: "read_only" } });
-  const { id } = z.looseObject({ id: z.string() }).parse(made.body["endpoint"]);
-  await rig.settled();
-  const replica = await rig.uri({ endpoint: id });
-  await rig.query(replica, "SELECT 1");
-  const restarted = async (compute: string, pg_settings?: object) => {
-    if (pg_settings) await rig.change("PATCH", `${endpoints}/${compute}`, { endpoint: { settings: { pg_settings } } });
-    const [operation] = await rig.change("POST", `${endpoints}/${compute}/restart`);
-    expect(operation).toMatchObject({ status: "finished" });
-  };
-  const follows = async (table: string) => {
-    await rig.query(uri, `CREATE TABLE ${table} (x int)`);
-    const found = `SELECT to_regclass('${table}')::text AS name`;
-    await expect.poll(() => rig.query(replica, found)).toEqual([{ name: table }]);
-  };
-  await restarted(primary, { max_locks_per_transaction: "256" });
-  await follows("followed_more");
-  await restarted(primary, {});
-  await follows("followed_less");
-  await restarted(id);
-  await follows("followed_again");
-  await rig.change("DELETE", `${endpoints}/${id}`);
 });
