@@ -68,8 +68,8 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
   },
   "a branch that is deleted although its Branch says Retain": {
     file: "branch/plan/delete.ts",
-    line: "if (isRetained(o)) {",
-    as: "if (isRetained(o) && listed.name === undefined) {",
+    line: "if (isRetained(object)) {",
+    as: "if (isRetained(object) && listed.name === undefined) {",
     breaks: /never lost/,
     from: 44,
   },

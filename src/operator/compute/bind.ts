@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
+import { ClusterError } from "../kube/errors.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
@@ -73,6 +74,8 @@ export async function bind(
 
 /** A reconcile whose Secret could not be kept: its own write counts all the same. */
 export function unbound(outcome: Outcome, error: unknown): Bound {
+  // Without an answer nothing is known of this term either: the reconcile ends.
+  if (!(error instanceof ClusterError)) throw error;
   const binding = outcome.compute.status.binding?.name;
   return { outcome: putOff(outcome), binding, unchecked: true, failed: { error } };
 }

@@ -6,7 +6,7 @@ import type { ListerAccess } from "../project/access.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
-import { type BindTools, type bind, unbound } from "./bind.ts";
+import { type BindTools, type Bound, type bind, unbound } from "./bind.ts";
 import type { CrdDeletion } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import type { execute } from "./execute/execute.ts";
@@ -65,9 +65,12 @@ export function stepOf(options: StepOptions): Step {
     const context = { compute, annotations, cluster, clock, stored, state, signal, uninstalling, access };
     const executed = await parts.execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
     const endpoint = endpointAfter(executed, observed);
-    const bound = await parts
-      .bind(executed, endpoint, annotations, access, options)
-      .catch((error: unknown) => unbound(executed, error));
+    let bound: Bound;
+    try {
+      bound = await parts.bind(executed, endpoint, annotations, access, options);
+    } catch (error) {
+      bound = unbound(executed, error);
+    }
     const outcome = withUnreadable(bound.outcome, endpoint, state);
     const operations = access?.lister.operations;
     const id = endpoint?.id ?? "";

@@ -1,5 +1,5 @@
 import type { ClusterClient, ListSelection } from "../kube/client.ts";
-import { type ClusterError, isForbidden, isNotFound, isRefusal, isStale } from "../kube/errors.ts";
+import { type ClusterError, isForbidden, isNotFound, isRefusal } from "../kube/errors.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
@@ -32,15 +32,8 @@ export interface FinalizersOptions {
   uninstalling: () => Promise<boolean>;
 }
 
-/**
- * `released`: the connection was waiting for its finalizer only, so it is gone now. `outdated`: somebody else wrote one
- * of the objects, which is tried again.
- */
-export type FinalizersResult =
-  | { kind: "kept" }
-  | { kind: "released" }
-  | { kind: "refused"; error: ClusterError }
-  | { kind: "outdated"; error: unknown };
+/** `released`: the connection was waiting for its finalizer only, so it is gone now. */
+export type FinalizersResult = { kind: "kept" } | { kind: "released" } | { kind: "refused"; error: ClusterError };
 
 /**
  * The finalizers on connections and their Secrets while Computes use them.
@@ -68,7 +61,6 @@ export class Finalizers {
     try {
       return { kind: await this.#protect(connection) };
     } catch (error) {
-      if (isStale(error) || isNotFound(error)) return { kind: "outdated", error };
       if (!isRefusal(error)) throw error;
       return { kind: "refused", error };
     }

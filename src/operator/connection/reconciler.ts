@@ -67,6 +67,7 @@ export class ConnectionReconciler {
       this.#reports.forget(uid);
       return {};
     }
+    // After a conflict nothing goes on: no session sends without the finalizers.
     const finalizers = await this.#finalizers.protect(connection);
     if (finalizers.kind === "released") {
       const { name, namespace = "" } = connection.metadata;
@@ -84,8 +85,8 @@ export class ConnectionReconciler {
       // Computes continue even if the status cannot be written.
       this.#enqueueUsersOnChange(connection, resolved, session);
     }
-    // The status reports a refusal; in both cases the reconcile is retried.
-    if (finalizers.kind !== "kept") throw finalizers.error;
+    // The status reports it, and the reconcile is retried.
+    if (refusal !== undefined) throw refusal;
     return { requeueAfterMs: earliest(session?.state.probeInMs, rewriteInMs) };
   }
 

@@ -98,6 +98,11 @@ export class BranchLister {
     return undefined;
   }
 
+  /** The latest list, whether newer ones have failed or not. */
+  get latest(): BranchListing | undefined {
+    return this.#listing;
+  }
+
   /** Failure of the latest lists. */
   get failure(): Failure | undefined {
     return this.#isFailing(this.#listing) ? this.#failure : undefined;

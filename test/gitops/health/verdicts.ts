@@ -59,8 +59,10 @@ function meaningOf(object: KubeObject): Verdict {
   const { kind, reason, ready, stalled, deleting, current } = viewOf(object);
   if (deleting) return "Terminating";
   if (!current) return "InProgress";
-  if (kind === "Compute" || kind === "Branch") {
-    const row: ConditionRow | undefined = kind === "Compute" ? rowOf(reason) : rowIn(branchReasons, reason);
+  // A pool has the one reason of its members that are not ready, where they have one.
+  const isOfMembers = kind === "ComputePool" && !Object.hasOwn(poolReasons, reason);
+  if (kind === "Compute" || kind === "Branch" || isOfMembers) {
+    const row: ConditionRow | undefined = kind === "Branch" ? rowIn(branchReasons, reason) : rowOf(reason);
     if (row === undefined) throw new Error(`no reason of a ${kind}: ${reason}`);
     if (row.ready === "kept") return ready === "True" || ready === "" ? "Current" : "InProgress";
     if (row.stalled === true || (row.stalled === "later" && stalled === "True")) return "Failed";

@@ -19,8 +19,6 @@ import { goodFaithMs } from "./register.ts";
 import type { Reply, ServiceHost } from "./service-host.ts";
 import { StandingBranches } from "./standing-branches.ts";
 
-/** The furthest end that the service takes. */
-const mostMs = 30 * 86_400_000;
 /** How much an operator may take the service's clock for earlier or later than it is. */
 const clocksDifferMs = 5000;
 
@@ -110,17 +108,18 @@ export class BranchesGuard {
     });
   }
 
-  /** True if a request does nothing but renew the lease of a Branch that nobody has just given one. */
+  /** True if a request only renews a lease that nobody has just given, or asks again for an end that is refused. */
   isRenewal({ method, path, body }: ServiceRequest): boolean {
     const [, project = "", id = ""] = /^\/projects\/([^/]+)\/branches\/([^/]+)$/.exec(path) ?? [];
-    const branch = method === "PATCH" ? this.#options.host.branch(project, id) : undefined;
+    const { host } = this.#options;
+    const branch = method === "PATCH" ? host.branch(project, id) : undefined;
     const owner = branch && this.#ownerOf(branch);
     const fields = isJsonObject(body) && isJsonObject(body["branch"]) ? Object.keys(body["branch"]) : [];
-    if (branch?.expiresAt === undefined || owner === undefined || fields.join() !== "expires_at") return false;
+    if (branch === undefined || owner === undefined || fields.join() !== "expires_at") return false;
+    if (branch.isProtected || host.childrenOf(branch).length > 0) return true;
     const { expiry } = specOf(owner.object);
-    if (!isJsonObject(expiry) || typeof expiry["lease"] !== "string") return false;
-    const lengthMs = millisecondsOf(expiry["lease"]);
-    const leftMs = branch.expiresAt - this.#options.host.wall;
+    if (branch.expiresAt === undefined || !isJsonObject(expiry) || typeof expiry["lease"] !== "string") return false;
+    const [lengthMs, leftMs] = [millisecondsOf(expiry["lease"]), branch.expiresAt - host.wall];
     return leftMs >= (lengthMs * 3) / 8 - clocksDifferMs - goodFaithMs && leftMs <= lengthMs / 2 + clocksDifferMs;
   }
 
@@ -258,7 +257,8 @@ export class BranchesGuard {
     if (typeof end !== "string") return;
     const inMs = Date.parse(end) - this.#options.host.wall;
     if (inMs < -clocksDifferMs) this.#report("no end in the past", `Branch ${name} is to have ended ${-inMs} ms ago`);
-    if (inMs > mostMs + clocksDifferMs) this.#report("no end in the past", `Branch ${name} is to end in ${inMs} ms`);
+    if (inMs > 30 * 86_400_000 + clocksDifferMs)
+      this.#report("no end in the past", `Branch ${name} is to end in ${inMs} ms`);
     if (Date.parse(end) % 1000 !== 0) this.#report("as declared", `Branch ${name} ends within a second: ${end}`);
   }
 

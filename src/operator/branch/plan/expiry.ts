@@ -117,7 +117,9 @@ export function renewalInMs(o: Observation): number | undefined {
   const { linked } = o;
   const lengthMs = renewedEvery(o.object, o.serviceNow);
   if (linked === undefined || !isOurs(linked.by) || lengthMs === undefined || differs(o)) return undefined;
-  return Math.max(0, renewalAt(o, lengthMs) - o.serviceNow);
+  const at = renewalAt(o, lengthMs);
+  // No time is known before a first end was applied.
+  return Number.isNaN(at) ? undefined : Math.max(0, at - o.serviceNow);
 }
 
 /** True if a lease is so near its end that a renewal which fails concerns a person. */

@@ -14,7 +14,7 @@ import { longPauseMs, pauseMessage } from "../../service-client/request-reservat
 import type { ReadonlyState } from "../remembered.ts";
 import { isUnanswered } from "../remembered.ts";
 import { meaningOf, requests } from "../words/failures.ts";
-import { listingFor, notListedIn, snapshotFor } from "./endpoint-snapshot.ts";
+import { listingFor, notListedBy, snapshotFor } from "./endpoint-snapshot.ts";
 import {
   branchNameNeeded,
   type EndpointSnapshot,
@@ -112,13 +112,12 @@ function branchOfMissing(
   const since = missing?.id === links.missing ? missing.since : startedAt;
   const branchID = compute.status.branchID ?? branchIDOf(compute);
   const shown = branches.shows(uid, branchID, since + mostLagMs) ?? "awaited";
-  const isGone = (id: string) => branches.lacks(id);
   return {
     missingFrom: { branchID, branch: shown === "failed" ? "unknown" : shown },
     // Endpoints end with their branches: as far as these can be listed, that is no loss.
     notListed:
       shown === "shown" || shown === "gone"
-        ? notListedIn({ endpoints, fingerprint }, claimants, (id) => lister.isUnlisted(id), isGone)
+        ? notListedBy(branches.latest, { endpoints, fingerprint }, claimants, lister)
         : notListed,
   };
 }

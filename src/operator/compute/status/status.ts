@@ -37,7 +37,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...resolution(outcome, seen),
     ...concluded(compute, outcome, seen),
     ...requests(compute, outcome, seen),
-    gone: goneAfter(before, outcome, seen),
+    ...goneAfter(before, outcome, seen),
     pendingWrite: seen.record,
     deletionPolicy: policyInForce(outcome, seen),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
@@ -57,10 +57,18 @@ function isLostOwn({ endpointID, gone }: ComputeStatus, { effect }: Outcome): bo
   return effect.kind === "gone" || (effect.kind !== "ownedByOther" && endpointID !== undefined && endpointID === gone);
 }
 
-/** The endpoint that is proved gone; a list that shows it again outranks the proof. */
-function goneAfter({ gone }: ComputeStatus, { effect }: Outcome, { endpoint }: Seen): string | undefined {
-  if (effect.kind === "gone") return effect.endpointID;
-  return gone !== undefined && endpoint?.id === gone ? undefined : gone;
+/**
+ * The endpoint that is proved gone; a list that shows it again outranks the proof. Where the annotation and the status
+ * name two and both are gone, the status forgets its own: one would be looked for after the other for ever.
+ */
+function goneAfter(
+  { gone, endpointID }: ComputeStatus,
+  { effect }: Outcome,
+  { endpoint, annotations }: Seen,
+): Pick<ComputeStatus, "gone" | "endpointID"> {
+  if (effect.kind !== "gone") return { gone: gone !== undefined && endpoint?.id === gone ? undefined : gone };
+  const isSecond = gone !== undefined && gone === annotations.endpointID && effect.endpointID === endpointID;
+  return isSecond && gone !== endpointID ? { gone, endpointID: undefined } : { gone: effect.endpointID };
 }
 
 function isDue(before: string | undefined, after: string | undefined): boolean {

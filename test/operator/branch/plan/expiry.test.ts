@@ -214,6 +214,7 @@ describe("the renewal of a lease", () => {
     ["no branch of ours", leased(hour, { status: { appliedEnd: inMs(hour), proof: undefined } })],
     ["a branch whose end a person changed", { ...leased(hour), ...ending(30 * day) }],
     ["a branch that is missing", { ...leased(hour), branches: [] }],
+    ["an end that no status has recorded", leased(hour, { status: { appliedEnd: undefined, expiresAt: undefined } })],
   ])("a renewal is due for %s: never", (_, seen) => {
     expect(renewalInMs(observation(seen))).toBeUndefined();
     expect(planned(seen)).not.toMatchObject({ kind: "write" });

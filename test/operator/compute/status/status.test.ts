@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../../src/api/endpoint.ts";
 import type { Operation } from "../../../../src/api/operation.ts";
 import { poolerHost } from "../../../../src/api/pooler-host.ts";
+import { recordedID } from "../../../../src/operator/claims/ownership.ts";
+import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
 import { sizeInWords } from "../../../../src/operator/compute/status/capacity.ts";
 import { stateSeen } from "../../../../src/operator/compute/status/printed-state.ts";
@@ -261,4 +263,19 @@ describe("the deletion policy in force", () => {
     });
     expect(statusAfter(another, { endpoint: undefined }).deletionPolicy).toBeUndefined();
   });
+});
+
+test("where annotation and status name two endpoints and both are gone, the status forgets its own, and none is looked for again", () => {
+  const lost = (gone: string | undefined, endpointID = "ep-old") =>
+    compute({ linked: "ep-new", status: { endpointID, ...(gone === undefined ? {} : { gone }) } });
+  const proved = (object: Compute, endpointID: string) =>
+    after(unchanged(object, { effect: { kind: "gone", endpointID } }), {
+      annotations: annotationsOf(object, 0),
+      endpoint: undefined,
+    });
+  const first = proved(lost(undefined), "ep-new");
+  expect(recordedID(first)).toBe("ep-old");
+  const second = proved(first, "ep-old");
+  expect(second.status).toMatchObject({ gone: "ep-new" });
+  expect(recordedID(second)).toBeUndefined();
 });
