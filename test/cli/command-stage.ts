@@ -15,6 +15,7 @@ import {
   type ServiceResponse,
   type ServiceTransport,
 } from "../../src/operator/service-client/transport.ts";
+import type { Rules } from "../../src/service/rules.ts";
 import { DrivenTime } from "../service/support/service.ts";
 import { Shop } from "../service/support/shop.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
@@ -89,7 +90,7 @@ export class Stage implements Disposable {
   readonly handedOver: { program: string; args: readonly string[]; env: Readonly<Record<string, string>> }[] = [];
   readonly #directory = temporaryDirectory("cli");
 
-  constructor(options: { strictSpec?: boolean } = {}) {
+  constructor(options: { strictSpec?: boolean; rules?: Rules } = {}) {
     this.shop = new Shop({ ...options, time: this.time });
   }
 
