@@ -86,7 +86,7 @@ test.each([
   await world.clock.advance(60_000);
   expect(reasonOf(world)).toBe("Rejected");
   expect(world.compute(0).status.conditions?.[0]?.message).toContain(`${what} not found`);
-  expect(world.events("Rejected").join()).toContain("Check database and role in spec.connectionSecret");
+  expect(world.events("Rejected").join()).toContain("correct spec.connectionSecret");
   expect(world.secretsOf(0)).toEqual([]);
   world.declare(0, spec);
   await world.settle(1);

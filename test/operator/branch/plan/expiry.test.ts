@@ -214,10 +214,14 @@ describe("the renewal of a lease", () => {
     ["no branch of ours", leased(hour, { status: { appliedEnd: inMs(hour), proof: undefined } })],
     ["a branch whose end a person changed", { ...leased(hour), ...ending(30 * day) }],
     ["a branch that is missing", { ...leased(hour), branches: [] }],
-    ["an end that no status has recorded", leased(hour, { status: { appliedEnd: undefined, expiresAt: undefined } })],
   ])("a renewal is due for %s: never", (_, seen) => {
     expect(renewalInMs(observation(seen))).toBeUndefined();
     expect(planned(seen)).not.toMatchObject({ kind: "write" });
+  });
+
+  test("no renewal is due while the service shows no end: that is sent first", () => {
+    const object = lasting({ lease: "24h" }, { status: { appliedExpiry: "never" } });
+    expect(renewalInMs(observation({ object, branches: [listed()] }))).toBeUndefined();
   });
 
   test("a lease is renewed while its object is paused, and nothing else is sent then", () => {
