@@ -18,7 +18,7 @@ export const pendingWrite: PlanRule = (o, s) => {
   const opening = openingOf(o, s.write);
   const { write } = s;
   if (opening === undefined || write === undefined) return undefined;
-  if (isOwnListed(o)) return undefined;
+  if (isOwnListed(o, s)) return undefined;
   const chosen = chosenIn(opening, o);
   if (chosen !== undefined) return chosen;
   if (!hasFinalizer(o.compute)) return { kind: "restoreFinalizer" };
@@ -53,12 +53,10 @@ export function waitFor(opening: Opening, o: Observation, { write }: ReadonlySta
   }
 }
 
-/**
- * True if an endpoint of ours is listed, the answered one or another: it is linked, and what the record may still make
- * is waited for by the rules that change or delete.
- */
-function isOwnListed({ links: { link } }: Observation): boolean {
-  return link?.proof === "signature" || link?.proof === "created";
+/** True if the endpoint that the open request made, or may have made, is linked and listed. */
+function isOwnListed({ links: { link } }: Observation, { write }: ReadonlyState): boolean {
+  if (link === undefined || (link.proof !== "signature" && link.proof !== "created")) return false;
+  return write?.made === undefined || write.made === link.endpoint.id;
 }
 
 /** Changes of an endpoint wait while a record is open: a list that lags may show one that is gone. */
