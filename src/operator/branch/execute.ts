@@ -1,9 +1,8 @@
 import { isAboutBranch } from "../../api/error.ts";
-import { isRefusal, isStale } from "../kube/errors.ts";
 import { backingOff } from "../life/back-off.ts";
 import { earlierFailure, refusedNow } from "../life/failed-write.ts";
 import { after, type Requeue } from "../life/outcome.ts";
-import { type PatchedKind, type Patcher, patchOf, withFinalizer, withStatus } from "../life/patching.ts";
+import { letGo, type PatchedKind, type Patcher, withFinalizer, withStatus } from "../life/patching.ts";
 import { conditionOf, shownReason, timestamp } from "../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import type { ServiceAccess } from "../project/access.ts";
@@ -62,16 +61,9 @@ async function release(
   { object, cluster, compute, memory }: ExecuteContext,
 ): Promise<Outcome> {
   if (!isUninstalling) await compute({ kind: "delete" });
-  const patch = patchOf(object).removeFinalizer(finalizers.branch);
-  // The watch may report the end of the object before the patch is answered.
-  memory.isReleased = true;
-  try {
-    if (!patch.isEmpty) await cluster.patch(branchKind, object.metadata, patch.ops());
-  } catch (error) {
-    // Without a reply it may be gone all the same.
-    if (isStale(error) || isRefusal(error)) memory.isReleased = false;
-    throw error;
-  }
+  await letGo(branchPatches, cluster, object, (isReleased) => {
+    memory.isReleased = isReleased;
+  });
   const events = [{ type: "Normal", reason, message }] as const;
   return { ...unchanged(object, { events }), condition: { kind: "released" } };
 }

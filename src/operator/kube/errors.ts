@@ -119,7 +119,7 @@ export function isTestFailed(error: unknown): boolean {
   return hasStatus(error, 422) && error instanceof ClusterError && error.details.subject === "";
 }
 
-/** Our copy of some object is outdated: `isConflict` or `isTestFailed`; `isAbout` tells of which. */
+/** Our copy of some object is outdated: `isConflict` or `isTestFailed`; `isAbout` says which. */
 export function isStale(error: unknown): boolean {
   return isConflict(error) || isTestFailed(error);
 }

@@ -26,8 +26,8 @@ export function absenceAfter(
   missing: string | undefined,
   startedAt: number,
 ): Absence | undefined {
-  if (missing === undefined || before?.id === missing) return missing === undefined ? undefined : before;
-  return { id: missing, since: startedAt, proved: false };
+  if (missing === undefined) return undefined;
+  return before?.id === missing ? before : { id: missing, since: startedAt, proved: false };
 }
 
 /** The next step of a proof. `forMs`: a list that begins so much later than this one counts. */

@@ -1,3 +1,4 @@
+import { isRefusal, isStale } from "../kube/errors.ts";
 import { type GuardedPatch, guardedPatch, type JsonPatchOperation } from "../kube/json-patch.ts";
 import type { KubeObject, Parsed, ResourceKind } from "../objects/object.ts";
 
@@ -53,4 +54,23 @@ export function withStatus<T extends KubeObject & { status: object }>(
 /** Adds the operator's finalizer if it is missing. */
 export function withFinalizer<T extends KubeObject>(kind: PatchedKind<T>, cluster: Patcher<T>, object: T): Promise<T> {
   return patched(kind, cluster, patchOf(object).addFinalizer(kind.finalizer), object);
+}
+
+/** Removes the operator's finalizer, which lets the object go. `note`: true while it may have been let go. */
+export async function letGo<T extends KubeObject>(
+  { kind, finalizer }: PatchedKind<T>,
+  cluster: Patcher<T>,
+  object: T,
+  note: (isReleased: boolean) => void,
+): Promise<void> {
+  const patch = patchOf(object).removeFinalizer(finalizer);
+  // The watch may report the end of the object before the patch is answered.
+  note(true);
+  try {
+    if (!patch.isEmpty) await cluster.patch(kind, object.metadata, patch.ops());
+  } catch (error) {
+    // Without a reply it may be gone all the same.
+    if (isStale(error) || isRefusal(error)) note(false);
+    throw error;
+  }
 }

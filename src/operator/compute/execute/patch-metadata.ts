@@ -1,8 +1,7 @@
 import type { Proof } from "../../claims/ownership.ts";
-import { isRefusal, isStale } from "../../kube/errors.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import type { GuardedPatch } from "../../kube/json-patch.ts";
-import { type PatchedKind, patched, patchOf, withFinalizer, withStatus } from "../../life/patching.ts";
+import { letGo, type PatchedKind, patched, patchOf, withFinalizer, withStatus } from "../../life/patching.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { annotations, finalizers, formerAnnotations } from "../../resources/names.ts";
@@ -104,16 +103,7 @@ export async function release(
   { event, message, warns }: Pick<Extract<Action, { kind: "release" }>, "event" | "message" | "warns">,
   { compute, cluster, state }: ExecuteContext,
 ): Promise<Outcome> {
-  const patch = patchOf(compute).removeFinalizer(finalizers.endpoint);
-  // The watch may report the end of the object before the patch is answered.
-  state.releasing(true);
-  try {
-    if (!patch.isEmpty) await cluster.patch(computeKind, compute.metadata, patch.ops());
-  } catch (error) {
-    // Without a reply it may be gone all the same.
-    if (isStale(error) || isRefusal(error)) state.releasing(false);
-    throw error;
-  }
+  await letGo(computePatches, cluster, compute, (isReleased) => state.releasing(isReleased));
   const events = [{ type: warns === true ? "Warning" : "Normal", reason: event, message }] as const;
   return { ...unchanged(compute, { events }), condition: { kind: "released" } };
 }
