@@ -63,14 +63,13 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
 };
 
 async function loadCompletion(): Promise<Command> {
-  const [{ completionCommand, completionLine }, { runLine }, { crdsLine }, cli, plugin, { serviceLine }] =
+  const [{ completionCommand, completionLine }, { runLine, crdsLine }, cli, plugin, { serviceLine }] =
     await Promise.all([
       import("./cli/commands/completion.ts"),
       import("./operator/flags.ts"),
-      import("./operator/command.ts"),
       import("./cli/commands/flags.ts"),
       import("./cli/plugin/flags.ts"),
-      import("./service/command.ts"),
+      import("./service/flags.ts"),
     ]);
   const lines = [
     runLine,

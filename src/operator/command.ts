@@ -1,5 +1,5 @@
-import { newCommand, parsed, withFlags } from "../command-line.ts";
-import { parseRunFlags, type RunFlags, runLine } from "./flags.ts";
+import { parsed, withFlags } from "../command-line.ts";
+import { crdsLine, parseRunFlags, type RunFlags, runLine } from "./flags.ts";
 import { HttpTransport } from "./kube/http-transport.ts";
 import { type ClusterConnection, loadKubeConfig } from "./kube/kubeconfig.ts";
 import { serveHealth } from "./manager/health.ts";
@@ -99,8 +99,6 @@ async function tracerOf({ clock, env }: CommandPorts, log: Logger): Promise<Open
   const { OpenTelemetryTracer } = await import("./tracing/open-telemetry.ts");
   return new OpenTelemetryTracer({ url, clock, log });
 }
-
-export const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");
 
 /** `compute-operator crds`: prints the CRDs as YAML. */
 export function crdsCommand(args: readonly string[], ports: Pick<CommandPorts, "stdout" | "stderr">): Promise<number> {

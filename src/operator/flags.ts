@@ -17,6 +17,8 @@ export const createSettle = flag(
 
 export const fleetName = matching(/^\S{1,253}$/, "be 1 to 253 characters without spaces");
 
+export const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");
+
 /** `compute-operator run`. */
 export const runLine = newCommand(
   "run",

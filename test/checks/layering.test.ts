@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cycles, forbiddenImports, impureReaches, ungivenEffects, upwardImports } from "./layers.ts";
+import { cycles, forbiddenImports, impureReaches, runnersLoaded, ungivenEffects, upwardImports } from "./layers.ts";
 import { parseSource, productSources } from "./sources.ts";
 
 const sources = productSources();
@@ -34,6 +34,14 @@ describe("the product", () => {
 
   it("the product has no circles", () => {
     expect(cycles(sources)).toEqual([]);
+  });
+
+  it("the product completes commands from their flags alone, and loads neither operator nor service", () => {
+    const main = readFileSync(join(root, "src/main.ts"), "utf8");
+    const body = /function loadCompletion[\s\S]*?\n}\n/.exec(main)?.[0] ?? "";
+    const loaded = [...body.matchAll(/import\("\.\/(.+?)"\)/g)].map(([, file]) => `src/${file}`);
+    expect(loaded).toContain("src/service/flags.ts");
+    expect(runnersLoaded(loaded, sources)).toEqual([]);
   });
 
   it("the product is given time, chance, network and environment", () => {

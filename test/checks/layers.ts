@@ -220,6 +220,15 @@ function reachable(start: string, sources: readonly Source[]): string[] {
   return [...seen];
 }
 
+/** Modules that run something, reached from these: they are loaded although only the flags are asked for. */
+export function runnersLoaded(starts: readonly string[], sources: readonly Source[]): string[] {
+  const runs =
+    /^src\/(operator\/(command\.ts|operator\.ts|(manager|compute|branch|kube)\/)|service\/(command|run|service|[a-z]+\/(?!loopback)))/;
+  return starts.flatMap((file) =>
+    [file, ...reachable(file, sources)].filter((to) => runs.test(to)).map((to) => `${file} → ${to}`),
+  );
+}
+
 function arrow({ from, to }: Import): string {
   return `${from} → ${to}`;
 }

@@ -4,9 +4,8 @@ import { completionCommand, completionLine } from "../../src/cli/commands/comple
 import { applyLine, exportLine, planLine } from "../../src/cli/commands/flags.ts";
 import { lines as pluginLines } from "../../src/cli/plugin/flags.ts";
 import { type Command, flag, newCommand } from "../../src/command-line.ts";
-import { crdsLine } from "../../src/operator/command.ts";
-import { runLine } from "../../src/operator/flags.ts";
-import { serviceLine } from "../../src/service/command.ts";
+import { crdsLine, runLine } from "../../src/operator/flags.ts";
+import { serviceLine } from "../../src/service/flags.ts";
 
 /** A command with everything that a shell may stumble over. */
 const odd = newCommand("odd", "Does what isn't usual, \\ included\nor not. Not more of it.")
