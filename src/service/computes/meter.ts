@@ -121,9 +121,16 @@ function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number)
  * the open connections, which are the only load in this model.
  */
 function sizeInUse({ backend, options: { rules } }: ServiceContext, endpoint: StoredEndpoint): number {
-  const { minCu, maxCu } = endpoint;
+  return sizeWith(rules, endpoint, backend.connections(endpoint, false));
+}
+
+/** The size of a compute with so many open connections. */
+export function sizeWith(
+  rules: ServiceContext["options"]["rules"],
+  { minCu, maxCu }: StoredEndpoint,
+  open: number,
+): number {
   if (minCu === maxCu) return minCu;
-  const open = backend.connections(endpoint, false);
   const range = computeUnitSizes.filter((size) => size >= minCu && size <= maxCu);
   return range.find((size) => rules.maxConnections({ min: size, max: size }) >= open) ?? maxCu;
 }

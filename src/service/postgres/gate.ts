@@ -1,6 +1,6 @@
 import { maxPooledConnections } from "../../api/compute-units.ts";
 import { wake } from "../computes/connect.ts";
-import { meter } from "../computes/meter.ts";
+import { meter, sizeWith } from "../computes/meter.ts";
 import { suspendDue } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
 import { StoreFull } from "../refusal.ts";
@@ -95,7 +95,29 @@ export class Gate {
     if (this.#sessions.count(endpointId, pooled) >= limit) {
       throw new Rejection("53300", `sorry, too many clients already: compute ${endpointId} takes ${limit} connections`);
     }
+    this.#meterBefore(endpointId, 1);
     session.counts = true;
+  }
+
+  /**
+   * Records the usage until now where one more or one fewer connection changes the compute's size. On a full disk the
+   * time until now counts with the size that follows.
+   */
+  #meterBefore(endpointId: string, change: 1 | -1): void {
+    if (this.#closed) return;
+    const { store, options } = this.#service.context;
+    const endpoint = store.endpoints.byId(endpointId);
+    const open = this.#sessions.count(endpointId, false);
+    const sizeOf = (connections: number) => endpoint && sizeWith(options.rules, endpoint, connections);
+    if (!endpoint || sizeOf(open) === sizeOf(open + change)) return;
+    try {
+      this.#service.change((context, at) => {
+        meter(context, endpoint, at);
+        context.store.endpoints.update(endpoint);
+      });
+    } catch (error) {
+      if (!(error instanceof StoreFull)) throw error;
+    }
   }
 
   /** On a full disk a compute that runs goes on, and no other one starts. */
@@ -119,6 +141,7 @@ export class Gate {
   }
 
   #leave(session: Session): void {
+    this.#meterBefore(session.endpointId, -1);
     if (!this.#sessions.close(session, this.#service.context.clock.now())) return;
     const note = (context: ServiceContext, at: number) => {
       const endpoint = context.store.endpoints.byId(session.endpointId);

@@ -1,9 +1,12 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
+import { usageOf } from "../../../src/service/computes/meter.ts";
 import type { Running } from "../../../src/service/postgres/fleet-ports.ts";
 import { Gate } from "../../../src/service/postgres/gate.ts";
 import { Sessions } from "../../../src/service/postgres/sessions.ts";
+import { StoreFull } from "../../../src/service/refusal.ts";
 import { primary, project, Shop } from "../support/shop.ts";
 
+const minute = 60_000;
 const target = { endpointId: primary, pooled: false };
 const running: Running = JSON.parse('{"config": {}}');
 
@@ -19,6 +22,8 @@ beforeEach(() => {
   followers = new Set();
   server = running;
   const { core } = shop;
+  // The clients of the gate are those of the computes.
+  core.context.backend.connections = ({ id }, pooled) => sessions.count(id, pooled);
   gate = new Gate(
     {
       context: core.context,
@@ -105,6 +110,83 @@ it("a client whose compute falls asleep again and again is refused after three t
   }
   await expect(waiting).rejects.toThrow(`compute ${primary} is suspended again and again`);
   expect([followers.size, sessions.any(primary)]).toEqual([0, false]);
+});
+
+/** The project's usage, recorded and running, in minutes of compute units. */
+function usedMinutes(): number {
+  const { context } = shop.core;
+  const found = context.store.projects.get(project) ?? never();
+  return usageOf(context, found, shop.time.now()).computeSeconds / 60;
+}
+
+/** Admits clients and lets them log in after a time in milliseconds; answers their ways out. */
+async function clients(count: number, { pooled = false, after = 0 } = {}): Promise<(() => void)[]> {
+  const admissions = await Promise.all(
+    Array.from({ length: count }, () => gate.admit({ endpointId: primary, pooled })),
+  );
+  shop.time.pass(after);
+  for (const { enter } of admissions) enter();
+  return admissions.map(({ leave }) => leave);
+}
+
+it("the time of each client counts with the size that it needs, and no time before or after", async () => {
+  shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
+  const before = usedMinutes();
+  const [first] = await clients(1);
+  // 450 connections fit into one unit.
+  const leaves = await clients(500, { after: 10 * minute });
+  expect(usedMinutes() - before).toBe(10);
+  shop.time.pass(10 * minute);
+  expect(usedMinutes() - before).toBe(30);
+  for (const leave of leaves) leave();
+  expect(usedMinutes() - before).toBe(30);
+  shop.time.pass(10 * minute);
+  expect(usedMinutes() - before).toBe(40);
+  first?.();
+  shop.time.pass(10 * minute);
+  expect(usedMinutes() - before).toBe(50);
+});
+
+it("the time of clients that all leave at once counts with the size that they needed", async () => {
+  shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
+  const leaves = await clients(500);
+  const before = usedMinutes();
+  shop.time.pass(10 * minute);
+  for (const leave of leaves) leave();
+  expect(usedMinutes() - before).toBe(20);
+});
+
+it("clients of the pooler and clients that have not logged in need no larger size", async () => {
+  shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
+  const before = usedMinutes();
+  const leaves = await clients(500, { pooled: true });
+  const strangers = await Promise.all(Array.from({ length: 500 }, () => gate.admit(target)));
+  shop.time.pass(10 * minute);
+  for (const leave of [...leaves, ...strangers.map((stranger) => stranger.leave)]) leave();
+  expect(usedMinutes() - before).toBe(10);
+});
+
+it("clients come and go while the store is full", async () => {
+  shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
+  const [stays] = await clients(1);
+  const full = vi.spyOn(shop.core.context.store, "transaction").mockImplementation(() => {
+    throw new StoreFull(new Error("the disk is full"));
+  });
+  const leaves = await clients(500);
+  for (const leave of leaves) leave();
+  full.mockRestore();
+  expect(sessions.count(primary, false)).toBe(1);
+  stays?.();
+  expect(sessions.any(primary)).toBe(false);
+});
+
+it("a client that leaves after the service has closed notes nothing", async () => {
+  shop.active({ autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 2, suspend_timeout_seconds: -1 });
+  const leaves = await clients(500);
+  gate.close();
+  shop.core.close();
+  for (const leave of leaves) leave();
+  expect(sessions.any(primary)).toBe(false);
 });
 
 function never(): never {
