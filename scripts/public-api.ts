@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { parse } from "yaml";
 import { z } from "zod";
 import { namesOf } from "../src/api/table.ts";
-import type { PublicOperation } from "../src/service/http/public-api.ts";
+import type { PublicOperation } from "../src/service/http/public-operation.ts";
 import { joinedOperations, sdkOperations } from "./sdk-operations.ts";
 
 const file = createRequire(import.meta.url).resolve("@neondatabase/api-client/public-v2-for-users.gen.yaml");
@@ -38,7 +38,7 @@ export function publicOperationsSource(): string {
   });
   const lines = joinedOperations(older, sdkOperations()).map((row) => `  ${JSON.stringify(row)},`);
   return `// Written by \`npm run generate\` from @neondatabase/api-client's OpenAPI file and @neon/sdk, which is newer.
-import type { PublicOperation } from "./public-api.ts";
+import type { PublicOperation } from "./public-operation.ts";
 
 /** Every operation of the public API: those of the OpenAPI file in its order, then those that only the SDK has. */
 export const publicOperations: readonly PublicOperation[] = [

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseAst } from "rolldown/parseAst";
 import { z } from "zod";
-import type { PublicOperation, PublicSchema } from "../src/service/http/public-api.ts";
+import type { PublicOperation, PublicSchema } from "../src/service/http/public-operation.ts";
 
 // The vendor's SDK ships no OpenAPI file, but code and types that are generated from one: newer than the API client's.
 

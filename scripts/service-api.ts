@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nothing } from "../src/service/http/check.ts";
-import type { PublicOperation } from "../src/service/http/public-api.ts";
+import type { PublicOperation } from "../src/service/http/public-operation.ts";
 import { publicOperations } from "../src/service/http/public-operations.ts";
 import type { Route } from "../src/service/http/route.ts";
 import { apiRoutes } from "../src/service/http/routes.ts";

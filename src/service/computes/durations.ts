@@ -1,4 +1,10 @@
-import type { ServiceContext } from "../context.ts";
+import type { Random } from "../clock.ts";
+import type { ServiceOptions } from "../options.ts";
+
+/** Options decide about how fast the service's time runs. */
+interface Scale {
+  options: ServiceOptions;
+}
 
 /** The duration of each action at normal speed, in milliseconds: the minimum, and a random addition at most. */
 const durations = {
@@ -13,12 +19,12 @@ const durations = {
 export type TimedAction = keyof typeof durations;
 
 /** The duration of one operation, in milliseconds of the service's scaled time. */
-export function durationOf(context: Pick<ServiceContext, "random" | "options">, action: TimedAction): number {
+export function durationOf(context: Scale & { random: Random }, action: TimedAction): number {
   const [least, spread] = durations[action];
   return scaled(context, least + spread * context.random());
 }
 
 /** Converts milliseconds to the service's scaled time, which `--time-scale` makes run faster; at least 1. */
-export function scaled(context: Pick<ServiceContext, "options">, ms: number): number {
+export function scaled(context: Scale, ms: number): number {
   return Math.max(1, Math.round(ms / context.options.timeScale));
 }

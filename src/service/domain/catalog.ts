@@ -1,5 +1,5 @@
 import type { BranchDatabase, Role } from "../store/catalog.ts";
-import type { HistoryPoint } from "./history.ts";
+import type { HistoryPoint } from "./history-point.ts";
 
 /**
  * The roles and databases in the Postgres of each branch. For now a model of it in the store; a real server would stand

@@ -3,7 +3,7 @@ import type { Ids } from "../ids.ts";
 import type { BranchDatabase, Role } from "../store/catalog.ts";
 import type { Store } from "../store/store.ts";
 import type { Catalog } from "./catalog.ts";
-import type { HistoryPoint } from "./history.ts";
+import type { HistoryPoint } from "./history-point.ts";
 
 /** Roles and databases as rows of the store. Passwords are not stored: each is derived from a secret of the store. */
 export class ModelCatalog implements Catalog {

@@ -9,7 +9,8 @@ import { refuseBeyondLimit } from "./branch-limit.ts";
 import { refuseTaken, stored } from "./branches.ts";
 import { insertBranch } from "./creation.ts";
 import { expiryAfterReset, refuseExpiringParent } from "./expiry.ts";
-import { checkPast, pointOf } from "./history.ts";
+import { checkPast } from "./history.ts";
+import { pointOf } from "./history-point.ts";
 import { refuseProtected } from "./protection.ts";
 import type { BranchRestore } from "./requests.ts";
 

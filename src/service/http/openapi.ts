@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { ErrorBody } from "../../api/error.ts";
 import { nothing } from "./check.ts";
-import { type PublicSchema, publicOperation } from "./public-api.ts";
+import { publicOperation } from "./public-api.ts";
+import type { PublicSchema } from "./public-operation.ts";
 import type { Access, Route } from "./route.ts";
 
 /** The OpenAPI document of the served routes, from the schemas that check their requests. */

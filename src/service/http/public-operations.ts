@@ -1,5 +1,5 @@
 // Written by `npm run generate` from @neondatabase/api-client's OpenAPI file and @neon/sdk, which is newer.
-import type { PublicOperation } from "./public-api.ts";
+import type { PublicOperation } from "./public-operation.ts";
 
 /** Every operation of the public API: those of the OpenAPI file in its order, then those that only the SDK has. */
 export const publicOperations: readonly PublicOperation[] = [

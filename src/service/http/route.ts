@@ -5,7 +5,7 @@ import { refusals } from "../refusal.ts";
 import type { Organization } from "../store/accounts.ts";
 import type { Project } from "../store/projects.ts";
 import { check, checkKnown, nothing } from "./check.ts";
-import type { PublicOperation } from "./public-api.ts";
+import type { PublicOperation } from "./public-operation.ts";
 
 /** The callers of a route; the table of keys and routes is generated from it. */
 export type Access =

@@ -5,7 +5,7 @@ import type { ServiceContext } from "../context.ts";
 import { StoreFull } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { superuser } from "./config.ts";
-import type { DrivenService } from "./runner.ts";
+import type { DrivenService } from "./driven-service.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TextRow } from "./sql-client.ts";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { HistoryState } from "../computes/backend.ts";
-import { type HistoryPoint, positionOf } from "../domain/history.ts";
+import { type HistoryPoint, positionOf } from "../domain/history-point.ts";
 import type { BranchData } from "../store/branch-data.ts";
 import type { Branch } from "../store/branches.ts";
 import type { CatalogThen } from "../store/catalog.ts";
@@ -10,7 +10,7 @@ import { beganWithoutData } from "../store/details.ts";
 import type { Store } from "../store/store.ts";
 import { type CopiedLog, type CopyMeans, copyRunning, copyStopped, isCleanlyStopped } from "./backup.ts";
 import { type BranchCatalog, broughtInto, emptyCatalog } from "./catalog-sync.ts";
-import { type Limits, limitsOf, type ServerConfig } from "./config.ts";
+import { type Limits, limitsOf } from "./config.ts";
 import { copySlots, renameDurably } from "./copy-tree.ts";
 import { isFullDisk, messageOf, ServerFailed } from "./failure.ts";
 import { linked, stoppedBase } from "./history/branch-history.ts";
@@ -20,18 +20,12 @@ import { type Present, type RecoveryPorts, recover } from "./history/recovery.ts
 import { placeOf } from "./history/segments.ts";
 import type { Home } from "./home.ts";
 import { inherited } from "./inherited-catalog.ts";
+import type { Serve } from "./own-server.ts";
 import { makeSchemaOnly } from "./schema-only.ts";
 import { Slots } from "./slots.ts";
 import type { SqlClient } from "./sql-client.ts";
 import type { Edition, Templates } from "./templates.ts";
 import type { Turns } from "./turns.ts";
-
-/** A server that runs on some data only for us. */
-export interface OwnServer {
-  /** Logs in as superuser, or as the role that is named. */
-  connect(database: string, login?: { user: string; password: string }): Promise<SqlClient>;
-  stop(): Promise<void>;
-}
 
 export interface StoragePorts {
   store: Store;
@@ -45,11 +39,7 @@ export interface StoragePorts {
   /** Connects as superuser to the server that runs on this data; `undefined` where none does. */
   connectTo(data: string): Promise<SqlClient> | undefined;
   /** Runs a server on data that no compute uses. */
-  serve(
-    data: string,
-    edition: Edition,
-    more?: Pick<Partial<ServerConfig>, "recovery" | "settings">,
-  ): Promise<OwnServer>;
+  serve: Serve;
   now: () => number;
 }
 

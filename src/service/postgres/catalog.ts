@@ -1,4 +1,4 @@
-import type { HistoryPoint } from "../domain/history.ts";
+import type { HistoryPoint } from "../domain/history-point.ts";
 import { ModelCatalog } from "../domain/model-catalog.ts";
 import type { Ids } from "../ids.ts";
 import type { Store } from "../store/store.ts";

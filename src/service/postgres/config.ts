@@ -1,6 +1,6 @@
 import { type ComputeUnitRange, maxConnections } from "../../api/compute-units.ts";
 import { settingNumber } from "../computes/setting-bounds.ts";
-import type { HistoryPoint } from "../domain/history.ts";
+import type { HistoryPoint } from "../domain/history-point.ts";
 import { recoverySettings } from "./history/point.ts";
 
 /** Our role in every server: its only superuser. No client can have the name. */

@@ -1,5 +1,5 @@
 import { StoreFull } from "../refusal.ts";
-import type { DrivenService } from "./runner.ts";
+import type { DrivenService } from "./driven-service.ts";
 
 /** Wait before a change is tried again, in milliseconds. */
 const retryMs = 1000;

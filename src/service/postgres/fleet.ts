@@ -3,11 +3,12 @@ import { join } from "node:path";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import { checkpointOf, makeStandby, originOf, segmentsOf } from "./backup.ts";
 import { BranchCatalogs, type ServedData } from "./branch-catalogs.ts";
-import { BranchStorage, type OwnServer } from "./branch-storage.ts";
+import { BranchStorage } from "./branch-storage.ts";
 import { type Limits, largerOf, limitsOf, type ServerConfig } from "./config.ts";
 import { ServerFailed } from "./failure.ts";
 import type { FleetPorts, Running } from "./fleet-ports.ts";
 import { stopLeftover } from "./leftover.ts";
+import type { Serve } from "./own-server.ts";
 import { PostgresServer, type ServerPlace, writeConfig } from "./server.ts";
 import { computeConfig, ownConfig } from "./server-configs.ts";
 import type { SqlClient } from "./sql-client.ts";
@@ -270,11 +271,7 @@ export class Fleet {
     await running?.server.stop();
   }
 
-  async #serve(
-    data: string,
-    edition: Edition,
-    more: Pick<Partial<ServerConfig>, "recovery" | "settings"> = {},
-  ): Promise<OwnServer> {
+  async #serve(...[data, edition, more = {}]: Parameters<Serve>): ReturnType<Serve> {
     const config = { ...ownConfig(this.#ports, data, edition.major), ...more };
     const place = { postgres: edition.postgres, data, logFile: join(this.#ports.home.root, "logs", "copies.log") };
     const server = await this.#launch(place, config);

@@ -5,16 +5,10 @@ import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { BranchCopies } from "./branch-copies.ts";
+import type { DrivenService } from "./driven-service.ts";
 import { eventually } from "./eventually.ts";
 import { isFullDisk, messageOf, PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
-
-/** The service as the runner drives it. */
-export interface DrivenService {
-  context: ServiceContext;
-  change<Result>(act: (context: ServiceContext, at: number) => Result): Result;
-  onChange(follower: () => void): () => void;
-}
 
 /** Number of times that a server may end on its own within a minute before it is left stopped. */
 const mostCrashes = 3;

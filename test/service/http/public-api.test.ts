@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { Branch } from "../../../src/api/branch.ts";
 import { ProjectAnswer } from "../../../src/api/project.ts";
-import type { PublicSchema } from "../../../src/service/http/public-api.ts";
+import type { PublicSchema } from "../../../src/service/http/public-operation.ts";
 import { publicOperations } from "../../../src/service/http/public-operations.ts";
 import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
 

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
 import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
-import type { Admission } from "../../../src/service/postgres/proxy/proxy.ts";
+import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";

@@ -1,7 +1,7 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { positionOf } from "../../../src/service/domain/history.ts";
+import { positionOf } from "../../../src/service/domain/history-point.ts";
 import type { Base, BranchHistory } from "../../../src/service/postgres/history/branch-history.ts";
 import { Histories } from "../../../src/service/postgres/history/histories.ts";
 import { HistoryKeeper, type KeptServer } from "../../../src/service/postgres/history/keeper.ts";

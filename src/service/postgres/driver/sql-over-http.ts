@@ -3,7 +3,7 @@ import type { Holding } from "../../http/bytes-in-flight.ts";
 import { jsonReply, type ServiceReply } from "../../http/message.ts";
 import type { SqlCall } from "../../http/sql-access.ts";
 import { ServerFailed } from "../failure.ts";
-import type { Admission } from "../proxy/proxy.ts";
+import type { Admission } from "../proxy/admission.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
 import { AnswerTooLarge, SqlClient, type StatementResult } from "../sql-client.ts";

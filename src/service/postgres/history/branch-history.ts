@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { chown, copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type HistoryPoint, positionOf } from "../../domain/history.ts";
+import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
 import { checkpointOf } from "../backup.ts";
 import { copyTree, sync } from "../copy-tree.ts";
 import type { ProcessUser } from "../processes.ts";

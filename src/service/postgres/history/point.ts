@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { HistoryPoint } from "../../domain/history.ts";
+import type { HistoryPoint } from "../../domain/history-point.ts";
 
 const StoredPoint = z.union([
   z.object({ kind: z.literal("time"), at: z.number() }),

@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { type HistoryPoint, positionOf } from "../../domain/history.ts";
+import { type HistoryPoint, positionOf } from "../../domain/history-point.ts";
 import type { BranchData } from "../../store/branch-data.ts";
 import type { CatalogThen } from "../../store/catalog.ts";
 import { type CopyMeans, checkpointOf } from "../backup.ts";
-import type { OwnServer } from "../branch-storage.ts";
 import { presentIn, presentQuery } from "../catalog-changes.ts";
 import { copyTree, sync } from "../copy-tree.ts";
 import { ServerFailed } from "../failure.ts";
+import type { OwnServer } from "../own-server.ts";
 import { writePrivate } from "../private-file.ts";
 import { privilegedRole } from "../privileged-role.ts";
 import { readableRows } from "../readable-names.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Admission } from "./admission.ts";
 import { DiskErrors } from "./disk-errors.ts";
 import { Greeting } from "./greeting.ts";
 import { type LoggedIn, logIn } from "./login.ts";
-import type { Admission } from "./proxy.ts";
 import { errorResponse, Rejection } from "./rejection.ts";
 import { ReplicationCommands } from "./replication-commands.ts";
 import { type Parameters, startupPacket } from "./startup.ts";

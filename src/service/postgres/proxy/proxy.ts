@@ -3,7 +3,7 @@ import { createConnection, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { ServiceClock } from "../../clock.ts";
-import type { ScramVerifier } from "../scram.ts";
+import type { Admission } from "./admission.ts";
 import { type Certificate, endPointHash } from "./certificate.ts";
 import { type CancelKeys, join } from "./join.ts";
 import { askPassword, authenticate, type LoggedIn } from "./login.ts";
@@ -13,18 +13,6 @@ import { namesCompute, type Routed, route, routeByPassword, type Target } from "
 import { cancelPacket, type Opening } from "./startup.ts";
 
 export type { Target } from "./route.ts";
-
-/** A client is let in. */
-export interface Admission {
-  /** The path of the socket of the compute's server. */
-  socket: string;
-  /** The server's verifier of a role's password. Rejects with `Rejection`. */
-  verifierOf(role: string): Promise<ScramVerifier>;
-  /** To be called when it has logged in. Throws `Rejection` where the compute has no connection left. */
-  enter: () => void;
-  /** To be called once, when its server process has ended. */
-  leave: () => void;
-}
 
 export interface ProxyPorts {
   clock: ServiceClock;

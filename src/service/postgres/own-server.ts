@@ -1,0 +1,17 @@
+import type { ServerConfig } from "./config.ts";
+import type { SqlClient } from "./sql-client.ts";
+import type { Edition } from "./templates.ts";
+
+/** A server that runs on some data only for us. */
+export interface OwnServer {
+  /** Logs in as superuser, or as the role that is named. */
+  connect(database: string, login?: { user: string; password: string }): Promise<SqlClient>;
+  stop(): Promise<void>;
+}
+
+/** Runs a server on some data only for us. */
+export type Serve = (
+  data: string,
+  edition: Edition,
+  more?: Pick<Partial<ServerConfig>, "recovery" | "settings">,
+) => Promise<OwnServer>;

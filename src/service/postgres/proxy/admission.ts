@@ -1,0 +1,13 @@
+import type { ScramVerifier } from "../scram.ts";
+
+/** A client is let in. */
+export interface Admission {
+  /** The path of the socket of the compute's server. */
+  socket: string;
+  /** The server's verifier of a role's password. Rejects with `Rejection`. */
+  verifierOf(role: string): Promise<ScramVerifier>;
+  /** To be called when it has logged in. Throws `Rejection` where the compute has no connection left. */
+  enter: () => void;
+  /** To be called once, when its server process has ended. */
+  leave: () => void;
+}
