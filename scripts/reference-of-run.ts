@@ -1,6 +1,6 @@
 import type { BranchReason } from "../src/operator/branch/reasons.ts";
 import type { ConnectionReason } from "../src/operator/connection/status.ts";
-import { runLine } from "../src/operator/flags.ts";
+import { runSyntax } from "../src/operator/flags.ts";
 import { createMetrics, type Metrics } from "../src/operator/metrics/metrics.ts";
 import { annotations, finalizers, labels as labelNames } from "../src/operator/resources/names.ts";
 
@@ -69,7 +69,7 @@ export async function referenceOfRun(): Promise<string[]> {
     "In the Deployment they follow `run` in `args`. Of each other command `--help` tells them.",
     "",
     "```",
-    runLine.helpInformation(),
+    runSyntax.helpInformation(),
     "```",
     "",
     "## Metrics",

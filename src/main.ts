@@ -63,7 +63,7 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
 };
 
 async function loadCompletion(): Promise<Command> {
-  const [{ completionCommand, completionLine }, { runLine, crdsLine }, cli, plugin, { serviceLine }] =
+  const [{ completionCommand, completionSyntax }, { runSyntax, crdsSyntax }, cli, plugin, { serviceSyntax }] =
     await Promise.all([
       import("./cli/commands/completion.ts"),
       import("./operator/flags.ts"),
@@ -71,17 +71,17 @@ async function loadCompletion(): Promise<Command> {
       import("./cli/plugin/flags.ts"),
       import("./service/flags.ts"),
     ]);
-  const lines = [
-    runLine,
-    cli.planLine,
-    cli.applyLine,
-    cli.exportLine,
-    ...plugin.lines,
-    crdsLine,
-    serviceLine,
-    completionLine,
+  const syntaxes = [
+    runSyntax,
+    cli.planSyntax,
+    cli.applySyntax,
+    cli.exportSyntax,
+    ...plugin.pluginSyntaxes,
+    crdsSyntax,
+    serviceSyntax,
+    completionSyntax,
   ];
-  return (args, ports) => completionCommand(args, ports, lines);
+  return (args, ports) => completionCommand(args, ports, syntaxes);
 }
 
 const clock: Clock = {

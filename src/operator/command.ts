@@ -1,5 +1,5 @@
 import { parsed, withFlags } from "../command-line.ts";
-import { crdsLine, parseRunFlags, type RunFlags, runLine } from "./flags.ts";
+import { crdsSyntax, parseRunFlags, type RunFlags, runSyntax } from "./flags.ts";
 import { HttpTransport } from "./kube/http-transport.ts";
 import { type ClusterConnection, loadKubeConfig } from "./kube/kubeconfig.ts";
 import { serveHealth } from "./manager/health.ts";
@@ -34,11 +34,11 @@ const drainMs = 6000;
 
 /** `compute-operator run`: answers the exit status. */
 export function runCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
-  return withFlags(runLine, parseRunFlags, args, ports, async (flags) => {
+  return withFlags(runSyntax, parseRunFlags, args, ports, async (flags) => {
     try {
       return await run(flags, loadKubeConfig({ file: flags.kubeconfig, env: ports.env }), ports);
     } catch (error) {
-      ports.stderr(`${runLine.name()}: ${error instanceof Error ? error.message : String(error)}`);
+      ports.stderr(`${runSyntax.name()}: ${error instanceof Error ? error.message : String(error)}`);
       return 1;
     }
   });
@@ -103,8 +103,8 @@ async function tracerOf({ clock, env }: CommandPorts, log: Logger): Promise<Open
 /** `compute-operator crds`: prints the CRDs as YAML. */
 export function crdsCommand(args: readonly string[], ports: Pick<CommandPorts, "stdout" | "stderr">): Promise<number> {
   return withFlags(
-    crdsLine,
-    (words) => parsed(crdsLine, words, {}),
+    crdsSyntax,
+    (words) => parsed(crdsSyntax, words, {}),
     args,
     ports,
     async () => {

@@ -17,10 +17,10 @@ export const createSettle = flag(
 
 export const fleetName = matching(/^\S{1,253}$/, "be 1 to 253 characters without spaces");
 
-export const crdsLine = newCommand("crds", "Prints the CRDs as YAML.");
+export const crdsSyntax = newCommand("crds", "Prints the CRDs as YAML.");
 
 /** `compute-operator run`. */
-export const runLine = newCommand(
+export const runSyntax = newCommand(
   "run",
   "Keeps the computes of the service as the Compute manifests of the cluster declare them.",
 )
@@ -128,7 +128,7 @@ export function parseRunFlags(args: readonly string[]) {
     allowedBaseUrl,
     createSettle: settle,
     ...rest
-  } = parsed(runLine, args, values);
+  } = parsed(runSyntax, args, values);
   if (args.includes("--leader-elect") && args.includes("--no-leader-elect")) {
     throw new BadFlag("--leader-elect and --no-leader-elect exclude each other");
   }

@@ -1,5 +1,5 @@
 import { withFlags } from "../command-line.ts";
-import { parseServiceFlags, serviceLine } from "./flags.ts";
+import { parseServiceFlags, serviceSyntax } from "./flags.ts";
 import { cryptoIds } from "./ids.ts";
 import type { Processes } from "./postgres/processes.ts";
 import { systemProcesses } from "./postgres/system-processes.ts";
@@ -8,7 +8,7 @@ import { type RunPorts, runService } from "./run.ts";
 /** `compute-operator service`: answers the exit status. */
 export function serviceCommand(args: readonly string[], ports: ServiceCommandPorts): Promise<number> {
   const { self, ...rest } = ports;
-  return withFlags(serviceLine, parseServiceFlags, args, ports, (options) =>
+  return withFlags(serviceSyntax, parseServiceFlags, args, ports, (options) =>
     runService(options, { ...rest, ids: cryptoIds(), processes: systemProcesses(self) }),
   );
 }

@@ -5,7 +5,7 @@ import { rulesNames } from "./rules.ts";
 import type { RunOptions } from "./run.ts";
 
 /** `compute-operator service`. */
-export const serviceLine = newCommand(
+export const serviceSyntax = newCommand(
   "service",
   "Runs the service: a faithful, persistent implementation of the API that the operator talks to.",
 )
@@ -108,7 +108,7 @@ const values = {
 
 /** The settings of a run of the service. Throws `BadFlag`. */
 export function parseServiceFlags(args: readonly string[]): RunOptions {
-  const options = parsed(serviceLine, args, values);
+  const options = parsed(serviceSyntax, args, values);
   if (options.testControls && !isLoopbackHost(options.host)) {
     throw new BadFlag(`--test-controls needs a --host of this machine alone, such as 127.0.0.1, not ${options.host}`);
   }
@@ -121,7 +121,7 @@ export function parseServiceFlags(args: readonly string[]): RunOptions {
   if (options.apiTls && !options.postgres && options.data === ":memory:") {
     throw new BadFlag("--api-tls needs --data, beside which the authority of its certificate lies, or --postgres");
   }
-  const unused = serviceLine.options.find(
+  const unused = serviceSyntax.options.find(
     (option) => /^with --postgres\b/.test(option.description) && isGiven(option.attributeName()),
   );
   if (!options.postgres && unused?.long) throw new BadFlag(`${unused.long} needs --postgres`);
@@ -129,7 +129,7 @@ export function parseServiceFlags(args: readonly string[]): RunOptions {
 }
 
 function isGiven(name: string): boolean {
-  return serviceLine.getOptionValueSource(name) === "cli";
+  return serviceSyntax.getOptionValueSource(name) === "cli";
 }
 
 function address(value: string, name: string): string {

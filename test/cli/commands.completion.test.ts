@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { expect, it, test } from "vitest";
-import { completionCommand, completionLine } from "../../src/cli/commands/completion.ts";
-import { applyLine, exportLine, planLine } from "../../src/cli/commands/flags.ts";
-import { lines as pluginLines } from "../../src/cli/plugin/flags.ts";
+import { completionCommand, completionSyntax } from "../../src/cli/commands/completion.ts";
+import { applySyntax, exportSyntax, planSyntax } from "../../src/cli/commands/flags.ts";
+import { pluginSyntaxes } from "../../src/cli/plugin/flags.ts";
 import { type Command, flag, newCommand } from "../../src/command-line.ts";
-import { crdsLine, runLine } from "../../src/operator/flags.ts";
-import { serviceLine } from "../../src/service/flags.ts";
+import { crdsSyntax, runSyntax } from "../../src/operator/flags.ts";
+import { serviceSyntax } from "../../src/service/flags.ts";
 
 /** A command with everything that a shell may stumble over. */
 const odd = newCommand("odd", "Does what isn't usual, \\ included\nor not. Not more of it.")
@@ -15,7 +15,7 @@ const odd = newCommand("odd", "Does what isn't usual, \\ included\nor not. Not m
   .option("--free <TEXT>", "any")
   .option("--yes", "do not ask", false);
 
-async function completion(shell: string, commands: readonly Command[] = [runLine, planLine]) {
+async function completion(shell: string, commands: readonly Command[] = [runSyntax, planSyntax]) {
   const args = shell === "" ? [] : [shell];
   const out: string[] = [];
   const err: string[] = [];
@@ -26,7 +26,7 @@ async function completion(shell: string, commands: readonly Command[] = [runLine
 
 /** What bash offers after these words, the last of which is being typed. */
 async function offered(...words: string[]): Promise<string[]> {
-  const { out } = await completion("bash", [runLine, planLine, odd]);
+  const { out } = await completion("bash", [runSyntax, planSyntax, odd]);
   const set = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}`;
   const script = `${out}\n${set}\n_compute_operator\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr, status } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8" });
@@ -118,7 +118,7 @@ test.each<[string[], string]>([
 });
 
 test("the help says how each shell takes its script", () => {
-  const help = completionLine.helpInformation();
+  const help = completionSyntax.helpInformation();
   expect(help).toContain("Usage: compute-operator completion SHELL\n");
   expect(help).toContain(
     "Prints a script with which a shell, or kubectl, completes commands and flags:\nbash, zsh, fish, kubectl.",
@@ -140,14 +140,20 @@ test("another shell is refused with the shells that there are", async () => {
   );
 });
 
-test.each([runLine, crdsLine, serviceLine, planLine, applyLine, exportLine, completionLine, ...pluginLines])(
-  "the help of $_name fits a terminal of 80 columns",
-  (command) => {
-    expect(
-      command
-        .helpInformation()
-        .split("\n")
-        .filter(({ length }) => length > 80),
-    ).toEqual([]);
-  },
-);
+test.each([
+  runSyntax,
+  crdsSyntax,
+  serviceSyntax,
+  planSyntax,
+  applySyntax,
+  exportSyntax,
+  completionSyntax,
+  ...pluginSyntaxes,
+])("the help of $_name fits a terminal of 80 columns", (command) => {
+  expect(
+    command
+      .helpInformation()
+      .split("\n")
+      .filter(({ length }) => length > 80),
+  ).toEqual([]);
+});

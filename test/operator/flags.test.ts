@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { BadFlag } from "../../src/command-line.ts";
-import { parseRunFlags, runLine } from "../../src/operator/flags.ts";
+import { parseRunFlags, runSyntax } from "../../src/operator/flags.ts";
 
 function problem(...args: string[]): string {
   try {
@@ -80,7 +80,7 @@ test("every flag is in the usage, and is taken", () => {
     "budget-share",
     "metrics-namespaces",
   );
-  for (const name of named) expect(runLine.helpInformation()).toContain(`--${name} `);
+  for (const name of named) expect(runSyntax.helpInformation()).toContain(`--${name} `);
   expect(parseRunFlags(["--no-leader-elect"]).leaderElect).toBe(false);
 });
 

@@ -21,20 +21,20 @@ import { Application } from "./apply.ts";
 import { exportProjects } from "./export.ts";
 import {
   type ApplyFlags,
-  applyLine,
-  exportLine,
+  applySyntax,
+  exportSyntax,
   type PruneFlags,
   parseApplyFlags,
   parseExportFlags,
   parsePlanFlags,
-  planLine,
+  planSyntax,
 } from "./flags.ts";
 import { type CliPorts, CommandProblem, readLine } from "./ports.ts";
 import { reporting } from "./reporting.ts";
 
 /** `compute-operator plan`: returns the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
 export function planCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  return reporting(planLine, parsePlanFlags, args, ports, (flags) =>
+  return reporting(planSyntax, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
       const options = { ...flags, createSettleMs: defaultCreateSettleMs, writes: false };
       const planned = await planAll(await prepare(options, ports, transport), ports, flags);
@@ -47,7 +47,7 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
 
 /** `compute-operator apply`: returns the exit status, 0 if everything is as declared. */
 export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  return reporting(applyLine, parseApplyFlags, args, ports, (flags) =>
+  return reporting(applySyntax, parseApplyFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) =>
       apply(flags, await prepare({ ...flags, writes: true }, ports, transport), ports),
     ),
@@ -199,7 +199,7 @@ function inColour({ stdoutTerminal, env }: CliPorts): boolean {
 
 /** `compute-operator export`: returns the exit status. */
 export function exportCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  return reporting(exportLine, parseExportFlags, args, ports, (flags) =>
+  return reporting(exportSyntax, parseExportFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
       const account = givenAccount({ baseURL: flags.baseURL, env: ports.env });
       const client = new Clients({ transport, clock: ports.clock }).of(account);

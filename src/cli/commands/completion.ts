@@ -18,7 +18,7 @@ type Shell = keyof typeof shells;
 
 const names = Object.keys(shells).join(", ");
 
-export const completionLine = newCommand(
+export const completionSyntax = newCommand(
   "completion",
   `Prints a script with which a shell, or kubectl, completes commands and flags: ${names}.`,
   {
@@ -35,15 +35,15 @@ export function completionCommand(
   ports: { stdout: (text: string) => void; stderr: (text: string) => void },
   commands: readonly Command[],
 ): Promise<number> {
-  return withFlags(completionLine, shellOf, args, ports, async (shell) => {
+  return withFlags(completionSyntax, shellOf, args, ports, async (shell) => {
     ports.stdout(shells[shell].script(commands).trimEnd());
     return 0;
   });
 }
 
 function shellOf(args: readonly string[]): Shell {
-  completionLine.parse(args, { from: "user" });
-  const [name = ""] = completionLine.args;
+  completionSyntax.parse(args, { from: "user" });
+  const [name = ""] = completionSyntax.args;
   if (isShell(name)) return name;
   throw new BadFlag(`there is no completion for ${JSON.stringify(name)}: the shells are ${names}`);
 }

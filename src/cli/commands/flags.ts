@@ -38,7 +38,7 @@ export type Format = z.infer<typeof Format>;
 const pruneBranchesHelp =
   "with --prune: also delete the branches that apply created for Branches, with their data. Without it they are kept and named";
 
-export const planLine = manifestsCommand(
+export const planSyntax = manifestsCommand(
   "plan",
   `Shows what the operator would do to the service for these manifests. Sends only read requests.
 Compares with the cluster that kubectl would use, if there is a kubeconfig and the cluster has our kinds.
@@ -53,7 +53,7 @@ Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a per
   .option("--prune-branches", pruneBranchesHelp, false)
   .addOption(flag("-o, --output <FORMAT>", "text, json or markdown", format, Format.options).default("text"));
 
-export const applyLine = manifestsCommand(
+export const applySyntax = manifestsCommand(
   "apply",
   `Shows the plan, asks, carries it out once and waits until the service is done. Writes to no cluster, and sends nothing for a Compute that a cluster's operator keeps.
 Exit status: 0 everything is as declared, 1 anything else.`,
@@ -77,7 +77,7 @@ Exit status: 0 everything is as declared, 1 anything else.`,
   )
   .addOption(createSettle);
 
-export const exportLine = newCommand(
+export const exportSyntax = newCommand(
   "export",
   `Prints a manifest for each compute of the projects, and for each branch if asked. Each adopts what exists and retains it when deleted, so that applying and deleting them changes nothing at the service.
 Exit status: 0 done, 1 an error.`,
@@ -125,7 +125,7 @@ export interface PruneFlags {
 export function parsePlanFlags(args: readonly string[]): ManifestFlags & PruneFlags & { output: Format } {
   const own = { output: Format, prune: z.boolean(), pruneBranches: z.boolean(), cluster: z.boolean() };
   const { output, prune, pruneBranches, cluster, ...values } = parsed(
-    planLine,
+    planSyntax,
     args,
     { ...manifestValues, ...own },
     hint,
@@ -161,7 +161,7 @@ export function parseApplyFlags(args: readonly string[]): ApplyFlags {
     timeout: z.number(),
     createSettle: z.number(),
   };
-  const values = parsed(applyLine, args, { ...manifestValues, ...own }, hint);
+  const values = parsed(applySyntax, args, { ...manifestValues, ...own }, hint);
   const { yes, prune, pruneBranches, maxDeletes, timeout, createSettle: settle } = values;
   if (prune && (values.fleet === undefined || values.namespace === undefined)) throw new BadFlag(pruneNeeds);
   if (maxDeletes !== undefined && !prune) throw new BadFlag("--max-deletes is about --prune, which is not set");
@@ -190,7 +190,7 @@ export function parseExportFlags(args: readonly string[]): ExportFlags {
     branches: z.boolean(),
     baseUrl: z.string(),
   };
-  const values = parsed(exportLine, args, exportValues, "the project is named with --project");
+  const values = parsed(exportSyntax, args, exportValues, "the project is named with --project");
   const { project: projects, allProjects, organization, namespace, connection, branches, baseUrl } = values;
   if (projects.length === 0 && !allProjects) {
     throw new BadFlag("--project is needed: the id of the project; or --all-projects");

@@ -6,19 +6,19 @@ import { type CliPorts, CommandProblem } from "./ports.ts";
  * on standard error and exit status 1; any other error is a defect and is thrown.
  */
 export function reporting<Flags>(
-  line: Command,
+  syntax: Command,
   read: (args: readonly string[]) => Flags,
   args: readonly string[],
   ports: CliPorts,
   run: (flags: Flags) => Promise<number>,
 ): Promise<number> {
-  return withFlags(line, read, args, ports, async (flags) => {
+  return withFlags(syntax, read, args, ports, async (flags) => {
     try {
       return await run(flags);
     } catch (error) {
       const problem = ports.signal.aborted ? new CommandProblem(["interrupted"]) : error;
       if (!(problem instanceof CommandProblem)) throw error;
-      for (const text of problem.lines) ports.stderr(`${line.name()}: ${text}`);
+      for (const text of problem.lines) ports.stderr(`${syntax.name()}: ${text}`);
       return 1;
     }
   });

@@ -9,14 +9,14 @@ import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";
 import { type Found, PeoplesCluster } from "./cluster.ts";
 import {
-  divided,
   parseTarget,
-  pauseLine,
-  psqlLine,
-  resetLine,
-  restartLine,
-  resumeLine,
-  statusLine,
+  pauseSyntax,
+  psqlSyntax,
+  resetSyntax,
+  restartSyntax,
+  resumeSyntax,
+  splitAtDoubleDash,
+  statusSyntax,
   type Target,
 } from "./flags.ts";
 import { connectionFrom } from "./psql.ts";
@@ -29,13 +29,13 @@ const wait = { wait: z.boolean(), timeout: z.number() };
 
 /** Runs a command on an object of the cluster; the connection is closed at its end. */
 function onObject<Flags extends Target>(
-  line: Command,
+  syntax: Command,
   read: (args: readonly string[]) => Flags,
   args: readonly string[],
   ports: CliPorts,
   run: (cluster: PeoplesCluster, flags: Flags) => Promise<number>,
 ): Promise<number> {
-  return reporting(line, read, args, ports, async (flags) => {
+  return reporting(syntax, read, args, ports, async (flags) => {
     const cluster = new PeoplesCluster(flags, ports);
     try {
       return await run(cluster, flags);
@@ -47,8 +47,8 @@ function onObject<Flags extends Target>(
 
 /** `status NAME`: all objects of the name; exit status 0 if each is ready, 1 if one is not. */
 export function statusCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  const read = (given: readonly string[]) => parseTarget(statusLine, given, {});
-  return onObject(statusLine, read, args, ports, async (cluster, { name }) => {
+  const read = (given: readonly string[]) => parseTarget(statusSyntax, given, {});
+  return onObject(statusSyntax, read, args, ports, async (cluster, { name }) => {
     const found = await cluster.findAll(name, ["Compute", "Branch", "ComputePool", "ServiceConnection"]);
     ports.stdout(found.map((each) => screenOf(each, ports.clock.now())).join("\n\n"));
     return found.every(isReady) ? 0 : 1;
@@ -57,9 +57,9 @@ export function statusCommand(args: readonly string[], ports: CliPorts): Promise
 
 /** `psql NAME`: exit status of psql. */
 export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  const { own, others } = divided(args);
-  const read = (given: readonly string[]) => parseTarget(psqlLine, given, { pooled: z.boolean() });
-  return onObject(psqlLine, read, own, ports, async (cluster, { name, pooled }) => {
+  const { own, others } = splitAtDoubleDash(args);
+  const read = (given: readonly string[]) => parseTarget(psqlSyntax, given, { pooled: z.boolean() });
+  return onObject(psqlSyntax, read, own, ports, async (cluster, { name, pooled }) => {
     const found = await cluster.find(name, ["Compute"]);
     const connectionSecret = found.kind === "Compute" ? found.object.spec.connectionSecret : undefined;
     if (connectionSecret?.database === undefined) {
@@ -77,8 +77,8 @@ export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<n
 
 /** `restart NAME`: asks for one restart. */
 export function restartCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  const read = (given: readonly string[]) => parseTarget(restartLine, given, wait);
-  return onObject(restartLine, read, args, ports, async (cluster, flags) => {
+  const read = (given: readonly string[]) => parseTarget(restartSyntax, given, wait);
+  return onObject(restartSyntax, read, args, ports, async (cluster, flags) => {
     const found = await cluster.find(flags.name, ["Compute"]);
     return request(found, restarting, { cluster, flags }, ports);
   });
@@ -86,8 +86,8 @@ export function restartCommand(args: readonly string[], ports: CliPorts): Promis
 
 /** `reset BRANCH`: asks for one reset to the parent's head. */
 export function resetCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  const read = (given: readonly string[]) => parseTarget(resetLine, given, { ...wait, yes: z.boolean() });
-  return onObject(resetLine, read, args, ports, async (cluster, flags) => {
+  const read = (given: readonly string[]) => parseTarget(resetSyntax, given, { ...wait, yes: z.boolean() });
+  return onObject(resetSyntax, read, args, ports, async (cluster, flags) => {
     const found = await cluster.find(flags.name, ["Branch"]);
     if (!flags.yes) await confirm(found, ports);
     return request(found, resetting, { cluster, flags }, ports);
@@ -96,8 +96,8 @@ export function resetCommand(args: readonly string[], ports: CliPorts): Promise<
 
 /** `pause NAME`: nothing is sent until a time, or until `resume`. */
 export function pauseCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  const read = (given: readonly string[]) => parseTarget(pauseLine, given, { for: z.number().optional() });
-  return onObject(pauseLine, read, args, ports, async (cluster, { name, for: ms }) => {
+  const read = (given: readonly string[]) => parseTarget(pauseSyntax, given, { for: z.number().optional() });
+  return onObject(pauseSyntax, read, args, ports, async (cluster, { name, for: ms }) => {
     const found = await cluster.find(name, ["Compute", "Branch"]);
     const value = ms === undefined ? "true" : timeOf(ports, ms);
     await cluster.annotate(found, annotations.paused, value);
@@ -108,8 +108,8 @@ export function pauseCommand(args: readonly string[], ports: CliPorts): Promise<
 
 /** `resume NAME`: ends a pause. */
 export function resumeCommand(args: readonly string[], ports: CliPorts): Promise<number> {
-  const read = (given: readonly string[]) => parseTarget(resumeLine, given, {});
-  return onObject(resumeLine, read, args, ports, async (cluster, { name }) => {
+  const read = (given: readonly string[]) => parseTarget(resumeSyntax, given, {});
+  return onObject(resumeSyntax, read, args, ports, async (cluster, { name }) => {
     const found = await cluster.find(name, ["Compute", "Branch"]);
     const isSet = found.object.metadata.annotations?.[annotations.paused] !== undefined;
     if (isSet) await cluster.annotate(found, annotations.paused, undefined);

@@ -29,18 +29,18 @@ const waiting = (command: Command, what: string): Command =>
     .option("--wait", `wait until ${what}`, false)
     .addOption(flag("--timeout <DURATION>", "how long to wait", duration).default(300_000, "5m"));
 
-export const statusLine = objectCommand(
+export const statusSyntax = objectCommand(
   "status",
   "Shows on one screen what a Compute, pool, branch or connection is, since when, why, and what comes next.",
 );
 
-export const psqlLine = objectCommand(
+export const psqlSyntax = objectCommand(
   "psql",
   "Connects with psql, with what the connection Secret of a Compute holds. The first connection wakes a suspended compute.",
   "NAME [flags] [-- ARGUMENTS OF PSQL]",
 ).option("--pooled", "through the service's connection pooler", false);
 
-export const restartLine = waiting(
+export const restartSyntax = waiting(
   objectCommand(
     "restart",
     "Restarts a Compute's compute, which cuts its connections: sets the annotation restartedAt.",
@@ -48,14 +48,14 @@ export const restartLine = waiting(
   "the restart is carried out",
 );
 
-export const pauseLine = objectCommand(
+export const pauseSyntax = objectCommand(
   "pause",
   "Keeps the operator from sending anything for a Compute or a branch: sets the annotation paused.",
-).addOption(flag("--for <DURATION>", "until then, such as 30m or 8h; without it until resume", length));
+).addOption(flag("--for <DURATION>", "until then, such as 30m or 8h; without it until resume", pauseDuration));
 
-export const resumeLine = objectCommand("resume", "Ends a pause: removes the annotation paused.");
+export const resumeSyntax = objectCommand("resume", "Ends a pause: removes the annotation paused.");
 
-export const resetLine = waiting(
+export const resetSyntax = waiting(
   objectCommand(
     "reset",
     "Resets a Branch to the head of its parent, which drops what was written to it. Asks first.",
@@ -63,25 +63,25 @@ export const resetLine = waiting(
   "the reset is carried out",
 );
 
-export const lines = [statusLine, psqlLine, restartLine, pauseLine, resumeLine, resetLine];
+export const pluginSyntaxes = [statusSyntax, psqlSyntax, restartSyntax, pauseSyntax, resumeSyntax, resetSyntax];
 
 /** The arguments before `--`, and those after it, which are another program's. */
-export function divided(args: readonly string[]): { own: readonly string[]; others: readonly string[] } {
+export function splitAtDoubleDash(args: readonly string[]): { own: readonly string[]; others: readonly string[] } {
   const at = args.indexOf("--");
   return at === -1 ? { own: args, others: [] } : { own: args.slice(0, at), others: args.slice(at + 1) };
 }
 
 /** The target and the flags of a command of its own. Throws `BadFlag`. */
-export function parseTarget<Shape extends z.ZodRawShape>(line: Command, args: readonly string[], own: Shape) {
-  const values = parsed(line, args, { ...ofTarget, ...own });
-  const [name, ...more] = line.args;
+export function parseTarget<Shape extends z.ZodRawShape>(syntax: Command, args: readonly string[], own: Shape) {
+  const values = parsed(syntax, args, { ...ofTarget, ...own });
+  const [name, ...more] = syntax.args;
   if (name === undefined) throw new BadFlag("the name of the object is needed");
   if (more.length > 0) throw new BadFlag(`one name is taken, and here are more: ${[name, ...more].join(", ")}`);
   return { ...values, name };
 }
 
 /** Milliseconds, also of a pause that is longer than a day. */
-function length(value: string, name: string): number {
+function pauseDuration(value: string, name: string): number {
   const days = /^([1-9][0-9]{0,2})d$/.exec(value)?.[1];
   return days === undefined ? duration(value, name) : Number(days) * 24 * 3_600_000;
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { type Caller, covers, rightIn } from "../accounts/caller.ts";
-import { moveProject } from "../accounts/moves.ts";
 import { timestamp } from "../clock.ts";
 import { largestFreeSize } from "../computes/limits.ts";
 import { regions } from "../domain/regions.ts";
+import { moveProject } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
 import { plans } from "../rules.ts";
 import type { Account, Organization } from "../store/accounts.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { moveProject, putMember, removeMember } from "../accounts/moves.ts";
+import { putMember, removeMember } from "../accounts/membership.ts";
 import { connect } from "../computes/connect.ts";
-import { ownerNamed } from "../projects/owner.ts";
+import { moveProject, ownerNamed } from "../projects/owner.ts";
 import { memberRoles } from "../store/accounts.ts";
 import { nothing } from "./check.ts";
 import { noInput, openRoute, param, type Route } from "./route.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { permissionOf } from "../accounts/caller.ts";
-import { putMember, removeMember } from "../accounts/moves.ts";
+import { putMember, removeMember } from "../accounts/membership.ts";
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
 import { uuidOf } from "../ids.ts";

@@ -1,4 +1,5 @@
-import { refusals } from "../refusal.ts";
+import type { ServiceContext } from "../context.ts";
+import { refusals, required } from "../refusal.ts";
 import type { Owner } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 
@@ -13,4 +14,17 @@ export function ownerNamed({ accounts }: Store, id: string): Owner {
   if (accounts.organization(id)) return { kind: "organization", id };
   if (accounts.get(id)) return { kind: "account", id };
   throw refusals.notFound(`account or organization ${id}`);
+}
+
+/** Moves a project to another account or organization. Keys scoped to it are revoked with the move. */
+export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
+  const { projects, keys, accounts } = context.store;
+  const project = required(`project ${projectId}`, projects.get(projectId));
+  required(
+    `${owner.kind} ${owner.id}`,
+    owner.kind === "account" ? accounts.get(owner.id) : accounts.organization(owner.id),
+  );
+  if (project.owner.kind === owner.kind && project.owner.id === owner.id) return;
+  keys.revokeScopedTo(projectId, at);
+  projects.setOwner(projectId, owner, at);
 }

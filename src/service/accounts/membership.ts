@@ -1,20 +1,6 @@
 import type { ServiceContext } from "../context.ts";
-import { refusals, required } from "../refusal.ts";
+import { refusals } from "../refusal.ts";
 import type { Role } from "../store/accounts.ts";
-import type { Owner } from "../store/projects.ts";
-
-/** Moves a project to another account or organization. Keys scoped to it are revoked with the move. */
-export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
-  const { projects, keys, accounts } = context.store;
-  const project = required(`project ${projectId}`, projects.get(projectId));
-  required(
-    `${owner.kind} ${owner.id}`,
-    owner.kind === "account" ? accounts.get(owner.id) : accounts.organization(owner.id),
-  );
-  if (project.owner.kind === owner.kind && project.owner.id === owner.id) return;
-  keys.revokeScopedTo(projectId, at);
-  projects.setOwner(projectId, owner, at);
-}
 
 /** Makes an account a member of an organization, or changes its role. The last administrator cannot be demoted. */
 export function putMember(
