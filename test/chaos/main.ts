@@ -1,6 +1,6 @@
 import { killUnderWriters } from "../service/postgres/kills.ts";
 import { crash } from "../service/store/crashes.ts";
-import { flagsOf, wholeNumber } from "../support/flags.ts";
+import { flagsOf, partsOf, wholeNumber } from "../support/flags.ts";
 import { storm } from "./storm.ts";
 import { upgradeUnderKills } from "./upgrade.ts";
 
@@ -42,7 +42,7 @@ const parts = {
   postgres: killsUnderWriters,
   upgrade: upgrades,
 };
-const named = positionals.length === 0 ? Object.keys(parts) : positionals;
+const named = partsOf(usage, positionals, Object.keys(parts));
 const whole = (flag: Exclude<keyof typeof values, "from">) => wholeNumber(usage, `--${flag}`, values[flag], 1);
 const numbers = {
   computes: whole("computes"),
@@ -52,14 +52,8 @@ const numbers = {
   kills: whole("kills"),
   upgrades: whole("upgrades"),
 };
-const unknown = named.filter((name) => !(name in parts));
-if (unknown.length > 0) {
-  console.error(`There is no ${unknown.join(", ")}.\n\n${usage}`);
-  process.exitCode = 1;
-} else {
-  for (const [name, run] of Object.entries(parts)) {
-    if (named.includes(name) && !(await run())) process.exitCode = 1;
-  }
+for (const [name, run] of Object.entries(parts)) {
+  if (named.includes(name) && !(await run())) process.exitCode = 1;
 }
 
 async function stormOverOperators(): Promise<boolean> {

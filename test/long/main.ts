@@ -3,7 +3,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { flagsOf } from "../support/flags.ts";
+import { flagsOf, partsOf } from "../support/flags.ts";
 import { renewed } from "./page.ts";
 import { commandOf, type LongRun, longRuns, wordsOf } from "./runs.ts";
 
@@ -14,14 +14,14 @@ const usage = `Usage: npm run verify:long -- [NAME…]
   NAME   one of ${names} (default: all, in this order)`;
 
 const { positionals } = flagsOf(usage, { allowPositionals: true, options: {} });
-const unknown = positionals.filter((name) => !longRuns.some((run) => run.name === name));
-if (unknown.length > 0) {
-  console.error(`There is no ${unknown.join(", ")}.\n\n${usage}`);
-  process.exit(1);
-}
+const named = partsOf(
+  usage,
+  positionals,
+  longRuns.map(({ name }) => name),
+);
 
 for (const run of longRuns) {
-  if (positionals.length > 0 && !positionals.includes(run.name)) continue;
+  if (!named.includes(run.name)) continue;
   console.log(`\n${run.name}: ${commandOf(run)}`);
   const commit = commitNow();
   const began = performance.now();
