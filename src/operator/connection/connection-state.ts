@@ -1,6 +1,6 @@
 import { scopedProjectOf } from "../../api/error.ts";
 import type { Project } from "../../api/project.ts";
-import { confirmAfterMs } from "../project/project-visibility.ts";
+import { confirmAfterMs } from "../project/list-timing.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { type Answer, type Failure, isRefused, steadyMessage } from "../service-client/answer.ts";
 import type { RequestBudget } from "../service-client/budget.ts";

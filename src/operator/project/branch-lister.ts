@@ -1,10 +1,10 @@
-import type { Branch } from "../../api/branch.ts";
+import type { ListedBranch } from "../../api/branch.ts";
 import { type BranchInterest, BranchListing } from "../../api/branch-listing.ts";
 import { Id } from "../../api/ids.ts";
-import type { Failure } from "../service-client/answer.ts";
+import type { Answer, Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority.ts";
-import { ListSchedule, type ListScheduleOptions } from "./list-schedule.ts";
+import { Lister, type ListerOptions, type ListsBefore } from "./lister.ts";
 
 /** The branches of one name, by the lists of branches. */
 export type NamedBranch =
@@ -16,10 +16,11 @@ export type NamedBranch =
   | { kind: "listed"; ids: readonly string[]; forMs: number };
 
 export interface BranchListerOptions
-  extends Pick<ListScheduleOptions, "client" | "clock" | "signal" | "log" | "refreshIntervalMs" | "tenant"> {
+  extends Pick<
+    ListerOptions<BranchListing>,
+    "client" | "clock" | "signal" | "log" | "refreshIntervalMs" | "tenant" | "enqueue"
+  > {
   projectID: string;
-  /** Enqueues these Computes. */
-  enqueue: (uids: Iterable<string>) => void;
 }
 
 interface Entry {
@@ -36,35 +37,30 @@ interface Entry {
  */
 export class BranchLister {
   readonly #options: BranchListerOptions;
-  readonly #schedule: ListSchedule;
+  readonly #lists: Lister<BranchListing>;
   /** The name that each Compute uses. */
   readonly #users = new Map<string, string>();
   /** The branch on which each Compute had the endpoint that it misses. */
   readonly #missed = new Map<string, string>();
   /** The part of the project that concerns each Branch. */
   readonly #interests = new Map<string, BranchInterest>();
-  readonly #waiting = new Set<string>();
-  #listing: BranchListing | undefined;
   #names: ReadonlyMap<string, Entry> | undefined;
-  #startedAt = Number.NEGATIVE_INFINITY;
-  #failure: Failure | undefined;
 
   constructor(options: BranchListerOptions) {
     this.#options = options;
-    this.#schedule = new ListSchedule({
-      ...options,
-      refreshes: undefined,
-      lostAt: () => Number.POSITIVE_INFINITY,
+    const { client, clock, signal, log, refreshIntervalMs, tenant, enqueue } = options;
+    this.#lists = new Lister({
+      client,
+      clock,
+      signal,
+      log,
+      refreshIntervalMs,
+      tenant,
+      list: (admitted, startedAt) => this.#list(admitted, startedAt),
+      onListed: (listing, before) => this.#listed(listing, before),
       isUsed: () => this.#isUsed,
-      list: (reserved, startedAt) => this.#list(reserved, startedAt),
-      onDefect: (failure) => {
-        this.#failure = failure;
-        this.#schedule.demand.met();
-        for (const uid of [...this.#users.keys(), ...this.#missed.keys(), ...this.#interests.keys()])
-          this.#waiting.add(uid);
-        this.#enqueueWaiting();
-      },
-      onCalled: () => {},
+      users: () => [...this.#users.keys(), ...this.#missed.keys(), ...this.#interests.keys()],
+      enqueue,
     });
   }
 
@@ -80,41 +76,36 @@ export class BranchLister {
     const { clock, refreshIntervalMs } = this.#options;
     if (clock.monotonic() - this.#startedAt >= refreshIntervalMs()) this.#names = undefined;
     // Only the first list is waited for. Any later one comes with the refresh.
-    this.#schedule.want(Number.NEGATIVE_INFINITY, "plan");
-    this.#schedule.start();
+    this.#lists.want(Number.NEGATIVE_INFINITY, "plan");
+    this.#lists.start();
   }
 
   /** A Branch uses the lists, and is enqueued by one that shows a change of what concerns it. */
   watch(uid: string, interest: BranchInterest): void {
     this.#interests.set(uid, interest);
-    this.#schedule.start();
+    this.#lists.start();
   }
 
   /** The latest list if it began after `after`; else a Branch is enqueued with such a list, or with its failure. */
   listedAfter(after: number, uid: string, priority: Priority): BranchListing | undefined {
-    if (this.#listing !== undefined && this.#startedAt > after && this.failure === undefined) return this.#listing;
-    this.#waiting.add(uid);
-    this.#schedule.want(after, priority);
-    return undefined;
+    const listing = this.#lists.after(after);
+    if (listing === undefined) this.#wait(uid, after, priority);
+    return listing;
   }
 
   /** The latest list, whether newer ones have failed or not. */
   get latest(): BranchListing | undefined {
-    return this.#listing;
+    return this.#lists.latest;
   }
 
   /** Failure of the latest lists. */
   get failure(): Failure | undefined {
-    return this.#isFailing(this.#listing) ? this.#failure : undefined;
+    return this.#lists.failure;
   }
 
   leave(uid: string): void {
-    this.#waiting.delete(uid);
-    const wasUsed = this.#isUsed;
-    this.#interests.delete(uid);
-    this.#users.delete(uid);
-    this.#missed.delete(uid);
-    if (wasUsed && !this.#isUsed) this.#schedule.plan();
+    for (const users of [this.#interests, this.#users, this.#missed]) users.delete(uid);
+    this.#lists.leave(uid);
   }
 
   /**
@@ -123,17 +114,16 @@ export class BranchLister {
    */
   shows(uid: string, branchID: string, after: number): "shown" | "gone" | "failed" | undefined {
     this.#missed.set(uid, branchID);
-    if (this.#isFailing(this.#listing)) return "failed";
-    if (this.#listing !== undefined && this.#startedAt > after) return this.lacks(branchID) ? "gone" : "shown";
-    this.#waiting.add(uid);
-    this.#schedule.want(after, "plan");
-    this.#schedule.start();
+    if (this.failure !== undefined) return "failed";
+    if (this.#lists.after(after) !== undefined) return this.lacks(branchID) ? "gone" : "shown";
+    this.#wait(uid, after, "plan");
+    this.#lists.start();
     return undefined;
   }
 
   /** True if the latest list lacks this branch. */
   lacks(branchID: string): boolean {
-    return this.#listing !== undefined && this.#listing.byID(branchID) === undefined;
+    return this.latest !== undefined && this.latest.byID(branchID) === undefined;
   }
 
   /** A Compute misses no endpoint any more. */
@@ -153,88 +143,84 @@ export class BranchLister {
   ): NamedBranch | undefined {
     const named = this.#lookup(name);
     if (named?.kind === "listed" && this.#startedAt < notBefore) {
-      this.#waiting.add(uid);
-      this.#schedule.want(notBefore, "plan");
+      this.#wait(uid, notBefore, "plan");
       return undefined;
     }
     const isAsWanted = named?.kind === "listed" && named.ids.length === 1 && named.ids[0] === branchID;
-    if (!isAsWanted) this.#waiting.add(uid);
+    if (!isAsWanted) this.#lists.wait(uid);
     return named;
   }
 
   /** The refresh interval may have changed. */
   reschedule(): void {
-    this.#schedule.plan();
+    this.#lists.reschedule();
   }
 
   stop(): void {
-    this.#schedule.stop();
+    this.#lists.stop();
   }
 
   get #isUsed(): boolean {
     return this.#users.size + this.#missed.size + this.#interests.size > 0;
   }
 
-  /** As with endpoints, a single failure after a good list does not count. */
-  #isFailing(known: object | undefined): boolean {
-    return this.#failure !== undefined && (known === undefined || this.#schedule.demand.failures > 1);
+  /** Begin of the request of the latest list. */
+  get #startedAt(): number {
+    return this.latest?.startedAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  #wait(uid: string, after: number, priority: Priority): void {
+    this.#lists.wait(uid);
+    this.#lists.want(after, priority);
   }
 
   #lookup(name: string): NamedBranch | undefined {
-    if (this.#failure !== undefined && this.#isFailing(this.#names)) return { kind: "failed", failure: this.#failure };
+    const { failure } = this;
+    if (failure !== undefined) return { kind: "failed", failure };
     if (this.#names === undefined) return undefined;
     const { ids, since } = this.#names.get(name) ?? { ids: [], since: this.#startedAt };
     return { kind: "listed", ids, forMs: this.#startedAt - since };
   }
 
-  async #list(client: ServiceClient, startedAt: number): Promise<void> {
+  async #list(client: ServiceClient, startedAt: number): Promise<Answer<BranchListing>> {
     const { projectID, signal } = this.#options;
     const answer = await client.branches.list(projectID, signal);
-    if (answer.kind === "ok") this.#listed(answer.value, startedAt);
-    else this.#failure = answer;
-    this.#schedule.demand.ended(answer.kind === "ok");
-    this.#schedule.demand.met();
-    this.#enqueueWaiting();
+    return answer.kind === "ok" ? { ...answer, value: new BranchListing(answer.value, startedAt) } : answer;
   }
 
-  #listed(branches: readonly Branch[], startedAt: number): void {
-    const before = this.#names;
-    const listed = Map.groupBy(branches, ({ name = "" }) => name);
-    // The names in use are remembered also where no branch has them: an absence counts from its first list.
-    const names = new Set([...listed.keys(), ...this.#users.values()]);
-    const entryOf = (name: string): Entry => {
-      const ids = idsNamed(name, listed.get(name) ?? []);
-      const old = before?.get(name);
-      return old !== undefined && sameIDs(old.ids, ids) ? old : { ids, since: startedAt };
-    };
-    const earlier = this.#listing;
-    const listing = new BranchListing(branches, startedAt);
+  /** Returns the Computes and Branches that the list affects. */
+  #listed(listing: BranchListing, { latest, hasFailed }: ListsBefore<BranchListing>): Set<string> {
+    const affected = new Set<string>();
     for (const [uid, id] of this.#missed) {
-      const hasChanged = (earlier?.byID(id) === undefined) !== (listing.byID(id) === undefined);
+      const hasChanged = (latest?.byID(id) === undefined) !== (listing.byID(id) === undefined);
       // While lists failed, the branch was looked up in vain.
-      if (hasChanged || this.#failure !== undefined) this.#waiting.add(uid);
+      if (hasChanged || hasFailed) affected.add(uid);
     }
     for (const [uid, interest] of this.#interests) {
-      if (earlier?.concerning(interest) !== listing.concerning(interest)) this.#waiting.add(uid);
+      if (latest?.concerning(interest) !== listing.concerning(interest)) affected.add(uid);
     }
-    this.#listing = listing;
-    this.#failure = undefined;
-    this.#startedAt = startedAt;
-    this.#names = new Map([...names].map((name) => [name, entryOf(name)]));
+    const before = this.#names;
+    this.#names = this.#namesIn(listing);
     for (const [uid, name] of this.#users) {
-      if (before?.get(name) !== this.#names.get(name)) this.#waiting.add(uid);
+      if (before?.get(name) !== this.#names.get(name)) affected.add(uid);
     }
+    return affected;
   }
 
-  #enqueueWaiting(): void {
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    this.#options.enqueue(waiting);
+  /** The names of the list, and those in use that no branch has: an absence counts from its first list. */
+  #namesIn(listing: BranchListing): Map<string, Entry> {
+    const names = [...listing.all].map(({ name = "" }) => name);
+    const entryOf = (name: string): Entry => {
+      const ids = idsNamed(name, listing.named(name));
+      const old = this.#names?.get(name);
+      return old !== undefined && sameIDs(old.ids, ids) ? old : { ids, since: listing.startedAt };
+    };
+    return new Map([...names, ...this.#users.values()].map((name) => [name, entryOf(name)]));
   }
 }
 
 /** The ids of the branches that have this name, sorted. */
-export function idsNamed(wanted: string, branches: readonly Branch[]): string[] {
+export function idsNamed(wanted: string, branches: readonly Pick<ListedBranch, "id" | "name">[]): string[] {
   return branches.flatMap(({ id, name }) => (name === wanted && Id.safeParse(id).success ? [id] : [])).toSorted();
 }
 

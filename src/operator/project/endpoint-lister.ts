@@ -1,18 +1,17 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { type Failure, steadyMessage } from "../service-client/answer.ts";
+import type { Answer, Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Priority } from "../service-client/priority.ts";
-import { longPauseMs, type RequestReservation } from "../service-client/request-reservation.ts";
+import type { RequestReservation } from "../service-client/request-reservation.ts";
 import { BranchLister } from "./branch-lister.ts";
 import { changesBetween, type ListChanges, type Listing } from "./list-changes.ts";
-import { ListSchedule } from "./list-schedule.ts";
+import { Lister } from "./lister.ts";
 import type { EndpointListerOptions } from "./lister-options.ts";
 import { OperationTimes } from "./operation-times.ts";
 import { Operations } from "./operations.ts";
 import { Overlay } from "./overlay.ts";
 import { PendingEndpoints } from "./pending-endpoints.ts";
 import { type Interests, ProjectUsers } from "./project-users.ts";
-import { ProjectVisibility } from "./project-visibility.ts";
 import { ProjectWriteLimiter } from "./write-limiter.ts";
 import { WriteWindow } from "./write-window.ts";
 
@@ -38,8 +37,7 @@ export class EndpointLister {
   readonly underWay = new Set<string>();
   readonly #pending = new PendingEndpoints();
   readonly #users = new ProjectUsers();
-  readonly #schedule: ListSchedule;
-  readonly #visibility: ProjectVisibility;
+  readonly #lists: Lister<Listing>;
   /** End of the last write to each endpoint, until a list begins after it. */
   readonly #written = new Map<string, number>();
   readonly #overlay = new Overlay();
@@ -47,40 +45,26 @@ export class EndpointLister {
   readonly answers: Pick<Overlay, "has"> = this.#overlay;
   /** Endpoints that this process made and no list has shown yet. */
   readonly #unlisted = new Set<string>();
-  #listing: Listing | undefined;
   #observed: Listing | undefined;
-  #failure: Failure | undefined;
 
   constructor(options: EndpointListerOptions) {
     this.#options = options;
     const { client, projectID, clock, signal, log, refreshIntervalMs, refreshes, enqueue } = options;
-    const [isUsed, tenant] = [() => this.#users.size > 0, () => this.#users.tenant];
-    this.#visibility = new ProjectVisibility({
-      clock,
-      signal,
-      intervalMs: () => refreshes?.inForceMs ?? refreshIntervalMs(),
-      isUsed,
-      onLost: () => this.#enqueueAll(),
-    });
-    this.#schedule = new ListSchedule({
+    const tenant = () => this.#users.tenant;
+    this.#lists = new Lister({
       client,
       clock,
       signal,
+      log,
       refreshIntervalMs,
       refreshes,
-      lostAt: () => this.#visibility.lostAt,
-      isUsed,
       tenant,
-      log,
-      list: (reserved, startedAt) => this.#list(reserved, startedAt),
-      onDefect: (failure) => {
-        this.#listFailed(failure);
-        this.#enqueueAll();
-      },
-      // In a long pause, the Computes that wait for this list say so.
-      onCalled: () => {
-        if (this.client.closedForMs > longPauseMs) enqueue(this.#users.waiting);
-      },
+      list: (admitted, startedAt) => this.#list(admitted, startedAt),
+      onListed: (listing) => this.#listed(listing),
+      isUsed: () => this.#users.size > 0,
+      users: () => this.#users.uids,
+      enqueue,
+      unseen,
     });
     this.branches = new BranchLister({ client, projectID, clock, signal, log, refreshIntervalMs, tenant, enqueue });
     this.operations = new Operations({
@@ -90,7 +74,7 @@ export class EndpointLister {
       signal,
       log,
       tenant,
-      priority: () => (this.#schedule.demand.need === "resolve" ? "resolve" : "follow"),
+      priority: () => (this.#lists.need === "resolve" ? "resolve" : "follow"),
       refreshIntervalMs,
       isAtRestAfter: (endpointID, after) => this.#isAtRestAfter(endpointID, after),
       onEnded: options.onOperationEnded,
@@ -108,12 +92,12 @@ export class EndpointLister {
 
   /** The latest list, as the service answered it. */
   get listing(): Listing | undefined {
-    return this.#listing;
+    return this.#lists.latest;
   }
 
   /** The latest list with the answers to later writes laid over it; `undefined` while lists fail. */
   get observed(): Listing | undefined {
-    return this.failure === undefined && !this.#visibility.isLost ? this.#observed : undefined;
+    return this.failure === undefined && this.unseen === undefined ? this.#observed : undefined;
   }
 
   /** True while no list has shown this endpoint, which this process made. */
@@ -121,15 +105,14 @@ export class EndpointLister {
     return this.#unlisted.has(endpointID);
   }
 
-  /** Failure of the latest lists. A single failure after a good list does not count: the next list follows soon. */
+  /** Failure of the latest lists. */
   get failure(): Failure | undefined {
-    return this.#listing !== undefined && this.#schedule.demand.failures < 2 ? undefined : this.#failure;
+    return this.#lists.failure;
   }
 
   /** Reason why the project is not seen any more; `undefined` while the newest list still counts. */
   get unseen(): Failure | undefined {
-    if (!this.#visibility.isLost) return undefined;
-    return this.#failure ?? { kind: "unavailable", message: unseen };
+    return this.#lists.unseen;
   }
 
   /** Request budget for a reconcile of this Compute; the Compute is enqueued when its turn comes. */
@@ -151,22 +134,18 @@ export class EndpointLister {
   use(uid: string, endpointID: string | undefined, interests?: Interests, namespace?: string): void {
     this.#users.use(uid, endpointID, interests, namespace);
     this.branches.use(uid, interests?.branchName);
-    this.#schedule.start();
-    this.#visibility.start();
+    this.#lists.start();
   }
 
   /** The refresh interval may have changed: the next list is due by the new one. */
   reschedule(): void {
-    this.#schedule.plan();
+    this.#lists.reschedule();
     this.branches.reschedule();
-    this.#visibility.plan();
   }
 
   leave(uid: string): void {
-    for (const part of [this.#users, this.branches, this.writeLimiter, this.client]) part.leave(uid);
-    if (this.#users.size > 0) return;
-    this.reschedule();
-    this.#options.onUnused?.();
+    for (const part of [this.#users, this.#lists, this.branches, this.writeLimiter, this.client]) part.leave(uid);
+    if (this.#users.size === 0) this.#options.onUnused?.();
   }
 
   /**
@@ -177,14 +156,14 @@ export class EndpointLister {
   listedAfter(after: number, uid: string, priority: Priority = "follow"): Listing | undefined {
     const { observed } = this;
     if (observed !== undefined && observed.startedAt > after) return observed;
-    this.#users.wait(uid);
-    this.#schedule.want(after, priority);
+    this.#lists.wait(uid);
+    this.#lists.want(after, priority);
     return undefined;
   }
 
   /** True if a Compute waits for the next list, or one of its endpoint's operations brings one when it ends. */
   isExpected(uid: string, endpointID: string | undefined): boolean {
-    return this.#users.waiting.has(uid) || this.operations.followed.isBusyWith(endpointID ?? "");
+    return this.#lists.waits(uid) || this.operations.followed.isBusyWith(endpointID ?? "");
   }
 
   /** Since when a change of this endpoint is in progress, by lists and by the operations that are followed. */
@@ -214,7 +193,7 @@ export class EndpointLister {
     this.#overlay.lay(endpoint, now);
     this.#options.enqueue(this.#users.affectedBy(this.#observe()));
     // The end of operations brings a list; where there are none, lists are to show it all the same.
-    if (!this.operations.followed.isBusyWith(endpoint.id)) this.#schedule.want(now, "follow");
+    if (!this.operations.followed.isBusyWith(endpoint.id)) this.#lists.want(now, "follow");
     return now;
   }
 
@@ -224,8 +203,7 @@ export class EndpointLister {
   }
 
   stop(): void {
-    for (const part of [this.#visibility, this.#schedule, this.branches, this.operations, this.writeLimiter])
-      part.stop();
+    for (const part of [this.#lists, this.branches, this.operations, this.writeLimiter]) part.stop();
   }
 
   #polled(endpointIDs: ReadonlySet<string>): void {
@@ -242,58 +220,34 @@ export class EndpointLister {
   /** A list that is needed for this is planned. */
   #isAtRestAfter(endpointID: string, after: number): boolean {
     const isAtRest = this.#pending.isAtRestAfter(endpointID, after);
-    if (isAtRest === undefined) this.#schedule.want(after, "follow");
+    if (isAtRest === undefined) this.#lists.want(after, "follow");
     return isAtRest === true;
   }
 
-  #enqueueAll(): void {
-    this.#schedule.demand.met();
-    this.#options.enqueue(this.#users.takeAll());
-  }
-
-  async #list(client: ServiceClient, startedAt: number): Promise<void> {
+  async #list(client: ServiceClient, startedAt: number): Promise<Answer<Listing>> {
     const { projectID, clock, signal } = this.#options;
-    try {
-      const answer = await client.listEndpoints(projectID, signal);
-      if (answer.kind === "ok") this.#listed({ endpoints: answer.value, startedAt, endedAt: clock.monotonic() });
-      this.#schedule.demand.ended(answer.kind === "ok");
-      if (answer.kind !== "ok") this.#listFailed(answer);
-    } finally {
-      this.#visibility.plan();
-    }
+    const answer = await client.listEndpoints(projectID, signal);
+    if (answer.kind !== "ok") return answer;
+    return { ...answer, value: { endpoints: answer.value, startedAt, endedAt: clock.monotonic() } };
   }
 
-  #listed(listing: Listing): void {
-    const { projectID, onListed, enqueue, clock } = this.#options;
-    const concernsAll = this.#visibility.listed() || this.#listing === undefined;
-    this.#failure = undefined;
-    this.#listing = listing;
+  /** Returns the Computes that the list affects. */
+  #listed(listing: Listing): Iterable<string> {
+    const { projectID, onListed, clock } = this.#options;
     this.#pending.listed(listing);
     for (const [id, at] of this.#written) if (at < listing.startedAt) this.#written.delete(id);
     if (this.#unlisted.size > 0) for (const { id } of listing.endpoints) this.#unlisted.delete(id);
     const isUndecided = this.#overlay.listed(listing, (id) => this.operations.followed.endedAt(id));
     const affected = this.#users.affectedBy(this.#observe());
     onListed?.(projectID, listing);
-    if (concernsAll) this.#enqueueAll();
-    else {
-      for (const uid of this.#users.takeWaiting()) affected.add(uid);
-      this.#schedule.demand.met();
-      enqueue(affected);
-    }
-    if (isUndecided) this.#schedule.want(clock.monotonic(), "follow");
+    if (isUndecided) this.#lists.want(clock.monotonic(), "follow");
+    return affected;
   }
 
   /** Lays the answers over the latest list again; returns what differs from before. */
   #observe(): ListChanges {
     const before = this.#observed?.endpoints ?? [];
-    this.#observed = this.#listing && this.#overlay.over(this.#listing);
+    this.#observed = this.listing && this.#overlay.over(this.listing);
     return changesBetween(before, this.#observed?.endpoints ?? []);
-  }
-
-  #listFailed(failure: Failure): void {
-    this.#failure = { ...failure, message: steadyMessage(this.#failure?.message, failure.message) };
-    this.#visibility.failed(failure);
-    this.#schedule.demand.met();
-    this.#options.enqueue(this.#users.takeWaiting());
   }
 }

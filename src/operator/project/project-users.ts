@@ -19,7 +19,7 @@ export interface Interests {
 
 const noInterests: Interests = { endpointIDs: [], primariesOf: [], anyPlace: false };
 
-/** The Computes that use a project, the changes that affect each, and those of them that wait for the next list. */
+/** The Computes that use a project, and the changes that affect each. */
 export class ProjectUsers {
   readonly #entries = new IndexEntries();
   readonly #byLink = new Index();
@@ -27,7 +27,6 @@ export class ProjectUsers {
   readonly #byPrimary = new Index();
   readonly #byPending = new Index();
   readonly #anyPlace = new Index();
-  readonly #waiting = new Set<string>();
   /** The namespace whose turn in the request budget lists and polls take: that of the first Compute of the project. */
   tenant = "";
 
@@ -35,8 +34,8 @@ export class ProjectUsers {
     return this.#entries.size;
   }
 
-  get waiting(): ReadonlySet<string> {
-    return this.#waiting;
+  get uids(): Iterable<string> {
+    return this.#entries.ids;
   }
 
   use(uid: string, endpointID: string | undefined, interests: Interests = noInterests, namespace = ""): void {
@@ -53,28 +52,10 @@ export class ProjectUsers {
 
   leave(uid: string): void {
     this.#entries.delete(uid);
-    this.#waiting.delete(uid);
-  }
-
-  wait(uid: string): void {
-    this.#waiting.add(uid);
   }
 
   linkedTo(endpointID: string): Iterable<string> {
     return this.#byLink.get(endpointID);
-  }
-
-  /** The Computes that wait; they wait no more. */
-  takeWaiting(): Set<string> {
-    const waiting = new Set(this.#waiting);
-    this.#waiting.clear();
-    return waiting;
-  }
-
-  /** All Computes; none waits any more. */
-  takeAll(): Set<string> {
-    this.#waiting.clear();
-    return new Set(this.#entries.ids);
   }
 
   /** The Computes that these changes affect. */
