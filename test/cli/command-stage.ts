@@ -44,7 +44,7 @@ class LeapingClock extends DrivenTime implements Clock {
 }
 
 /** What becomes of one request: no answer comes, carried out or not, or it is refused with this status. */
-export type Fate = "answered" | "lost before" | "lost after" | 423 | 429;
+export type Fate = "answered" | "lost before" | "lost after" | 409 | 423 | 429 | 503;
 
 const commands = {
   plan: planCommand,

@@ -210,6 +210,31 @@ test.each<[string, string, Arrange, Record<number, string>]>([
     { 0: "writes: Creating: The service says that branch ", 1: "waits: Creating: ", 3000: available },
   ],
   [
+    "has failed if no list shows which branch has the name",
+    branch("pr-1"),
+    (stage) => {
+      stage.fate = ({ method }) => (method === "GET" ? "answered" : 409);
+    },
+    {
+      0: "writes: Creating: The service says that branch ",
+      [hour]: "writes and has failed: BranchExists: The service refuses the name ",
+    },
+  ],
+  [
+    "reports the taken name, and no longer what an earlier create failed for",
+    branch("pr-1"),
+    (stage) => {
+      const fates = [503, 409] as const;
+      let sent = 0;
+      stage.fate = ({ method }) => (method === "GET" ? "answered" : (fates[sent++] ?? "answered"));
+    },
+    {
+      0: "writes: ServiceUnavailable: ",
+      [hour]: "writes: Creating: The service says that branch ",
+      [2 * hour]: "writes: created BRANCH",
+    },
+  ],
+  [
     "has failed with the eighth write in a row that is lost, and sends none before its back-off is over",
     branch("pr-1", "protected: true"),
     losing,
@@ -232,4 +257,16 @@ test("a Branch sends nothing in a round in which its project has had a write", a
   using stage = new Stage();
   expect(await rounds(stage, branch("pr-1"), [0], false)).toEqual(["waits: nothing is said"]);
   expect(stage.writes).toEqual([]);
+});
+
+test("a Branch whose name stays taken is reported once, and nothing says that it was created", async () => {
+  using stage = new Stage();
+  stage.fate = ({ method }) => (method === "GET" ? "answered" : 409);
+  const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, branch("pr-1"))), "--yes"]);
+  const said = run.out.split("\n").filter((line) => /^[ !] /.test(line));
+  expect(said.map((line) => line.slice(0, 60))).toEqual([
+    '  Branch shop/pr-1: Creating: The service says that branch "',
+    "! Branch shop/pr-1: BranchExists: The service refuses the na",
+  ]);
+  expect(run.status).toBe(1);
 });

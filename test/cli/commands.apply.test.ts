@@ -55,6 +55,20 @@ describe("apply", () => {
     expect(busy).toEqual([false, false, false, false]);
   });
 
+  test("says why a create was refused with 409, and that it created one only once it has", async () => {
+    using stage = new Stage();
+    stage.fate = once("POST", 409);
+    const path = stage.file("a.yaml", documents(connection, compute("a", "")));
+    const run = await stage.run("apply", ["-f", path, "--yes"]);
+    const said = run.out.split("\n").filter((line) => line.startsWith("  "));
+    expect(said.map((line) => line.slice(0, 28))).toEqual([
+      "  shop/a: PrimaryExists: The",
+      "  shop/a: created ep-icy-sto",
+      "  shop/a: Creating: Endpoint",
+      "  shop/a: Active: The comput",
+    ]);
+  });
+
   test("names what it makes after namespace and name, so that it is known again", () => {
     const uid = derivedUID("shop", "shop-preview");
     expect(uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -33,13 +33,13 @@ export async function branchRound(
   const { action, observed } = await dryRunBranch(inventory, tracked, clock, open);
   if (action.kind === "write" && !mayWrite) return { wrote: false };
   if (action.kind === "show") return shown(action, tracked, [...open.branches]);
-  const before = tracked.memory.failed;
+  const { failed, nameTaken } = tracked.memory;
   const done = await carryOutBranch(action, observed, { inventory, tracked, clock });
   switch (action.kind) {
     case "release":
       return { wrote: false, end: { ok: true, said: action.message } };
     case "write":
-      return sent(action.write, done, tracked, before);
+      return sent(action.write, done, tracked, { failed, nameTaken });
     case "probe":
     case "compute":
     case "noop":
@@ -64,18 +64,20 @@ function sent(
   write: BranchWrite,
   { condition }: Outcome,
   { memory, object }: TrackedBranch,
-  before: TrackedBranch["memory"]["failed"],
+  before: Pick<TrackedBranch["memory"], "failed" | "nameTaken">,
 ): BranchRound {
-  const { failed } = memory;
-  // Only a create that found its name taken leaves no failure and no branch: its message says what comes next.
-  const isRefused = write.op === "create" && object.status.branchID === undefined && condition.kind === "shown";
-  if (failed === undefined) return { wrote: true, said: isRefused ? wordsOf(condition) : saidOf(write, object) };
+  const { failed, nameTaken } = memory;
+  // A create that finds its name taken is no failure: its message says what comes next.
+  if (nameTaken !== undefined && nameTaken !== before.nameTaken && condition.kind === "shown") {
+    const said = wordsOf(condition);
+    return condition.reason === "BranchExists" ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
+  }
+  if (failed === undefined) return { wrote: true, said: saidOf(write, object) };
   const said = wordsOf(failed);
   // The same failure as before: its back-off is not over, and nothing was sent.
-  if (failed === before) return { wrote: false, said };
+  if (failed === before.failed) return { wrote: false, said };
   const isFinal = branchReasons[failed.reason].stalled !== false || !isSentAgain(failed);
-  const isTaken = condition.kind === "shown" && condition.reason === "BranchExists";
-  return isFinal || isTaken ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
+  return isFinal ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
 }
 
 const wordsOf = ({ reason, message }: { reason: string; message: string }) => `${reason}: ${message}`;
