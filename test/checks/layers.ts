@@ -34,10 +34,10 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
   // A Secret follows from a Compute and its endpoint: no reconcile, no list, no session.
   "connection-secret": ["service-client", "kube", "runtime", "objects", "resources"],
   // What the reconcile of every kind has, once.
-  life: ["connection", "project", ...clients],
+  life: ["project", ...clients],
   branch: ["life", "connection", "project", ...clients],
-  pool: ["connection", ...clients],
-  connection: ["project", ...clients],
+  pool: ["life", "connection", ...clients],
+  connection: ["life", "project", ...clients],
   // What Computes and Branches share of a project; no connection is known.
   project: clients,
   "service-client": ["runtime", "objects", "resources"],

@@ -1,7 +1,8 @@
 import { isAboutBranch } from "../../api/error.ts";
 import { backingOff } from "../life/back-off.ts";
 import { earlierFailure, refusedNow } from "../life/failed-write.ts";
-import { after, type Requeue } from "../life/outcome.ts";
+import type { Refusal } from "../life/on-error.ts";
+import { after, atOnce, type Requeue } from "../life/outcome.ts";
 import { letGo, type PatchedKind, type Patcher, withFinalizer, withStatus } from "../life/patching.ts";
 import { conditionOf, shownReason, timestamp } from "../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
@@ -16,7 +17,7 @@ import { accepted } from "./accepted.ts";
 import { type BranchAction, type BranchWrite, identityOf } from "./action.ts";
 import type { ExecuteContext } from "./context.ts";
 import { type ComputeStep, noteFor } from "./observation.ts";
-import { atOnce, type Outcome, shown, unchanged } from "./outcome.ts";
+import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { branchReasons, isTroublesome } from "./reasons.ts";
 import { refused } from "./refused.ts";
 import * as words from "./words.ts";
@@ -90,9 +91,10 @@ async function bringCompute(step: ComputeStep, context: ExecuteContext): Promise
 /** The API server refused the change of the owned Compute. */
 export function computeRefused(
   step: ComputeStep,
-  { reason, message }: { reason: "Forbidden" | "Rejected"; message: string },
+  { reason, said }: { reason: Refusal["reason"]; said: string },
   { object, memory, clock }: Pick<ExecuteContext, "object" | "memory" | "clock">,
 ): Outcome {
+  const message = words.computeRefused(object.metadata.name, said);
   const attempt = { write: computeIdentity(step, object), before: memory.failed };
   const { failed, waitMs } = refusedNow(attempt, { reason, message, requeue: branchReasons[reason].requeue });
   memory.failed = { ...failed, until: clock.monotonic() + waitMs, branches: memory.branches };

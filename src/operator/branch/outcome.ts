@@ -1,5 +1,5 @@
 import type { ListedBranch } from "../../api/branch.ts";
-import type { Outcome as KindOutcome, Requeue } from "../life/outcome.ts";
+import type { Outcome as KindOutcome } from "../life/outcome.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { StatusNews } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
@@ -32,6 +32,3 @@ export function unchanged(object: Branch, rest: Rest = {}): Outcome {
 export function shown(object: Branch, said: { reason: BranchReason; message: string }, rest: Rest = {}): Outcome {
   return { object, condition: { kind: "shown", ...said }, ...nothingElse, ...rest };
 }
-
-/** At once, and the list at hand still counts. */
-export const atOnce: Requeue = { kind: "now" };

@@ -1,10 +1,9 @@
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isAbout, isNotFound } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { nextDue, untilDue } from "../life/due.ts";
-import { refusedPatch } from "../life/failed-write.ts";
 import { JoinedListers } from "../life/joined-listers.ts";
+import { onError } from "../life/on-error.ts";
 import { after } from "../life/outcome.ts";
 import { withStatus } from "../life/patching.ts";
 import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
@@ -15,7 +14,7 @@ import { type Branch, branchKind, branchNameOf, owningBranch } from "../resource
 import { type Compute, computeKind } from "../resources/compute.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { shortlyMs } from "../runtime/waits.ts";
+import { shortlyMs, soonMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { BranchAction } from "./action.ts";
@@ -116,6 +115,10 @@ export class BranchReconciler {
     });
     try {
       return await this.#reconcile(object, memory, connection, access);
+    } catch (error) {
+      return onError(error, branchKind, object, {
+        outdated: () => ({ requeueAfterMs: soonMs }),
+      });
     } finally {
       access?.gate.end();
     }
@@ -148,17 +151,12 @@ export class BranchReconciler {
         compute,
       });
     } catch (error) {
-      const isOwn = isAbout(error, branchKind, object.metadata);
-      // The object is gone: the watch is about to say so.
-      if (isOwn && isNotFound(error)) return {};
-      done =
-        action.kind === "compute" && !isOwn
-          ? computeRefused(action.step, refusedPatch(error, object.metadata.name, words.computeRefused), {
-              object,
-              memory,
-              clock,
-            })
-          : shown(object, refusedPatch(error, branchKind.kind), { requeue: after(shortlyMs) });
+      done = onError(error, branchKind, object, {
+        refused: ({ reason, message, error: { message: said }, isOwn }) =>
+          action.kind === "compute" && !isOwn
+            ? computeRefused(action.step, { reason, said }, { object, memory, clock })
+            : shown(object, { reason, message }, { requeue: after(shortlyMs) }),
+      });
     }
     // First, since the status may meet a newer version: what was done is told all the same.
     for (const event of done.events) this.#event(done.object, event);

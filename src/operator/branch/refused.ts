@@ -1,13 +1,13 @@
 import { isAboutBranch, isTaken } from "../../api/error.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import { failedNow } from "../life/failed-write.ts";
-import { after } from "../life/outcome.ts";
+import { after, atOnce } from "../life/outcome.ts";
 import type { ServiceAccess } from "../project/access.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { type BranchWrite, identityOf } from "./action.ts";
 import type { ExecuteContext } from "./context.ts";
-import { atOnce, type Outcome, shown, unchanged } from "./outcome.ts";
+import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { type BranchReason, branchReasons } from "./reasons.ts";
 import type { BranchMemory } from "./state.ts";
 import * as words from "./words.ts";

@@ -3,9 +3,9 @@ import { recordedID } from "../claims/ownership.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isAbout, isNotFound, isStale } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { JoinedListers } from "../life/joined-listers.ts";
+import { onError } from "../life/on-error.ts";
 import type { Brake } from "../project/gate.ts";
 import type { Branch } from "../resources/branch.ts";
 import { type Compute, computeKind } from "../resources/compute.ts";
@@ -135,17 +135,15 @@ export class ComputeReconciler {
       const requeueAfterMs = state.requeueAfter(outcome, clock.monotonic(), secrets.readingDueAt(uid, now));
       return { requeueAfterMs };
     } catch (error) {
-      if (!isAbout(error, computeKind, compute.metadata) || !(isNotFound(error) || isStale(error))) throw error;
-      // Somebody wrote, or the Compute is gone or replaced: the next version decides.
-      this.#foundOutdated(compute);
-      return { requeueAfterMs: soonMs };
+      return onError(error, computeKind, compute, { outdated: () => this.#foundOutdated(compute) });
     } finally {
       access?.gate.end();
     }
   }
 
-  #foundOutdated({ metadata: { uid, resourceVersion: version } }: Compute): void {
+  #foundOutdated({ metadata: { uid, resourceVersion: version } }: Compute): Reconciled {
     this.#outdated.set(uid, { version, until: this.#options.clock.monotonic() + shortlyMs });
+    return { requeueAfterMs: soonMs };
   }
 
   /** True if the API server has this very version, so that a patch of it was refused for another reason. */

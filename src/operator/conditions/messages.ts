@@ -87,3 +87,7 @@ export function meaningOfKind({ kind, message: said, status }: FailedCall, doing
 /** Of reason Forbidden or Rejected. */
 export const patchRefused = (kind: string, said: string): string =>
   `The Kubernetes API server refused the operator's patch of this ${kind}: ${said}. Nothing is sent to the service until the patch is accepted: shorten the annotations, or change the policy that refuses it.`;
+
+/** Of reason Forbidden or Rejected: the request was one for another object, which `said` names. */
+export const requestRefused = (kind: string, said: string): string =>
+  `The Kubernetes API server refused a request that this ${kind} needs: ${said}. Nothing is sent to the service until the request is accepted: grant the right, or change the policy that refuses it.`;

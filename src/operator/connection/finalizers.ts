@@ -3,6 +3,7 @@ import { type ClusterError, isForbidden, isNotFound, isRefusal } from "../kube/e
 import { guardedPatch } from "../kube/json-patch.ts";
 import { listAll } from "../kube/list-all.ts";
 import { isObjectOf, type ResourceKind } from "../kube/objects.ts";
+import { onError } from "../life/on-error.ts";
 import type { KubeObject, Parsed } from "../objects/object.ts";
 import { asRecord } from "../objects/record.ts";
 import { branchKind, parseBranch } from "../resources/branch.ts";
@@ -61,8 +62,9 @@ export class Finalizers {
     try {
       return { kind: await this.#protect(connection) };
     } catch (error) {
-      if (!isRefusal(error)) throw error;
-      return { kind: "refused", error };
+      return onError<FinalizersResult>(error, kindOf(connection), connection, {
+        refused: (refusal) => ({ kind: "refused", error: refusal.error }),
+      });
     }
   }
 

@@ -1,6 +1,4 @@
-import { patchRefused } from "../conditions/messages.ts";
 import { type Requeue, requeueDelay } from "../conditions/rows.ts";
-import { isRefusal } from "../kube/errors.ts";
 import type { ServiceAccess } from "../project/access.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { FailedWrite } from "./back-off.ts";
@@ -52,16 +50,4 @@ function jittered(ms: number, uid: string, failures: number): number {
   let drawn = failures;
   for (const character of uid) drawn = (drawn * 31 + character.charCodeAt(0)) % 1009;
   return Math.round(ms * (1 - (jitter * drawn) / 1009));
-}
-
-/**
- * Meaning of a patch of an object that the API server refuses, as when its annotations are too large or a policy of the
- * cluster forbids it. Any other error is thrown again: the reconcile is retried.
- */
-export function refusedPatch(error: unknown, what: string, messageOf = patchRefused) {
-  if (!isRefusal(error)) throw error;
-  return {
-    reason: error.status === 403 ? "Forbidden" : "Rejected",
-    message: messageOf(what, error.message),
-  } as const;
 }

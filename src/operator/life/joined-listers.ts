@@ -1,4 +1,3 @@
-import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import { accessTo, type ListerAccess } from "../project/access.ts";
 import type { EndpointLister } from "../project/endpoint-lister.ts";
 import type { Brake } from "../project/gate.ts";
@@ -7,10 +6,15 @@ import { pausedForMs } from "../resources/pause.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 
+/** The connection of an object, as far as it leads to the lister of a project. */
+export type Connected =
+  | { kind: "open"; session: { project(projectID: string): EndpointLister } }
+  | { kind: "closed" | "pending" };
+
 export interface JoinedListersOptions<User extends ConnectionUser> {
   brake: Brake;
   clock: Clock;
-  connections: Pick<SessionRegistry, "isGranted">;
+  connections: { isGranted(user: ConnectionUser): boolean };
   /** True if this process reconciles the object, by its selector. */
   selects: (object: User) => boolean;
   /** A reconcile starts or stops waiting for the service. */
@@ -29,7 +33,7 @@ export class JoinedListers<User extends ConnectionUser> {
   }
 
   /** Joins the lister of the object's project, and leaves the previous one if that is another; `use`s it then. */
-  join(object: User, connection: ConnectionView, use: (lister: EndpointLister) => void): ListerAccess | undefined {
+  join(object: User, connection: Connected, use: (lister: EndpointLister) => void): ListerAccess | undefined {
     const { uid } = object.metadata;
     const before = this.#listers.get(uid);
     const lister = connection.kind === "open" ? connection.session.project(object.spec.projectID) : undefined;

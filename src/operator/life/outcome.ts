@@ -29,3 +29,6 @@ export interface Outcome<Reason extends string> {
 export function after(ms: number | undefined): Requeue {
   return ms === undefined ? { kind: "byReason" } : { kind: "after", ms };
 }
+
+/** At once, and the list at hand still counts. */
+export const atOnce: Requeue = { kind: "now" };

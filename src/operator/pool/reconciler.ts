@@ -1,8 +1,8 @@
 import type { ClusterClient } from "../kube/client.ts";
 import { createOwned, ownerReference } from "../kube/create-owned.ts";
-import { isNotFound, isRefusal, isStale } from "../kube/errors.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
+import { onError } from "../life/on-error.ts";
 import {
   besideReady,
   clippedMessage,
@@ -11,6 +11,7 @@ import {
   hasEnded,
   timestamp,
 } from "../objects/conditions-of.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
@@ -28,6 +29,12 @@ import { fieldsChanged, type StoredSpecs } from "./stored-specs.ts";
 interface Blocked {
   reason: "Conflict" | "FormerMembers" | "Rejected";
   message: string;
+}
+
+/** A change of one member. */
+interface Change {
+  member: Pick<KubeObject["metadata"], "namespace" | "name">;
+  send: () => Promise<void>;
 }
 
 /** A refused change is retried after this long, in milliseconds, because no watch reports that the obstacle is gone. */
@@ -74,11 +81,11 @@ export class PoolReconciler {
     // The watch may be sooner.
     if (changes > 0 && !(await this.#isUnchanged(pool))) return { requeueAfterMs: shortlyMs };
     const changed = await this.#execute(pool, [
-      ...plan.adopt.map((compute) => () => this.#adopt(pool, compute)),
-      ...plan.update.map((member) => () => this.#update(pool, member)),
-      ...plan.remove.map((member) => () => this.#remove(member.compute)),
+      ...plan.adopt.map((compute) => ({ member: compute.metadata, send: () => this.#adopt(pool, compute) })),
+      ...plan.update.map((one) => ({ member: one.compute.metadata, send: () => this.#update(pool, one) })),
+      ...plan.remove.map(({ compute }) => ({ member: compute.metadata, send: () => this.#remove(compute) })),
     ]);
-    const create = (index: number) => () => this.#create(pool, index);
+    const create = (index: number) => ({ member: placeOf(pool, index), send: () => this.#create(pool, index) });
     const batches = {
       now: () => clock.monotonic(),
       isWanted: () => this.#isUnchanged(pool),
@@ -97,20 +104,32 @@ export class PoolReconciler {
    * Executes the changes independently, until the watch delivers another spec of the pool; returns the first refusal of
    * the API server.
    */
-  async #execute({ metadata }: ComputePool, changes: readonly (() => Promise<void>)[]): Promise<Blocked | undefined> {
+  async #execute({ metadata }: ComputePool, changes: readonly Change[]): Promise<Blocked | undefined> {
     let first: Blocked | undefined;
     for (const change of changes) {
       if (this.#options.cache.poolByUID(metadata.uid)?.metadata.generation !== metadata.generation) break;
-      try {
-        await change();
-      } catch (error) {
-        // Another's write, or a deletion, of this member: the watch delivers it, and the pool is reconciled again.
-        if (isStale(error) || isNotFound(error)) continue;
-        if (!isRefusal(error)) throw error;
-        first ??= { reason: "Rejected", message: messages.rejected(error.message) };
-      }
+      const refusal = await this.#attempt(change);
+      first ??= refusal;
     }
     return first;
+  }
+
+  async #attempt({ member, send }: Change): Promise<Blocked | undefined> {
+    try {
+      await send();
+      return undefined;
+    } catch (error) {
+      return onError<Blocked | undefined>(
+        error,
+        computeKind,
+        { metadata: member },
+        {
+          // The watch delivers the member's newer version or its end, and the pool is reconciled again.
+          outdated: () => undefined,
+          refused: ({ error: { message } }) => ({ reason: "Rejected", message: messages.rejected(message) }),
+        },
+      );
+    }
   }
 
   /** The watch of pools may lag behind that of Computes: an old replica count would delete wanted replicas. */
@@ -121,7 +140,6 @@ export class PoolReconciler {
   }
 
   async #create(pool: ComputePool, index: number): Promise<void> {
-    const { metadata } = pool;
     const spec = memberSpec(pool, index);
     const created = await createOwned(
       this.#options.cluster,
@@ -130,9 +148,8 @@ export class PoolReconciler {
         apiVersion: API_VERSION,
         kind: computeKind.kind,
         metadata: {
-          name: `${metadata.name}-${index}`,
-          namespace: metadata.namespace,
-          labels: { ...metadata.labels, [labels.pool]: metadata.name },
+          ...placeOf(pool, index),
+          labels: { ...pool.metadata.labels, [labels.pool]: pool.metadata.name },
         },
         spec,
       },
@@ -193,6 +210,10 @@ export class PoolReconciler {
     const event = isOfMembers ? undefined : poolEvent(pool, status, plan);
     if (event !== undefined) this.#options.event(computePoolKind, pool, event);
   }
+}
+
+function placeOf({ metadata: { namespace, name } }: ComputePool, index: number): Change["member"] {
+  return { namespace, name: `${name}-${index}` };
 }
 
 /** Obstacle that keeps the pool from its spec until a person acts. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import { setUp } from "./reconciling.ts";
@@ -305,6 +306,18 @@ describe("what the API server says of the object", () => {
     expect(attempts).toEqual([5, 10, 20, 40].map((seconds) => seconds * second));
   });
 
+  test("a check of the definition that it refuses is told as that, and keeps the branch", async () => {
+    const refused = new ClusterError({ status: 403, reason: "", message: "GET /crds: 403" });
+    const world = await setUp({ uninstalling: () => Promise.reject(refused) });
+    world.standing();
+    world.drop();
+    await world.run(5 * second);
+    expect([world.isGone(), world.writes, world.reason()]).toEqual([false, [], "Forbidden"]);
+    expect(world.object().status.conditions?.[0]?.message).toContain(
+      "refused a request that this Branch needs: GET /crds: 403",
+    );
+  });
+
   test("the API server's word that it is gone ends the reconcile without a word", async () => {
     const world = await setUp();
     world.stored();
@@ -312,7 +325,7 @@ describe("what the API server says of the object", () => {
       if (method === "PATCH" && !path.endsWith("/status")) world.drop();
       return undefined;
     };
-    await world.run(second);
+    await world.run(3 * second);
     expect([world.isGone(), world.writes, world.events, world.delays.at(-1)]).toEqual([true, [], [], undefined]);
   });
 

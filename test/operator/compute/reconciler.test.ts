@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import type { ServiceResponse } from "../../../src/operator/service-client/transport.ts";
 import { connection } from "../../support/connections.ts";
 import { refusal } from "../../support/scripted-service.ts";
@@ -245,6 +246,19 @@ describe("what the API server does not take", () => {
     reach.cluster.fate = () => undefined;
     await clock.advance(11_000);
     expect(reach.sent()).toContain("POST endpoints");
+  });
+
+  test("a refusal of a check that the deletion needs is told as that, and the endpoint stays", async () => {
+    const refused = new ClusterError({ status: 403, reason: "", message: "GET /crds: 403" });
+    const ask = () => Promise.reject(refused);
+    const { reach, run, self, shown } = await setUp({}, { uninstalling: { now: ask, lately: ask } });
+    await run(20_000);
+    reach.removeStored();
+    await run(5000);
+    expect([shown(), reach.endpoints.size]).toEqual(["Forbidden", 1]);
+    expect(self()?.status.conditions?.[0]?.message).toContain(
+      "refused a request that this Compute needs: GET /crds: 403",
+    );
   });
 
   const afterPatchOf = async (status: 409 | 500) => {

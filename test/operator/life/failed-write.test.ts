@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import { type FailedWrite } from "../../../src/operator/life/back-off.ts";
-import { earlierFailure, failedNow, refusedPatch } from "../../../src/operator/life/failed-write.ts";
+import { earlierFailure, failedNow } from "../../../src/operator/life/failed-write.ts";
 import { digest } from "../../../src/operator/resources/signature.ts";
 import type { Failure } from "../../../src/operator/service-client/answer.ts";
 import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";
@@ -95,16 +94,4 @@ test("writes that failed together from the fourth time on are sent again apart, 
   expect(most).toBeGreaterThan(7700);
   expect(new Set(waits(before(2))).size).toBeGreaterThan(50);
   expect(failing(lost, { known: before(2) }).waitMs / 8).not.toBe(failing(lost, { known: before(3) }).waitMs / 16);
-});
-
-test.each([
-  [403, "Forbidden"],
-  [422, "Rejected"],
-])("a patch that is refused with %d is %s, and says of which object", (status, reason) => {
-  const error = new ClusterError({ status, reason: "", subject: "a", message: "PATCH /x: too large" });
-  expect(refusedPatch(error, "Branch")).toEqual({
-    reason,
-    message:
-      "The Kubernetes API server refused the operator's patch of this Branch: PATCH /x: too large. Nothing is sent to the service until the patch is accepted: shorten the annotations, or change the policy that refuses it.",
-  });
 });

@@ -1,5 +1,6 @@
 import type { EventInput } from "../../kube/event-record.ts";
-import { earlierFailure, failedNow, refusedPatch as meaningOfRefusal } from "../../life/failed-write.ts";
+import { earlierFailure, failedNow } from "../../life/failed-write.ts";
+import { onError } from "../../life/on-error.ts";
 import { after } from "../../life/outcome.ts";
 import { conditionOf, shownReason } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
@@ -104,8 +105,9 @@ export function recordFailedWrite(
   return isNews ? shown(compute, reason, failed.message, next) : unchanged(compute, next);
 }
 
-/** The outcome if the API server refuses a patch of the Compute. */
+/** The outcome if the API server refuses a request that the Compute needs. */
 export function refusedPatch(error: unknown, compute: Compute): Outcome {
-  const { reason, message } = meaningOfRefusal(error, computeKind.kind);
-  return shown(compute, reason, message, { requeue: after(shortlyMs) });
+  return onError(error, computeKind, compute, {
+    refused: ({ reason, message }) => shown(compute, reason, message, { requeue: after(shortlyMs) }),
+  });
 }
