@@ -180,7 +180,8 @@ export class Stage implements Disposable {
         if (request.method !== "GET")
           this.writes.push({ line: `${request.method} ${request.path}`, body: request.body });
         if (typeof fate === "number") {
-          return { status: fate, body: { code: "", message: "not now", request_id: "" }, json: true };
+          const message = fate === 409 ? "already exists" : "not now";
+          return { status: fate, body: { code: "", message, request_id: "" }, json: true };
         }
         const reply = this.shop.core.call({
           method: request.method,
