@@ -10,9 +10,12 @@ COPY package.json package-lock.json .npmrc ./
 COPY scripts/ scripts/
 RUN node scripts/setup.mjs
 COPY src/ src/
-RUN node scripts/bundle.ts
+RUN node scripts/bundle.ts --without-service
 
 # The target `service`: the service with real Postgres behind its computes. Without a target, the operator is built.
+FROM build AS build-service
+RUN node scripts/bundle.ts
+
 # pgvector is what clients may make of the extensions that the vendor offers beside those of Postgres itself: Debian's
 # others need a superuser. Each version comes with the libraries that it is linked with.
 FROM postgres:17-bookworm AS postgres17
@@ -44,7 +47,7 @@ COPY --from=postgres18 /out/ /
 COPY --from=databases /usr/lib/postgresql/ /usr/lib/postgresql/
 COPY --from=databases --chown=65532:65532 /data/ /data/
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
-COPY --from=build /src/dist/ /app/
+COPY --from=build-service /src/dist/ /app/
 COPY LICENSE /app/LICENSE
 ENV NODE_ENV=production PATH=/usr/local/bin:/usr/sbin:/usr/bin
 USER 65532:65532

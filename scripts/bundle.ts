@@ -1,13 +1,19 @@
-// Builds what is shipped into dist/: one bundle and what only tracing needs, beside them their source maps for
-// scripts/stack.ts, what they are made of, and the licences of that. The Dockerfile runs it, and so do tests:
-// node scripts/bundle.ts [DIRECTORY]
+// Builds what is shipped into dist/: a bundle of the operator and the CLI, one of what only tracing needs, and one of
+// the service, beside them their source maps for scripts/stack.ts, what they are made of, and the licences of that.
+// The image of the operator has no service. The Dockerfile runs it, and so do tests:
+// node scripts/bundle.ts [--without-service] [DIRECTORY]
 import { writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { rolldown } from "rolldown";
 import { billOfMaterials, bundledPackages, licences } from "./bill-of-materials.ts";
 
-const [directory = "dist"] = process.argv.slice(2);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { "without-service": { type: "boolean" } },
+});
+const [directory = "dist"] = positionals;
 
 const builtin = "\0builtin:";
 
@@ -19,17 +25,21 @@ const parts: Readonly<Record<string, string>> = {
   "./gen/index.js": join(import.meta.dirname, "client-node.mjs"),
 };
 
-/** What only tracing needs is loaded only where traces are asked for. */
-const tracing = { source: "./tracing/open-telemetry.ts", file: "tracing.js" };
-
-/** The thread that compares schemas, which its starter names by its address. */
-const comparing = { source: "src/service/postgres/schema/comparing.ts", file: "comparing.js" };
+/** Bundles of their own, by how the source imports them: each is loaded only where it is asked for. */
+const loadedOnDemand: Readonly<Record<string, string>> = {
+  "./tracing/open-telemetry.ts": "tracing.js",
+  "./service/command.ts": "service.js",
+};
 
 const modules = [
   ...(await bundled("src/main.ts", "compute-operator.js")),
-  ...(await bundled("src/operator/tracing/open-telemetry.ts", tracing.file)),
-  ...(await bundled(comparing.source, comparing.file)),
+  ...(await bundled("src/operator/tracing/open-telemetry.ts", "tracing.js")),
 ];
+if (values["without-service"] !== true) {
+  modules.push(...(await bundled("src/service/command.ts", "service.js")));
+  // The thread that compares schemas, which its starter names by its address.
+  modules.push(...(await bundled("src/service/postgres/schema/comparing.ts", "comparing.js")));
+}
 const packages = bundledPackages(modules);
 // The nearest package.json says that the bundle is an ES module.
 writeFileSync(join(directory, "package.json"), `${JSON.stringify({ type: "module" })}\n`);
@@ -44,8 +54,10 @@ async function bundled(input: string, file: string): Promise<string[]> {
     plugins: [
       {
         name: "parts",
-        resolveId: (source) =>
-          source === tracing.source ? { id: `./${tracing.file}`, external: true } : parts[source],
+        resolveId: (source) => {
+          const own = loadedOnDemand[source];
+          return own === undefined ? parts[source] : { id: `./${own}`, external: true };
+        },
       },
       {
         // An import of a builtin reads all that it exports at once: of node:http alone that loads Node's own undici.

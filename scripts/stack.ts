@@ -1,17 +1,26 @@
-// Names the lines of the source in a stack of the bundle, from its standard input, a log included. Node would keep the
-// whole map in memory to do so itself: node scripts/stack.ts [dist/compute-operator.js.map] < log
+// Names the lines of the source in a stack of the bundles, from its standard input, a log included. Node would keep the
+// whole maps in memory to do so itself: node scripts/stack.ts [DIRECTORY-OF-MAPS] < log
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-const [file = "dist/compute-operator.js.map"] = process.argv.slice(2);
-const map = new SourceMap(JSON.parse(readFileSync(file, "utf8")));
+const [directory = "dist"] = process.argv.slice(2);
+const maps = new Map<string, SourceMap>();
 
-const position = /(?:file:\/\/)?[^\s()"]*compute-operator\.js:(\d+):(\d+)/g;
+function mapOf(bundle: string): SourceMap {
+  const known = maps.get(bundle);
+  if (known) return known;
+  const map = new SourceMap(JSON.parse(readFileSync(join(directory, `${bundle}.map`), "utf8")));
+  maps.set(bundle, map);
+  return map;
+}
+
+const position = /(?:file:\/\/)?[^\s()"]*\b((?:compute-operator|tracing|service|comparing)\.js):(\d+):(\d+)/g;
 
 process.stdout.write(
-  (await text(process.stdin)).replace(position, (found, line: string, column: string) => {
-    const origin = map.findOrigin(Number(line), Number(column));
+  (await text(process.stdin)).replace(position, (found, bundle: string, line: string, column: string) => {
+    const origin = mapOf(bundle).findOrigin(Number(line), Number(column));
     if (!("fileName" in origin)) return found;
     return `${origin.fileName.replace(/^(\.\.\/)+/, "")}:${origin.lineNumber}:${origin.columnNumber}`;
   }),

@@ -55,12 +55,25 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     load: async () => (await import("./cli/plugin/commands.ts")).resetCommand,
   },
   crds: { summary: "print the CRDs as YAML", load: async () => (await import("./operator/command.ts")).crdsCommand },
-  service: {
-    summary: "run the service itself, for tests and demos",
-    load: async () => (await import("./service/command.ts")).serviceCommand,
-  },
+  service: { summary: "run the service itself, for tests and demos", load: loadService },
   completion: { summary: "print the completion of commands and flags for bash, zsh or fish", load: loadCompletion },
 };
+
+/** The service is a bundle of its own: the image of the operator has none. */
+async function loadService(): Promise<Command> {
+  try {
+    return (await import("./service/command.ts")).serviceCommand;
+  } catch (error) {
+    const isMissing = error instanceof Error && "url" in error && String(error.url).endsWith("/service.js");
+    if (!isMissing) throw error;
+    return async (_, { stderr }) => {
+      stderr(
+        "compute-operator service: the service is not part of the operator's image. It has an image of its own, the target `service` of the Dockerfile, and is part of the npm package.",
+      );
+      return 1;
+    };
+  }
+}
 
 async function loadCompletion(): Promise<Command> {
   const [{ completionCommand, completionSyntax }, { runSyntax, crdsSyntax }, cli, plugin, { serviceSyntax }] =

@@ -6,7 +6,7 @@ import type { Making } from "./making.ts";
 
 const billOfBundle = z.looseObject({ components: z.array(z.looseObject({})) });
 
-/** Writes the bill of materials of the image: that of the bundle, with the images that it is based on. */
+/** Writes the bill of materials of the image: that of its bundles, with the images that it is based on. */
 export function makeBill({ output, version }: Making, bundle: string, images: readonly BaseImage[]): string {
   const bill = billOfBundle.parse(JSON.parse(readFileSync(join(bundle, "sbom.cdx.json"), "utf8")));
   const { components, ...about } = bill;

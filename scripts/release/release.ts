@@ -42,7 +42,10 @@ export async function makeRelease(options: ReleaseOptions, run: Run): Promise<Re
   clear(output);
 
   const bundle = join(output, ".bundle");
-  execFileSync(process.execPath, ["scripts/bundle.ts", bundle], { stdio: ["ignore", "ignore", "inherit"] });
+  const ofImage = join(output, ".bundle-of-image");
+  for (const args of [[bundle], ["--without-service", ofImage]]) {
+    execFileSync(process.execPath, ["scripts/bundle.ts", ...args], { stdio: ["ignore", "ignore", "inherit"] });
+  }
   const dockerfile = withoutService(readFileSync("Dockerfile", "utf8"));
   const baseImages = options.baseImages ?? (await resolved(baseImagesOf(dockerfile), run));
 
@@ -50,8 +53,8 @@ export async function makeRelease(options: ReleaseOptions, run: Run): Promise<Re
   const charts = await makeChart(making, run);
   const packed = makePackage(making, bundle);
   const krew = makeKrewManifest(making, { name: packed, sha256: sha256Of(join(output, packed)) });
-  const bill = makeBill(making, bundle, baseImages);
-  rmSync(bundle, { recursive: true });
+  const bill = makeBill(making, ofImage, baseImages);
+  for (const directory of [bundle, ofImage]) rmSync(directory, { recursive: true });
   const image = await makeImage(making, pinned(dockerfile, baseImages), run);
   const names = [manifests, ...charts, packed, krew, bill, ...("file" in image ? [image.file] : [])];
   makeProvenance(making, names, baseImages);

@@ -11,6 +11,11 @@ import { Image, imageUser } from "./image.ts";
 let image: Image;
 beforeAll(() => {
   image = new Image();
+  const cluster = { name: "none", cluster: { server: "https://127.0.0.1:1" } };
+  const context = { name: "none", context: { cluster: "none", user: "none" } };
+  const users = [{ name: "none", user: {} }];
+  const config = { clusters: [cluster], users, contexts: [context], "current-context": "none" };
+  image.mount("/etc/kubeconfig", JSON.stringify(config));
 });
 afterAll(() => image[Symbol.dispose]());
 
@@ -42,12 +47,10 @@ describe("the image", () => {
     ]);
   });
 
-  test("holds one bundle, what only tracing needs, their source maps, and what they are made of; no node_modules", () => {
+  test("holds one bundle, what only tracing needs, their source maps, and what they are made of: no service, no node_modules", () => {
     expect(image.files().toSorted()).toEqual([
       "app/LICENSE",
       "app/LICENSES.txt",
-      "app/comparing.js",
-      "app/comparing.js.map",
       "app/compute-operator.js",
       "app/compute-operator.js.map",
       "app/package.json",
@@ -64,7 +67,7 @@ describe("the image", () => {
       hashes: z.array(z.object({ alg: z.literal("SHA-512"), content: z.string().length(128) })).min(1),
     });
     const bill = z.object({ components: z.array(component) }).parse(JSON.parse(image.readFile("/app/sbom.cdx.json")));
-    const scripts = ["comparing", "compute-operator", "tracing"];
+    const scripts = ["compute-operator", "tracing"];
     const bundled = new Set(scripts.flatMap((name) => packagesIn(`/app/${name}.js.map`)));
     const named = bill.components.map(({ purl }) => /npm\/(.+)@/.exec(purl)?.[1]?.replace("%40", "@") ?? purl);
     expect(named.toSorted()).toEqual([...bundled].toSorted());
@@ -97,11 +100,25 @@ describe("the image", () => {
     ["its own user", imageUser],
     ["a user that it does not know, as OpenShift assigns one", "1000680000:0"],
   ])("starts, serves and stops in order on SIGTERM as %s", async (_, user) => {
-    const child = await image.start(["service", "--port", String(await freePort())], {}, user);
-    const [, url = ""] = await child.waitForLine(/^Listening on (http\S+)$/, 20_000);
-    expect((await fetch(`${url}/projects`)).status).toBe(401);
+    const port = await freePort();
+    const flags = ["--kubeconfig", "/etc/kubeconfig", "--http-port", String(port)];
+    const child = await image.start(["run", ...flags], {}, user);
+    await child.waitForLine(/Started/, 20_000);
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
     process.kill(child.pid, "SIGTERM");
     expect(await child.end).toEqual({ status: 0, signal: null });
+  });
+
+  test("says that it has no service, and which image has", async () => {
+    for (const args of [["service"], ["service", "--postgres"], ["help", "service"]]) {
+      const child = await image.start(args);
+      expect(await child.end).toEqual({ status: 1, signal: null });
+      expect(child.lines).toEqual([expect.stringContaining("the service is not part of the operator's image")]);
+      expect(child.lines.join()).toContain("the target `service` of the Dockerfile");
+    }
+    const dockerfile = readFileSync("Dockerfile", "utf8");
+    const [, from] = /^FROM \S+ AS service$.*?^COPY --from=(\S+) \/src\/dist\/ \/app\/$/ms.exec(dockerfile) ?? [];
+    expect(dockerfile).toContain(`FROM build AS ${from}\nRUN node scripts/bundle.ts\n`);
   });
 
   test("loads no source map, and a script names the lines of the source in a stack of the bundle", () => {
@@ -114,9 +131,11 @@ describe("the image", () => {
     const line = at(bundle);
     const stack = `Error: wrong\n    at main (file:///app/compute-operator.js:${line + 1}:${(bundle[line]?.indexOf("name") ?? 0) + 1})`;
     const directory = temporaryDirectory("map");
-    const map = join(directory.path, "map");
-    writeFileSync(map, image.readFile("/app/compute-operator.js.map"));
-    const named = execFileSync(process.execPath, ["scripts/stack.ts", map], { input: stack, encoding: "utf8" });
+    writeFileSync(join(directory.path, "compute-operator.js.map"), image.readFile("/app/compute-operator.js.map"));
+    const named = execFileSync(process.execPath, ["scripts/stack.ts", directory.path], {
+      input: stack,
+      encoding: "utf8",
+    });
     directory.remove();
     const source = readFileSync("src/main.ts", "utf8").split("\n");
     // The map knows where the statement begins, which may be the line before.
@@ -127,8 +146,16 @@ describe("the image", () => {
   test("holds a bundle of ASCII alone, of which Node keeps one byte a character in memory, and no generated models", () => {
     const bundle = image.readFile("/app/compute-operator.js");
     expect(bundle.search(/[^\0-\x7f]/)).toBe(-1);
-    expect(bundle.length).toBeLessThan(3_440_000);
+    expect(bundle.length).toBeLessThan(2_660_000);
     expect(image.readFile("/app/compute-operator.js.map")).not.toContain("/gen/models/");
+  });
+
+  test("holds nothing of the service in what every process loads but its flags, which shells complete", () => {
+    const { sources } = z
+      .object({ sources: z.array(z.string()) })
+      .parse(JSON.parse(image.readFile("/app/compute-operator.js.map")));
+    const own = sources.flatMap((file) => /src\/service\/.*/.exec(file) ?? []);
+    expect(own.toSorted()).toEqual(["src/service/flags.ts", "src/service/http/loopback.ts", "src/service/rules.ts"]);
   });
 
   test("holds nothing of OpenTelemetry's SDK in what every process loads, only the interface that prom-client needs", () => {

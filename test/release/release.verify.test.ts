@@ -208,6 +208,8 @@ describe("of a release", () => {
       .parse(bill);
     const images = components.filter(({ type }) => type === "container");
     expect(images.map(({ name }) => name)).toEqual(["node", "gcr.io/distroless/cc-debian12"]);
+    // The service's, which that image does not have.
+    expect(components.map(({ name }) => name)).not.toContain("pg-protocol");
     expect(problemsOfBill(bill)).toEqual([]);
     expect(problemsOfBill({ ...z.looseObject({}).parse(bill), components: [{ type: "container" }] })).not.toEqual([]);
   });
