@@ -8,9 +8,10 @@ import { Console } from "./console/console.ts";
 import type { ServiceContext } from "./context.ts";
 import { ModelCatalog } from "./domain/model-catalog.ts";
 import { longestBody } from "./http/body.ts";
-import { check, nothing } from "./http/check.ts";
+import { nothing } from "./http/check.ts";
+import { type Controls, controlRoutes } from "./http/control-routes.ts";
 import { answerWith, type Exchange } from "./http/exchange.ts";
-import { type Fault, FaultPlan, Faults } from "./http/faults.ts";
+import { type Fault, FaultPlan } from "./http/faults.ts";
 import { localRoutes } from "./http/local-routes.ts";
 import { isFromElsewhere, isOnThisMachine, loopback } from "./http/loopback.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
@@ -21,7 +22,7 @@ import { dated, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
 import { type Match, Router } from "./http/router.ts";
 import { apiRoutes, unservedRoutes } from "./http/routes.ts";
-import { ClockAdvance, type TestControls } from "./http/test-controls.ts";
+import type { TestControls } from "./http/test-controls.ts";
 import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
 import { Refusal, refusals, StoreFull } from "./refusal.ts";
@@ -58,7 +59,6 @@ export class Service {
   #limiter: RateLimiter | undefined;
   readonly #faults: FaultPlan;
   #console: Console;
-  readonly #testControls: TestControls | undefined;
   readonly #onError: (error: unknown) => void;
   readonly #changes = new Changes();
   #openApi: string | undefined;
@@ -74,11 +74,10 @@ export class Service {
     };
     this.routes = apiRoutes(rest);
     this.#api = new Router([...this.routes, ...unservedRoutes(rest)]);
-    this.#local = new Router(localRoutes);
+    this.#local = new Router([...localRoutes, ...controlRoutes(this.#controls(testControls))]);
     this.#limiter = limiterOf(this.context.options);
     this.#faults = new FaultPlan(random);
     this.#console = this.#newConsole();
-    this.#testControls = testControls;
     this.#onError = onError;
   }
 
@@ -186,6 +185,14 @@ export class Service {
     this.context.store.close();
   }
 
+  #controls(testControls: TestControls | undefined): Controls {
+    return {
+      setFaults: this.context.options.faults ? (faults) => this.setFaults(faults) : undefined,
+      reset: testControls && (() => this.#reset(testControls)),
+      advance: testControls && ((ms) => this.#advance(testControls, ms)),
+    };
+  }
+
   #newConsole(): Console {
     return new Console(this.context, (act) => this.change(act), this.#changes);
   }
@@ -212,21 +219,11 @@ export class Service {
     const { method, path } = call;
     // Calls below `/_` need no key, so a page in a browser or a proxy on this machine must not send them for others.
     if (path.startsWith("/_") && !isLocal(call)) throw refusals.notFromHere();
-    if (path === "/_faults" && method === "PUT" && this.context.options.faults) {
-      this.setFaults(check(Faults, parsedBody(call), "body"));
-      return { status: 204, headers: {} };
-    }
-    if (this.#testControls && method === "POST" && path === "/_reset") return this.#reset(this.#testControls);
-    if (this.#testControls && method === "POST" && path === "/_clock/advance") {
-      return this.#advance(this.#testControls, check(ClockAdvance, parsedBody(call), "body").seconds);
-    }
-    const flag = flags[`${method} ${path}`];
-    if (flag !== undefined) throw refusals.servedOnlyWith(flag);
     return this.#run(call, found(this.#local, method, path, `; the API is below ${apiRoot}`), at, undefined);
   }
 
   /** Restores the state of the start: store, faults, sessions and rate limits. */
-  #reset(controls: TestControls): ServiceReply {
+  #reset(controls: TestControls): void {
     this.change((context, at) => {
       context.store.clear();
       controls.applySeed(context, at);
@@ -235,22 +232,22 @@ export class Service {
     this.#limiter = limiterOf(this.context.options);
     this.#console.close();
     this.#console = this.#newConsole();
-    return { status: 204, headers: {} };
   }
 
-  /** Advances the clock and carries out everything that becomes due. */
-  #advance(controls: TestControls, seconds: number): ServiceReply {
-    controls.advance(seconds * 1000);
+  /** Advances the clock and carries out everything that becomes due. Answers the new time. */
+  #advance(controls: TestControls, ms: number): string {
+    controls.advance(ms);
     this.settle();
     this.#changes.report();
-    return jsonReply(200, { now: timestamp(this.context.clock.now()) });
+    return timestamp(this.context.clock.now());
   }
 
   #run(call: ServiceCall, { route, params }: Match<Route>, at: number, caller: Parameters<Route["run"]>[0]["caller"]) {
     const body = route.body === nothing ? undefined : parsedBody(call);
     const { query = {}, headers, gone } = call;
     const incoming = { context: this.context, at, params, query, body, caller, agent: headers?.["user-agent"], gone };
-    const handled = route.method === "GET" ? route.run(incoming) : this.change(() => route.run(incoming));
+    const isPlain = route.method === "GET" || route.ownTransactions === true;
+    const handled = isPlain ? route.run(incoming) : this.change(() => route.run(incoming));
     const requestId = requestIdOf(call);
     if (handled.later === undefined) return replyOf(handled, requestId);
     const later = handled.later.then(
@@ -284,13 +281,6 @@ function isLocal(call: ServiceCall): boolean {
 function limiterOf({ rateLimits, timeScale, rules }: ServiceOptions): RateLimiter | undefined {
   return rateLimits && new RateLimiter(rateLimits, timeScale, rules.projectKeyPerSecond);
 }
-
-/** The flags that local calls need. */
-const flags: Readonly<Record<string, string>> = {
-  "PUT /_faults": "--faults",
-  "POST /_reset": "--test-controls",
-  "POST /_clock/advance": "--test-controls",
-};
 
 function found(router: Router<Route>, method: string, path: string, hint = ""): Match<Route> {
   const match = router.match(method, path);

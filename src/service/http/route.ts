@@ -70,6 +70,8 @@ export interface Route extends Omit<Shape<unknown, unknown>, "body" | "query"> {
   body: z.ZodType;
   query: z.ZodType;
   access: Access;
+  /** True if the call makes its changes in transactions of its own. */
+  ownTransactions?: boolean;
   run(incoming: Incoming): Handled;
 }
 

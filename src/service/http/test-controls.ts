@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { ServiceContext } from "../context.ts";
 
 /** Controls that `--test-controls` gives a client's tests over a running service. */
@@ -8,6 +7,3 @@ export interface TestControls {
   /** Advances the clock. */
   advance(ms: number): void;
 }
-
-/** The body of `POST /_clock/advance`: up to ten years. */
-export const ClockAdvance = z.strictObject({ seconds: z.number().min(0).max(315_360_000) });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { controlRoutes } from "../../../src/service/http/control-routes.ts";
 import { localRoutes } from "../../../src/service/http/local-routes.ts";
 import type { ServiceCall } from "../../../src/service/http/message.ts";
 import { keys, primary, Shop } from "../support/shop.ts";
@@ -58,7 +59,16 @@ const spellings = [
 ];
 
 it("each call that needs no key begins in a way that the check of the caller knows", () => {
-  expect(localRoutes.map(({ path }) => path).filter((path) => !path.startsWith("/_"))).toEqual([]);
+  const controls = controlRoutes({ setFaults: undefined, reset: undefined, advance: undefined });
+  const paths = [...localRoutes, ...controls].map(({ path }) => path);
+  expect(paths.filter((path) => !path.startsWith("/_"))).toEqual([]);
+  expect(paths).toContain("/_faults");
+});
+
+it("a call that controls the service carries the request id of its client, as every other", () => {
+  const headers = { ...local, "x-request-id": "mine-1" };
+  const reply = shop.core.call({ method: "PUT", path: "/_faults", headers, body: "[]" });
+  expect(reply).toMatchObject({ status: 204, headers: { "x-request-id": "mine-1" } });
 });
 
 describe.each(calls)("$method $path", (call) => {
