@@ -1,7 +1,6 @@
-import { z } from "zod";
 import { normalisedBaseURL, publicServicePattern, resolve } from "../../operator/connection/resolve.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
-import { objectMeta, type Parsed, parseWith, placeOf } from "../../operator/objects/object.ts";
+import { placeOf } from "../../operator/objects/object.ts";
 import {
   type ClusterServiceConnection,
   type Connection,
@@ -148,27 +147,4 @@ function find<T extends { metadata: { name: string; namespace?: string | undefin
   name: string,
 ): Declared<T> | undefined {
   return list.find(({ object: { metadata } }) => metadata.name === name && (metadata.namespace ?? "") === namespace);
-}
-
-const text = z.record(z.string(), z.string());
-
-const manifest = z.object({
-  kind: z.string().optional(),
-  metadata: objectMeta,
-  type: z.string().optional(),
-  data: text.optional(),
-  stringData: text.optional(),
-});
-
-/** A Secret as the API server would store it: `stringData` replaces values of `data`. */
-export function secretOf(raw: unknown): Parsed<Secret> {
-  const parsed = parseWith(manifest, raw);
-  if (!parsed.ok) return parsed;
-  const { metadata, type, data, stringData = {} } = parsed.value;
-  const written = Object.entries(stringData).map(([key, value]) => [
-    key,
-    Buffer.from(value, "utf8").toString("base64"),
-  ]);
-  const merged: Record<string, string> = { ...data, ...Object.fromEntries(written) };
-  return { ok: true, value: { kind: "Secret", metadata, ...(type === undefined ? {} : { type }), data: merged } };
 }

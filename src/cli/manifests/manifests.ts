@@ -10,11 +10,11 @@ import { objectName } from "../../operator/resources/fields.ts";
 import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resources/names.ts";
 import type { Secret } from "../../operator/resources/secret.ts";
 import { parseServiceConnection } from "../../operator/resources/service-connection.ts";
-import { secretOf } from "./accounts.ts";
 import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
 import { hintFor } from "./hints.ts";
 import type { Running } from "./running.ts";
+import { secretOf } from "./secret.ts";
 
 /** An object of a manifest and its place. */
 export interface Declared<T> {

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { addAbortSignal, type Readable } from "node:stream";
+import { CommandProblem } from "../commands/ports.ts";
+import type { Programs } from "../commands/programs.ts";
+import type { ManifestText } from "./documents.ts";
+import { built, kustomizationsBelow } from "./kustomization.ts";
+
+/** The manifests that `-f` and `-k` name. */
+export interface ManifestTexts {
+  texts: readonly ManifestText[];
+  /** The directories of `-f` that hold kustomizations. */
+  unbuilt: readonly string[];
+}
+
+/**
+ * Reads everything that `-f` names, in a stable order, and what the kustomization of `-k` makes. Throws
+ * `CommandProblem` if something cannot be read, and what `signal` says once it is aborted while standard input is read.
+ */
+export async function readManifests(
+  { paths, kustomize }: { paths: readonly string[]; kustomize: string | undefined },
+  { stdin, programs, signal }: { stdin: Readable; programs: Programs; signal: AbortSignal },
+): Promise<ManifestTexts> {
+  if (kustomize !== undefined) return { texts: [await built(kustomize, programs)], unbuilt: [] };
+  const texts: ManifestText[] = [];
+  const kustomized: string[] = [];
+  for (const path of new Set(paths)) {
+    if (path === "-")
+      texts.push({ file: "standard input", found: false, text: await textOf(addAbortSignal(signal, stdin)) });
+    else texts.push(...readPath(path));
+    if (path !== "-" && statSync(path).isDirectory()) kustomized.push(...kustomizationsBelow(path));
+  }
+  return { texts, unbuilt: kustomized };
+}
+
+/** One file, or all manifests of a directory. Throws `CommandProblem` if something cannot be read. */
+function readPath(path: string): ManifestText[] {
+  try {
+    if (!statSync(path).isDirectory()) return [{ file: path, found: false, text: readFileSync(path, "utf8") }];
+    return manifestsBelow(path).map((file) => ({ file, found: true, text: readFileSync(file, "utf8") }));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const instead = /^https?:/.test(path) ? "; what a URL names: curl -fsSL URL | … -f -" : "";
+    throw new CommandProblem([`${path} cannot be read (${why}). -f takes a file, a directory, or -${instead}.`], {
+      cause: error,
+    });
+  }
+}
+
+/** The YAML and JSON files of a directory and its subdirectories; hidden ones are skipped. */
+function manifestsBelow(directory: string): string[] {
+  const entries = readdirSync(directory, { withFileTypes: true }).filter(({ name }) => !name.startsWith("."));
+  return entries
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) return manifestsBelow(path);
+      return /\.(ya?ml|json)$/.test(entry.name) ? [path] : [];
+    });
+}
+
+async function textOf(stdin: Readable): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of stdin) parts.push(Buffer.from(part));
+  return Buffer.concat(parts).toString("utf8");
+}
