@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Found } from "../../src/cli/plugin/cluster.ts";
+import type { Found } from "../../src/cli/plugin/objects.ts";
 import { isReady, screenOf } from "../../src/cli/plugin/screen.ts";
 import type { Parsed } from "../../src/operator/objects/object.ts";
 import { parseBranch } from "../../src/operator/resources/branch.ts";

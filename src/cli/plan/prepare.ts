@@ -1,4 +1,4 @@
-import { type ClusterConnection, hasKubeConfig, loadKubeConfig } from "../../operator/kube/kubeconfig.ts";
+import { hasKubeConfig } from "../../operator/kube/kubeconfig.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
@@ -6,6 +6,7 @@ import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/c
 import { fleetOf } from "../../operator/resources/signature.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
+import type { CommandCluster } from "../commands/cluster.ts";
 import { type ManifestFlags, pruneNeeds } from "../commands/flags.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { accountFor } from "../manifests/accounts.ts";
@@ -15,7 +16,15 @@ import { unbuilt } from "../manifests/kustomization.ts";
 import { type Declared, type Manifests, sortManifests } from "../manifests/manifests.ts";
 import { overRunning } from "../manifests/over-running.ts";
 import { type ManifestTexts, readManifests } from "../manifests/read.ts";
-import { inCluster, type Running, RunningCluster, runningBaseURL } from "../manifests/running.ts";
+import {
+  clusterToRead,
+  hasOurKinds,
+  inCluster,
+  type Running,
+  readRunning,
+  readSecretOf,
+  runningBaseURL,
+} from "../manifests/running.ts";
 import { namespacesOf, prunedWith, type Undeclared, undeclaredIn } from "../manifests/undeclared.ts";
 import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
 
@@ -57,25 +66,21 @@ export async function prepare(flags: PrepareOptions, ports: CliPorts, transport:
 async function clusterOf(
   { cluster, kubeconfig, context }: ManifestFlags,
   ports: CliPorts,
-): Promise<RunningCluster | undefined> {
+): Promise<CommandCluster | undefined> {
   if (cluster === "none" || (cluster === "usual" && !hasKubeConfig(ports.env))) return undefined;
-  const wayOut = cluster === "usual" ? ". --no-cluster plans without it" : "";
-  let connection: ClusterConnection;
-  try {
-    connection = loadKubeConfig({ file: kubeconfig, context, env: ports.env });
-  } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    throw new CommandProblem([`${said}${wayOut}`], { cause: error });
-  }
-  const found = new RunningCluster(connection, ports, wayOut);
+  const found = clusterToRead(
+    { kubeconfig, context },
+    ports,
+    cluster === "usual" ? ". --no-cluster plans without it" : "",
+  );
   let isUsed = false;
   try {
-    isUsed = cluster === "named" || (await found.hasOurKinds());
+    isUsed = cluster === "named" || (await hasOurKinds(found));
   } finally {
     if (!isUsed) await found.close();
   }
   if (isUsed) return found;
-  ports.stderr(`compute-operator plan: the cluster at ${connection.server} knows no Computes, so it is left out`);
+  ports.stderr(`compute-operator plan: the cluster at ${found.server} knows no Computes, so it is left out`);
   return undefined;
 }
 
@@ -94,7 +99,7 @@ interface DeclaredBy {
 async function declaredBy(
   { texts }: ManifestTexts,
   flags: PrepareOptions,
-  cluster: RunningCluster | undefined,
+  cluster: CommandCluster | undefined,
 ): Promise<DeclaredBy> {
   const read = texts.map(objectsIn);
   const objects = read.flatMap((file) => file.objects);
@@ -105,7 +110,7 @@ async function declaredBy(
   const written = sortManifests(objects, flags.namespace ?? assumed);
   const problems = [...read.flatMap((file) => file.problems), ...written.problems];
   if (problems.length > 0) throw new CommandProblem(problems);
-  const running = await cluster?.read(namespacesOf(written, flags.namespace));
+  const running = cluster && (await readRunning(cluster, namespacesOf(written, flags.namespace)));
   const manifests = running === undefined ? withoutNumbers(written, flags) : overRunning(written, running);
   if (manifests.problems.length > 0) throw new CommandProblem(manifests.problems);
   const branches = declaredBranches(manifests, flags.fleet);
@@ -136,7 +141,7 @@ async function declaredBy(
   const used = new Set(users.map(({ object }) => placeOf(connectionKeyOf(object))));
   const connections = manifests.connections.filter(({ object }) => used.has(placeOf(object.metadata)));
   if (cluster !== undefined && running !== undefined) {
-    await Promise.all(connections.map(({ object }) => cluster.readSecretOf(object, running)));
+    await Promise.all(connections.map(({ object }) => readSecretOf(cluster, object, running)));
   }
   return { manifests, computes, branches, pools, pruned, undeclared };
 }

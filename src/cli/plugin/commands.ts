@@ -5,9 +5,9 @@ import { sameJSON } from "../../operator/objects/record.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
+import type { CommandCluster } from "../commands/cluster.ts";
 import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";
-import { type Found, PeoplesCluster } from "./cluster.ts";
 import {
   parseTarget,
   pauseSyntax,
@@ -19,6 +19,7 @@ import {
   statusSyntax,
   type Target,
 } from "./flags.ts";
+import { annotate, clusterToAnnotate, type Found, find, findAll, secretData } from "./objects.ts";
 import { connectionFrom } from "./psql.ts";
 import { isReady, screenOf } from "./screen.ts";
 
@@ -33,10 +34,10 @@ function onObject<Flags extends Target>(
   read: (args: readonly string[]) => Flags,
   args: readonly string[],
   ports: CliPorts,
-  run: (cluster: PeoplesCluster, flags: Flags) => Promise<number>,
+  run: (cluster: CommandCluster, flags: Flags) => Promise<number>,
 ): Promise<number> {
   return reporting(syntax, read, args, ports, async (flags) => {
-    const cluster = new PeoplesCluster(flags, ports);
+    const cluster = clusterToAnnotate(flags, ports);
     try {
       return await run(cluster, flags);
     } finally {
@@ -49,7 +50,7 @@ function onObject<Flags extends Target>(
 export function statusCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   const read = (given: readonly string[]) => parseTarget(statusSyntax, given, {});
   return onObject(statusSyntax, read, args, ports, async (cluster, { name }) => {
-    const found = await cluster.findAll(name, ["Compute", "Branch", "ComputePool", "ServiceConnection"]);
+    const found = await findAll(cluster, name, ["Compute", "Branch", "ComputePool", "ServiceConnection"]);
     ports.stdout(found.map((each) => screenOf(each, ports.clock.now())).join("\n\n"));
     return found.every(isReady) ? 0 : 1;
   });
@@ -60,14 +61,14 @@ export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<n
   const { own, others } = splitAtDoubleDash(args);
   const read = (given: readonly string[]) => parseTarget(psqlSyntax, given, { pooled: z.boolean() });
   return onObject(psqlSyntax, read, own, ports, async (cluster, { name, pooled }) => {
-    const found = await cluster.find(name, ["Compute"]);
+    const found = await find(cluster, name, ["Compute"]);
     const connectionSecret = found.kind === "Compute" ? found.object.spec.connectionSecret : undefined;
     if (connectionSecret?.database === undefined) {
       throw new CommandProblem([
         `Compute ${cluster.namespace}/${name} writes no Secret to connect with. Set spec.connectionSecret with name, database and role`,
       ]);
     }
-    const env = connectionFrom(await cluster.secret(connectionSecret.name), pooled);
+    const env = connectionFrom(await secretData(cluster, connectionSecret.name), pooled);
     if (typeof env === "string") throw new CommandProblem([`Secret ${connectionSecret.name}: ${env}`]);
     const status = await ports.programs.handOver("psql", others, env);
     if (status === undefined) throw new CommandProblem(["psql is not on the PATH: install the client of Postgres"]);
@@ -79,7 +80,7 @@ export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<n
 export function restartCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   const read = (given: readonly string[]) => parseTarget(restartSyntax, given, wait);
   return onObject(restartSyntax, read, args, ports, async (cluster, flags) => {
-    const found = await cluster.find(flags.name, ["Compute"]);
+    const found = await find(cluster, flags.name, ["Compute"]);
     return request(found, restarting, { cluster, flags }, ports);
   });
 }
@@ -88,7 +89,7 @@ export function restartCommand(args: readonly string[], ports: CliPorts): Promis
 export function resetCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   const read = (given: readonly string[]) => parseTarget(resetSyntax, given, { ...wait, yes: z.boolean() });
   return onObject(resetSyntax, read, args, ports, async (cluster, flags) => {
-    const found = await cluster.find(flags.name, ["Branch"]);
+    const found = await find(cluster, flags.name, ["Branch"]);
     if (!flags.yes) await confirm(found, ports);
     return request(found, resetting, { cluster, flags }, ports);
   });
@@ -98,9 +99,9 @@ export function resetCommand(args: readonly string[], ports: CliPorts): Promise<
 export function pauseCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   const read = (given: readonly string[]) => parseTarget(pauseSyntax, given, { for: z.number().optional() });
   return onObject(pauseSyntax, read, args, ports, async (cluster, { name, for: ms }) => {
-    const found = await cluster.find(name, ["Compute", "Branch"]);
+    const found = await find(cluster, name, ["Compute", "Branch"]);
     const value = ms === undefined ? "true" : timeOf(ports, ms);
-    await cluster.annotate(found, annotations.paused, value);
+    await annotate(cluster, found, annotations.paused, value);
     ports.stdout(`paused ${nameOf(found)} until ${ms === undefined ? "resume" : value}`);
     return 0;
   });
@@ -110,9 +111,9 @@ export function pauseCommand(args: readonly string[], ports: CliPorts): Promise<
 export function resumeCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   const read = (given: readonly string[]) => parseTarget(resumeSyntax, given, {});
   return onObject(resumeSyntax, read, args, ports, async (cluster, { name }) => {
-    const found = await cluster.find(name, ["Compute", "Branch"]);
+    const found = await find(cluster, name, ["Compute", "Branch"]);
     const isSet = found.object.metadata.annotations?.[annotations.paused] !== undefined;
-    if (isSet) await cluster.annotate(found, annotations.paused, undefined);
+    if (isSet) await annotate(cluster, found, annotations.paused, undefined);
     ports.stdout(isSet ? `resumed ${nameOf(found)}` : `${nameOf(found)} is not paused`);
     return 0;
   });
@@ -132,11 +133,11 @@ const resetting: Request = { name: "resetAt", noun: "reset", done: "reset" };
 async function request(
   found: Found,
   { name, noun, done }: Request,
-  { cluster, flags }: { cluster: PeoplesCluster; flags: Target & { wait: boolean; timeout: number } },
+  { cluster, flags }: { cluster: CommandCluster; flags: Target & { wait: boolean; timeout: number } },
   ports: CliPorts,
 ): Promise<number> {
   const value = timeOf(ports);
-  await cluster.annotate(found, annotations[name], value);
+  await annotate(cluster, found, annotations[name], value);
   ports.stdout(`asked for a ${noun} of ${nameOf(found)}${pauseNote(found, ports)}`);
   if (!flags.wait) return 0;
   return until({ asked: found, name, value, done }, { cluster, timeout: flags.timeout }, ports);
@@ -149,13 +150,13 @@ async function request(
  */
 async function until(
   { asked, name, value, done }: { asked: Found; name: Request["name"]; value: string; done: string },
-  { cluster, timeout }: { cluster: PeoplesCluster; timeout: number },
+  { cluster, timeout }: { cluster: CommandCluster; timeout: number },
   { clock, signal, stdout }: CliPorts,
 ): Promise<number> {
   const endsAt = clock.monotonic() + timeout;
   let said = "";
   for (;;) {
-    const { object } = await cluster.find(asked.object.metadata.name, [asked.kind]);
+    const { object } = await find(cluster, asked.object.metadata.name, [asked.kind]);
     if (Object.entries(object.status).some((shown) => sameJSON(shown, [name, value]))) {
       stdout(`${done} ${nameOf(asked)}`);
       return 0;

@@ -1,13 +1,11 @@
 import { z } from "zod";
 import { BadFlag, type Command, duration, flag, newCommand, parsed } from "../../command-line.ts";
+import type { ClusterFlags } from "../commands/cluster.ts";
 
-/** The flags of kubectl that say which object is meant. */
-export interface Target {
+/** The object that a command is about. */
+export interface Target extends ClusterFlags {
   /** NAME or KIND/NAME. */
   name: string;
-  namespace?: string | undefined;
-  kubeconfig?: string | undefined;
-  context?: string | undefined;
 }
 
 const ofTarget = {

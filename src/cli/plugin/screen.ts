@@ -6,7 +6,7 @@ import { branchInWords } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
-import type { Found } from "./cluster.ts";
+import type { Found } from "./objects.ts";
 
 /** The operations that a screen has room for. */
 const mostOperations = 4;
