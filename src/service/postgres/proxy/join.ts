@@ -2,11 +2,10 @@ import { randomBytes } from "node:crypto";
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Admission } from "./admission.ts";
-import { DiskErrors } from "./disk-errors.ts";
-import { Greeting } from "./greeting.ts";
 import { type LoggedIn, logIn } from "./login.ts";
 import { errorResponse, Rejection } from "./rejection.ts";
-import { ReplicationCommands } from "./replication-commands.ts";
+import { replicationCommands } from "./replication-commands.ts";
+import { serverMessages } from "./server-messages.ts";
 import { type Parameters, startupPacket } from "./startup.ts";
 
 /** By the proxy's key as text: where a cancelled query runs, and the server's own key. */
@@ -27,9 +26,8 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
   const key = randomBytes(8);
   key.writeUInt32BE(key.readUInt32BE(0) >>> 1, 0);
   const name = key.toString("hex");
-  const greeting = new Greeting(key, (own) => keys.set(name, { socket: admission.socket, key: own }));
-  const errors = new DiskErrors();
-  const shown = (said: Buffer) => errors.push(greeting.push(said));
+  const messages = serverMessages(key, (own) => keys.set(name, { socket: admission.socket, key: own }));
+  const shown = (said: Buffer) => messages.push(said);
   server.on("error", () => server.destroy());
   server.once("close", () => {
     keys.delete(name);
@@ -53,7 +51,7 @@ export async function join(client: Duplex, { secret, rest }: LoggedIn, joining: 
 
 /** Lets the commands of a client that replicates pass; a refused one ends its connection with the reason. */
 function commandsOf(client: Duplex, server: Duplex): (chunk: Buffer) => Buffer {
-  const commands = new ReplicationCommands();
+  const commands = replicationCommands();
   return (chunk) => {
     try {
       return commands.push(chunk);

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { serialize } from "pg-protocol/dist/index.js";
 import { ScramLogin, type ScramSecret, type ScramVerifier } from "../scram.ts";
 import { MessageReader } from "./message-reader.ts";
+import { message } from "./messages.ts";
 import { Rejection } from "./rejection.ts";
 import { ScramServer } from "./scram-server.ts";
 
@@ -83,9 +84,5 @@ const steps = { start: 10, challenge: 11, end: 12 } as const;
 
 /** A request for authentication, of a kind, with its data. */
 function authentication(kind: number, data = ""): Buffer {
-  const text = Buffer.from(data);
-  const head = Buffer.from("R\0\0\0\0\0\0\0\0", "latin1");
-  head.writeUInt32BE(text.length + 8, 1);
-  head.writeUInt32BE(kind, 5);
-  return Buffer.concat([head, text]);
+  return message("R", `\0\0\0${String.fromCharCode(kind)}${data}`);
 }

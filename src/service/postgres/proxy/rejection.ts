@@ -1,3 +1,5 @@
+import { message as newMessage } from "./messages.ts";
+
 /** A client is refused before it reaches a server. */
 export class Rejection extends Error {
   override name = "Rejection";
@@ -12,9 +14,5 @@ export class Rejection extends Error {
 /** The error as Postgres sends it. */
 export function errorResponse({ sqlState, message }: Rejection): Buffer {
   const fields = [`SFATAL`, `VFATAL`, `C${sqlState}`, `M${message.replaceAll("\0", "")}`];
-  const body = Buffer.from(`${fields.join("\0")}\0\0`);
-  const head = Buffer.alloc(5);
-  head.write("E", 0, "latin1");
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
+  return newMessage("E", `${fields.join("\0")}\0\0`);
 }

@@ -1,3 +1,4 @@
+import { MessageFilter } from "./messages.ts";
 import { Rejection } from "./rejection.ts";
 
 const queryType = 0x51;
@@ -10,35 +11,19 @@ const longestStatement = 1024 ** 2;
  * would load that file. What the functions of SQL take is checked in the server (`output-plugins.ts`). Refuses what
  * copies the server as a whole, its log and its roles' passwords included: a client replicates logically.
  */
-export class ReplicationCommands {
-  /** Bytes still to pass of a message that is no statement. */
-  #passing = 0;
-  /** The beginning of a message: of any one its head, of a statement what there is. */
-  #held: Buffer = Buffer.alloc(0);
-
-  /** The bytes to send to the server. Throws `Rejection`. */
-  push(chunk: Buffer): Buffer {
-    const received = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    let at = Math.min(this.#passing, received.length);
-    this.#passing -= at;
-    while (received.length - at >= 5) {
-      const length = received.readUInt32BE(at + 1);
-      const end = at + 1 + length;
-      if (received[at] !== queryType) {
-        this.#passing = Math.max(0, end - received.length);
-        at = Math.min(end, received.length);
-      } else {
-        if (length > longestStatement) {
-          throw new Rejection("54000", `a statement of a client that replicates has at most ${longestStatement} bytes`);
-        }
-        if (end > received.length) break;
-        refuse(received.toString("latin1", at + 5, end));
-        at = end;
+export function replicationCommands(): MessageFilter {
+  return new MessageFilter({
+    holds(type, length) {
+      if (type === queryType && length > longestStatement) {
+        throw new Rejection("54000", `a statement of a client that replicates has at most ${longestStatement} bytes`);
       }
-    }
-    this.#held = received.subarray(at);
-    return received.subarray(0, at);
-  }
+      return type === queryType;
+    },
+    replaced(_, body) {
+      refuse(body.toString("latin1"));
+      return undefined;
+    },
+  });
 }
 
 const copiesServer = /^[ \t\n\r\f\v]*(base_backup|upload_manifest|start_replication)/i;

@@ -1,0 +1,57 @@
+/** A message of Postgres's protocol: its type, the length of what follows that, and its body. */
+export function message(type: string, body: string | Buffer): Buffer {
+  const content = Buffer.from(body);
+  const head = Buffer.from(`${type}\0\0\0\0`, "latin1");
+  head.writeUInt32BE(content.length + 4, 1);
+  return Buffer.concat([head, content]);
+}
+
+/** Decides about the messages of one side by their types, which are bytes here. */
+export interface MessageRules {
+  /** True for a message that is held until it is whole; any other passes as it comes. Throws `Rejection`. */
+  holds(type: number, length: number): boolean;
+  /** The message in place of a held one; `undefined` for that one itself. Throws `Rejection`. */
+  replaced(type: number, body: Buffer): Buffer | undefined;
+}
+
+/** Follows the messages of one side, and lets them pass by rules. */
+export class MessageFilter {
+  readonly #rules: MessageRules;
+  /** Bytes still to pass of a message that is not held. */
+  #passing = 0;
+  /** The beginning of a message: of any one its head, of a held one what there is. */
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(rules: MessageRules) {
+    this.#rules = rules;
+  }
+
+  /** The bytes to send to the other side. Throws `Rejection`. */
+  push(chunk: Buffer): Buffer {
+    const received = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const out: Buffer[] = [];
+    let sent = 0;
+    let at = Math.min(this.#passing, received.length);
+    this.#passing -= at;
+    while (received.length - at >= 5) {
+      const type = received[at] ?? 0;
+      const length = received.readUInt32BE(at + 1);
+      const end = at + 1 + length;
+      if (!this.#rules.holds(type, length)) {
+        this.#passing = Math.max(0, end - received.length);
+        at = Math.min(end, received.length);
+        continue;
+      }
+      if (end > received.length) break;
+      const replacement = this.#rules.replaced(type, received.subarray(at + 5, end));
+      if (replacement) {
+        out.push(received.subarray(sent, at), replacement);
+        sent = end;
+      }
+      at = end;
+    }
+    this.#held = received.subarray(at);
+    out.push(received.subarray(sent, at));
+    return out.length === 1 ? (out[0] ?? Buffer.alloc(0)) : Buffer.concat(out);
+  }
+}
