@@ -108,60 +108,49 @@ export interface ListingNeed {
   priority: Priority;
 }
 
-/** The purpose of a list. Each needs a list that is newer than the purpose before it needs. */
-type Purpose =
-  /** The first create: nothing was written yet, and what came into being since the list is refused by the service. */
-  | { kind: "create" }
-  /** A change of the linked endpoint: the answer to the last write, laid over an older list, is enough. */
-  | { kind: "change"; endpointID: string }
-  /** A deletion, a loss or a second create: the list must begin after the last write ended. */
-  | { kind: "proof" }
-  /** A restart: the list must begin after the endpoint's operations ended, too. */
-  | { kind: "restart" };
-
 /**
- * The list that a plan may be made on. Without one that is new enough for its purpose the next is planned, new enough
- * for a proof, and the Compute is enqueued when it is there.
+ * The list that a plan may be made on, by its purpose: a change needs less of a list than a proof. Without one that is
+ * new enough the next is planned, new enough for a proof, and the Compute is enqueued when it is there.
  */
 export function listingFor(need: ListingNeed): Listing | undefined {
   const { subject, lister, priority } = need;
   const { observed } = lister;
-  if (observed !== undefined && observed.startedAt > enoughFor(purposeOf(observed, need), need)) return observed;
-  const planned = subject.annotations.restartRequested ? "restart" : "proof";
-  return lister.listedAfter(enoughFor({ kind: planned }, need), subject.compute.metadata.uid, priority);
+  if (observed !== undefined && observed.startedAt > enoughFor(observed, need)) return observed;
+  return lister.listedAfter(enoughForProof(need), subject.compute.metadata.uid, priority);
 }
 
-/** The time after which the request of a list must have begun, so that it serves this purpose. */
-function enoughFor(purpose: Purpose, need: ListingNeed): number {
-  const { subject, state, lister } = need;
-  const recorded = subject.annotations.recordedID;
-  switch (purpose.kind) {
-    case "create":
-      return state.lists.firstAfter;
-    case "change": {
-      const { endpointID } = purpose;
-      const after = answersCountAfter(state);
-      return lister.answers.has(endpointID) ? after : Math.max(after, lister.writtenAt(endpointID));
-    }
-    case "proof": {
-      // A write for another Compute counts too: for the original of this copy, or for one that adopted a former's.
-      const ids = recorded === undefined ? formerIDs(subject, lister.observed) : [recorded];
-      return Math.max(state.lists.countAfter, ...ids.map((id) => lister.writtenAt(id)));
-    }
-    case "restart": {
-      const endedAt = lister.operations.followed.endedAt(recorded ?? "") ?? Number.NEGATIVE_INFINITY;
-      return Math.max(enoughFor({ kind: "proof" }, need), endedAt);
-    }
-  }
-}
-
-function purposeOf(observed: Listing, { subject, state }: ListingNeed): Purpose {
-  if (subject.annotations.restartRequested) return { kind: "restart" };
-  if (isBeingDeleted(subject.compute) || isUnanswered(state.write)) return { kind: "proof" };
+/** The time after which the request of this list must have begun, so that a plan may be made on it. */
+function enoughFor(observed: Listing, need: ListingNeed): number {
+  const { subject, state } = need;
+  const { restartRequested } = subject.annotations;
+  if (restartRequested || isBeingDeleted(subject.compute) || isUnanswered(state.write)) return enoughForProof(need);
   const { link, missing, duplicates, replacements } = ownershipOf(subject.compute, indexOf(observed));
-  if (missing !== undefined || duplicates.length > 0 || replacements.length > 0) return { kind: "proof" };
-  if (link !== undefined) return { kind: "change", endpointID: link.endpoint.id };
-  return isFirstCreate(observed, subject, state) ? { kind: "create" } : { kind: "proof" };
+  const isProof = missing !== undefined || duplicates.length > 0 || replacements.length > 0;
+  const isChange = link !== undefined || isFirstCreate(observed, subject, state);
+  return isProof || !isChange ? enoughForProof(need) : enoughForChange(link?.endpoint.id, need);
+}
+
+/**
+ * A change of the linked endpoint, or the first create: the answer to the last write, laid over an older list, is
+ * enough; before a first create nothing was written, and what came into being since is refused by the service.
+ */
+function enoughForChange(endpointID: string | undefined, { state, lister }: ListingNeed): number {
+  if (endpointID === undefined) return state.lists.firstAfter;
+  const after = answersCountAfter(state);
+  return lister.answers.has(endpointID) ? after : Math.max(after, lister.writtenAt(endpointID));
+}
+
+/**
+ * A deletion, a loss, a second create or a restart: the list must begin after the last write ended, and for a restart
+ * after the endpoint's operations ended, too.
+ */
+function enoughForProof({ subject, state, lister }: ListingNeed): number {
+  const { recordedID: recorded, restartRequested } = subject.annotations;
+  // A write for another Compute counts too: for the original of this copy, or for one that adopted a former's.
+  const ids = recorded === undefined ? formerIDs(subject, lister.observed) : [recorded];
+  const after = Math.max(state.lists.countAfter, ...ids.map((id) => lister.writtenAt(id)));
+  if (!restartRequested) return after;
+  return Math.max(after, lister.operations.followed.endedAt(recorded ?? "") ?? Number.NEGATIVE_INFINITY);
 }
 
 /** True if nothing was ever written for the Compute, and the list shows nothing in the way of its create. */
