@@ -4,8 +4,8 @@ import { flagsOf, partsOf, wholeNumber } from "../support/flags.ts";
 import { storm } from "./storm.ts";
 import { upgradeUnderKills } from "./upgrade.ts";
 
-/** 0.1.0 as released, and the last commit with marks in annotations. */
-const earlierVersions = ["0bdf883", "4a8bb92"];
+/** The last commit before the life cycle of all kinds became one. */
+const earlierVersions = ["64956a22"];
 
 const usage = `Usage: npm run chaos -- [operator] [service] [postgres] [upgrade] [flags]
 

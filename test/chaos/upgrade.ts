@@ -26,9 +26,6 @@ const namespace = "shop";
 const settleSeconds = 20;
 const branches = Array.from({ length: 10 }, (_, index) => `br-${index}`);
 
-/** Marks that 0.1.0 and 4a8bb92 leave in annotations while a request has no known outcome. */
-const marks = ["pending-create", "pending-restart"].map((name) => `compute-operator.dev/${name}`);
-
 /** Lost, late and refused requests, creates most of all. */
 const faults: readonly object[] = [
   { method: "POST", route: "/projects/{project_id}/endpoints", kind: "drop-after", rate: 0.4 },
@@ -189,8 +186,8 @@ function isReady(one: KubeObject): boolean {
   return conditionOf(one, "Ready")?.status === "True" && observedGeneration === one.metadata.generation;
 }
 
-function isOpen({ metadata }: KubeObject): boolean {
-  return marks.some((mark) => metadata.annotations?.[mark] !== undefined);
+function isOpen(one: KubeObject): boolean {
+  return statusOf(one)["pendingWrite"] !== undefined;
 }
 
 async function endpointsOf({ baseURL }: ServiceProcess): Promise<Endpoint[]> {

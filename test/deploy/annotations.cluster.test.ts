@@ -65,7 +65,6 @@ describe("an annotation of the operator's", () => {
     { "endpoint-id": "ep-quiet-river-851426" },
     { "endpoint-id": "ep-A_b.c~1" },
     { "endpoint-id": "" },
-    { "pending-create": "an operator of 0.1.0 writes these", "created-endpoint": "anything" },
     { restartedAt: "2026-01-01T00:00:00Z", reconcileRequestedAt: "Do 1. Jän 2026 12:00:00 CET", confirmLoss: "yes" },
     { paused: "true" },
     { paused: "false" },

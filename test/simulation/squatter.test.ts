@@ -1,24 +1,21 @@
 import { expect, test } from "vitest";
-import { ApiKey, accountFingerprint } from "../../src/operator/service-client/account.ts";
 import { isReady } from "../integration/support/scenario.ts";
 import { goodKey, project } from "../integration/support/seeded-service.ts";
 import { refusal } from "../support/scripted-service.ts";
 import { Tenants } from "./tenants.ts";
 
-// A tenant who reaches nothing of another's project names its branch first, and types the mark of a pending create.
+// A tenant who reaches nothing of another's project names its branch first, and types the finalizer, from which a
+// record of a create is made up.
 
 const group = "/apis/compute-operator.dev/v1alpha1/namespaces";
 const baseURL = "http://good.test/api/v2";
 const ownKey = `${goodKey}-1`;
-const fingerprintOf = (key: string) => accountFingerprint({ baseURL, key: new ApiKey(key) });
 
 test.each([
-  ["without any key, with no fingerprint", "nobody's", ""],
-  ["without any key, with the fingerprint that another's status shows", "nobody's", fingerprintOf(goodKey)],
-  ["with a key of its own, and with its fingerprint", "own", fingerprintOf(ownKey)],
-  ["with a key of its own, and with the fingerprint that another's status shows", "own", fingerprintOf(goodKey)],
-  ["with a key of its own, paused, and with its fingerprint", "paused", fingerprintOf(ownKey)],
-])("a typed pending-create holds no branch of another tenant: %s", async (_, kind, through) => {
+  ["without any key", "nobody's"],
+  ["with a key of its own", "own"],
+  ["with a key of its own, paused", "paused"],
+])("a typed finalizer holds no branch of another tenant: %s", async (_, kind) => {
   await using tenants = new Tenants();
   const { clock } = tenants;
   tenants.healthy("good.test", ["br-0", "br-1"], (key) =>
@@ -39,16 +36,8 @@ test.each([
   await clock.advance(5000);
   const path = `${group}/evil/computes/squat`;
   const squat = tenants.ask("GET", path);
-  const since = "2026-01-01T00:00:00Z";
-  squat.metadata.annotations = {
-    "compute-operator.dev/pending-create": JSON.stringify({
-      uid: squat.metadata.uid,
-      since,
-      branchID: "br-0",
-      through,
-    }),
-    ...(kind === "paused" ? { "compute-operator.dev/paused": "true" } : {}),
-  };
+  squat.metadata.finalizers = ["compute-operator.dev/endpoint"];
+  if (kind === "paused") squat.metadata.annotations = { "compute-operator.dev/paused": "true" };
   expect(tenants.server.handle({ method: "PUT", path, body: squat }).status).toBe(200);
   await clock.advance(60_000);
   tenants.declare("good", "primary", { projectID: project, branchID: "br-0" });

@@ -24,9 +24,9 @@ export function hadNothingAt(baseURL: string | undefined, { status }: Compute): 
   return !wasSeen && sentRecord(status)?.through !== baseURL;
 }
 
-/** The record of a request that a term sent; anybody can type the mark or finalizer that others are made up from. */
+/** The record of a request that a term sent; anybody can type the finalizer that another is made up from. */
 function sentRecord({ pendingWrite }: Compute["status"]): Compute["status"]["pendingWrite"] {
-  return pendingWrite === undefined || ["0.1.0", "unknown"].includes(pendingWrite.by) ? undefined : pendingWrite;
+  return pendingWrite?.by === "unknown" ? undefined : pendingWrite;
 }
 
 /** The holder of the branch or endpoint that a Compute wants. */

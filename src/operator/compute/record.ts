@@ -4,7 +4,6 @@ import { recordedID } from "../claims/ownership.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { candidatesOf, namelessIn } from "./candidates.ts";
-import { type FormerMarks, formerMarksOf } from "./observe/former-marks.ts";
 import { hasFinalizer, type Observation } from "./observe/observation.ts";
 import { openWrite, type RememberedWrite } from "./remembered.ts";
 
@@ -27,26 +26,9 @@ import { openWrite, type RememberedWrite } from "./remembered.ts";
 
 const none: ReadonlyMap<string, number> = new Map();
 
-/** The record that an object shows: that of its status, else a mark that 0.1.0 left. */
-export function recordIn(compute: Compute): WriteRecord | undefined {
-  const { pendingWrite } = compute.status;
-  if (pendingWrite !== undefined) return pendingWrite.uid === compute.metadata.uid ? pendingWrite : undefined;
-  return formerRecord(compute, formerMarksOf(compute));
-}
-
-/** The branch of 0.1.0 for a create of which it had lost the branch. */
-const unknownBranch = "?";
-
-function formerRecord(compute: Compute, { create, takeover }: FormerMarks): WriteRecord | undefined {
-  const { uid } = compute.metadata;
-  const shared = { uid, n: 0, by: "0.1.0", since: create?.since ?? "" };
-  if (create !== undefined) {
-    const branchID = [unknownBranch, ""].includes(create.branchID) ? branchIDOf(compute) : create.branchID;
-    return { ...shared, operation: "create", branchID, through: create.through };
-  }
-  if (takeover === undefined) return undefined;
-  const { endpointID, through } = takeover;
-  return { ...shared, operation: "takeover", branchID: branchIDOf(compute), endpointID, through };
+/** The record that an object shows. */
+export function recordIn({ metadata, status: { pendingWrite } }: Compute): WriteRecord | undefined {
+  return pendingWrite?.uid === metadata.uid ? pendingWrite : undefined;
 }
 
 export function isSameRecord(a: WriteRecord | undefined, b: WriteRecord | undefined): boolean {
@@ -174,8 +156,7 @@ export function closesAt(o: Observation, write: RememberedWrite): number {
 
 /** True if lists come from the service that the request went to, or a person says that it made nothing there. */
 function isSameService(o: Observation, { through }: WriteRecord): boolean {
-  const { baseURL, fingerprint } = o;
-  return through === "" || through === baseURL || through === fingerprint || isGivenUp(o);
+  return through === "" || through === o.baseURL || isGivenUp(o);
 }
 
 /** A person who saw the condition says that the request made nothing. */

@@ -1,11 +1,8 @@
 import type { KubeObject, ObjectMeta, OwnerReference } from "../objects/object.ts";
-import { annotations, formerAnnotations, GROUP, labels } from "../resources/names.ts";
+import { annotations, GROUP, labels } from "../resources/names.ts";
 
 /** All annotations that the operator reads or writes on its own kinds. */
-const readAnnotations: ReadonlySet<string> = new Set([
-  ...Object.values(annotations),
-  ...Object.values(formerAnnotations),
-]);
+const readAnnotations: ReadonlySet<string> = new Set(Object.values(annotations));
 
 /**
  * An object of ours as the cache keeps it. Anybody who may write one may give it a quarter of a megabyte of annotations

@@ -47,15 +47,6 @@ export const noteKeys = {
   object: `${GROUP}/object`,
 } as const;
 
-/** Notes that 0.1.0 left on Computes. They prove nothing; a pending one is read once, as a record of a write. */
-export const formerAnnotations = {
-  pendingCreate: `${GROUP}/pending-create`,
-  pendingRestart: `${GROUP}/pending-restart`,
-  pendingTakeover: `${GROUP}/pending-takeover`,
-  createdEndpoint: `${GROUP}/created-endpoint`,
-  adoptedEndpoint: `${GROUP}/adopted-endpoint`,
-} as const;
-
 export const labels = {
   /** On a Compute that a ComputePool made: the pool's name. */
   pool: `${GROUP}/pool`,

@@ -12,7 +12,6 @@ import {
 } from "../../../src/operator/compute/record.ts";
 import { isOpen, type RememberedWrite } from "../../../src/operator/compute/remembered.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
-import { formerAnnotations } from "../../../src/operator/resources/names.ts";
 import {
   type ComputeFields,
   compute,
@@ -243,12 +242,6 @@ describe("a list of another service than the create was sent to", () => {
     const write = openSince(0, { through: "" });
     expect(listed([], elsewhere, { write }).phase).toBe("closed");
   });
-
-  test("a mark of 0.1.0 names the base URL and key by their fingerprint", () => {
-    const write = openSince(0, { through: "here", by: "0.1.0" });
-    expect(listed([], { ...elsewhere, fingerprint: "here" }, { write }).phase).toBe("closed");
-    expect(listed([], elsewhere, { write }).phase).toBe("open");
-  });
 });
 
 describe("a list and an open takeover", () => {
@@ -423,50 +416,6 @@ describe("the first sight of a version", () => {
     ["with a condition was seen to", { shows: "PrimaryExists" }],
   ])("%s: nothing is open", (_, fields) => {
     expect(sight(undefined, compute(fields), now)).toBeUndefined();
-  });
-});
-
-describe("marks that 0.1.0 left in annotations", () => {
-  const marked = (name: keyof typeof formerAnnotations, mark: object | string, status: object = {}) => {
-    const seen = compute({ shows: "CreateUnknown", status });
-    const text = typeof mark === "string" ? mark : JSON.stringify(mark);
-    return { ...seen, metadata: { ...seen.metadata, annotations: { [formerAnnotations[name]]: text } } };
-  };
-  const uid = uidOf("a");
-  const create = { uid, since: "2025-01-01T00:00:00Z", branchID: "br-old", through: "a fingerprint" };
-
-  test("the marks of a create are a record of it", () => {
-    const record = { operation: "create", by: "0.1.0", branchID: "br-old", through: "a fingerprint" };
-    expect(recordIn(marked("pendingCreate", create))).toMatchObject(record);
-    const write = sight(undefined, marked("pendingCreate", create), now);
-    expect(write).toMatchObject({ phase: "open", openedAt: now });
-  });
-
-  test.each(["", "?"])("the marks of a create on branch %j count for the branch of the spec", (branchID) => {
-    expect(recordIn(marked("pendingCreate", { ...create, branchID }))).toMatchObject({ branchID: "br-main" });
-  });
-
-  test("the marks of a takeover are a record of it", () => {
-    const record = { operation: "takeover", by: "0.1.0", endpointID: "ep-one" };
-    expect(recordIn(marked("pendingTakeover", { uid, endpointID: "ep-one", through: "f" }))).toMatchObject(record);
-  });
-
-  test("marks that stay after they closed do not open again", () => {
-    const write = { ...openSince(0), record: recordOf({ by: "0.1.0", n: 0 }), phase: "closed" } as const;
-    expect(sight(write, marked("pendingCreate", create), now)).toBe(write);
-  });
-
-  test.each<[string, object | string]>([
-    ["was copied", { ...create, uid: uidOf("b") }],
-    ["cannot be read", "{"],
-    ["is no object", "7"],
-  ])("marks count as none where one %s", (_, mark) => {
-    expect(recordIn(marked("pendingCreate", mark))).toBeUndefined();
-  });
-
-  test("give way to the record of the status", () => {
-    const pendingWrite = recordOf({ n: 4 });
-    expect(recordIn(marked("pendingCreate", create, { pendingWrite }))).toEqual(pendingWrite);
   });
 });
 

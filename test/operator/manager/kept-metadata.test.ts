@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { labelsOfCompute, withKeptMetadata } from "../../../src/operator/manager/kept-metadata.ts";
 import type { ObjectMeta } from "../../../src/operator/objects/object.ts";
-import { annotations, formerAnnotations, labels } from "../../../src/operator/resources/names.ts";
+import { annotations, labels } from "../../../src/operator/resources/names.ts";
 import { labelSelector } from "../../../src/operator/resources/selector.ts";
 import { compute } from "../../support/builders.ts";
 
@@ -11,7 +11,7 @@ const withMetadata = (metadata: Partial<ObjectMeta>) => {
   const object = compute();
   return { ...object, metadata: { ...object.metadata, ...metadata } };
 };
-const all = [...Object.values(annotations), ...Object.values(formerAnnotations)];
+const all = Object.values(annotations);
 
 describe("what the cache keeps of an object", () => {
   test("every annotation that the operator reads is kept, and no other, under its own prefix either", () => {

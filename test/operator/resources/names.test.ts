@@ -28,13 +28,6 @@ test("the names that stand in clusters and at the service stay what they are fro
       fleet: "compute-operator.dev/fleet",
       object: "compute-operator.dev/object",
     },
-    formerAnnotations: {
-      pendingCreate: "compute-operator.dev/pending-create",
-      pendingRestart: "compute-operator.dev/pending-restart",
-      pendingTakeover: "compute-operator.dev/pending-takeover",
-      createdEndpoint: "compute-operator.dev/created-endpoint",
-      adoptedEndpoint: "compute-operator.dev/adopted-endpoint",
-    },
     labels: { pool: "compute-operator.dev/pool", compute: "compute-operator.dev/compute" },
   });
 });

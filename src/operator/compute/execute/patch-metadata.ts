@@ -1,10 +1,9 @@
 import type { Proof } from "../../claims/ownership.ts";
 import type { EventInput } from "../../kube/event-record.ts";
-import type { GuardedPatch } from "../../kube/json-patch.ts";
 import { letGo, type PatchedKind, patched, patchOf, withFinalizer, withStatus } from "../../life/patching.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
-import { annotations, finalizers, formerAnnotations } from "../../resources/names.ts";
+import { annotations, finalizers } from "../../resources/names.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
 import { carriedBy } from "../record.ts";
@@ -37,8 +36,8 @@ export async function link(action: Extract<Action, { kind: "link" }>, context: E
 
 /**
  * Links an endpoint: finalizer and id in one patch. What a list cannot prove is noted in the status first; and of one
- * that is taken over, or was made by a create of 0.1.0, that it is still to be brought to the spec, also if another
- * process continues. The status of any other create says already which generation it has.
+ * that is taken over, that it is still to be brought to the spec, also if another process continues. The status of a
+ * create says already which generation it has.
  */
 export async function writeLink(
   { endpointID, proof, news = "none" }: { endpointID: string; proof: Proof; news?: LinkNews },
@@ -53,7 +52,7 @@ export async function writeLink(
     ...(isNoted ? { proof: { uid: compute.metadata.uid, endpointID, by: proof } } : {}),
     // A list that shows the endpoint outranks the proof that it was gone.
     ...(before.gone === endpointID ? { gone: undefined } : {}),
-    ...(news === "none" ? {} : { appliedGeneration: news === "created" ? (before.appliedGeneration ?? -1) : -1 }),
+    ...(news === "adopted" || news === "former" ? { appliedGeneration: -1 } : {}),
     // The status must not say that this operator disabled an endpoint that none of its creates may have made.
     ...((news === "adopted" || news === "former") && !isOpen(state.known.write) ? { disabledByUs: undefined } : {}),
   };
@@ -61,7 +60,7 @@ export async function writeLink(
   const stood =
     isNews && !sameJSON(status, before) ? await withStatus(computePatches, cluster, status, compute) : compute;
   const patch = patchOf(stood).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
-  return patched(computePatches, cluster, isOpen(state.known.write) ? patch : withoutFormerNotes(patch), stood);
+  return patched(computePatches, cluster, patch, stood);
 }
 
 function linkEvents({ news, endpointID }: Extract<Action, { kind: "link" }>): EventInput[] {
@@ -75,12 +74,6 @@ function linkEvents({ news, endpointID }: Extract<Action, { kind: "link" }>): Ev
     case "created":
       return [{ type: "Normal", reason: "Created", message: created.replyLost(endpointID) }];
   }
-}
-
-/** Removes what 0.1.0 noted in annotations. */
-export function withoutFormerNotes(patch: GuardedPatch): GuardedPatch {
-  for (const name of Object.values(formerAnnotations)) patch.removeAnnotation(name);
-  return patch;
 }
 
 /** The status with the record, and with the restart that is carried out: no status patch drops what one still owes. */

@@ -14,7 +14,7 @@ import { isSameRecord, nextRecord } from "../record.ts";
 import { outdatedCRD } from "../words/conditions.ts";
 import { conditionsOf } from "../words/reasons.ts";
 import type { ExecuteContext } from "./context.ts";
-import { computePatches, statusCarrying, withoutFormerNotes } from "./patch-metadata.ts";
+import { computePatches, statusCarrying } from "./patch-metadata.ts";
 
 /** The requests that are recorded, and what of the record follows from them. */
 type Fields = Omit<WriteRecord, "uid" | "n" | "by" | "since" | "through">;
@@ -59,7 +59,7 @@ export async function writeRecord(
     latest = await withStatus(computePatches, cluster, status, compute);
   }
   if (holds === true) {
-    const patch = withoutFormerNotes(patchOf(latest).addFinalizer(finalizers.endpoint));
+    const patch = patchOf(latest).addFinalizer(finalizers.endpoint);
     latest = await patched(computePatches, cluster, patch, latest);
     if (!hasFinalizer(latest)) return undefined;
   }

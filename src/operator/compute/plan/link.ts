@@ -2,10 +2,8 @@ import { claimOnEndpoint } from "../../claims/claims.ts";
 import { type Proof, proofOf } from "../../claims/ownership.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
 import { soonMs } from "../../runtime/waits.ts";
-import { hasFormerNotes } from "../observe/former-marks.ts";
 import { hasFinalizer, type Observation, type Observed, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
-import { isOpen } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
 import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
 import { deleteDueAt } from "./lost.ts";
@@ -60,14 +58,12 @@ export const linkOfAnotherType: PlanRule = ({ compute: { spec }, links }) => {
   };
 };
 
-/** Finalizer and link are restored wherever they are missing, and what 0.1.0 noted is removed once nothing is open. */
+/** Finalizer and link are restored wherever they are missing. */
 export const ensureLink: PlanRule = (o, s) => {
   const { compute, annotations, links } = o;
   if (links.link === undefined) return undefined;
   const { endpoint, proof } = links.link;
-  const isClean = isOpen(s.write) || !hasFormerNotes(compute);
-  const isLinked = annotations.endpointID === endpoint.id && hasFinalizer(compute);
-  if (isLinked && isClean) return undefined;
+  if (annotations.endpointID === endpoint.id && hasFinalizer(compute)) return undefined;
   return { kind: "link", endpointID: endpoint.id, proof, news: newsOf(o, s, proof) };
 };
 

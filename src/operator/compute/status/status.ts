@@ -149,8 +149,8 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
 /**
  * True if the status says that this operator disabled the endpoint: noted before the request is sent, so that a lost
  * reply or a crash loses nothing. A lost status is restored if the endpoint was made for this Compute and the spec asks
- * for disabled; one that was found disabled is somebody else's decision. A status without a proof is that of 0.1.0,
- * which noted nothing.
+ * for disabled; one that was found disabled is somebody else's decision. A status without a proof is that of a
+ * restored Compute, whose endpoint came to bear our signature later.
  */
 function disabledByUs(endpoint: Endpoint, { compute }: Outcome, seen: Seen): true | undefined {
   const { spec, status } = compute;

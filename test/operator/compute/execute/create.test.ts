@@ -3,7 +3,6 @@ import { carriedBy } from "../../../../src/operator/compute/record.ts";
 import type { Patcher } from "../../../../src/operator/life/patching.ts";
 import { asRecord } from "../../../../src/operator/objects/record.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { formerAnnotations } from "../../../../src/operator/resources/names.ts";
 import { markerOf } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, operation, recordOf } from "../../../support/builders.ts";
@@ -360,19 +359,6 @@ describe("an API server whose CRD is older than the operator", () => {
       expect(acting.effects.filter((effect) => effect === record)).toHaveLength(1);
     },
   );
-});
-
-test("a create removes what 0.1.0 noted in annotations, with the finalizer", async () => {
-  const notes = Object.fromEntries(Object.values(formerAnnotations).map((name) => [name, "old"]));
-  const { acting, self } = creating({
-    metadata: { annotations: { ...notes, a: "b" }, finalizers: [finalizer] },
-    status: { conditions: [conditionOf("PrimaryExists")] },
-  });
-  await acting.reconcile(self);
-  expect(Object.keys(acting.compute().metadata.annotations ?? {}).toSorted()).toEqual([
-    "a",
-    "compute-operator.dev/endpoint-id",
-  ]);
 });
 
 test("a record of an earlier term is counted on from, and is no longer in the way once it is settled", async () => {

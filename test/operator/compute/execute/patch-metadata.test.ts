@@ -4,7 +4,6 @@ import { release } from "../../../../src/operator/compute/execute/patch-metadata
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { ClusterClient } from "../../../../src/operator/kube/client.ts";
 import type { ClusterTransport } from "../../../../src/operator/kube/transport.ts";
-import { formerAnnotations } from "../../../../src/operator/resources/names.ts";
 import { openSince } from "../../../support/builders.ts";
 import { Acting } from "./executing.ts";
 
@@ -21,14 +20,13 @@ function write(acting: Acting, action: Action, compute = acting.compute()) {
 
 describe("a link", () => {
   test.each([
-    ["that is taken over", "former", 1, -1],
-    ["that is adopted", "adopted", 1, -1],
-    ["that a create of 0.1.0 made", "created", undefined, -1],
-  ] as const)("an endpoint %s is to be brought to the spec", async (_, news, appliedGeneration, expected) => {
+    ["that is taken over", "former"],
+    ["that is adopted", "adopted"],
+  ] as const)("an endpoint %s is to be brought to the spec", async (_, news) => {
     const acting = new Acting();
-    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration } });
+    acting.stored({ metadata: whole, status: { observedGeneration: 1, appliedGeneration: 1 } });
     await write(acting, { ...link, news });
-    expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: expected });
+    expect(acting.compute().status).toMatchObject({ observedGeneration: 1, appliedGeneration: -1 });
   });
 
   test("sets finalizer and id in one patch, of an endpoint that has the generation of its record", async () => {
@@ -50,19 +48,6 @@ describe("a link", () => {
     acting.remember({ handled: { restartedAt: "now" } });
     await write(acting, link);
     expect(acting.compute().status.restartedAt).toBe("now");
-  });
-
-  test("removes what 0.1.0 noted once nothing is open", async () => {
-    const acting = new Acting();
-    const noted = { annotations: { a: "b", [formerAnnotations.createdEndpoint]: "old" } };
-    const self = acting.stored({ metadata: noted });
-    const open = openSince(0, { uid: self.metadata.uid });
-    acting.remember({ write: open });
-    await write(acting, { ...link, news: "none" });
-    expect(acting.annotation("created-endpoint")).toBe("old");
-    acting.remember({ write: { ...open, phase: "closed" } });
-    await write(acting, { ...link, news: "none" });
-    expect(acting.annotation("created-endpoint")).toBeUndefined();
   });
 
   test("a link that is only put back leaves the status as it is, and raises no event", async () => {

@@ -223,7 +223,7 @@ describe("the note that this operator disabled the endpoint", () => {
     expect(noted({ proof }, true, asked)).toBeUndefined();
   });
 
-  test("the note is made where 0.1.0, whose status has neither note nor proof, left an endpoint of ours disabled as asked", () => {
+  test("the note is made where a status without a proof, as of a restored Compute, shows an endpoint of ours disabled as asked", () => {
     expect(noted({}, true, { spec: { disabled: true } })).toBe(true);
     expect(noted({}, true)).toBeUndefined();
     expect(noted({}, true, { spec: { disabled: true }, proof: "adopted" })).toBeUndefined();
