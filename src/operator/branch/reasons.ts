@@ -1,4 +1,4 @@
-import { type ConditionRow, rowIn, rows } from "../conditions/rows.ts";
+import { type ConditionRow, rowIn, rows, standingIn } from "../conditions/rows.ts";
 
 const { settled, inProgress, retried, hindered, stalled, ended } = rows;
 
@@ -35,13 +35,9 @@ export const branchReasons = {
 
 export type BranchReason = keyof typeof branchReasons;
 
-/** True if an event about the reason is a warning, and the end of it is news. */
+/** True if the reason is a warning, and its end is news. */
 export function isTroublesome(reason: string | undefined): boolean {
-  const row = rowIn<ConditionRow>(branchReasons, reason);
-  return (
-    row !== undefined &&
-    (row.stalled !== false || row.requeue === "backoff" || row.requeue === "patient" || reason === "Drifted")
-  );
+  return standingIn(branchReasons, reason) === "trouble";
 }
 
 /** True if an object that shows this reason is paused, or something is in the way of seeing its project. */

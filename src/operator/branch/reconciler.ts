@@ -6,6 +6,7 @@ import { JoinedListers } from "../life/joined-listers.ts";
 import { onError } from "../life/on-error.ts";
 import { after } from "../life/outcome.ts";
 import { withStatus } from "../life/patching.ts";
+import { transition } from "../life/report.ts";
 import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted, isHeldBy } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
@@ -27,7 +28,7 @@ import { isOutsider, mayMeet } from "./plan/claims.ts";
 import { isRetained } from "./plan/delete.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
-import { branchReasons, isTroublesome } from "./reasons.ts";
+import { branchReasons } from "./reasons.ts";
 import { begin, noteList } from "./remember.ts";
 import { type BranchMemory, newMemory } from "./state.ts";
 import { nextStatus } from "./status.ts";
@@ -200,15 +201,11 @@ export class BranchReconciler {
     const status = nextStatus(done, o, memory, clock.now());
     if (status === undefined) return;
     await withStatus(branchPatches, cluster, status, object);
-    const before = shownReason(object);
-    if (condition.kind !== "shown" || condition.reason === before) return;
-    const { reason, message } = condition;
-    if (done.events.some((event) => [reason, "Created", "Reset"].includes(event.reason))) return;
-    const isTrouble = isTroublesome(reason);
-    // Progress is told by the event of the write that began it; the end of trouble is news.
-    const isNews = isTrouble || reason === "Expired" || (reason === "Available" && isTroublesome(before));
-    if (!isNews) return;
-    this.#event(object, { type: isTrouble ? "Warning" : "Normal", reason, message });
+    const change = transition(shownReason(object), condition, branchReasons, {
+      isAnnounced: true,
+      events: done.events,
+    });
+    if (change !== undefined) this.#event(object, change);
   }
 
   #event(object: Branch, { type, reason, message }: EventInput): void {

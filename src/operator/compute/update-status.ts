@@ -4,7 +4,8 @@ import { type Comparison, compare, desiredSpec } from "../fields/compare.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { isStalling } from "../life/due.ts";
 import { type Patcher, withStatus } from "../life/patching.ts";
-import { clippedMessage, shownReason } from "../objects/conditions-of.ts";
+import { transition } from "../life/report.ts";
+import { shownReason } from "../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -21,7 +22,7 @@ import { noteClearsAt } from "./requeue.ts";
 import type { ReconcileState } from "./state.ts";
 import { nextStatus } from "./status/status.ts";
 import { deletesAdopted } from "./words/events.ts";
-import { isAtRest, isProgress, type Reason, reasons } from "./words/reasons.ts";
+import { reasons } from "./words/reasons.ts";
 
 export interface StatusTools {
   cluster: Patcher<Compute>;
@@ -71,8 +72,10 @@ export async function updateStatus(
   if (stored !== undefined) event(reported, stored);
   // For a short time the event of a write says what its progress and its end would say.
   const { writeAt = Number.NEGATIVE_INFINITY } = known.told;
-  const change = transition(outcome, now - writeAt < shortlyMs);
-  if (change !== undefined && !events.some(({ reason }) => reason === change.reason)) event(reported, change);
+  const isAnnounced = now - writeAt < shortlyMs;
+  const isQueued = outcome.requeue.kind === "enqueued";
+  const change = transition(shownReason(compute), outcome.condition, reasons, { isAnnounced, isQueued, events });
+  if (change !== undefined) event(reported, change);
   return reported;
 }
 
@@ -155,27 +158,4 @@ function isAsDeclared(
   const sent = effect.kind === "accepted" ? effect.generation : (compute.status.appliedGeneration ?? -1);
   // Of a field that the service does not return, only what was sent is known.
   return sent >= generationOf(compute) || notReturned.length === 0 ? true : undefined;
-}
-
-/**
- * A change of reason is an event, but for the service's own waking and suspending. `isAnnounced`: an event of the write
- * that caused it was reported a moment ago.
- */
-function transition({ compute, condition, requeue }: Outcome, isAnnounced: boolean): EventInput | undefined {
-  if (condition.kind !== "shown") return undefined;
-  const before = shownReason(compute);
-  const { reason, message } = condition;
-  if (before === reason || (isAtRest(before) && isAtRest(reason))) return undefined;
-  // The event of a write that waits for its turn is that of the write.
-  const isTold = isAnnounced || requeue.kind === "enqueued";
-  if (isTold && isProgress(reason)) return undefined;
-  if (isAnnounced && isAtRest(reason) && (before === undefined || isProgress(before))) return undefined;
-  return { type: isTrouble(reason) ? "Warning" : "Normal", reason, message: clippedMessage(message) };
-}
-
-function isTrouble(reason: Reason): boolean {
-  const { stalled, requeue, synced, ready } = reasons[reason];
-  const drifted = ready === "True" && synced === "False";
-  const waits = requeue === "backoff" || requeue === "patient" || requeue === "slow";
-  return stalled !== false || waits || drifted || reason === "EndpointLost";
 }

@@ -5,16 +5,24 @@
  */
 export type Requeue = "refresh" | "progress" | "backoff" | "patient" | "slow";
 
-/** The meaning of a reason for the conditions of an object, and the time of its next reconcile. */
+/**
+ * The standing of an object that shows a reason, which decides whether the reason is an event. `trouble`: a warning,
+ * and its end is news. `progress`: of our own write, whose event says as much. `other`: news whenever it begins.
+ */
+export type Standing = "rest" | "progress" | "trouble" | "other";
+
+/** The meaning of a reason for the conditions of an object, its events, and the time of its next reconcile. */
 export interface ConditionRow {
   /** `kept`: as it was. `ended`: in place of Ready there is the condition `Expired`, and nothing else is wanted. */
-  ready: "True" | "False" | "kept" | "ended";
-  /** `compared`: as this reconcile saw it, and `Unknown` where it compared nothing. */
-  synced: "True" | "False" | "compared";
+  ready: "True" | "False" | "Unknown" | "kept" | "ended";
+  /** `compared`: as this reconcile saw it, and `Unknown` where it compared nothing. `none`: the kind has none. */
+  synced: "True" | "False" | "compared" | "none";
   reconciling: boolean;
   /** `later`: once it has held for `stallsAfterMs`, and instead of `reconciling`. It is retried all the same. */
   stalled: boolean | "later";
   requeue: Requeue;
+  /** Overrides the standing that follows from the other members. */
+  standing?: Standing;
 }
 
 const inProgress: ConditionRow = {
@@ -35,8 +43,16 @@ export const rows = {
   hindered: { ...retried, synced: "compared" },
   stalled: { ...inProgress, reconciling: false, stalled: true, requeue: "slow" },
   /** An end that was declared is no failure: tools see an object that is as it should be. */
-  ended: { ready: "ended", synced: "True", reconciling: false, stalled: false, requeue: "refresh" },
+  ended: { ready: "ended", synced: "True", reconciling: false, stalled: false, requeue: "refresh", standing: "other" },
 } as const satisfies Record<string, ConditionRow>;
+
+/** The standing of an object that shows the reason of this row. */
+export function standingOf({ ready, synced, stalled, requeue, standing }: ConditionRow): Standing {
+  if (standing !== undefined) return standing;
+  if (ready === "True") return synced === "False" ? "trouble" : "rest";
+  const isRetried = requeue === "backoff" || requeue === "patient" || requeue === "slow";
+  return stalled !== false || isRetried ? "trouble" : "progress";
+}
 
 /** The row of a reason that a status shows; `undefined` for none, or one of another version. */
 export function rowIn<Row extends ConditionRow>(
@@ -44,6 +60,15 @@ export function rowIn<Row extends ConditionRow>(
   reason: string | undefined,
 ): Row | undefined {
   return reason !== undefined && Object.hasOwn(table, reason) ? table[reason] : undefined;
+}
+
+/** The standing of an object that shows this reason; `undefined` for no reason, or one of another version. */
+export function standingIn(
+  table: Readonly<Record<string, ConditionRow>>,
+  reason: string | undefined,
+): Standing | undefined {
+  const row = rowIn(table, reason);
+  return row && standingOf(row);
 }
 
 /** For so long, in milliseconds, a reason that stalls later counts as in progress. */

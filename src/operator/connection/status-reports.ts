@@ -1,7 +1,8 @@
 import type { ClusterClient } from "../kube/client.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
-import { conditionOf, timestamp } from "../objects/conditions-of.ts";
+import { transition } from "../life/report.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Connection, kindOf } from "../resources/cluster-service-connection.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
@@ -12,7 +13,7 @@ import type { Logger } from "../runtime/log.ts";
 import { hourlyMs, shortlyMs } from "../runtime/waits.ts";
 import type { Resolved } from "./resolve.ts";
 import type { Session } from "./session.ts";
-import { isCurrent, reportOf, statusOf } from "./status.ts";
+import { connectionReasons, isCurrent, reportOf, statusOf } from "./status.ts";
 import { type Terminating, terminatingOf } from "./terminating.ts";
 
 export interface StatusReportsOptions {
@@ -86,7 +87,7 @@ export class StatusReports {
     // A process that starts takes the stored status for that of its own key: whether that changed, only /auth can tell.
     const about = own.status === undefined && isCurrent(latest) ? fingerprint : own.status?.fingerprint;
     const isOfKey = fingerprint !== undefined && about === fingerprint;
-    const status = statusOf(latest, resolved, session, terminating, users, { now: timestamp(clock.now()), isOfKey });
+    const status = statusOf(latest, resolved, session, terminating, users, { now: clock.now(), isOfKey });
     if (session?.state.health.kind !== "unknown") this.#announce(own, latest, status);
     const report = reportOf(status, session);
     const now = clock.monotonic();
@@ -122,12 +123,11 @@ export class StatusReports {
       own.logged = reason;
       this.#options.log[reason === usable ? "info" : "warn"]({ namespace, connection: name, reason }, message);
     }
-    if (reason === own.recorded) return;
-    own.recorded = reason;
     // A deletion that waits for the user has its own event.
-    if (reason === "Deleting") return;
-    const type = reason === usable ? "Normal" : "Warning";
-    this.#options.event(kindOf(connection), connection, { type, reason, message });
+    const shown = { kind: "shown", reason, message } as const;
+    const change = transition(own.recorded, shown, connectionReasons, { isAnnounced: true });
+    own.recorded = reason;
+    if (change !== undefined) this.#options.event(kindOf(connection), connection, change);
   }
 
   /** A deletion that waits for the user is an event on the deleted object, once a process. */

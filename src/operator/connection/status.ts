@@ -1,5 +1,8 @@
 import type { Project } from "../../api/project.ts";
-import { besideReady, clippedMessage, conditionOf, datedConditions } from "../objects/conditions-of.ts";
+import { conditionsFor } from "../conditions/conditions.ts";
+import { type ConditionRow, rows } from "../conditions/rows.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
+import { generationOf } from "../objects/object.ts";
 import type { Orphans } from "../project/orphans.ts";
 import type { Connection } from "../resources/cluster-service-connection.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
@@ -24,22 +27,16 @@ export function statusOf(
   session: Session | undefined,
   terminating: Terminating | undefined,
   users: () => readonly ConnectionUser[],
-  { now, isOfKey }: { now: string; isOfKey: boolean },
+  { now, isOfKey }: { now: number; isOfKey: boolean },
 ): ServiceConnectionStatus {
   const condition = connectionCondition(connection, resolved, session);
   const { reason, message } = terminating === undefined ? condition : whileTerminating(terminating, condition);
-  const observedGeneration = connection.metadata.generation ?? 0;
-  const shared = { reason, message: clippedMessage(message), observedGeneration };
-  const isReady = reason === "Authenticated";
-  const ready = isReady ? "True" : condition.isUnanswered === true ? "Unknown" : "False";
-  const drafts = [
-    { type: "Ready", status: ready, ...shared },
-    ...(isReady ? [] : [besideReady(isStalled(reason, resolved) ? "Stalled" : "Reconciling", shared)]),
-  ];
+  const known = rowOf(reason, resolved);
+  const row: ConditionRow = condition.isUnanswered === true ? { ...known, ready: "Unknown" } : known;
   const projects = session?.state.projects;
   return {
-    observedGeneration,
-    conditions: datedConditions(drafts, connection.status.conditions, now),
+    observedGeneration: generationOf(connection),
+    conditions: conditionsFor(connection, row, { reason, message }, { now, compared: undefined }),
     keyType: keyTypeOf(session?.state.keyType, isOfKey ? connection.status.keyType : undefined),
     projectCount: projects?.length ?? connection.status.projectCount,
     projects: projects?.slice(0, mostProjects).map(projectOf) ?? connection.status.projects,
@@ -102,21 +99,29 @@ function projectOf({ id, name, region_id, pg_version, locked }: Project): Status
   return { id, name, regionID: region_id, pgVersion: pg_version, locked };
 }
 
-/** Reasons of a ServiceConnection's conditions. */
-export type ConnectionReason =
-  | "Authenticated"
-  | "Unauthorized"
-  | "Unreachable"
-  | "NotAllowed"
-  | "SecretNotFound"
-  | "InvalidSecret"
-  /** The connection is being deleted and Computes still use it. */
-  | "Deleting";
+/** A connection compares nothing: the objects that use it do. */
+const unsynced = { synced: "none" } as const;
+const stalled = { ...rows.stalled, ...unsynced };
+const retried = { ...rows.retried, ...unsynced };
 
-/** True if only a person can help. A missing Secret may come with the next apply, or from a controller. */
-function isStalled(reason: ConnectionReason, resolved: Resolved): boolean {
-  if (reason === "Unreachable") return resolved.kind === "refused";
-  return reason === "NotAllowed" || reason === "InvalidSecret" || reason === "Unauthorized";
+/** The reasons of a ServiceConnection's conditions. */
+export const connectionReasons = {
+  Authenticated: { ...rows.settled, ...unsynced },
+  Unauthorized: stalled,
+  Unreachable: retried,
+  NotAllowed: stalled,
+  // A missing Secret may come with the next apply, or from a controller.
+  SecretNotFound: retried,
+  InvalidSecret: stalled,
+  /** The connection is being deleted and Computes still use it. */
+  Deleting: { ...rows.inProgress, ...unsynced },
+} as const satisfies Record<string, ConditionRow>;
+
+export type ConnectionReason = keyof typeof connectionReasons;
+
+/** Only a person can help where the connection itself is refused. */
+function rowOf(reason: ConnectionReason, resolved: Resolved): ConditionRow {
+  return reason === "Unreachable" && resolved.kind === "refused" ? stalled : connectionReasons[reason];
 }
 
 /** Reason and message of the Ready condition. */

@@ -1,7 +1,9 @@
 import type { EventInput } from "../kube/event-record.ts";
+import { transition } from "../life/report.ts";
 import { shownCondition, shownReason } from "../objects/conditions-of.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
 import { labels } from "../resources/names.ts";
+import { poolReasons } from "./reasons.ts";
 
 // Messages of the conditions and events of a ComputePool, and of the event of a member that the pool puts back.
 
@@ -53,12 +55,11 @@ export function poolEvent(
   const condition = shownCondition({ status: after });
   if (condition === undefined) return undefined;
   const { reason, message } = condition;
-  const isNew = shownReason({ status: before }) !== reason;
+  const shown = shownReason({ status: before });
   if (reason !== "Scaling") {
-    const type = reason === "Ready" || reason === "Expired" ? "Normal" : "Warning";
-    return isNew ? { type, reason, message } : undefined;
+    return transition(shown, { kind: "shown", reason, message }, poolReasons, { isAnnounced: false });
   }
-  if (!isNew && before.observedGeneration === metadata.generation) return undefined;
+  if (shown === reason && before.observedGeneration === metadata.generation) return undefined;
   if (create.length + remove.length > 0) {
     return { type: "Normal", reason, message: scaling.to(spec.replicas) };
   }

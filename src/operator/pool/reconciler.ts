@@ -1,16 +1,11 @@
+import { conditionsFor } from "../conditions/conditions.ts";
+import type { ConditionRow } from "../conditions/rows.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { createOwned, ownerReference } from "../kube/create-owned.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { onError } from "../life/on-error.ts";
-import {
-  besideReady,
-  clippedMessage,
-  conditionOf,
-  datedConditions,
-  hasEnded,
-  timestamp,
-} from "../objects/conditions-of.ts";
+import { conditionOf, hasEnded } from "../objects/conditions-of.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
@@ -22,6 +17,7 @@ import type { Reconciled } from "../runtime/workqueue.ts";
 import * as messages from "./messages.ts";
 import { poolEvent } from "./messages.ts";
 import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
+import { poolReasons, rowOfMembers } from "./reasons.ts";
 import { SlowStart } from "./slow-start.ts";
 import { fieldsChanged, type StoredSpecs } from "./stored-specs.ts";
 
@@ -201,7 +197,7 @@ export class PoolReconciler {
     blocked: Blocked | undefined,
   ): Promise<void> {
     const { cluster, clock } = this.#options;
-    const { status, isOfMembers } = poolStatus(pool, members, plan, blocked, timestamp(clock.now()));
+    const { status, isOfMembers } = poolStatus(pool, members, plan, blocked, clock.now());
     if (sameJSON(status, pool.status)) return;
     await cluster.patch(computePoolKind, pool.metadata, guardedPatch(pool).setStatus(status).ops(), {
       subresource: "status",
@@ -235,49 +231,39 @@ function poolStatus(
   members: readonly Member[],
   { update }: PoolPlan,
   blocked: Blocked | undefined,
-  now: string,
+  now: number,
 ): { status: ComputePoolStatus; isOfMembers: boolean } {
-  const { metadata, spec, status } = pool;
+  const { metadata, spec } = pool;
   const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
   // A member that was just updated is not ready for the template yet.
   const ready = current.filter((member) => isReady(member.compute) && !update.includes(member)).length;
   const complete = current.length === spec.replicas && members.length === spec.replicas && update.length === 0;
-  const whole = complete && ready === spec.replicas;
-  // The Branch of the template came to its end, and all members with it.
-  const ended = complete && current.length > 0 && current.every(({ compute }) => hasEnded(compute));
-  const generation = metadata.generation ?? 0;
-  const waiting = current.filter((member) => !isReady(member.compute) && !update.includes(member));
-  const common = blocked === undefined && complete && !whole && !ended ? commonReason(waiting) : undefined;
-  const isStalled = blocked !== undefined || common?.isStalled === true;
-  const [reason, message] =
-    blocked !== undefined
-      ? [blocked.reason, clippedMessage(blocked.message)]
-      : whole
-        ? ["Ready", messages.ready(changedFields(pool, members))]
-        : ended
-          ? ["Expired", messages.ended]
-          : common !== undefined
-            ? [common.reason, clippedMessage(messages.notReady(waiting.length, spec.replicas, common.message))]
-            : [
-                "Scaling",
-                complete ? messages.scaling.notReady(metadata.name) : messages.scaling.changing(metadata.name),
-              ];
-  const shared = { reason, message, observedGeneration: generation };
-  const drafts = [
-    ended && blocked === undefined
-      ? { type: "Expired", status: "True", ...shared }
-      : { type: "Ready", status: whole ? "True" : "False", ...shared },
-    ...(whole || ended || isStalled ? [] : [besideReady("Reconciling", shared)]),
-    ...(isStalled ? [besideReady("Stalled", shared)] : []),
-  ];
-  const next = {
-    observedGeneration: generation,
-    conditions: datedConditions(drafts, status.conditions, now),
+  const shown = (): { row: ConditionRow; reason: string; message: string; isOfMembers?: true } => {
+    if (blocked !== undefined) return { row: poolReasons[blocked.reason], ...blocked };
+    if (!complete)
+      return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.changing(metadata.name) };
+    const fields = () => changedFields(pool, members);
+    if (ready === spec.replicas) return { row: poolReasons.Ready, reason: "Ready", message: messages.ready(fields()) };
+    // The Branch of the template came to its end, and all members with it.
+    const ended = current.length > 0 && current.every(({ compute }) => hasEnded(compute));
+    if (ended) return { row: poolReasons.Expired, reason: "Expired", message: messages.ended };
+    const waiting = current.filter(({ compute }) => !isReady(compute));
+    const common = commonReason(waiting);
+    if (common === undefined) {
+      return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.notReady(metadata.name) };
+    }
+    const message = messages.notReady(waiting.length, spec.replicas, common.message);
+    return { row: rowOfMembers(common.isStalled), reason: common.reason, message, isOfMembers: true };
+  };
+  const { row, isOfMembers = false, ...condition } = shown();
+  const status = {
+    observedGeneration: metadata.generation ?? 0,
+    conditions: conditionsFor(pool, row, condition, { now, compared: undefined }),
     replicas: members.length,
     readyReplicas: ready,
     selector: `${labels.pool}=${metadata.name}`,
   };
-  return { status: next, isOfMembers: common !== undefined };
+  return { status, isOfMembers };
 }
 
 /** The reason that all these members show, if they show one; `isStalled`: each needs a person. */

@@ -29,7 +29,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile, whether it
     Unauthorized       False compared later-stalled slow warning
     Forbidden          False compared later-stalled patient warning
     ConnectionNotFound False compared later-stalled slow warning
-    ConnectionNotReady False compared reconciling slow -
+    ConnectionNotReady False compared reconciling slow warning
     ProjectNotFound    False compared later-stalled patient warning
     BranchNotFound     False False    later-stalled patient warning
     BranchExists       False False    stalled slow warning

@@ -237,7 +237,7 @@ test("an edit of the owned Compute by a person is put back with an event on the 
   let isKept = true;
   const world = await setUp({ storedSpecs: { isKept: () => isKept, answered: () => {} } });
   const { uid } = world.standing({ spec: { compute: {} } }).metadata;
-  await world.run(minute);
+  await world.run(second);
   const edited = world.cluster.server.handle({
     method: "PATCH",
     path,

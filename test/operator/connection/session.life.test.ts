@@ -186,7 +186,7 @@ describe("the status of a connection", () => {
     { session: seen }: { session?: Session } = { session },
   ) =>
     statusOf({ ...connection({ generation: 7 }), status: before }, resolved, seen, undefined, () => users, {
-      now: "2026-01-01T00:00:00Z",
+      now: Date.UTC(2026, 0, 1),
       isOfKey: true,
     });
   const orphans = (...ids: [id: string, projectID: string][]) => ids.map(([id, projectID]) => ({ id, projectID }));

@@ -12,7 +12,7 @@ const resolved = resolve(own, apiKeySecret(), ["https://service.example.com/api/
 
 /** Reason and message of the Ready condition. */
 function conditionWith(session: Session): { reason: string; message: string } {
-  const status = statusOf(own, resolved, session, undefined, () => [], { now: "2026-01-01T00:00:00Z", isOfKey: true });
+  const status = statusOf(own, resolved, session, undefined, () => [], { now: Date.UTC(2026, 0, 1), isOfKey: true });
   const { reason, message } = conditionOf(status, "Ready") ?? { reason: "", message: "" };
   return { reason, message };
 }

@@ -1,5 +1,5 @@
 import { conditionsFor } from "../../conditions/conditions.ts";
-import { type ConditionRow, rowIn, rows } from "../../conditions/rows.ts";
+import { type ConditionRow, rowIn, rows, standingIn } from "../../conditions/rows.ts";
 import type { Compute, Condition } from "../../resources/compute.ts";
 
 export interface Row extends ConditionRow {
@@ -38,7 +38,7 @@ export const reasons = {
   Updating: inProgress,
   Moving: inProgress,
   Restarting: sameSpec,
-  Deleting: inProgress,
+  Deleting: { ...inProgress, standing: "other" },
   ProjectBusy: { ...retried, retryWrite: true },
   RateLimited: { ...hindered, reaches: "first", retryWrite: true },
   ServiceUnavailable: { ...hindered, reaches: "first", retryWrite: true },
@@ -58,9 +58,9 @@ export const reasons = {
   Rejected: stalled,
   MovedOutside: stalled,
   OperationFailed: { ...retried, requeue: "slow", planError: true, apply: "fail" },
-  EndpointLost: inProgress,
+  EndpointLost: { ...inProgress, standing: "trouble" },
   MassLoss: stalled,
-  Paused: { ...settled, ready: "kept", synced: "compared", reaches: "no", apply: "done" },
+  Paused: { ...settled, ready: "kept", synced: "compared", standing: "other", reaches: "no", apply: "done" },
 } as const satisfies Record<string, Row>;
 
 export type Reason = keyof typeof reasons;
@@ -82,15 +82,12 @@ export function conditionsOf(
 
 /** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */
 export function isAtRest(reason: string | undefined): boolean {
-  const row = rowOf(reason);
-  return row?.ready === "True" && row.synced === "True";
+  return standingIn(reasons, reason) === "rest";
 }
 
 /** Progress of our own write while it runs. */
 export type Progress = "Creating" | "Starting" | "Updating" | "Moving" | "Restarting";
 
-const progressing: readonly string[] = ["Creating", "Starting", "Updating", "Moving", "Restarting"];
-
 export function isProgress(reason: string | undefined): reason is Progress {
-  return reason !== undefined && progressing.includes(reason);
+  return standingIn(reasons, reason) === "progress";
 }
