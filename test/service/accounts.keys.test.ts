@@ -21,6 +21,39 @@ function works(service: TestService, key: string, target = project): boolean {
   return service.send(key, `GET /projects/${target}`).status === 200;
 }
 
+it.each([
+  ["an account", "/api_keys", () => ({}), keys.ana],
+  [
+    "an organization",
+    "/organizations/org-shop/api_keys",
+    (index: number) => (index % 2 ? { project_id: project } : {}),
+    keys.ana,
+  ],
+])("a key beyond 500 of %s is refused, until one is revoked", (_, path, scope, key) => {
+  const shop = new Shop({ rateLimits: undefined });
+  const create = (index: number) => shop.send(key, `POST ${path}`, { key_name: "more", ...scope(index) });
+  const present = listed(shop, key, path).length;
+  for (let index = present; index < 500; index += 1) expect(create(index).status).toBe(200);
+  const refused = create(501);
+  expect(refused.status).toBe(422);
+  expect(refused.body["message"]).toMatch(/^API keys limit exceeded: an .* has at most 500 keys, so revoke one first$/);
+  expect(listed(shop, key, path)).toHaveLength(500);
+  expect(shop.send(key, `DELETE ${path}/${listed(shop, key, path).at(-1)?.id}`).status).toBe(200);
+  expect(create(502).status).toBe(200);
+});
+
+it("the keys of an account fill up no other account and no organization", () => {
+  const shop = new Shop({ rateLimits: undefined });
+  for (let made = 1; made < 500; made += 1) shop.send(keys.ana, "POST /api_keys", { key_name: "more" });
+  const status = (key: string, path: string) => shop.send(key, `POST ${path}`, { key_name: "more" }).status;
+  expect([
+    status(keys.ana, "/api_keys"),
+    status(keys.bob, "/api_keys"),
+    status(keys.ana, "/organizations/org-shop/api_keys"),
+    status(keys.eve, "/organizations/org-other/api_keys"),
+  ]).toEqual([422, 200, 200, 200]);
+});
+
 describe("a personal key", () => {
   it("can be created by any user with another one, and reaches what the user reaches", () => {
     const shop = new Shop();

@@ -113,10 +113,19 @@ function scopeOf(context: ServiceContext, organizationId: string, projectId: str
   return { kind: "project", organizationId, projectId };
 }
 
+/** The most keys of an account, and of an organization with those scoped to its projects. */
+const mostKeys = 500;
+
 function createKey(
   context: ServiceContext,
   { name, scope, createdBy, at }: { name: string; scope: KeyScope; createdBy: string; at: number },
 ): Handled {
+  if (context.store.keys.count(scope) >= mostKeys) {
+    const owner = scope.kind === "personal" ? "account" : "organization";
+    throw refusals.unprocessable(
+      `API keys limit exceeded: an ${owner} has at most ${mostKeys} keys, so revoke one first`,
+    );
+  }
   const secret = context.ids.secret();
   const key = context.store.keys.insert(secret, { name, scope, createdBy, createdAt: at });
   return { status: 200, body: createdView(context, key, secret) };

@@ -83,6 +83,14 @@ export class Keys {
     return this.#db.all(sql, organizationId).map((row) => this.#shown(row));
   }
 
+  /** The number of valid keys of a scope's account or organization. */
+  count(scope: KeyScope): number {
+    const whose = scope.kind === "personal" ? "kind = 'personal' AND account_id = ?" : "organization_id = ?";
+    const owner = scope.kind === "personal" ? scope.accountId : scope.organizationId;
+    const row = this.#db.one(`SELECT count(*) AS count FROM api_keys WHERE ${whose} AND revoked_at IS NULL`, owner);
+    return row ? number(row, "count") : 0;
+  }
+
   /** Permanently. */
   revoke(id: number, at: number): void {
     this.#db.run("UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", at, id);

@@ -237,4 +237,8 @@ export const migrations: readonly string[] = [
   `
   ALTER TABLE branch_data ADD COLUMN max_locks INTEGER NOT NULL DEFAULT 64;
   `,
+  `
+  CREATE INDEX api_keys_by_account ON api_keys (account_id, id) WHERE revoked_at IS NULL;
+  CREATE INDEX api_keys_by_organization ON api_keys (organization_id, id) WHERE revoked_at IS NULL;
+  `,
 ];
