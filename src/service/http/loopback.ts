@@ -10,14 +10,16 @@ function isLoopback(address: string): boolean {
 
 /** Headers that only a proxy adds, some with another word before, such as `cf-connecting-ip`. */
 const forwarding =
-  /^(forwarded|via|x[-_](original[-_])?forwarded([-_].*)?|(.*[-_])?(real|client|connecting|cluster-client)[-_]ip)$/;
+  /^(forwarded|via|cdn-loop|x[-_](original[-_])?forwarded([-_].*)?|x[-_](envoy|original|rewrite|proxy)[-_].*|(.*[-_])?(real|client|connecting|cluster-client)[-_]ip)$/;
 
 /**
  * True if the caller runs on this machine: both its address and the name in `Host` are loopback. A foreign name that
- * resolves to this machine does not count, nor does a proxy on it. A call without an address and headers was made in
- * this process.
+ * resolves to this machine does not count, nor does a proxy on it. nginx adds no header and sends the name of its own
+ * target unless told otherwise, but speaks HTTP/1.0 then, as no browser or client of these calls does. A call without
+ * an address and headers was made in this process.
  */
-export function isOnThisMachine({ remote, headers }: ServiceCall): boolean {
+export function isOnThisMachine({ remote, headers, httpVersion = "1.1" }: ServiceCall): boolean {
+  if (httpVersion === "1.0") return false;
   if (Object.keys(headers ?? {}).some((name) => forwarding.test(name))) return false;
   const host = headers?.["host"];
   if (host === undefined) return remote === undefined;

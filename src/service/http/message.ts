@@ -14,6 +14,8 @@ export interface ServiceCall {
   gone?: AbortSignal;
   /** The caller's address. Default 127.0.0.1. */
   remote?: string;
+  /** The version of HTTP in which the caller speaks. Default 1.1. */
+  httpVersion?: string;
 }
 
 /** The service's answer to a call. */

@@ -211,12 +211,13 @@ function urlOf({ url = "", headers, rawHeaders }: IncomingMessage): URL | null {
   return whole?.host === URL.parse(`${whole?.protocol}//${headers.host}`)?.host ? whole : null;
 }
 
-function callOf({ method = "GET", headers, socket }: IncomingMessage, url: URL): ServiceCall {
+function callOf({ method = "GET", headers, socket, httpVersion }: IncomingMessage, url: URL): ServiceCall {
   const head = method === "HEAD";
   return {
     method: head ? "GET" : method,
     head,
     path: url.pathname,
+    httpVersion,
     // Of a parameter that is given twice, the first value counts.
     query: Object.fromEntries([...url.searchParams].toReversed()),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),

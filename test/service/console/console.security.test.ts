@@ -42,6 +42,7 @@ it.each([
   ["from another machine", { remote: "10.0.0.7" }],
   ["under a foreign name that was made to point here", { headers: { host: "evil.example:8090" } }],
   ["through a proxy", { headers: { "x-forwarded-for": "10.0.0.7" } }],
+  ["through nginx that is told nothing of headers", { httpVersion: "1.0" }],
 ])("signing in offers no account %s, and takes none", (_, from) => {
   const visitor = new Visitor(shop.core, from);
   expect(textOf(visitor.get("/"))).not.toContain("example.com");

@@ -15,10 +15,19 @@ export class Visitor {
   readonly #service: Service;
   readonly #remote: string;
   readonly #headers: Fields;
+  readonly #httpVersion: string;
   cookie: string | undefined;
   token = "";
 
-  constructor(service: Service, { remote = "127.0.0.1", headers = {} }: { remote?: string; headers?: Fields } = {}) {
+  constructor(
+    service: Service,
+    {
+      remote = "127.0.0.1",
+      headers = {},
+      httpVersion = "1.1",
+    }: { remote?: string; headers?: Fields; httpVersion?: string } = {},
+  ) {
+    this.#httpVersion = httpVersion;
     this.#service = service;
     this.#remote = remote;
     this.#headers = { host: "localhost:8090", ...headers };
@@ -58,7 +67,7 @@ export class Visitor {
   #send(call: ServiceCall): Seen {
     const cookie = this.cookie === undefined ? {} : { cookie: this.cookie };
     const headers = { ...this.#headers, ...cookie, ...call.headers };
-    const reply = this.#service.call({ ...call, headers, remote: this.#remote });
+    const reply = this.#service.call({ ...call, headers, remote: this.#remote, httpVersion: this.#httpVersion });
     this.#keep(reply);
     return { status: reply.status, headers: reply.headers, html: reply.body ?? "" };
   }

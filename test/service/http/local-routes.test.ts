@@ -16,7 +16,8 @@ const calls: readonly ServiceCall[] = [
 ];
 
 const local = { host: "localhost:8090" };
-const refused: readonly [string, Pick<ServiceCall, "remote" | "headers">][] = [
+const refused: readonly [string, Pick<ServiceCall, "remote" | "headers" | "httpVersion">][] = [
+  ["as nginx sends it that is told nothing of headers", { remote: "127.0.0.1", headers: local, httpVersion: "1.0" }],
   ["from another machine", { remote: "192.0.2.7", headers: local }],
   ["under a foreign name that was made to point here", { remote: "127.0.0.1", headers: { host: "evil.example:8090" } }],
   ["under a name that only begins like a loopback one", { remote: "127.0.0.1", headers: { host: "127.0.0.1.nip.io" } }],
@@ -42,6 +43,12 @@ const refused: readonly [string, Pick<ServiceCall, "remote" | "headers">][] = [
     "cf-connecting-ip",
     "true-client-ip",
     "fastly-client-ip",
+    "cdn-loop",
+    "x-envoy-external-address",
+    "x-original-url",
+    "x-original-host",
+    "x-rewrite-url",
+    "x-proxy-id",
   ].map((name): [string, Pick<ServiceCall, "remote" | "headers">] => [
     `through a proxy that adds ${name}`,
     { remote: "127.0.0.1", headers: { ...local, [name]: "192.0.2.7" } },

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { ListeningShop } from "../support/listening.ts";
+import { primary } from "../support/shop.ts";
+import { Wire } from "../support/wire.ts";
+
+it.each([
+  ["HTTP/1.1", "HTTP/1.1 200 OK"],
+  ["HTTP/1.0", "HTTP/1.1 403 Forbidden"],
+])("a local call in %s is answered with %s: nginx proxies in 1.0 and adds no header", async (version, answer) => {
+  await using shop = await ListeningShop.start();
+  const wire = new Wire(shop);
+  const { host } = new URL(shop.baseURL);
+  wire.send(`POST /_connect/${primary} ${version}\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  expect((await wire.answer()).split("\r\n")[0]).toBe(answer);
+});
+
+it("the API and its health are answered in HTTP/1.0, in which a proxy asks", async () => {
+  await using shop = await ListeningShop.start();
+  for (const path of ["/healthz", "/api/v2/openapi.json"]) {
+    const wire = new Wire(shop);
+    wire.send(`GET ${path} HTTP/1.0\r\nHost: localhost\r\n\r\n`);
+    expect((await wire.answer()).split("\r\n")[0]).toBe("HTTP/1.1 200 OK");
+  }
+});
