@@ -66,6 +66,7 @@ export const refusals = {
     new Refusal(503, "too many bytes of requests and answers are in flight: try again, or send and ask for less", "", {
       "retry-after": "1",
     }),
+  tooMuchToAsk: () => new Refusal(400, "the request has too many different settings of Postgres: make it in parts"),
   unavailable: (message: string) => new Refusal(503, message),
   notReady: (what: string) => new Refusal(422, `${what} not ready yet`),
   tooManyRequests: (message: string, retryAfterSeconds: number) =>

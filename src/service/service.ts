@@ -16,7 +16,7 @@ import { localRoutes } from "./http/local-routes.ts";
 import { isFromElsewhere, isOnThisMachine, loopback } from "./http/loopback.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
 import { openApiDocument } from "./http/openapi.ts";
-import { RateLimiter } from "./http/rate-limit.ts";
+import { limiterOf, type RateLimiter } from "./http/rate-limit.ts";
 import { type Reached, reachedBy } from "./http/reached.ts";
 import { dated, parsedBody, replyOf, requestIdOf } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
@@ -27,6 +27,7 @@ import type { Ids } from "./ids.ts";
 import { defaultOptions, type ServiceOptions } from "./options.ts";
 import { Refusal, refusals, StoreFull } from "./refusal.ts";
 import type { Store } from "./store/store.ts";
+import { mostWaits, Unanswered } from "./unanswered.ts";
 
 /** The path of the API; routes are below it. */
 export const apiRoot = "/api/v2";
@@ -81,14 +82,17 @@ export class Service {
     this.#onError = onError;
   }
 
-  /** Answers a call at once, without faults. */
-  call(call: ServiceCall): ServiceReply {
+  /** Answers a call at once, without faults. `waits`: for so many answers it has waited; it has counted before. */
+  call(call: ServiceCall, waits = 0): ServiceReply {
     const at = this.context.clock.now();
     try {
       this.#settleFirst(at);
-      return this.#dated(this.#dispatch(call, at));
+      return this.#dated(this.#dispatch(call, at, waits === 0));
     } catch (error) {
-      return this.#dated(this.#refuse(call, error));
+      if (!(error instanceof Unanswered)) return this.#dated(this.#refuse(call, error));
+      if (waits >= mostWaits) return this.#dated(this.#refuse(call, refusals.tooMuchToAsk()));
+      const again = error.answered.then(() => this.call(call, waits + 1));
+      return { status: 202, headers: {}, later: again.then((reply) => reply.later ?? reply) };
     }
   }
 
@@ -197,21 +201,21 @@ export class Service {
     return new Console(this.context, (act) => this.change(act), this.#changes);
   }
 
-  #dispatch(call: ServiceCall, at: number): ServiceReply {
+  #dispatch(call: ServiceCall, at: number, counts: boolean): ServiceReply {
     if (call.path === `${apiRoot}/openapi.json` && call.method === "GET") {
       this.#openApi ??= JSON.stringify(openApiDocument(this.routes, apiRoot));
       return serialisedReply(200, this.#openApi);
     }
-    if (call.path.startsWith(`${apiRoot}/`)) return this.#answerApi(call, at);
+    if (call.path.startsWith(`${apiRoot}/`)) return this.#answerApi(call, at, counts);
     if (call.path === "/healthz" && call.method === "GET") return jsonReply(200, { status: "ok" });
     if (this.#console.serves(call.path)) return this.#console.answer(call, at);
     return this.#answerLocal(call, at);
   }
 
-  #answerApi(call: ServiceCall, at: number): ServiceReply {
+  #answerApi(call: ServiceCall, at: number, counts: boolean): ServiceReply {
     const caller = authenticate(this.context, call.headers?.["authorization"], call.remote ?? loopback, at);
     const match = found(this.#api, call.method, call.path.slice(apiRoot.length));
-    this.#limiter?.admit(caller, `${match.route.method} ${match.route.path}`, at);
+    if (counts) this.#limiter?.admit(caller, `${match.route.method} ${match.route.path}`, at);
     return this.#run(call, match, at, caller);
   }
 
@@ -276,10 +280,6 @@ export class Service {
 
 function isLocal(call: ServiceCall): boolean {
   return isOnThisMachine(call) && !isFromElsewhere(call);
-}
-
-function limiterOf({ rateLimits, timeScale, rules }: ServiceOptions): RateLimiter | undefined {
-  return rateLimits && new RateLimiter(rateLimits, timeScale, rules.projectKeyPerSecond);
 }
 
 function found(router: Router<Route>, method: string, path: string, hint = ""): Match<Route> {

@@ -30,7 +30,7 @@ export interface ComputeBackend {
   readonly address: BackendAddress | undefined;
   /** End of an operation that begins now; `undefined` where the end is reported when it has come. */
   endOf(at: number, durationMs: number): number | undefined;
-  /** Reason why a server would refuse a compute's settings; `undefined` where it would not. */
+  /** Reason why a server would refuse a compute's settings; `undefined` where it would not. Throws `Unanswered`. */
   settingsProblem(pgVersion: number, settings: Readonly<Record<string, string>>): string | undefined;
   /** The history of a branch that is kept on a disk; `undefined` where there is none. */
   history(branchId: string): HistoryState | undefined;

@@ -46,9 +46,13 @@ export function answerWith(
     case "delay":
       return { kind: "answer", reply: carryOut(), delayMs };
     case "fail-operations": {
+      const failed = (reply: ServiceReply) => {
+        failOperations(operationIds(reply));
+        return reply;
+      };
       const reply = carryOut();
-      failOperations(operationIds(reply));
-      return { kind: "answer", reply, delayMs };
+      const { later } = reply;
+      return { kind: "answer", reply: later ? { ...reply, later: later.then(failed) } : failed(reply), delayMs };
     }
     case "423":
       return refused(fault, 423, refusals.projectBusy().message);

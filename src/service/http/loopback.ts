@@ -9,8 +9,12 @@ function isLoopback(address: string): boolean {
 }
 
 /** Headers that only a proxy adds, some with another word before, such as `cf-connecting-ip`. */
-const forwarding =
-  /^(forwarded|via|cdn-loop|x[-_](original[-_])?forwarded([-_].*)?|x[-_](envoy|original|rewrite|proxy)[-_].*|(.*[-_])?(real|client|connecting|cluster-client)[-_]ip)$/;
+const forwarding = [
+  /^(forwarded|via|cdn-loop)$/,
+  /^x[-_](original[-_])?forwarded([-_]|$)/,
+  /^x[-_](envoy|original|rewrite|proxy)[-_]/,
+  /(^|[-_])(real|client|connecting|cluster-client)[-_]ip$/,
+];
 
 /**
  * True if the caller runs on this machine: both its address and the name in `Host` are loopback. A foreign name that
@@ -20,7 +24,7 @@ const forwarding =
  */
 export function isOnThisMachine({ remote, headers, httpVersion = "1.1" }: ServiceCall): boolean {
   if (httpVersion === "1.0") return false;
-  if (Object.keys(headers ?? {}).some((name) => forwarding.test(name))) return false;
+  if (Object.keys(headers ?? {}).some((name) => forwarding.some((header) => header.test(name)))) return false;
   const host = headers?.["host"];
   if (host === undefined) return remote === undefined;
   return isLoopback(remote ?? loopback) && isLoopbackHost(host.replace(/:[0-9]+$/, ""));

@@ -1,5 +1,5 @@
 import type { Caller } from "../accounts/caller.ts";
-import type { RateLimits } from "../options.ts";
+import type { RateLimits, ServiceOptions } from "../options.ts";
 import { refusals } from "../refusal.ts";
 
 const minute = 60_000;
@@ -59,6 +59,11 @@ export class RateLimiter {
     this.#projectKeys.set(id, window);
     return window;
   }
+}
+
+/** The limits of a service; none where its options say so. */
+export function limiterOf({ rateLimits, timeScale, rules }: ServiceOptions): RateLimiter | undefined {
+  return rateLimits && new RateLimiter(rateLimits, timeScale, rules.projectKeyPerSecond);
 }
 
 /** The account and the key to which a request counts. */

@@ -41,7 +41,6 @@ export interface GuardedServer {
 /** The processes of this machine. Only `system-processes.ts` makes real ones. */
 export interface Processes {
   run(command: string, args: readonly string[], settings?: RunSettings): Promise<Ended>;
-  runSync(command: string, args: readonly string[], settings?: RunSettings): Ended;
   guard(
     command: string,
     args: readonly string[],

@@ -1,4 +1,4 @@
-import { type SpawnOptions, spawn, spawnSync } from "node:child_process";
+import { type SpawnOptions, spawn } from "node:child_process";
 import { readFile, readlink } from "node:fs/promises";
 import { Guardian } from "./guardian.ts";
 import type { Ended, Processes, ProcessFacts, RunSettings } from "./processes.ts";
@@ -8,7 +8,6 @@ export function systemProcesses(self: Processes["self"]): Processes {
   const guardian = new Guardian(self.node);
   return {
     run,
-    runSync,
     guard: (...program) => guardian.guard(...program),
     signal: (pid, name) => guardian.signal(pid, name),
     facts,
@@ -31,11 +30,6 @@ function run(command: string, args: readonly string[], settings: RunSettings = {
     child.once("error", (error) => resolve({ status: null, output: error.message }));
     child.once("close", (status) => resolve({ status, output }));
   });
-}
-
-function runSync(command: string, args: readonly string[], settings: RunSettings = {}): Ended {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { ...optionsOf(settings), encoding: "utf8" });
-  return { status, output: error?.message ?? `${stdout}${stderr}` };
 }
 
 function optionsOf({ user, cwd, env }: RunSettings): SpawnOptions {

@@ -9,6 +9,7 @@ import { PostgresUnusable, ServerFailed } from "./failure.ts";
 import type { Home } from "./home.ts";
 import { writePrivate } from "./private-file.ts";
 import { type Processes, type ProcessUser, serverEnvironment } from "./processes.ts";
+import { SettingsAnswers } from "./settings-answers.ts";
 
 /** A major version of Postgres, ready to be used. */
 export interface Edition {
@@ -28,6 +29,7 @@ export class Templates {
   readonly #processes: Processes;
   readonly #editions = new Map<number, Promise<Edition>>();
   readonly #ready = new Map<number, Edition>();
+  readonly #answers = new SettingsAnswers();
 
   constructor(home: Home, binaries: BinarySettings, processes: Processes) {
     this.#home = home;
@@ -48,22 +50,16 @@ export class Templates {
     return made;
   }
 
-  /**
-   * Reason why a server would not take these settings, in its words; `undefined` where it would, or cannot be asked.
-   */
+  /** As `SettingsAnswers.refusal`; a version that is not ready yet cannot be asked. */
   refusedSettings(major: number, settings: Readonly<Record<string, string>>): string | undefined {
     const edition = this.#ready.get(major);
     const given = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
     if (edition === undefined || given.length === 0) return undefined;
     const args = ["-C", "max_connections", "-D", edition.template, ...given];
-    const { status, output } = this.#processes.runSync(edition.postgres, args, {
-      user: this.#home.user,
-      cwd: "/",
-      env: serverEnvironment,
-    });
-    if (status === 0) return undefined;
-    const lines = output.split("\n");
-    return /FATAL: +(.*)$/m.exec(output)?.[1] ?? lines.find((line) => line !== "") ?? "the server refuses them";
+    const { user } = this.#home;
+    return this.#answers.refusal(major, given, () =>
+      this.#processes.run(edition.postgres, args, { user, cwd: "/", env: serverEnvironment }),
+    );
   }
 
   async #make(major: number): Promise<Edition> {

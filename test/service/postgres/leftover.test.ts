@@ -25,7 +25,6 @@ describe("a server that is left over", () => {
     return {
       signals,
       run: unused,
-      runSync: unused,
       guard: unused,
       self: { pid: 1, uid: 1, node: "node" },
       facts: (pid) => Promise.resolve(pid === 42 && signals.length === 0 ? facts : undefined),

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { refusals } from "../refusal.ts";
+import { Unanswered } from "../unanswered.ts";
+import type { Ended } from "./processes.ts";
+import { Turns } from "./turns.ts";
+
+/** The answers that are kept: the oldest makes room for a new one. */
+const mostKept = 1000;
+/** The questions that may wait at one time: each is answered by a process of some ten milliseconds. */
+const mostWaiting = 50;
+
+/**
+ * The words of servers about settings of computes. A server is asked in a process of its own, one at a time, and never
+ * while the service waits for it: a caller that needs an answer is told to come again (`Unanswered`).
+ */
+export class SettingsAnswers {
+  readonly #turns = new Turns();
+  readonly #known = new Map<string, { refusal: string | undefined }>();
+  #waiting = 0;
+
+  /**
+   * Reason why a server of this version would not take the settings, in its words; `undefined` where it would, or
+   * cannot be asked. `ask` starts a server that only reads them.
+   */
+  refusal(major: number, settings: readonly string[], ask: () => Promise<Ended>): string | undefined {
+    // The text of the settings may be long.
+    const key = createHash("sha256")
+      .update(JSON.stringify([major, settings]))
+      .digest("base64");
+    const known = this.#known.get(key);
+    if (known) return known.refusal;
+    if (this.#waiting >= mostWaiting) throw refusals.unavailable("too many settings are being checked: try again");
+    this.#waiting += 1;
+    throw new Unanswered(this.#turns.take("", () => this.#answer(key, ask)));
+  }
+
+  async #answer(key: string, ask: () => Promise<Ended>): Promise<void> {
+    if (!this.#known.has(key)) this.#keep(key, refusalIn(await ask()));
+    this.#waiting -= 1;
+  }
+
+  #keep(key: string, refusal: string | undefined): void {
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size >= mostKept) this.#known.delete(oldest);
+    this.#known.set(key, { refusal });
+  }
+}
+
+function refusalIn({ status, output }: Ended): string | undefined {
+  if (status === 0 || status === null) return undefined;
+  return (
+    /FATAL: +(.*)$/m.exec(output)?.[1] ?? output.split("\n").find((line) => line !== "") ?? "the server refuses them"
+  );
+}
