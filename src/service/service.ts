@@ -13,7 +13,7 @@ import { type Controls, controlRoutes } from "./http/control-routes.ts";
 import { answerWith, type Exchange } from "./http/exchange.ts";
 import { type Fault, FaultPlan } from "./http/faults.ts";
 import { localRoutes } from "./http/local-routes.ts";
-import { isFromElsewhere, isOnThisMachine, loopback } from "./http/loopback.ts";
+import { isLocal, loopback } from "./http/loopback.ts";
 import { jsonReply, type ServiceCall, type ServiceReply, serialisedReply } from "./http/message.ts";
 import { openApiDocument } from "./http/openapi.ts";
 import { limiterOf, type RateLimiter } from "./http/rate-limit.ts";
@@ -129,7 +129,9 @@ export class Service {
   /** A call that its caller may make in a project, before any of it is carried out; `undefined` for any other. */
   reached({ method, path, headers }: ServiceCall): Reached | undefined {
     const match = path.startsWith(`${apiRoot}/`) ? this.#api.match(method, path.slice(apiRoot.length)) : undefined;
-    return match && reachedBy(this.context.store, headers?.["authorization"], match);
+    const caller = match && knownCaller(this.context.store, headers?.["authorization"]);
+    if (!caller || this.#limiter?.refuses(caller, match.route, this.context.clock.now())) return undefined;
+    return reachedBy(this.context.store, caller, match);
   }
 
   #dated(reply: ServiceReply): ServiceReply {
@@ -215,7 +217,7 @@ export class Service {
   #answerApi(call: ServiceCall, at: number, counts: boolean): ServiceReply {
     const caller = authenticate(this.context, call.headers?.["authorization"], call.remote ?? loopback, at);
     const match = found(this.#api, call.method, call.path.slice(apiRoot.length));
-    if (counts) this.#limiter?.admit(caller, `${match.route.method} ${match.route.path}`, at);
+    if (counts) this.#limiter?.admit(caller, match.route, at);
     return this.#run(call, match, at, caller);
   }
 
@@ -276,10 +278,6 @@ export class Service {
     this.#onError(error);
     return jsonReply(500, { request_id, code: "", message: "internal error" }, { "x-request-id": request_id });
   }
-}
-
-function isLocal(call: ServiceCall): boolean {
-  return isOnThisMachine(call) && !isFromElsewhere(call);
 }
 
 function found(router: Router<Route>, method: string, path: string, hint = ""): Match<Route> {

@@ -42,6 +42,11 @@ export function isFromElsewhere({ headers }: ServiceCall): boolean {
   return origin !== undefined && hostOf(origin) !== host;
 }
 
+/** True if a program on this machine, or its own page, sent the call, and neither a proxy nor another site's page. */
+export function isLocal(call: ServiceCall): boolean {
+  return isOnThisMachine(call) && !isFromElsewhere(call);
+}
+
 function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined;
 }

@@ -1,6 +1,7 @@
 import type { Caller } from "../accounts/caller.ts";
 import type { RateLimits, ServiceOptions } from "../options.ts";
-import { refusals } from "../refusal.ts";
+import { type Refusal, refusals } from "../refusal.ts";
+import type { Route } from "./route.ts";
 
 const minute = 60_000;
 const second = 1000;
@@ -24,8 +25,21 @@ export class RateLimiter {
   }
 
   /** Admits a request, or refuses it with 429 and the time to wait. */
-  admit({ limitedAs: account, projectKey }: Limited, route: string, at: number): void {
+  admit(limited: Limited, route: LimitedRoute, at: number): void {
+    const windows = this.#windowsOf(limited, route);
+    const refusal = this.#refusal(windows, at);
+    if (refusal) throw refusal;
+    for (const window of Object.values(windows)) window?.count(at);
+  }
+
+  /** True if `admit` would refuse the request now. */
+  refuses(limited: Limited, route: LimitedRoute, at: number): boolean {
+    return this.#refusal(this.#windowsOf(limited, route), at) !== undefined;
+  }
+
+  #windowsOf({ limitedAs: account, projectKey }: Limited, { method, path }: LimitedRoute): Windows {
     const { perMinute, perSecondAndRoute } = this.#limits;
+    const route = `${method} ${path}`;
     const windows = this.#accounts.get(account) ?? {
       all: new Window(perMinute, minute / this.#timeScale),
       routes: new Map(),
@@ -33,24 +47,26 @@ export class RateLimiter {
     this.#accounts.set(account, windows);
     const ofRoute = windows.routes.get(route) ?? new Window(perSecondAndRoute, second / this.#timeScale);
     windows.routes.set(route, ofRoute);
-    const wait = Math.max(windows.all.wait(at), ofRoute.wait(at));
+    return { all: windows.all, ofRoute, ofKey: this.#ofProjectKey(projectKey) };
+  }
+
+  #refusal({ all, ofRoute, ofKey }: Windows, at: number): Refusal | undefined {
+    const { perMinute, perSecondAndRoute } = this.#limits;
+    const wait = Math.max(all.wait(at), ofRoute.wait(at));
     if (wait > 0) {
-      throw refusals.tooManyRequests(
+      return refusals.tooManyRequests(
         `rate limit exceeded: ${perMinute} requests a minute, and ${perSecondAndRoute} a second on each route`,
         Math.ceil(wait / 1000),
       );
     }
-    const ofKey = this.#ofProjectKey(projectKey);
     const keyWait = ofKey?.wait(at) ?? 0;
     if (keyWait > 0) {
-      throw refusals.tooManyRequests(
+      return refusals.tooManyRequests(
         `rate limit exceeded: ${this.#projectKeyPerSecond} requests a second by a project-scoped key`,
         Math.ceil(keyWait / 1000),
       );
     }
-    windows.all.count(at);
-    ofRoute.count(at);
-    ofKey?.count(at);
+    return undefined;
   }
 
   #ofProjectKey(id: number | undefined): Window | undefined {
@@ -65,6 +81,16 @@ export class RateLimiter {
 export function limiterOf({ rateLimits, timeScale, rules }: ServiceOptions): RateLimiter | undefined {
   return rateLimits && new RateLimiter(rateLimits, timeScale, rules.projectKeyPerSecond);
 }
+
+/** The windows in which a request counts. */
+interface Windows {
+  all: Window;
+  ofRoute: Window;
+  ofKey: Window | undefined;
+}
+
+/** The route to which a request counts. */
+type LimitedRoute = Pick<Route, "method" | "path">;
 
 /** The account and the key to which a request counts. */
 type Limited = Pick<Caller, "limitedAs" | "projectKey">;

@@ -1,4 +1,4 @@
-import { knownCaller, mayReachProject } from "../accounts/caller.ts";
+import { type Caller, mayReachProject } from "../accounts/caller.ts";
 import type { Store } from "../store/store.ts";
 import type { Route } from "./route.ts";
 import type { Match } from "./router.ts";
@@ -10,14 +10,9 @@ export interface Reached {
   params: Readonly<Record<string, string>>;
 }
 
-/** `undefined` for a call about no project, and for one without a valid key or the right. */
-export function reachedBy(
-  store: Store,
-  authorization: string | undefined,
-  { route, params }: Match<Route>,
-): Reached | undefined {
+/** `undefined` for a call about no project, and for one without the right. */
+export function reachedBy(store: Store, caller: Caller, { route, params }: Match<Route>): Reached | undefined {
   const { access, path } = route;
-  const caller = access.kind === "project" ? knownCaller(store, authorization) : undefined;
-  if (!caller || access.kind !== "project") return undefined;
+  if (access.kind !== "project") return undefined;
   return mayReachProject(store, caller, params["project_id"] ?? "", access.right) ? { path, params } : undefined;
 }

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
 import { RateLimiter } from "../../../src/service/http/rate-limit.ts";
 
+const projects = { method: "GET", path: "/projects" } as const;
+
 it("a clock that is set back keeps nobody waiting until it has caught up", () => {
   const limiter = new RateLimiter({ perMinute: 1, perSecondAndRoute: 1 }, 1);
-  const admit = (at: number) => () => limiter.admit({ limitedAs: "acc-ana" }, "GET /projects", at);
+  const admit = (at: number) => () => limiter.admit({ limitedAs: "acc-ana" }, projects, at);
   admit(3_600_000)();
   expect(admit(3_600_000)).toThrow("rate limit exceeded");
   expect(admit(0)).not.toThrow();
@@ -12,10 +14,24 @@ it("a clock that is set back keeps nobody waiting until it has caught up", () =>
 it("a project-scoped key has its own requests a second beside those of its organization", () => {
   const limiter = new RateLimiter({ perMinute: 100, perSecondAndRoute: 100 }, 1, 10);
   const admit = (projectKey: number | undefined, at: number) => () =>
-    limiter.admit({ limitedAs: "org-shop", projectKey }, `GET /projects/${at}`, at);
+    limiter.admit({ limitedAs: "org-shop", projectKey }, { method: "GET", path: `/projects/${at}` }, at);
   for (let sent = 0; sent < 10; sent += 1) admit(1, sent)();
   expect(admit(1, 999)).toThrow("10 requests a second by a project-scoped key");
   expect(admit(2, 999)).not.toThrow();
   expect(admit(undefined, 999)).not.toThrow();
   expect(admit(1, 1000)).not.toThrow();
+});
+
+it("a request that would be refused is known before, and asking counts nothing", () => {
+  const limiter = new RateLimiter({ perMinute: 100, perSecondAndRoute: 1 }, 1, 1);
+  const ana = { limitedAs: "acc-ana" };
+  for (let asked = 0; asked < 10; asked += 1) expect(limiter.refuses(ana, projects, 0)).toBe(false);
+  limiter.admit(ana, projects, 0);
+  expect(limiter.refuses(ana, projects, 0)).toBe(true);
+  expect(limiter.refuses(ana, { method: "GET", path: "/auth" }, 0)).toBe(false);
+  expect(limiter.refuses({ limitedAs: "acc-bob" }, projects, 0)).toBe(false);
+  expect(limiter.refuses(ana, projects, 1000)).toBe(false);
+  const key = { limitedAs: "org-shop", projectKey: 1 };
+  limiter.admit(key, { method: "GET", path: "/auth" }, 0);
+  expect(limiter.refuses(key, projects, 0)).toBe(true);
 });

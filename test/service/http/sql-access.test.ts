@@ -129,3 +129,16 @@ it("servers are asked for roles and databases by a caller with the right to see 
   for (const path of [roles, roles.replaceAll("-", "%2D")]) expect(await call(path, keys.bob)).toBe(200);
   expect(access.refreshed).toEqual([reached, reached]);
 });
+
+it("servers are asked for nothing by a call that the limits of its account refuse", async () => {
+  const access = new Access();
+  const rateLimits = { perMinute: 100, perSecondAndRoute: 2 };
+  await using shop = await ListeningShop.start({ rateLimits, timeScale: 0.001 }, {}, access);
+  const statuses: number[] = [];
+  for (let sent = 0; sent < 4; sent += 1) {
+    const headers = { authorization: `Bearer ${keys.ana}` };
+    const answer = await fetch(`${shop.baseURL}/projects/${project}/branches/${main}/roles`, { headers });
+    statuses.push(answer.status);
+  }
+  expect([statuses, access.refreshed.length]).toEqual([[200, 200, 429, 429], 2]);
+});
