@@ -8,7 +8,7 @@ import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 
 /** The most roles, and the most databases, that the calls of the API make in a branch: the vendor's limit. */
-const mostInBranch = 500;
+export const mostInBranch = 500;
 
 /** The branch whose roles and databases are changed. */
 export interface Place {

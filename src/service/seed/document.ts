@@ -3,6 +3,7 @@ import { EndpointCreate } from "../../api/endpoint.ts";
 import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
 import { DatabaseName, RoleName } from "../domain/requests.ts";
+import { mostInBranch } from "../domain/roles-and-databases.ts";
 import { plans } from "../rules.ts";
 import { memberRoles } from "../store/accounts.ts";
 
@@ -16,6 +17,17 @@ function record<T extends z.core.$ZodShape>(shape: T) {
         : undefined,
   });
 }
+
+/** A list, empty if it is left out. */
+function atMost<T extends z.ZodType>(most: number, element: T) {
+  return z
+    .array(element)
+    .max(most, { error: `at most ${most} are possible` })
+    .default([]);
+}
+
+/** The most roles of a branch beside its first one, and as many databases. */
+const mostOfBranch = mostInBranch - 1;
 
 const Name = nameOf(256);
 const Key = record({ name: nameOf(64), key: z.string().regex(/^[\x21-\x7e]{1,200}$/) });
@@ -44,8 +56,8 @@ const SeedProject = record({
         default: z.boolean().optional(),
         protected: z.boolean().default(false),
         /** Beside the role neondb_owner and its database neondb. */
-        roles: z.array(RoleName).default([]),
-        databases: z.array(record({ name: DatabaseName, owner: RoleName.default("neondb_owner") })).default([]),
+        roles: atMost(mostOfBranch, RoleName),
+        databases: atMost(mostOfBranch, record({ name: DatabaseName, owner: RoleName.default("neondb_owner") })),
       }),
     )
     .min(1)

@@ -25,5 +25,6 @@ export function doublesIn({ accounts, organizations, projects }: Seed): string[]
 
 function twice(values: readonly (string | undefined)[]): string[] {
   const given = values.filter((value) => value !== undefined);
-  return [...new Set(given.filter((value, at) => given.indexOf(value) !== at))];
+  const seen = new Set<string>();
+  return [...new Set(given.filter((value) => seen.size === seen.add(value).size))];
 }

@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { Seed } from "./document.ts";
 import { doublesIn } from "./doubles.ts";
 import { BadSeed } from "./seed.ts";
+import { mostMade, sizeOf } from "./size.ts";
 
 /** Reads a seed from YAML. Throws `BadSeed` with one line for each invalid field and what it allows. */
 export function parseSeed(yaml: string, name: string): Seed {
@@ -17,10 +18,18 @@ export function parseSeed(yaml: string, name: string): Seed {
   }
   const result = Seed.safeParse(document);
   const problems = result.success
-    ? doublesIn(result.data)
+    ? [...doublesIn(result.data), ...tooMuchIn(result.data)]
     : result.error.issues.map(({ path, message }) => `${path.join(".") || "the seed"}: ${inPlainWords(message)}`);
   if (result.success && problems.length === 0) return result.data;
   throw new BadSeed(`${name} is not a seed of the service:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+}
+
+function tooMuchIn(seed: Seed): string[] {
+  const size = sizeOf(seed);
+  if (size <= mostMade) return [];
+  return [
+    `it would make ${size} objects, with the roles and databases that branches take over from their default branch: at most ${mostMade} are possible`,
+  ];
 }
 
 /** A missing field is reported as such. */

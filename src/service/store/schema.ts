@@ -241,4 +241,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX api_keys_by_account ON api_keys (account_id, id) WHERE revoked_at IS NULL;
   CREATE INDEX api_keys_by_organization ON api_keys (organization_id, id) WHERE revoked_at IS NULL;
   `,
+  `
+  CREATE INDEX roles_in_order ON roles (branch_id, seq);
+  `,
 ];
