@@ -29,7 +29,7 @@ export function uses(compute: Compute, branch: Branch, { serviceOf, wallNow }: U
  * True if the end of the branch would end the Compute's endpoint, which may have to move away or is moving there,
  * provided that both are of the same service.
  */
-export function standsOn(compute: Compute, { spec, status: { branchID } }: Branch): boolean {
+function standsOn(compute: Compute, { spec, status: { branchID } }: Branch): boolean {
   return branchID !== undefined && compute.spec.projectID === spec.projectID && placesOf(compute).includes(branchID);
 }
 

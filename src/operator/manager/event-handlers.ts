@@ -1,10 +1,11 @@
 import type { BranchReconciler } from "../branch/reconciler.ts";
-import { placesOf, standsOn } from "../branch/users.ts";
+import { placesOf } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
 import type { Change } from "../kube/store.ts";
-import { conditionOf, readyLabel } from "../objects/conditions-of.ts";
+import { readyLabel } from "../objects/conditions-of.ts";
+import { placeOf } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
 import { type Branch, owningBranch } from "../resources/branch.ts";
@@ -17,7 +18,7 @@ import type { Namespace } from "../resources/namespace.ts";
 import type { Secret } from "../resources/secret.ts";
 import { type Unattended, unattended } from "../runtime/unattended.ts";
 import type { Kind } from "./flow-of.ts";
-import type { ChangeHandlers, Informers } from "./informers.ts";
+import { type ChangeHandlers, type Informers, linkedKey } from "./informers.ts";
 
 export interface EventHandlersOptions extends Unattended {
   informers: Informers;
@@ -98,11 +99,13 @@ export class EventHandlers implements ChangeHandlers {
     for (const version of versions) {
       if (version === undefined) continue;
       const { namespace = "" } = version.metadata;
-      const named = version.spec.branchRef?.name ?? owningBranch(version)?.name;
-      const concerned = informers.branches
-        .within(namespace)
-        .filter((branch) => branch.metadata.name === named || standsOn(version, branch));
-      enqueue("branch", uidsOf(concerned));
+      const named = informers.branches.get(
+        namespace,
+        version.spec.branchRef?.name ?? owningBranch(version)?.name ?? "",
+      );
+      const places = placesOf(version).map((id) => linkedKey(namespace, version.spec.projectID, id));
+      const below = places.flatMap((key) => [...informers.linkedBranches.of(key)]);
+      enqueue("branch", uidsOf(new Set([...(named === undefined ? [] : [named]), ...below])));
     }
   }
 
@@ -124,17 +127,11 @@ export class EventHandlers implements ChangeHandlers {
       this.connectionsUsedBy(object, previous);
     }
     if (type !== "updated" || factsForComputes(previous) !== factsForComputes(object)) {
-      const { namespace = "", name } = object.metadata;
-      const users = informers.computes.within(namespace).filter(({ spec }) => spec.branchRef?.name === name);
-      enqueue("compute", uidsOf(users));
+      enqueue("compute", uidsOf(informers.computesOnBranch.of(placeOf(object.metadata))));
     }
     if (type !== "deleted" && previous?.metadata.generation === object.metadata.generation) return;
     // Other Branches may wait for a name or place that this one claims or gives up.
-    const { projectID } = object.spec;
-    enqueue(
-      "branch",
-      uidsOf(informers.branches.list().filter((other) => waits(other) && other.spec.projectID === projectID)),
-    );
+    enqueue("branch", uidsOf(informers.waitingBranches.of(object.spec.projectID)));
   }
 
   branchesRelisted(): void {
@@ -153,7 +150,7 @@ export class EventHandlers implements ChangeHandlers {
     this.usersOf(namespace, name);
     if (type === "updated" && sameJSON(servedBy(previous), servedBy(object))) return;
     // Computes of this connection claim places of another service now, or none: those that they blocked may continue.
-    for (const user of informers.users.of(namespace, name)) enqueue("compute", claims.movedWith(user));
+    for (const user of informers.users.of(placeOf(object.metadata))) enqueue("compute", claims.movedWith(user));
   }
 
   pool({ type, object, previous }: Change<ComputePool>): void {
@@ -225,8 +222,9 @@ export class EventHandlers implements ChangeHandlers {
   /** Enqueues the Computes and Branches that use a connection. */
   usersOf(namespace: string, connection: string): void {
     const { informers, enqueue } = this.#options;
-    enqueue("compute", uidsOf(informers.users.of(namespace, connection)));
-    enqueue("branch", uidsOf(informers.branchUsers.of(namespace, connection)));
+    const place = placeOf({ namespace, name: connection });
+    enqueue("compute", uidsOf(informers.users.of(place)));
+    enqueue("branch", uidsOf(informers.branchUsers.of(place)));
   }
 
   /** Enqueues the connections that these versions of an object use. */
@@ -280,11 +278,6 @@ function factsForComputes({ metadata, status, spec }: Branch): string {
     metadata.deletionTimestamp,
     spec.connectionRef,
   ]);
-}
-
-/** True if a Branch waits for something that another has, or for room in its project. */
-function waits({ status }: Branch): boolean {
-  return conditionOf(status, "Stalled")?.status === "True";
 }
 
 function uidsOf(objects: Iterable<{ metadata: { uid: string } }>): string[] {

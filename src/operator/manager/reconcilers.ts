@@ -8,6 +8,7 @@ import { type StepOptions, stepOf } from "../compute/step.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { placeOf } from "../objects/object.ts";
 import { awaitsTemplate } from "../pool/plan.ts";
 import { PoolReconciler } from "../pool/reconciler.ts";
 import type { StoredSpecs } from "../pool/stored-specs.ts";
@@ -17,6 +18,7 @@ import { owningPool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { fleetOf } from "../resources/signature.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
+import { linkedKey } from "./informers.ts";
 import type { ManagerOptions } from "./manager-options.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 
@@ -152,10 +154,12 @@ export function newBranchReconciler(
       branchByUID: (uid) => informers.branches.byUid(uid),
       near: (object) => [...informers.branchPlaces.near(object)].flatMap((uid) => informers.branches.byUid(uid) ?? []),
       usersOf: (object) => {
-        const { namespace = "" } = object.metadata;
+        const { metadata, spec, status } = object;
         const context = { serviceOf: (user: ConnectionUser) => connections.baseURLOf(user), wallNow: clock.now() };
-        const users = informers.computes.within(namespace).filter((compute) => uses(compute, object, context));
-        return users.map(({ metadata }) => metadata.name);
+        const naming = informers.computesOnBranch.of(placeOf(metadata));
+        const there = informers.computesAt.of(linkedKey(metadata.namespace, spec.projectID, status.branchID ?? ""));
+        const users = new Set([...naming, ...there].filter((compute) => uses(compute, object, context)));
+        return Array.from(users, (compute) => compute.metadata.name).toSorted();
       },
       compute: ({ metadata: { namespace = "", name } }) => informers.computes.get(namespace, name),
     },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { standsOn, uses } from "../../../src/operator/branch/users.ts";
+import { uses } from "../../../src/operator/branch/users.ts";
 import type { ComputeStatus, WriteRecord } from "../../../src/operator/resources/compute.ts";
 import type { ConnectionUser } from "../../../src/operator/resources/connection-user.ts";
 import { API_VERSION } from "../../../src/operator/resources/names.ts";
@@ -85,6 +85,6 @@ test("a Branch whose own connection is not there is used by the Computes on its 
   expect(uses(standing({ spec: { connectionRef: { name: "other" } } }), pullRequest, unknown)).toBe(true);
 });
 
-test("nothing stands on a Branch without a branch", () => {
-  expect(standsOn(compute(), branch())).toBe(false);
+test("no Compute is on a Branch without a branch", () => {
+  expect(uses(standing(), branch(), context)).toBe(false);
 });

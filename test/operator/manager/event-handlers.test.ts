@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import type { KubeObject } from "../../../src/operator/objects/object.ts";
 import { compute, uidOf } from "../../support/builders.ts";
+import { branch } from "../branch/builders.ts";
 import { HandlersStage } from "./event-handlers-stage.ts";
 
 const many = 1200;
@@ -73,4 +75,37 @@ test("a Compute that is gone leaves nothing in memory of the spec that was store
   expect(forgotten).toEqual([]);
   handlers.compute({ type: "deleted", object: declared(0, "br-1", "2"), previous: declared(0, "br-1", "2") });
   expect(forgotten).toEqual([uidOf(0)]);
+});
+
+test("an event of a Compute or a Branch among thousands looks at those alone that it concerns", async () => {
+  const pair = (index: number) => {
+    const name = `pr-${index}`;
+    return {
+      branch: branch({ name, uid: uidOf(10_000 + index), linked: `br-${index}` }),
+      compute: compute({ name, uid: uidOf(index), spec: { branchID: undefined, branchRef: { name } } }),
+    };
+  };
+  const pairs = Array.from({ length: many }, (_, index) => pair(index));
+  await using stage = await HandlersStage.with({
+    computes: pairs.map(({ compute }) => compute),
+    branches: pairs.map(({ branch }) => branch),
+  });
+  const { informers } = stage;
+  const enqueued: string[] = [];
+  const handlers = stage.handlers({ enqueue: (_, uids) => enqueued.push(...uids) });
+  const whole = [informers.computes, informers.branches].flatMap((kind) => [
+    vi.spyOn(kind, "list"),
+    vi.spyOn(kind, "within"),
+  ]);
+  const [, second] = pairs;
+  if (second === undefined) throw new Error("there are none");
+  const next = <T extends KubeObject>(object: T, status: object) => ({
+    ...object,
+    metadata: { ...object.metadata, generation: 2, resourceVersion: "2" },
+    status,
+  });
+  handlers.compute({ type: "updated", object: next(second.compute, { branchID: "br-1" }), previous: second.compute });
+  handlers.branch({ type: "updated", object: next(second.branch, {}), previous: second.branch });
+  expect(new Set(enqueued)).toEqual(new Set([uidOf(1), uidOf(10_001)]));
+  expect(whole.map(({ mock }) => mock.calls.length)).toEqual([0, 0, 0, 0]);
 });
