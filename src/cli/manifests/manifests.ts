@@ -1,7 +1,7 @@
 import { nameOf } from "../../operator/kube/objects.ts";
 import type { Parsed } from "../../operator/objects/object.ts";
 import { asRecord, isRecord } from "../../operator/objects/record.ts";
-import { type Branch, parseBranch } from "../../operator/resources/branch.ts";
+import { type Branch, brokenInBranch, parseBranch } from "../../operator/resources/branch.ts";
 import { type Connection, parseClusterServiceConnection } from "../../operator/resources/cluster-service-connection.ts";
 import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
 import { type ComputePool, parseComputePool } from "../../operator/resources/compute-pool.ts";
@@ -153,15 +153,11 @@ function read<T extends Branch | Compute | ComputePool | Connection>(
 
 /** Rules for new manifests that one breaks; stored objects need not keep them. */
 function brokenIn({ spec }: Compute | ComputePool | Connection | Branch): { path: string[]; message: string }[] {
-  if ("template" in spec) {
-    return brokenWhenWritten(spec.template).map((issue) => ({ ...issue, path: ["spec", "template", ...issue.path] }));
-  }
-  if ("expiry" in spec) {
-    const broken = brokenWhenWritten(spec.compute ?? {});
-    return broken.map((issue) => ({ ...issue, path: ["spec", "compute", ...issue.path] }));
-  }
-  if (!("projectID" in spec)) return [];
-  return brokenWhenWritten(spec).map((issue) => ({ ...issue, path: ["spec", ...issue.path] }));
+  const below = (parent: readonly string[], broken: ReturnType<typeof brokenWhenWritten>) =>
+    broken.map((issue) => ({ ...issue, path: [...parent, ...issue.path] }));
+  if ("template" in spec) return below(["spec", "template"], brokenWhenWritten(spec.template));
+  if ("expiry" in spec) return below(["spec"], brokenInBranch(spec));
+  return "projectID" in spec ? below(["spec"], brokenWhenWritten(spec)) : [];
 }
 
 function requireNamespace(

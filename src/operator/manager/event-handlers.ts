@@ -18,7 +18,8 @@ import type { Namespace } from "../resources/namespace.ts";
 import type { Secret } from "../resources/secret.ts";
 import { type Unattended, unattended } from "../runtime/unattended.ts";
 import type { Kind } from "./flow-of.ts";
-import { type ChangeHandlers, type Informers, linkedKey } from "./informers.ts";
+import { linkedKey } from "./indexes.ts";
+import type { ChangeHandlers, Informers } from "./informers.ts";
 
 export interface EventHandlersOptions extends Unattended {
   informers: Informers;
@@ -104,7 +105,7 @@ export class EventHandlers implements ChangeHandlers {
         version.spec.branchRef?.name ?? owningBranch(version)?.name ?? "",
       );
       const places = placesOf(version).map((id) => linkedKey(namespace, version.spec.projectID, id));
-      const below = places.flatMap((key) => [...informers.linkedBranches.of(key)]);
+      const below = places.flatMap((key) => [...informers.indexes.linkedBranches.of(key)]);
       enqueue("branch", uidsOf(new Set([...(named === undefined ? [] : [named]), ...below])));
     }
   }
@@ -127,11 +128,11 @@ export class EventHandlers implements ChangeHandlers {
       this.connectionsUsedBy(object, previous);
     }
     if (type !== "updated" || factsForComputes(previous) !== factsForComputes(object)) {
-      enqueue("compute", uidsOf(informers.computesOnBranch.of(placeOf(object.metadata))));
+      enqueue("compute", uidsOf(informers.indexes.computesOnBranch.of(placeOf(object.metadata))));
     }
     if (type !== "deleted" && previous?.metadata.generation === object.metadata.generation) return;
     // Other Branches may wait for a name or place that this one claims or gives up.
-    enqueue("branch", uidsOf(informers.waitingBranches.of(object.spec.projectID)));
+    enqueue("branch", uidsOf(informers.indexes.waitingBranches.of(object.spec.projectID)));
   }
 
   branchesRelisted(): void {
@@ -150,7 +151,7 @@ export class EventHandlers implements ChangeHandlers {
     this.usersOf(namespace, name);
     if (type === "updated" && sameJSON(servedBy(previous), servedBy(object))) return;
     // Computes of this connection claim places of another service now, or none: those that they blocked may continue.
-    for (const user of informers.users.of(placeOf(object.metadata))) enqueue("compute", claims.movedWith(user));
+    for (const user of informers.indexes.users.of(placeOf(object.metadata))) enqueue("compute", claims.movedWith(user));
   }
 
   pool({ type, object, previous }: Change<ComputePool>): void {
@@ -223,8 +224,8 @@ export class EventHandlers implements ChangeHandlers {
   usersOf(namespace: string, connection: string): void {
     const { informers, enqueue } = this.#options;
     const place = placeOf({ namespace, name: connection });
-    enqueue("compute", uidsOf(informers.users.of(place)));
-    enqueue("branch", uidsOf(informers.branchUsers.of(place)));
+    enqueue("compute", uidsOf(informers.indexes.users.of(place)));
+    enqueue("branch", uidsOf(informers.indexes.branchUsers.of(place)));
   }
 
   /** Enqueues the connections that these versions of an object use. */

@@ -1,5 +1,3 @@
-import { BranchPlaces } from "../branch/branch-places.ts";
-import { placesOf } from "../branch/users.ts";
 import { keptApiKey } from "../connection/kept-api-key.ts";
 import { type KeptSecret, keptConnectionSecret } from "../connection-secret/kept-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
@@ -8,7 +6,6 @@ import type { ReflectorOptions } from "../kube/reflector.ts";
 import { Reflectors } from "../kube/reflectors.ts";
 import type { Change } from "../kube/store.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { conditionOf } from "../objects/conditions-of.ts";
 import { type KubeObject, type Parsed, placeOf, type ResourceKind } from "../objects/object.ts";
 import type { OperatorOptions } from "../options.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
@@ -20,7 +17,7 @@ import {
 } from "../resources/cluster-service-connection.ts";
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../resources/compute-pool.ts";
-import { type ConnectionUser, connectionKeyOf } from "../resources/connection-user.ts";
+import type { ConnectionUser } from "../resources/connection-user.ts";
 import { API_KEY_SECRET_TYPE, labels } from "../resources/names.ts";
 import { type Namespace, namespaceKind, parseNamespace } from "../resources/namespace.ts";
 import { type Secret, secretKind } from "../resources/secret.ts";
@@ -33,8 +30,8 @@ import type { RuntimePorts } from "../runtime/log.ts";
 import { OperationalError } from "../runtime/operational-error.ts";
 import { Arrivals } from "./arrivals.ts";
 import { ComputeCounts } from "./compute-counts.ts";
+import { Indexes } from "./indexes.ts";
 import { labelsOfCompute, withKeptMetadata } from "./kept-metadata.ts";
-import { ObjectIndex } from "./object-index.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 export interface InformersOptions extends RuntimePorts {
@@ -79,25 +76,7 @@ export interface ChangeHandlers {
 export class Informers {
   readonly computes: Reflectors<Compute>;
   readonly branches: Reflectors<Branch>;
-  /** By the place of the connection that they name; the namespace of a ClusterServiceConnection is empty. */
-  readonly users = new ObjectIndex<Compute>((user) => [placeOf(connectionKeyOf(user))]);
-  readonly branchUsers = new ObjectIndex<Branch>((user) => [placeOf(connectionKeyOf(user))]);
-  /** By the place of the Branch that they name. */
-  readonly computesOnBranch = new ObjectIndex<Compute>(({ metadata: { namespace }, spec: { branchRef } }) =>
-    branchRef === undefined ? [] : [placeOf({ namespace, name: branchRef.name })],
-  );
-  /** By namespace, project and branch: where their endpoints are, and may still come to be. */
-  readonly computesAt = new ObjectIndex<Compute>((compute) =>
-    placesOf(compute).map((id) => linkedKey(compute.metadata.namespace, compute.spec.projectID, id)),
-  );
-  readonly linkedBranches = new ObjectIndex<Branch>(({ metadata: { namespace }, spec, status: { branchID } }) =>
-    branchID === undefined ? [] : [linkedKey(namespace, spec.projectID, branchID)],
-  );
-  /** By project: those that wait for something that another has, or for room. */
-  readonly waitingBranches = new ObjectIndex<Branch>((object) =>
-    conditionOf(object.status, "Stalled")?.status === "True" ? [object.spec.projectID] : [],
-  );
-  readonly branchPlaces = new BranchPlaces();
+  readonly indexes = new Indexes();
   readonly counts = new ComputeCounts();
   readonly arrivals: Arrivals;
   readonly #connections: Reflectors<ServiceConnection>;
@@ -124,7 +103,7 @@ export class Informers {
     ) => new Reflectors<T>(within, { ...shared, isUninstalled, observer, kind, onChange, ...more });
     const each = (call: (handlers: ChangeHandlers) => void) => this.#handlers.forEach(call);
     const computeChanged = (change: Change<Compute>) => {
-      for (const index of [this.users, this.computesOnBranch, this.computesAt]) index.change(change);
+      this.indexes.compute(change);
       this.counts.change(change);
       this.arrivals.change(change);
       each((handlers) => handlers.compute(change));
@@ -171,13 +150,12 @@ export class Informers {
   /** The objects that use a connection. */
   *usersOf(namespace: string, name: string, isUser: (user: ConnectionUser) => boolean): Iterable<ConnectionUser> {
     const place = placeOf({ namespace, name });
-    yield* this.users.of(place, isUser);
-    yield* this.branchUsers.of(place, isUser);
+    yield* this.indexes.users.of(place, isUser);
+    yield* this.indexes.branchUsers.of(place, isUser);
   }
 
   #branchChanged(change: Change<Branch>): void {
-    for (const index of [this.branchUsers, this.linkedBranches, this.waitingBranches]) index.change(change);
-    this.branchPlaces.change(change);
+    this.indexes.branch(change);
     for (const handlers of this.#handlers) handlers.branch(change);
   }
 
@@ -312,9 +290,4 @@ const connectionSecretsOnly: Partial<ReflectorOptions<KeptSecret>> = {
 function readable<T>(parsed: Parsed<T>): T {
   if (!parsed.ok) throw new OperationalError(parsed.problem);
   return parsed.value;
-}
-
-/** A key of `computesAt` and `linkedBranches`. */
-export function linkedKey(namespace: string | undefined, projectID: string, branchID: string): string {
-  return JSON.stringify([namespace, projectID, branchID]);
 }

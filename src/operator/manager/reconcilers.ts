@@ -18,7 +18,7 @@ import { owningPool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { fleetOf } from "../resources/signature.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
-import { linkedKey } from "./informers.ts";
+import { linkedKey } from "./indexes.ts";
 import type { ManagerOptions } from "./manager-options.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 
@@ -152,12 +152,15 @@ export function newBranchReconciler(
     signal,
     cache: {
       branchByUID: (uid) => informers.branches.byUid(uid),
-      near: (object) => [...informers.branchPlaces.near(object)].flatMap((uid) => informers.branches.byUid(uid) ?? []),
+      near: (object) =>
+        [...informers.indexes.branchPlaces.near(object)].flatMap((uid) => informers.branches.byUid(uid) ?? []),
       usersOf: (object) => {
         const { metadata, spec, status } = object;
         const context = { serviceOf: (user: ConnectionUser) => connections.baseURLOf(user), wallNow: clock.now() };
-        const naming = informers.computesOnBranch.of(placeOf(metadata));
-        const there = informers.computesAt.of(linkedKey(metadata.namespace, spec.projectID, status.branchID ?? ""));
+        const naming = informers.indexes.computesOnBranch.of(placeOf(metadata));
+        const there = informers.indexes.computesAt.of(
+          linkedKey(metadata.namespace, spec.projectID, status.branchID ?? ""),
+        );
         const users = new Set([...naming, ...there].filter((compute) => uses(compute, object, context)));
         return Array.from(users, (compute) => compute.metadata.name).toSorted();
       },

@@ -1,15 +1,17 @@
 import { z } from "zod";
 import { conditions } from "../objects/conditions-of.ts";
 import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
-import { commonFields, computeTemplate } from "./compute-spec.ts";
+import { brokenWhenWritten, commonFields, computeTemplate } from "./compute-spec.ts";
 import { duration } from "./duration.ts";
 import {
+  brokenAt,
   id,
   immutable,
   observedGeneration,
   optionalFlag,
   optionalInteger,
   optionalText,
+  printable,
   type Rule,
   withRules,
 } from "./fields.ts";
@@ -18,7 +20,7 @@ import { keeperOf, ownKind } from "./own-kind.ts";
 /** The longest life that the service gives a branch at once, in seconds: 30 days. */
 const MONTH_SECONDS = 30 * 24 * 3600;
 
-const branchName = z.string().min(1).max(256);
+const branchName = withRules(z.string().min(1).max(256), printable);
 
 const time = z
   .string()
@@ -163,6 +165,16 @@ export const branchSpec = withRules(
     holds: ({ protected: isProtected, expiry: end }) => isProtected !== true || "never" in end,
   },
 );
+
+/** Rules that a written spec breaks, and that a stored one need not keep. */
+export function brokenInBranch({ branchName: name, parent: from, compute }: BranchSpec) {
+  const ofCompute = brokenWhenWritten(compute ?? {});
+  return [
+    ...brokenAt(["branchName"], name, printable),
+    ...brokenAt(["parent", "branchName"], from?.branchName, printable),
+    ...ofCompute.map(({ path, message }) => ({ path: ["compute", ...path], message })),
+  ];
+}
 
 const proof = z.object({
   uid: z.string().describe("The Branch's uid."),

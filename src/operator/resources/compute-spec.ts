@@ -3,6 +3,7 @@ import { columnOf } from "../../api/table.ts";
 import { computeFields } from "./compute-fields.ts";
 import { connectionSecret, noShellVariables } from "./connection-secret.ts";
 import {
+  brokenAt,
   endpointID,
   id,
   immutable,
@@ -172,10 +173,6 @@ export function brokenWhenWritten({
     ...brokenAt(["connectionSecret", "role"], secret?.role, printable),
     ...brokenAt(["connectionSecret", "template", "data"], secret?.template?.data, noShellVariables),
   ];
-}
-
-function brokenAt<T>(path: string[], value: T | undefined, { written, message }: WrittenRule<T>) {
-  return value === undefined || written(value) ? [] : [{ path, message }];
 }
 
 export type ComputeSpec = z.output<typeof computeSpec>;

@@ -70,6 +70,15 @@ export const printableEntries: WrittenRule<Readonly<Record<string, string>>> = {
   written: (given) => Object.entries(given).flat().every(isPrintable),
 };
 
+/** The problem of a value as it is written, if it breaks the rule. */
+export function brokenAt<T>(
+  path: string[],
+  value: T | undefined,
+  { written, message }: WrittenRule<T>,
+): { path: string[]; message: string }[] {
+  return value === undefined || written(value) ? [] : [{ path, message }];
+}
+
 /** `schema` with `rules`, checked by zod and handed on to the CustomResourceDefinition. */
 export function withRules<S extends z.ZodType>(
   schema: S,

@@ -87,8 +87,8 @@ test("an event of a Compute or a Branch among thousands looks at those alone tha
   };
   const pairs = Array.from({ length: many }, (_, index) => pair(index));
   await using stage = await HandlersStage.with({
-    computes: pairs.map(({ compute }) => compute),
-    branches: pairs.map(({ branch }) => branch),
+    computes: pairs.map((each) => each.compute),
+    branches: pairs.map((each) => each.branch),
   });
   const { informers } = stage;
   const enqueued: string[] = [];

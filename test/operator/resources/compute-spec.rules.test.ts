@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseBranch } from "../../../src/operator/resources/branch.ts";
+import { brokenInBranch, parseBranch } from "../../../src/operator/resources/branch.ts";
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
 import { brokenWhenWritten } from "../../../src/operator/resources/compute-spec.ts";
@@ -20,9 +20,8 @@ function problemOf(kind: Kind, fields: Fields): string {
   if (!read.ok) return read.problem;
   const { spec } = read.value;
   const written = "template" in spec ? spec.template : "projectID" in spec ? spec : {};
-  return brokenWhenWritten(written)
-    .map(({ message }) => message)
-    .join();
+  const broken = "expiry" in spec ? brokenInBranch(spec) : brokenWhenWritten(written);
+  return broken.map(({ message }) => message).join();
 }
 
 describe("a manifest is refused without an API server too", () => {

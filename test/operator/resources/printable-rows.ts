@@ -33,3 +33,19 @@ export const printableRows: readonly (readonly [string, Fields, string, Fields])
     { connectionSecret: { name: "shop-db", database: "shop", role: "app" } },
   ],
 ];
+
+/** The same of a Branch. */
+export const printableBranchRows: typeof printableRows = [
+  [
+    "the name that a Branch gives its branch has no line break",
+    { branchName: "pr-1\n" },
+    "must not hold control characters, such as tabs and line breaks",
+    { branchName: "Zweig \u00fc 1" },
+  ],
+  [
+    "the name of a Branch's parent has no control character",
+    { parent: { branchName: "ma\u0007in" } },
+    "must not hold control characters, such as tabs and line breaks",
+    { parent: { branchName: "main" } },
+  ],
+];

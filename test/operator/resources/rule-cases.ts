@@ -1,5 +1,5 @@
 import { after, type Fields, type Kind, template, units } from "./manifest.ts";
-import { printableRows } from "./printable-rows.ts";
+import { printableBranchRows, printableRows } from "./printable-rows.ts";
 
 /** A way in which a manifest is refused, and one like it that passes. */
 export interface RuleCase {
@@ -282,4 +282,5 @@ export const celCases: readonly RuleCase[] = [
       template(units(2, 4)),
     ],
   ]),
+  ...cases("Branch", printableBranchRows),
 ];

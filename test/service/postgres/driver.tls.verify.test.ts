@@ -71,7 +71,7 @@ it("the unmodified toolkit makes a project, runs SQL in it and deletes it where 
   ]);
 });
 
-/** Runs a client beside the service, where the names of hosts of its domain lead to it; answers the lines it printed. */
+/** Runs a client beside the service, to which these hosts of its domain lead; answers the lines that it printed. */
 async function play(program: string, { domain, hosts }: { domain: string; hosts: readonly string[] }) {
   const directory = temporaryDirectory("driver-tls");
   chmodSync(directory.path, 0o755);
