@@ -3,7 +3,7 @@ import { mostLagMs } from "../../api/list-lag.ts";
 import { recordedID } from "../claims/ownership.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
-import { candidatesOf, namelessIn } from "./candidates.ts";
+import { candidatesOf } from "./candidates.ts";
 import { hasFinalizer, type Observation } from "./observe/observation.ts";
 import { openWrite, type RememberedWrite } from "./remembered.ts";
 
@@ -181,9 +181,7 @@ export function afterList(write: RememberedWrite, o: Observation): RememberedWri
     if (own === undefined) return isDue ? closed : write;
     return { ...write, firstShown: new Map([[own, write.firstShown.get(own) ?? o.startedAt]]) };
   }
-  const firstShown = namelessIn(write, o);
-  const isSettled = isDue && (isGivenUp(o) || candidatesOf(o, { ...write, firstShown }).length === 0);
-  return isSettled ? closed : { ...write, firstShown };
+  return isDue && (isGivenUp(o) || candidatesOf(o, write).length === 0) ? closed : write;
 }
 
 /** True if a record of a request that was never sent, or refused, is for something that is still to be done. */
