@@ -161,11 +161,13 @@ export class BranchInventory {
     const { clock, createSettleMs, scope } = this.#options;
     const { object, project } = tracked;
     const { metadata, spec } = object;
+    const { baseURL } = project.client.account;
     const others = this.#tracked.filter(
-      (other) => other !== tracked && other.project.client.account.baseURL === project.client.account.baseURL,
+      (other) => other !== tracked && other.project.client.account.baseURL === baseURL,
     );
-    const elsewhere = this.#others.filter(({ baseURL }) => baseURL === project.client.account.baseURL);
-    const rivals = [...others, ...elsewhere.filter((other) => !isOutsider(other.object, object, other.baseURL))];
+    const elsewhere = this.#others.filter((other) => other.baseURL === baseURL);
+    const reach = { baseURLOf: () => baseURL, isUnreachable: () => false, reachedThrough: () => undefined };
+    const rivals = [...others, ...elsewhere.filter((other) => !isOutsider(other.object, object, reach))];
     const own = computes.find((compute) => placeOf(compute.metadata) === placeOf(metadata));
     const isTaken = spec.compute !== undefined && own !== undefined && !isOwnedBy(own, object);
     return {

@@ -1,6 +1,7 @@
 import type { ConnectionView, SessionRegistry } from "../connection/registry.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { isRetained } from "../life/deletion-policy.ts";
 import { nextDue, untilDue } from "../life/due.ts";
 import { JoinedListers } from "../life/joined-listers.ts";
 import { onError } from "../life/on-error.ts";
@@ -25,7 +26,6 @@ import { interestOf, observe } from "./observe.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
 import { isOutsider, mayMeet } from "./plan/claims.ts";
-import { isRetained } from "./plan/delete.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
 import { branchReasons } from "./reasons.ts";
@@ -251,7 +251,7 @@ export class BranchReconciler {
       other.spec.projectID === projectID &&
       mayMeet(object, other) &&
       connections.baseURLOf(other) === baseURL &&
-      !isOutsider(other, object, baseURL);
+      !isOutsider(other, object, connections);
     return {
       object,
       now: clock.monotonic(),

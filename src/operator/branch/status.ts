@@ -1,6 +1,7 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import { sizeClass } from "../../api/branch-listing.ts";
 import { conditionsFor } from "../conditions/conditions.ts";
+import { policyInForce } from "../life/deletion-policy.ts";
 import { isStalling } from "../life/due.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
@@ -43,7 +44,7 @@ export function nextStatus(
       next.resetAt = annotationOf(object, "resetAt");
     }
   }
-  next.deletionPolicy = policyInForce(object.spec.deletionPolicy, next);
+  next.deletionPolicy = policyInForce({ spec: object.spec, status: next }, next.branchID && next.proof?.by);
   next.state = stateOf(next, reason ?? shownReason(object), isBeingDeleted(object), listed);
   if (condition.kind === "shown") {
     const compared = seen?.linked === undefined ? undefined : before.appliedGeneration === object.metadata.generation;
@@ -79,12 +80,6 @@ function observedThrough(
 ): BranchStatus {
   if (by === "none" && isProvedElsewhere(object, fingerprint)) return {};
   return { observedThrough: fingerprint, clusterConnection: clusterConnectionOf(object) };
-}
-
-function policyInForce(declared: string | undefined, { branchID, proof, deletionPolicy }: BranchStatus) {
-  if (declared !== undefined) return declared;
-  if (branchID === undefined || proof === undefined) return deletionPolicy;
-  return proof.by === "adopted" ? "Retain" : "Delete";
 }
 
 function stateOf(

@@ -4,6 +4,7 @@ import type { SessionRegistry } from "../connection/registry.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import { isRetained } from "../life/deletion-policy.ts";
 import { JoinedListers } from "../life/joined-listers.ts";
 import { onError } from "../life/on-error.ts";
 import type { Brake } from "../project/gate.ts";
@@ -168,9 +169,4 @@ export class ComputeReconciler {
     this.#states.delete(uid);
     this.#outdated.delete(uid);
   }
-}
-
-/** True if the endpoint stays by the policy in force. */
-function isRetained({ spec, status }: Compute): boolean {
-  return (spec.deletionPolicy ?? status.deletionPolicy) === "Retain";
 }

@@ -21,6 +21,11 @@ export interface ConditionRow {
   /** `later`: once it has held for `stallsAfterMs`, and instead of `reconciling`. It is retried all the same. */
   stalled: boolean | "later";
   requeue: Requeue;
+  /**
+   * The reach of the object's connection to its project, as far as the reason says. `first`: not until the first list
+   * of the project. Left out: it reaches the project.
+   */
+  reaches?: "yes" | "first" | "no";
   /** Overrides the standing that follows from the other members. */
   standing?: Standing;
 }
@@ -40,10 +45,32 @@ export const rows = {
   inProgress,
   retried,
   /** Something is in the way of seeing the object at the service, or of writing to it. */
-  hindered: { ...retried, synced: "compared" },
+  hindered: { ...retried, synced: "compared", reaches: "first" },
   stalled: { ...inProgress, reconciling: false, stalled: true, requeue: "slow" },
+  /** Nothing is sent, and nothing of the project looked at. */
+  paused: {
+    ready: "kept",
+    synced: "compared",
+    reconciling: false,
+    stalled: false,
+    requeue: "refresh",
+    reaches: "no",
+  },
   /** An end that was declared is no failure: tools see an object that is as it should be. */
   ended: { ready: "ended", synced: "True", reconciling: false, stalled: false, requeue: "refresh", standing: "other" },
+} as const satisfies Record<string, ConditionRow>;
+
+const unreached = { ...rows.hindered, reaches: "no" } as const;
+
+/** The reasons for which an object's connection shows nothing of its project, the same for every kind that uses one. */
+export const hindrances = {
+  RateLimited: rows.hindered,
+  ServiceUnavailable: rows.hindered,
+  Unauthorized: { ...unreached, stalled: "later", requeue: "slow" },
+  Forbidden: { ...unreached, stalled: "later", requeue: "patient" },
+  ConnectionNotFound: { ...unreached, stalled: "later", requeue: "slow" },
+  ConnectionNotReady: { ...unreached, requeue: "slow" },
+  ProjectNotFound: { ...unreached, stalled: "later", requeue: "patient" },
 } as const satisfies Record<string, ConditionRow>;
 
 /** The standing of an object that shows the reason of this row. */

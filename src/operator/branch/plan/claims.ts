@@ -1,11 +1,11 @@
-import { shownReason } from "../../objects/conditions-of.ts";
+import { isOutOfReach, type Reach } from "../../life/out-of-reach.ts";
 import { olderFirst, placeOf } from "../../objects/object.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Branch, branchNameOf } from "../../resources/branch.ts";
 import { connectionKeyOf } from "../../resources/connection-user.ts";
 import { isOfService } from "../../resources/fingerprint.ts";
 import { isOurs, linkedID, type Observation } from "../observation.ts";
-import { isHindered } from "../reasons.ts";
+import { branchReasons } from "../reasons.ts";
 
 /**
  * One claimant per branch: a proved link beats a claim; then the older, then the lesser uid. Before a branch is linked
@@ -36,18 +36,18 @@ export function mayMeet(object: Branch, other: Branch): boolean {
 }
 
 /**
- * True if nothing shows that another object's connection reaches the project, and it has no branch there: it claims
- * nothing, or anybody could keep others from their branches by naming them, with no key at all. `baseURL`: of the
- * service of both; a branch that the other had at another one, before its connection was changed, counts for nothing.
+ * True if another object claims nothing: its connection reaches nothing, and it has no branch there. A branch that it
+ * had at another service, before its connection was changed, counts for nothing.
  */
-export function isOutsider(other: Branch, object: Branch, baseURL: string | undefined): boolean {
+export function isOutsider(other: Branch, object: Branch, connections: Reach): boolean {
   // The same connection reaches what this one reaches, whatever the status of the other says.
   if (sameJSON(connectionKeyOf(other), connectionKeyOf(object))) return false;
-  const { branchID, observedThrough } = other.status;
+  return hasNothingAt(connections.baseURLOf(other), other) && isOutOfReach(other, branchReasons, connections);
+}
+
+function hasNothingAt(baseURL: string | undefined, { status: { branchID, observedThrough } }: Branch): boolean {
   const isSeen = observedThrough !== undefined && baseURL !== undefined && isOfService(observedThrough, baseURL);
-  if (branchID !== undefined && isSeen) return false;
-  const reason = shownReason(other);
-  return reason === undefined || isHindered(reason);
+  return branchID === undefined || !isSeen;
 }
 
 /** The branch that an object is linked to, or wants by its id. */

@@ -1,7 +1,7 @@
 import type { ListedBranch } from "../../../api/branch.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
+import { isRetained } from "../../life/deletion-policy.ts";
 import { nextProof } from "../../life/gone.ts";
-import type { Branch } from "../../resources/branch.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { BranchAction } from "../action.ts";
 import { isOurs, linkedID, notedUID, type Observation } from "../observation.ts";
@@ -83,9 +83,4 @@ function lastPost({ object, now, serviceNow, createSettleMs }: Observation, memo
   const mayBeEarliers = memory.earlierTerm && (linkedID(object) === undefined || !isOld);
   const earlier = mayBeEarliers ? memory.seenSince : Number.NEGATIVE_INFINITY;
   return Math.max(earlier, memory.unansweredPost ?? Number.NEGATIVE_INFINITY);
-}
-
-/** True if the branch stays by the policy in force. */
-export function isRetained({ spec, status }: Branch): boolean {
-  return (spec.deletionPolicy ?? status.deletionPolicy) === "Retain";
 }

@@ -1,3 +1,4 @@
+import { isRetained } from "../../life/deletion-policy.ts";
 import { isBeingDeleted, orphansDependents } from "../../objects/object.ts";
 import { branchNameOf } from "../../resources/branch.ts";
 import { pausedForMs, pauseEndsInMs } from "../../resources/pause.ts";
@@ -8,7 +9,7 @@ import type { ReadonlyMemory } from "../state.ts";
 import * as words from "../words.ts";
 import { rivalFor } from "./claims.ts";
 import { linkOrCreate } from "./create.ts";
-import { isRetained, planDeletion } from "./delete.ts";
+import { planDeletion } from "./delete.ts";
 import { drift, dueEnd } from "./expiry.ts";
 import { planGone, planMissing } from "./gone.ts";
 import { planReset } from "./reset.ts";

@@ -1,6 +1,7 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
 import { type Claim, claimOnEndpoint } from "../../claims/claims.ts";
 import type { Link } from "../../claims/ownership.ts";
+import { isRetained } from "../../life/deletion-policy.ts";
 import { orphansDependents } from "../../objects/object.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { seldomMs } from "../../runtime/waits.ts";
@@ -27,7 +28,7 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
     const message = deletionWaits.orphaning(endpointID);
     return { kind: "wait", reason: "Deleting", message, requeueAfterMs: seldomMs };
   }
-  if (isRetained(o)) return letGo(released.retained(endpointID), o, s);
+  if (isKept(o)) return letGo(released.retained(endpointID), o, s);
   if (pausedForMs !== undefined) return pauseOf(o.annotations, deletionWaits.paused(endpointID, pausedUntil));
   switch (o.kind) {
     case "pending":
@@ -53,8 +54,8 @@ export function letGo(message: string, { compute, fleet }: Subject, { write }: R
 }
 
 /** Without a policy in the spec the endpoint decides, or while it cannot be seen the policy that the status shows. */
-function isRetained({ kind, compute: { spec, status } }: Observed): boolean {
-  return (spec.deletionPolicy ?? (kind === "observed" ? undefined : status.deletionPolicy)) === "Retain";
+function isKept({ kind, compute }: Observed): boolean {
+  return kind === "observed" ? compute.spec.deletionPolicy === "Retain" : isRetained(compute);
 }
 
 /** True if the endpoint was last seen, or its request sent, through another base URL or key. */

@@ -3,6 +3,7 @@ import { isInProgress, type Operation } from "../../../api/operation.ts";
 import { poolerHost } from "../../../api/pooler-host.ts";
 import type { Proof } from "../../claims/ownership.ts";
 import { rangeOf } from "../../fields/declared.ts";
+import { policyInForce } from "../../life/deletion-policy.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
 import { sameJSON } from "../../objects/record.ts";
@@ -39,7 +40,11 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...requests(compute, outcome, seen),
     ...goneAfter(before, outcome, seen),
     pendingWrite: seen.record,
-    deletionPolicy: policyInForce(outcome, seen),
+    // Of an endpoint that is another's, only what is declared counts.
+    deletionPolicy:
+      outcome.effect.kind === "ownedByOther"
+        ? compute.spec.deletionPolicy
+        : policyInForce(compute, seen.endpoint && seen.proof),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
   const operations = withTimesOf(before.operations, after.operations);
@@ -162,13 +167,6 @@ function disabledByUs(endpoint: Endpoint, { compute }: Outcome, seen: Seen): tru
 
 function proofOf({ metadata }: Compute, by: Proof, endpointID: string): StatusProof {
   return { uid: metadata.uid, endpointID, by };
-}
-
-/** The policy for an endpoint that is the Compute's own when that is deleted. */
-function policyInForce({ compute: { spec, status }, effect }: Outcome, seen: Seen): string | undefined {
-  if (spec.deletionPolicy !== undefined || effect.kind === "ownedByOther") return spec.deletionPolicy;
-  if (seen.endpoint === undefined) return status.deletionPolicy;
-  return seen.proof === "adopted" ? "Retain" : "Delete";
 }
 
 /** Result of `spec.branchName` or `spec.branchRef`. Without an endpoint to show, the branch shown is that one. */

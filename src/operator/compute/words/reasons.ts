@@ -1,13 +1,8 @@
 import { conditionsFor } from "../../conditions/conditions.ts";
-import { type ConditionRow, rowIn, rows, standingIn } from "../../conditions/rows.ts";
+import { type ConditionRow, hindrances, rowIn, rows, standingIn } from "../../conditions/rows.ts";
 import type { Compute, Condition } from "../../resources/compute.ts";
 
 export interface Row extends ConditionRow {
-  /**
-   * The reach of the Compute's connection to its project, as far as the reason says. `first`: not until its first list
-   * of the project. One that reaches nothing, and never had anything there, claims no branch.
-   */
-  reaches: "yes" | "first" | "no";
   /** `plan` reports an error: nothing of the project can be seen, or an operation failed. */
   planError: boolean;
   /** The step of `apply` where it waits for this reason: goes on waiting, ends well, or ends as failed. */
@@ -16,12 +11,14 @@ export interface Row extends ConditionRow {
   retryWrite: boolean;
 }
 
-const usual = { reaches: "yes", planError: false, apply: "wait", retryWrite: false } as const;
+const usual = { planError: false, apply: "wait", retryWrite: false } as const;
 const settled: Row = { ...usual, ...rows.settled };
 const inProgress: Row = { ...usual, ...rows.inProgress };
 const sameSpec: Row = { ...inProgress, synced: "True" };
 const retried: Row = { ...usual, ...rows.retried };
-const hindered: Row = { ...usual, ...rows.hindered, planError: true };
+/** Nothing of the project can be seen. */
+const unseen = { ...usual, planError: true } as const;
+const failed = { ...unseen, apply: "fail" } as const;
 const stalled: Row = { ...usual, ...rows.stalled };
 
 /**
@@ -40,14 +37,14 @@ export const reasons = {
   Restarting: sameSpec,
   Deleting: { ...inProgress, standing: "other" },
   ProjectBusy: { ...retried, retryWrite: true },
-  RateLimited: { ...hindered, reaches: "first", retryWrite: true },
-  ServiceUnavailable: { ...hindered, reaches: "first", retryWrite: true },
+  RateLimited: { ...unseen, ...hindrances.RateLimited, retryWrite: true },
+  ServiceUnavailable: { ...unseen, ...hindrances.ServiceUnavailable, retryWrite: true },
   CreateUnknown: { ...retried, retryWrite: true },
-  Unauthorized: { ...hindered, stalled: "later", requeue: "slow", reaches: "no", apply: "fail" },
-  Forbidden: { ...hindered, stalled: "later", requeue: "patient", reaches: "no", apply: "fail" },
-  ConnectionNotFound: { ...hindered, stalled: "later", requeue: "slow", reaches: "no" },
-  ConnectionNotReady: { ...hindered, requeue: "slow", reaches: "no", apply: "fail" },
-  ProjectNotFound: { ...hindered, stalled: "later", requeue: "patient", reaches: "no", apply: "fail" },
+  Unauthorized: { ...failed, ...hindrances.Unauthorized },
+  Forbidden: { ...failed, ...hindrances.Forbidden },
+  ConnectionNotFound: { ...unseen, ...hindrances.ConnectionNotFound },
+  ConnectionNotReady: { ...failed, ...hindrances.ConnectionNotReady },
+  ProjectNotFound: { ...failed, ...hindrances.ProjectNotFound },
   BranchNotFound: { ...retried, stalled: "later", requeue: "patient", apply: "fail" },
   Expired: { ...usual, ...rows.ended, apply: "done" },
   BranchNotReady: { ...retried, requeue: "patient", apply: "fail" },
@@ -60,7 +57,7 @@ export const reasons = {
   OperationFailed: { ...retried, requeue: "slow", planError: true, apply: "fail" },
   EndpointLost: { ...inProgress, standing: "trouble" },
   MassLoss: stalled,
-  Paused: { ...settled, ready: "kept", synced: "compared", standing: "other", reaches: "no", apply: "done" },
+  Paused: { ...usual, ...rows.paused, standing: "other", apply: "done" },
 } as const satisfies Record<string, Row>;
 
 export type Reason = keyof typeof reasons;

@@ -115,6 +115,7 @@ describe("of two that are linked to one branch", () => {
 });
 
 describe("another object that has no branch", () => {
+  const reach = { baseURLOf: () => baseURL, isUnreachable: () => false, reachedThrough: () => undefined };
   const hindered = ["RateLimited", "ServiceUnavailable", "Unauthorized", "Forbidden", "ConnectionNotFound"];
   const linked = (observedThrough: string | undefined) => ({ linked: "br-one", status: { observedThrough } });
   const linkedElsewhere = { ...linked(seenAt("https://own/api/v2")), shows: "Creating" };
@@ -126,20 +127,34 @@ describe("another object that has no branch", () => {
     ["not if it reaches this one, whatever it had", linkedElsewhere, false],
     ["not with the same connection", { shows: "Unauthorized", namespace: "team" }, false],
   ])("another object that has no branch is an outsider %s", (_, fields, expected) => {
-    expect(isOutsider(other(fields), branch(), baseURL)).toBe(expected);
+    expect(isOutsider(other(fields), branch(), reach)).toBe(expected);
   });
 
   test.each([...hindered, "ConnectionNotReady", "ProjectNotFound", "Paused"])(
     "another object that has no branch is an outsider while it shows %s",
     (shown) => {
-      expect(isOutsider(other({ shows: shown }), branch(), baseURL)).toBe(true);
+      expect(isOutsider(other({ shows: shown }), branch(), reach)).toBe(true);
     },
   );
+
+  test("another object that has no branch is no outsider once its connection has listed the project", () => {
+    const reached = { ...reach, reachedThrough: () => "here" };
+    const outsiders = [undefined, ...hindered, "Paused"].filter((shown) =>
+      isOutsider(other(shown === undefined ? {} : { shows: shown }), branch(), reached),
+    );
+    expect(outsiders).toEqual(["Unauthorized", "Forbidden", "ConnectionNotFound", "Paused"]);
+  });
+
+  test("another object that has no branch is an outsider where its service does not answer", () => {
+    const silent = { ...reach, isUnreachable: () => true, reachedThrough: () => "here" };
+    expect(isOutsider(other({ shows: "Creating" }), branch(), silent)).toBe(true);
+    expect(isOutsider(other({ ...linked(seenAt(baseURL)), shows: "Creating" }), branch(), silent)).toBe(false);
+  });
 
   test.each(["Creating", "BranchExists"])(
     "another object that has no branch is no outsider while it shows %s",
     (shown) => {
-      expect(isOutsider(other({ shows: shown }), branch(), baseURL)).toBe(false);
+      expect(isOutsider(other({ shows: shown }), branch(), reach)).toBe(false);
     },
   );
 });

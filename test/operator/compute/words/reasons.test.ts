@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { reasons, rowOf } from "../../../../src/operator/compute/words/reasons.ts";
+import { type Row, reasons, rowOf } from "../../../../src/operator/compute/words/reasons.ts";
 import { type Requeue, requeueDelay } from "../../../../src/operator/conditions/rows.ts";
 
 test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
@@ -53,7 +53,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
 });
 
 test("reason → whether its connection reaches the project, an error of plan, what apply does, and whether it retries", () => {
-  const lines = Object.entries(reasons).map(([reason, { reaches, planError, apply, retryWrite }]) =>
+  const lines = Object.entries<Row>(reasons).map(([reason, { reaches = "yes", planError, apply, retryWrite }]) =>
     [
       reason.padEnd(19),
       reaches.padEnd(6),
