@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type BranchRound, branchRound } from "../../src/cli/commands/apply-branches.ts";
+import { branchRound } from "../../src/cli/commands/apply-branches.ts";
+import type { Round } from "../../src/cli/commands/round.ts";
 import { derivedBranchUID } from "../../src/cli/manifests/derived-uid.ts";
-import { trackPrunedBranches, undeclaredBranches } from "../../src/cli/plan/prune-branches.ts";
+import { trackPrunedBranches, undeclaredBranches } from "../../src/cli/plan/branch/prune.ts";
 import { annotations, noteKeys } from "../../src/operator/resources/names.ts";
 import { main, project } from "../service/support/shop.ts";
 import { Stage } from "./command-stage.ts";
@@ -50,7 +51,7 @@ const losing: Arrange = (stage) => {
 };
 
 /** As apply sees it: a write or a wait, the end if it is one, and the line; the id of a branch is shown as BRANCH. */
-function inWords({ wrote, end, said = end?.said ?? "nothing is said" }: BranchRound): string {
+function inWords({ wrote, end, said = end?.said ?? "nothing is said" }: Round): string {
   const result = end === undefined ? "" : end.ok ? " and is done" : " and has failed";
   return `${wrote ? "writes" : "waits"}${result}: ${said.replaceAll(/\bbr-[a-z]+-[a-z0-9-]+/g, "BRANCH")}`;
 }
@@ -59,20 +60,20 @@ function inWords({ wrote, end, said = end?.said ?? "nothing is said" }: BranchRo
 async function rounds(stage: Stage, text: string, pauses: readonly number[], mayWrite = true): Promise<string[]> {
   const prune = text === "";
   const given = documents(connection, prune ? compute("reader", "type: read_only", main) : text);
-  const { inventory, tracked } = await stage.prepare(given, { fleet: "prod", namespace: "shop", prune });
+  const { inventory } = await stage.prepare(given, { fleet: "prod", namespace: "shop", prune });
   if (prune) {
     await inventory.refresh();
-    trackPrunedBranches(undeclaredBranches(inventory, tracked, "shop"), inventory, stage.time);
+    trackPrunedBranches(undeclaredBranches(inventory, "shop"), inventory);
   }
-  const [one] = inventory.branches.all;
+  const [one] = inventory.tracked.Branch;
   if (one === undefined) throw new Error("no Branch in the text");
   const lines: string[] = [];
   for (const pause of pauses) {
     stage.time.pass(pause);
     // Each round needs what the one before left.
     await inventory.refresh();
-    const open = { computes: new Set(inventory.computes), branches: new Set(inventory.branches.all) };
-    lines.push(inWords(await branchRound(one, { inventory, clock: stage.time, mayWrite, open })));
+    const open = { computes: new Set(inventory.computes), branches: new Set(inventory.tracked.Branch) };
+    lines.push(inWords(await branchRound(one, { inventory, mayWrite, open })));
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
-import { carryOut, dryRun } from "../../src/cli/plan/carry-out.ts";
+import { computeStrategy } from "../../src/cli/plan/compute/strategy.ts";
+import { dryRun } from "../../src/cli/plan/strategy.ts";
 import type { Compute } from "../../src/operator/resources/compute.ts";
 import { main, preview, primary, project } from "../service/support/shop.ts";
 import { Stage } from "./command-stage.ts";
@@ -18,18 +19,18 @@ const restartOfPrimary =
 
 /** Lists, plans and carries out the one Compute of a text, so many times; answers with what stands in memory then. */
 async function afterRounds(stage: Stage, text: string, rounds: number): Promise<Compute> {
-  const { inventory, tracked } = await stage.prepare(documents(connection, text));
-  const [one] = tracked;
+  const { inventory } = await stage.prepare(documents(connection, text));
+  const [one] = inventory.tracked.Compute;
   if (one === undefined) throw new Error("no Compute in the text");
   for (let round = 0; round < rounds; round++) {
     // Each round needs the outcome of the one before.
     await inventory.refresh();
-    const { action, observed } = await dryRun(inventory, one, stage.time);
-    await carryOut(action, observed, { inventory, tracked: one, clock: stage.time });
+    const { action, seen } = await dryRun(computeStrategy, one, inventory);
+    await computeStrategy.carryOut(action, seen, one, inventory);
     // A write that failed is not sent again before.
     await new Promise<void>((resolve) => stage.time.after(1000, resolve));
   }
-  return one.compute;
+  return one.object;
 }
 
 test("a restart is recorded with the endpoint's last start, which shows later whether it was carried out", async () => {
@@ -88,8 +89,8 @@ test("a start that failed after its create is told, and not waited for", async (
   using stage = new Stage();
   const linked = `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}}`;
   const text = compute("shop-primary", "", main, linked);
-  const { inventory, tracked } = await stage.prepare(documents(connection, text));
-  const [one] = tracked;
+  const { inventory } = await stage.prepare(documents(connection, text));
+  const [one] = inventory.tracked.Compute;
   if (one === undefined) throw new Error("no Compute in the text");
   stage.rewrite = (_, response) => ({
     ...response,
@@ -103,6 +104,6 @@ test("a start that failed after its create is told, and not waited for", async (
     one.project.operations.set(id, { id, action, status, endpoint_id: primary, project_id: project });
   }
   await inventory.refresh();
-  const { action } = await dryRun(inventory, one, stage.time);
+  const { action } = await dryRun(computeStrategy, one, inventory);
   expect(action).toMatchObject({ kind: "wait", reason: "OperationFailed" });
 });

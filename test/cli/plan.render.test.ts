@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { BranchEntry } from "../../src/cli/plan/branch-entry.ts";
-import type { Plan, PlanEntry } from "../../src/cli/plan/plan-entry.ts";
+
+import type { BranchEntry, ComputeEntry, Plan } from "../../src/cli/plan/entries.ts";
 import { renderPlan } from "../../src/cli/plan/render.ts";
 import { countsOf, inWordsOf } from "../../src/cli/plan/undeclared.ts";
 
-const computed = (fields: Partial<PlanEntry> & Pick<PlanEntry, "step">): PlanEntry => ({
+const computed = (fields: Partial<ComputeEntry> & Pick<ComputeEntry, "step">): ComputeEntry => ({
   compute: "shop/a",
   project: "PROJECT",
   branch: "br-main",
@@ -31,7 +31,7 @@ const linesOf = (plan: Partial<Plan>) =>
     .split("\n")
     .slice(0, -2);
 
-test.each<[PlanEntry, string]>([
+test.each<[ComputeEntry, string]>([
   [
     computed({ step: "create", fields: changed.slice(1), message: "Later." }),
     "+ shop/a  create   read_only on branch br-main of project PROJECT: type x. Later.",
@@ -153,7 +153,7 @@ test("a plan without changes has no table, and an empty one says nothing", () =>
   expect(renderPlan({ entries: [] }, "text", false)).toBe("\nPlan: nothing.");
 });
 
-test.each<[PlanEntry["step"], string]>([
+test.each<[ComputeEntry["step"], string]>([
   ["create", "32"],
   ["patch", "33"],
   ["restart", "33"],

@@ -1,40 +1,22 @@
 import type { BranchWrite } from "../../operator/branch/action.ts";
 import type { Outcome } from "../../operator/branch/outcome.ts";
 import { type BranchReason, branchReasons } from "../../operator/branch/reasons.ts";
-import type { Clock } from "../../operator/runtime/clock.ts";
-import { stepOf } from "../plan/branch-entry.ts";
-import type { Leaving, TrackedBranch } from "../plan/branch-inventory.ts";
-import { carryOutBranch, dryRunBranch } from "../plan/carry-out-branch.ts";
-import type { Inventory } from "../plan/inventory.ts";
+import { stepOf } from "../plan/branch/entry.ts";
+import { isOccupied } from "../plan/branch/observe.ts";
+import { branchStrategy } from "../plan/branch/strategy.ts";
+import { dryRun } from "../plan/strategy.ts";
+import type { TrackedBranch } from "../plan/tracked.ts";
+import { isSentAgain, type Round, type RoundContext, wordsOf } from "./round.ts";
 
-/** Result of one round for a Branch: a write was sent, it waits, or it has come to its end. */
-export interface BranchRound {
-  wrote: boolean;
-  end?: { ok: boolean; said: string };
-  said?: string;
-}
-
-/** The same write is given up after this many failures in a row. */
-const mostFailures = 8;
-
-/** True if a write that failed may be sent again. One that was only put off has done nothing: --timeout ends it. */
-export function isSentAgain({ reason, failures }: { reason: string; failures: number }): boolean {
-  return reason === "ProjectBusy" || reason === "RateLimited" || failures + 1 < mostFailures;
-}
-
-/**
- * Plans a Branch and sends at most one write; `mayWrite`: none of its project's was sent in this round; `open`: what
- * has not come to its end.
- */
-export async function branchRound(
-  tracked: TrackedBranch,
-  { inventory, clock, mayWrite, open }: { inventory: Inventory; clock: Clock; mayWrite: boolean; open: Leaving },
-): Promise<BranchRound> {
-  const { action, observed } = await dryRunBranch(inventory, tracked, clock, open);
+/** Plans a Branch and sends at most one write. */
+export async function branchRound(tracked: TrackedBranch, context: RoundContext): Promise<Round> {
+  const { inventory, open } = context;
+  const { action, seen } = await dryRun(branchStrategy, tracked, inventory, open);
+  const mayWrite = context.mayWrite && !isOccupied(tracked, inventory);
   if (action.kind === "write" && !mayWrite) return { wrote: false };
   if (action.kind === "show") return shown(action, tracked, [...open.branches]);
   const { failed, nameTaken } = tracked.memory;
-  const done = await carryOutBranch(action, observed, { inventory, tracked, clock });
+  const done = await branchStrategy.carryOut(action, seen, tracked, inventory);
   switch (action.kind) {
     case "release":
       return { wrote: false, end: { ok: true, said: action.message } };
@@ -51,7 +33,7 @@ function shown(
   action: { reason: BranchReason; message: string },
   tracked: TrackedBranch,
   open: readonly TrackedBranch[],
-): BranchRound {
+): Round {
   const { reason } = action;
   const said = wordsOf(action);
   const step = stepOf(reason, tracked, open);
@@ -65,7 +47,7 @@ function sent(
   { condition }: Outcome,
   { memory, object }: TrackedBranch,
   before: Pick<TrackedBranch["memory"], "failed" | "nameTaken">,
-): BranchRound {
+): Round {
   const { failed, nameTaken } = memory;
   // A create that finds its name taken is no failure: its message says what comes next.
   if (nameTaken !== undefined && nameTaken !== before.nameTaken && condition.kind === "shown") {
@@ -79,8 +61,6 @@ function sent(
   const isFinal = branchReasons[failed.reason].stalled !== false || !isSentAgain(failed);
   return isFinal ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
 }
-
-const wordsOf = ({ reason, message }: { reason: string; message: string }) => `${reason}: ${message}`;
 
 function saidOf(write: BranchWrite, { status }: TrackedBranch["object"]): string {
   switch (write.op) {

@@ -1,29 +1,18 @@
-import { doing, meaningOf } from "../../operator/branch/words.ts";
 import { defaultCreateSettleMs } from "../../operator/flags.ts";
 import { placeOf } from "../../operator/objects/object.ts";
-import type { Clock } from "../../operator/runtime/clock.ts";
 import { givenAccount } from "../manifests/accounts.ts";
-import { type BranchEntry, branchEntryOf, isOpen, keptEntryOf } from "../plan/branch-entry.ts";
-import type { TrackedBranch } from "../plan/branch-inventory.ts";
-import { dryRun, resolveName } from "../plan/carry-out.ts";
-import { type BranchDryRun, dryRunBranch } from "../plan/carry-out-branch.ts";
 import { Clients } from "../plan/clients.ts";
-import type { Inventory } from "../plan/inventory.ts";
-import { missingDatabases } from "../plan/missing-databases.ts";
-import { orphansIn } from "../plan/orphans.ts";
-import { hasChanges, hasProblems, isUnderWay, type Plan, type PlanEntry, planEntryOf } from "../plan/plan-entry.ts";
+import { hasChanges, hasProblems, isUnderWay, type Plan } from "../plan/entries.ts";
+import { planAll } from "../plan/plan.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
-import { tooManyDeletes, trackPruned } from "../plan/prune.ts";
-import { trackPrunedBranches, undeclaredBranches } from "../plan/prune-branches.ts";
+import { tooManyDeletes } from "../plan/prune.ts";
 import { renderPlan } from "../plan/render.ts";
-import { countsOf, prunedObjects } from "../plan/undeclared.ts";
 import { Application } from "./apply.ts";
 import { exportProjects } from "./export.ts";
 import {
   type ApplyFlags,
   applySyntax,
   exportSyntax,
-  type PruneFlags,
   parseApplyFlags,
   parseExportFlags,
   parsePlanFlags,
@@ -37,7 +26,7 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
   return reporting(planSyntax, parsePlanFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
       const options = { ...flags, createSettleMs: defaultCreateSettleMs, writes: false };
-      const planned = await planAll(await prepare(options, ports, transport), ports, flags);
+      const planned = await planAll(await prepare(options, ports, transport), flags);
       ports.stdout(renderPlan(planned, flags.output, inColour(ports)));
       if (hasProblems(planned)) return 1;
       return hasChanges(planned) ? 2 : 0;
@@ -57,31 +46,28 @@ export function applyCommand(args: readonly string[], ports: CliPorts): Promise<
 /** Shows the plan, asks, and carries out what was shown: a plan that has changed meanwhile is not applied. */
 async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Promise<number> {
   const { inventory } = prepared;
-  const leaving = [
-    ...prepared.tracked.map(({ compute }) => compute),
-    ...inventory.branches.all.map(({ object }) => object),
-  ].filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const { tracked } = inventory;
+  const leaving = [...tracked.Compute, ...tracked.Branch].filter(
+    ({ object }) => object.metadata.deletionTimestamp !== undefined,
+  );
   if (leaving.length > 0) {
     const why = "is being deleted in its cluster, where the operator deletes it: remove it from the manifests";
-    throw new CommandProblem(leaving.map(({ kind = "Compute", metadata }) => `${kind} ${placeOf(metadata)} ${why}`));
+    throw new CommandProblem(leaving.map(({ kind, object }) => `${kind} ${placeOf(object.metadata)} ${why}`));
   }
-  const shown = await planAll(prepared, ports, flags);
+  const shown = await planAll(prepared, flags);
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
-  const tooMany = flags.prune
-    ? tooManyDeletes(inventory, prepared.tracked, flags.namespace, flags.maxDeletes)
-    : undefined;
+  const tooMany = flags.prune ? tooManyDeletes(inventory, flags.namespace, flags.maxDeletes) : undefined;
   if (tooMany !== undefined) throw new CommandProblem([tooMany]);
   if (!hasChanges(shown) && !isUnderWay(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await confirm(ports);
-    const now = await planAll(prepared, ports, flags);
+    const now = await planAll(prepared, flags);
     if (agreedTo(now) !== agreedTo(shown)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
   }
   ports.stdout("");
-  const { clock, signal } = ports;
-  const application = new Application({ ...prepared, clock, signal, timeoutMs: flags.timeoutMs, say: ports.stdout });
+  const application = new Application({ inventory, timeoutMs: flags.timeoutMs, say: ports.stdout });
   const { done, failed } = await application.run();
   ports.stdout(`\nApplied: ${done} as declared${failed === 0 ? "" : `, ${failed} not`}.`);
   return failed === 0 ? 0 : 1;
@@ -106,90 +92,6 @@ async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
   }
   stdout('\nApply this plan? Type "yes": ');
   if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
-}
-
-/** Lists the service and plans each Branch and Compute. `prune`: also those that are not declared any more. */
-async function planAll(
-  prepared: Prepared,
-  { clock, signal }: CliPorts,
-  { prune, pruneBranches, namespace }: PruneFlags & { namespace: string | undefined },
-): Promise<Plan> {
-  const { inventory, tracked, running, undeclared } = prepared;
-  await inventory.refresh();
-  // An interrupted list is no service that cannot be reached.
-  signal.throwIfAborted();
-  const planned = await planBranches(prepared, clock, { pruneBranches, namespace });
-  if (inventory.scope.prunes) {
-    tracked.push(...trackPruned(inventory, tracked, namespace, { clock, leaving: planned.leaving }));
-  }
-  for (const each of tracked) await resolveName(inventory, each, clock);
-  const entries: PlanEntry[] = [];
-  // In order: an endpoint that one Compute adopts is not available to the next.
-  for (const each of tracked) {
-    const branch = planned.entryOf(inventory.branches.named(each.compute));
-    entries.push(planEntryOf(await dryRun(inventory, each, clock), each, inventory.scope, branch));
-  }
-  if (!inventory.scope.writes) {
-    const missing = await missingDatabases(tracked, signal);
-    for (const [index, each] of tracked.entries()) {
-      const [entry, missingDatabase] = [entries[index], missing.get(each)];
-      if (entry !== undefined && missingDatabase !== undefined) entries[index] = { ...entry, missingDatabase };
-    }
-  }
-  const plan = planned.branches.length === 0 ? { entries } : { entries, branches: planned.branches };
-  if (running === undefined) return plan;
-  const orphans = orphansIn(inventory, running.isPartial);
-  if (inventory.scope.writes) return { ...plan, orphans };
-  if (!prune) return { ...plan, orphans, undeclared: countsOf(undeclared) };
-  return { ...plan, orphans, pruned: prunedObjects(undeclared, inventory, tracked) };
-}
-
-interface PlannedBranches {
-  branches: readonly BranchEntry[];
-  entryOf: (branch: TrackedBranch | undefined) => BranchEntry | undefined;
-  /** The ids of branches that are deleted, and their endpoints with them. */
-  leaving: ReadonlySet<string>;
-}
-
-async function planBranches(
-  { inventory, tracked }: Prepared,
-  clock: Clock,
-  { pruneBranches, namespace }: Pick<PruneFlags, "pruneBranches"> & { namespace: string | undefined },
-): Promise<PlannedBranches> {
-  const undeclared = inventory.scope.prunes ? undeclaredBranches(inventory, tracked, namespace) : [];
-  if (pruneBranches && inventory.scope.prunes) {
-    requireListed(inventory);
-    trackPrunedBranches(undeclared, inventory, clock);
-  }
-  const runs: { run: BranchDryRun; of: TrackedBranch }[] = [];
-  const mayLeave = { computes: new Set(inventory.computes), branches: new Set<TrackedBranch>() };
-  for (const of of inventory.branches.all) {
-    const run = await dryRunBranch(inventory, of, clock, mayLeave);
-    if (run.action.kind === "write") mayLeave.branches.add(of);
-    runs.push({ run, of });
-  }
-  const open = runs.flatMap(({ run, of }) => (isOpen(run) ? [of] : []));
-  const entries: { entry: BranchEntry; of?: TrackedBranch }[] = runs.map(({ run, of }) => ({
-    entry: branchEntryOf(run, of, inventory.scope, open),
-    of,
-  }));
-  if (!pruneBranches) entries.push(...undeclared.map((each) => ({ entry: keptEntryOf(each) })));
-  const leaving = entries.flatMap(({ entry: { step, id } }) => (step === "delete" && id !== undefined ? [id] : []));
-  return {
-    branches: entries.map(({ entry }) => entry).toSorted((a, b) => (a.object < b.object ? -1 : 1)),
-    entryOf: (branch) => entries.find(({ of }) => branch !== undefined && of === branch)?.entry,
-    leaving: new Set(leaving),
-  };
-}
-
-/** Throws `CommandProblem` where the branches of a project cannot be listed: nothing can be concluded then. */
-function requireListed({ projects }: Inventory): void {
-  const problems = projects.flatMap((project) => {
-    const { branches } = project;
-    if (branches === undefined || branches.kind === "ok") return [];
-    return [`--prune-branches: ${meaningOf(branches, doing.list(project.id)).message}`];
-  });
-  if (problems.length > 0) throw new CommandProblem(problems);
 }
 
 /** Only at a terminal, and not if the variable NO_COLOR is set (no-color.org). */

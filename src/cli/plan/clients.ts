@@ -1,17 +1,23 @@
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
 import { defaultRequestBudget } from "../../operator/resources/service-connection.ts";
+import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
 import { Budgets } from "../../operator/service-client/budgets.ts";
 import { ServiceClient } from "../../operator/service-client/client.ts";
-import type { InventoryOptions } from "./inventory.ts";
+import type { ServiceTransport } from "../../operator/service-client/transport.ts";
+
+interface ClientOptions {
+  clock: Clock;
+  transport: ServiceTransport;
+}
 
 /** The clients of one command: one for each account, and one budget for all that use the same base URL and key. */
 export class Clients {
-  readonly #options: Pick<InventoryOptions, "transport" | "clock">;
+  readonly #options: ClientOptions;
   readonly #budgets: Budgets;
   readonly #clients = new Map<string, ServiceClient>();
 
-  constructor(options: Pick<InventoryOptions, "transport" | "clock">) {
+  constructor(options: ClientOptions) {
     this.#options = options;
     this.#budgets = new Budgets(options.clock);
   }

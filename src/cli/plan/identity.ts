@@ -1,24 +1,72 @@
+import type { BranchListing } from "../../api/branch-listing.ts";
+import { isFormers, notedUID } from "../../operator/branch/observation.ts";
 import { type EndpointIndex, type Ownership, recordedID } from "../../operator/claims/ownership.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type Fleet, keyOf, signatureIn } from "../../operator/resources/signature.ts";
-import { derivedUIDBefore, isDerivedUID } from "../manifests/derived-uid.ts";
+import { derivedBranchUID, derivedUIDBefore, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
+import type { CommandScope } from "./scope.ts";
+import type { Tracked, TrackedBranch } from "./tracked.ts";
 
 /**
- * The uid under which the service knows the Compute of a manifest without uid. In a fleet the operator's signature
- * shows it: fleet and key find the endpoint, and it bears the uid of the Compute in the cluster. If several uids bear
- * them, only that cluster shows which of them it has, and the Compute keeps the derived one.
+ * A declared object as it is planned. An endpoint or branch that apply made is not the operator's, so plan with a
+ * cluster must not take it for the new object's.
  */
-export function knownUID(compute: Compute, endpoints: EndpointIndex, fleet: Fleet | undefined): string {
+export function asPlanned<Object extends Compute | TrackedBranch["object"]>(
+  object: Object,
+  scope: CommandScope,
+): Object {
+  const { metadata } = object;
+  const isNew = scope.cluster && !scope.writes && isDerivedUID(metadata.uid);
+  return isNew ? { ...object, metadata: { ...metadata, uid: uidToBe(metadata.uid) } } : object;
+}
+
+/** The uid under which the service knows an object. The objects of a cluster that was read have their uids. */
+export function knownUID(tracked: Tracked, { cluster, fleet, fleetName }: CommandScope): string {
+  const { listing, branchListing } = tracked.project;
+  const { uid } = tracked.object.metadata;
+  if (!isDerivedUID(uid)) return uid;
+  switch (tracked.kind) {
+    case "Compute":
+      if (listing?.kind !== "listed") return uid;
+      return signedUID(tracked.object, listing.index, cluster ? undefined : fleet);
+    case "Branch":
+      if (branchListing === undefined || cluster || tracked.pruned !== undefined) return uid;
+      return notedUIDOf(tracked, branchListing, fleetName);
+  }
+}
+
+/**
+ * In a fleet the operator's signature shows the uid: fleet and key find the endpoint, and it bears the uid of the
+ * Compute in the cluster. If several uids bear them, only that cluster shows which of them it has, and the Compute
+ * keeps the derived one.
+ */
+function signedUID(compute: Compute, endpoints: EndpointIndex, fleet: Fleet | undefined): string {
   const { name, namespace = "", uid } = compute.metadata;
   const linked = recordedID(compute);
   // A link or a record of this command, or of the manifest, is for this uid already.
-  if (!isDerivedUID(uid) || linked !== undefined || compute.status.pendingWrite !== undefined) return uid;
+  if (linked !== undefined || compute.status.pendingWrite !== undefined) return uid;
   const before = derivedUIDBefore(namespace, name);
   const own = endpoints.signedBy(uid).length === 0 && endpoints.signedBy(before).length > 0 ? before : uid;
   const bearing = fleet === undefined ? [] : endpoints.bearing(keyOf(compute), fleet, "same");
   const uids = new Set(bearing.flatMap((endpoint) => signatureIn(endpoint.name)?.uid ?? []));
   const [only = own] = uids;
   return uids.size === 1 && !isDerivedUID(only) ? only : own;
+}
+
+/**
+ * In a fleet the operator's note shows the uid of the Branch in its cluster. Without a fleet it shows nothing: two
+ * clusters may have a Branch of this name. What apply made before it was given the fleet is its own.
+ */
+function notedUIDOf({ object }: TrackedBranch, listing: BranchListing, fleet: string | undefined): string {
+  const { uid, namespace = "", name } = object.metadata;
+  if (object.status.branchID !== undefined) return uid;
+  const all = [...listing.all];
+  if (all.some((listed) => notedUID(listed) === uid)) return uid;
+  const before = derivedBranchUID(undefined, namespace, name);
+  const formers = all.filter((listed) => isFormers(listed, object, fleet)).flatMap((one) => notedUID(one) ?? []);
+  const [only = uid, another] = new Set(formers);
+  const own = all.some((listed) => notedUID(listed) === before) ? before : uid;
+  return another === undefined && only !== uid ? only : own;
 }
 
 /** The fleet for which a Compute is planned: `apply` leaves what it once signed for another one as it is. */

@@ -1,59 +1,25 @@
-import type { ListedBranch } from "../../api/branch.ts";
-import type { BranchListing } from "../../api/branch-listing.ts";
-import type { Operation } from "../../api/operation.ts";
+import { newMemory } from "../../operator/branch/state.ts";
 import { ClaimIndex } from "../../operator/claims/claim-index.ts";
 import type { Claimants } from "../../operator/claims/claims.ts";
-import { EndpointIndex, ownershipOf } from "../../operator/claims/ownership.ts";
-import { annotationsOf } from "../../operator/compute/observe/annotations.ts";
-import { notListedIn } from "../../operator/compute/observe/endpoint-snapshot.ts";
-import type { Observed, Unavailable } from "../../operator/compute/observe/observation.ts";
+import { EndpointIndex } from "../../operator/claims/ownership.ts";
 import { isOutsider } from "../../operator/compute/observe/outsider.ts";
 import { ReconcileState } from "../../operator/compute/state.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
-import type { Listing as Listed } from "../../operator/project/list-changes.ts";
-import type { Branch as DeclaredBranch } from "../../operator/resources/branch.ts";
-import { allowsProject, type Connection } from "../../operator/resources/cluster-service-connection.ts";
+import type { Branch } from "../../operator/resources/branch.ts";
+import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
-import type { Fleet } from "../../operator/resources/signature.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import { type Account, accountFingerprint } from "../../operator/service-client/account.ts";
-import type { Answer, Failure } from "../../operator/service-client/answer.ts";
-import type { ServiceClient } from "../../operator/service-client/client.ts";
+import type { Failure } from "../../operator/service-client/answer.ts";
 import type { ServiceTransport } from "../../operator/service-client/transport.ts";
-import { isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
-import { BranchInventory, type TrackedBranch } from "./branch-inventory.ts";
-import { listBranches, namedFor } from "./branches.ts";
 import { Clients } from "./clients.ts";
-import { fleetOfLinked, knownUID } from "./identity.ts";
-import { projectNotAllowed, saidOnce } from "./messages.ts";
-
-/** A Compute and the state of its reconciles: the Compute as it would be stored in a cluster by now. */
-export interface Tracked {
-  compute: Compute;
-  state: ReconcileState;
-  project: Project;
-  /** Reason why `apply --prune` deletes it. */
-  pruned?: string;
-}
-
-/** A project of the service, listed once for all its Computes. */
-export interface Project {
-  id: string;
-  client: ServiceClient;
-  connection: Connection | undefined;
-  listing: Listing | undefined;
-  /** Listed once where only a Compute needs them, and with the endpoints where there are Branches. */
-  branches: Answer<ListedBranch[]> | undefined;
-  /** The same, by id, name and parent; `undefined` where there is none. */
-  branchListing?: BranchListing | undefined;
-  /** The operations of our own writes, by id, oldest first. */
-  operations: Map<string, Operation>;
-}
-
-type Listing = ({ kind: "listed"; index: EndpointIndex } & Listed) | Unlisted;
-type Unlisted = Pick<Unavailable, "kind" | "reason" | "message" | "projectGone">;
+import { asPlanned, knownUID } from "./identity.ts";
+import { listBranches } from "./list-branches.ts";
+import { saidOnce } from "./messages.ts";
+import type { CommandScope } from "./scope.ts";
+import type { Project, Tracked, TrackedBranch, TrackedCompute, Unlisted } from "./tracked.ts";
 
 export interface InventoryOptions {
   clock: Clock;
@@ -63,27 +29,30 @@ export interface InventoryOptions {
   scope: CommandScope;
 }
 
-/** Knowledge of the operators that may keep some of the computes, and the kind of the command. */
-export interface CommandScope {
-  /** The operators' `--fleet`, as far as it is given. */
-  fleet: Fleet | undefined;
-  fleetName: string | undefined;
-  /** True if the operators' cluster was read. */
-  cluster: boolean;
-  /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
-  storedPolicies: ReadonlySet<string>;
-  /** The command sends writes: not for what an operator keeps. */
-  writes: boolean;
-  /** True if objects that apply made and no manifest declares are looked for, so branches are listed too. */
-  prunes: boolean;
+/** The service's account that an object reaches, and the connection that names it. */
+export interface Reach {
+  account: Account;
+  connection: Connection | undefined;
 }
 
-/** Lists the service for a set of Computes: one list of endpoints per project. */
+/** A Branch that is not planned, and the base URL that it reaches its project through. */
+export interface OtherBranch {
+  object: Branch;
+  baseURL: string | undefined;
+}
+
+/** The Computes and Branches of manifests and cluster, over the lists of the service: one of each kind per project. */
 export class Inventory {
-  readonly branches: BranchInventory;
+  readonly options: InventoryOptions;
+  /** The objects that are planned, in this order. */
+  readonly tracked: { readonly Compute: TrackedCompute[]; readonly Branch: TrackedBranch[] } = {
+    Compute: [],
+    Branch: [],
+  };
   /** The pools, which name a project also while they have no members. */
   readonly pools: { object: ConnectionUser; project: Project }[] = [];
-  readonly #options: InventoryOptions;
+  readonly otherBranches: OtherBranch[] = [];
+  readonly #otherComputes: Compute[] = [];
   readonly #claims = new ClaimIndex({
     serviceOf: (compute) => this.#baseURLOf(compute),
     isOutsider: (compute) =>
@@ -94,8 +63,6 @@ export class Inventory {
       }),
   });
   readonly #projects = new Map<string, Project>();
-  readonly #tracked: Tracked[] = [];
-  readonly #others: Compute[] = [];
   /** By the uid of the Compute. */
   readonly #projectOf = new Map<string, Project>();
   readonly #clients: Clients;
@@ -103,13 +70,12 @@ export class Inventory {
   readonly #baseURLs = new Map<string, string>();
 
   constructor(options: InventoryOptions) {
-    this.#options = options;
+    this.options = options;
     this.#clients = new Clients(options);
-    this.branches = new BranchInventory(options);
   }
 
   get scope(): CommandScope {
-    return this.#options.scope;
+    return this.options.scope;
   }
 
   /** True if a Compute with this uid is declared, or in the cluster. */
@@ -119,7 +85,7 @@ export class Inventory {
 
   /** All Computes that are declared, or in the cluster. */
   get computes(): readonly Compute[] {
-    return [...this.#tracked.map(({ compute }) => compute), ...this.#others];
+    return [...this.tracked.Compute.map(({ object }) => object), ...this.#otherComputes];
   }
 
   #baseURLOf(user: ConnectionUser): string | undefined {
@@ -134,55 +100,55 @@ export class Inventory {
     return [...this.#projects.values()];
   }
 
-  track(declared: Compute, account: Account, connection: Connection | undefined): Tracked {
-    const { clock, scope } = this.#options;
-    const { metadata, status } = declared;
-    // An endpoint that apply made is not the operator's, so plan with a cluster must not take it for the new Compute's.
-    const isNew = scope.cluster && !scope.writes && isDerivedUID(metadata.uid);
-    const compute = {
-      ...declared,
-      metadata: isNew ? { ...metadata, uid: uidToBe(metadata.uid) } : metadata,
-      // If no status shows what was applied before, every difference is a change by the manifest.
-      status: { ...status, appliedGeneration: status.appliedGeneration ?? -1 },
-    };
-    this.#baseURLs.set(nameOf(connectionKeyOf(compute)), account.baseURL);
-    this.#claims.set(compute);
-    const project = this.#project(compute.spec.projectID, account, connection);
-    this.#projectOf.set(compute.metadata.uid, project);
-    const now = clock.monotonic();
-    const state = new ReconcileState(now, "apply");
-    state.seen(compute, now);
-    const tracked = { compute, state, project };
-    this.#tracked.push(tracked);
+  trackCompute(declared: Compute, reach: Reach): TrackedCompute {
+    const { metadata, status, ...rest } = asPlanned(declared, this.scope);
+    // If no status shows what was applied before, every difference is a change by the manifest.
+    const object = { ...rest, metadata, status: { ...status, appliedGeneration: status.appliedGeneration ?? -1 } };
+    const project = this.#reached(object, reach);
+    const now = this.options.clock.monotonic();
+    const memory = new ReconcileState(now, "apply");
+    memory.seen(object, now);
+    const tracked = { kind: "Compute", object, memory, project } as const;
+    this.tracked.Compute.push(tracked);
+    this.#claims.set(object);
+    this.#projectOf.set(metadata.uid, project);
     return tracked;
   }
 
-  trackBranch(declared: DeclaredBranch, account: Account, connection: Connection | undefined): TrackedBranch {
-    this.#baseURLs.set(nameOf(connectionKeyOf(declared)), account.baseURL);
-    return this.branches.track(declared, this.#project(declared.spec.projectID, account, connection));
+  trackBranch(declared: Branch, reach: Reach): TrackedBranch {
+    const object = asPlanned(declared, this.scope);
+    const memory = newMemory(this.options.clock.monotonic(), 0, false);
+    const tracked = { kind: "Branch", object, memory, project: this.#reached(object, reach) } as const;
+    this.tracked.Branch.push(tracked);
+    return tracked;
   }
 
-  trackPool(object: ConnectionUser, account: Account, connection: Connection | undefined): void {
-    this.#baseURLs.set(nameOf(connectionKeyOf(object)), account.baseURL);
-    this.pools.push({ object, project: this.#project(object.spec.projectID, account, connection) });
+  trackPool(object: ConnectionUser, reach: Reach): void {
+    this.pools.push({ object, project: this.#reached(object, reach) });
   }
 
   /** A Compute that is not planned, and claims what it owns at the service with this base URL. */
   claim(compute: Compute, baseURL: string | undefined): void {
     if (baseURL !== undefined) this.#baseURLs.set(nameOf(connectionKeyOf(compute)), baseURL);
     this.#claims.set(compute);
-    this.#others.push(compute);
+    this.#otherComputes.push(compute);
+  }
+
+  /** A Branch that is not planned, and claims what it is linked to. */
+  claimBranch(object: Branch, baseURL: string | undefined): void {
+    this.otherBranches.push({ object, baseURL });
   }
 
   /** Stores a changed Compute; its claims count for the other Computes. */
-  update(tracked: Tracked, compute: Compute): void {
-    tracked.compute = compute;
+  update(tracked: TrackedCompute, compute: Compute): void {
+    tracked.object = compute;
     this.#claims.set(compute);
   }
 
-  /** Lists the endpoints of each project again. */
+  /** Lists each project again. */
   async refresh(projects: readonly Project[] = this.projects): Promise<void> {
-    const { clock, signal } = this.#options;
+    const { clock, signal, scope } = this.options;
+    const { Compute: computes, Branch: branches } = this.tracked;
     await Promise.all(
       projects.map(async (project) => {
         const startedAt = clock.monotonic();
@@ -197,68 +163,31 @@ export class Inventory {
                 endedAt: clock.monotonic(),
               }
             : unlisted(answer, project);
-        const computes = this.#tracked.filter((tracked) => tracked.project === project);
-        const isNeeded = this.scope.prunes || this.branches.needs(project);
-        await listBranches(project, computes, isNeeded, this.#options);
-        this.branches.listed(project);
+        const isIn = (tracked: Tracked) => tracked.project === project;
+        await listBranches(project, computes.filter(isIn), scope.prunes || branches.some(isIn), this.options);
       }),
     );
-    for (const tracked of this.#tracked) if (projects.includes(tracked.project)) this.#identify(tracked);
+    for (const tracked of [...computes, ...branches]) if (projects.includes(tracked.project)) this.#identify(tracked);
   }
 
   #identify(tracked: Tracked): void {
-    const { compute, project } = tracked;
-    if (project.listing?.kind !== "listed") return;
-    // The Computes of a cluster that was read have their uids.
-    const fleet = this.scope.cluster ? undefined : this.scope.fleet;
-    const { metadata } = compute;
-    const uid = knownUID(compute, project.listing.index, fleet);
+    const { metadata } = tracked.object;
+    const uid = knownUID(tracked, this.scope);
     if (uid === metadata.uid) return;
+    if (tracked.kind === "Branch") {
+      tracked.object = { ...tracked.object, metadata: { ...metadata, uid } };
+      return;
+    }
     this.#claims.delete(metadata.uid);
     this.#projectOf.delete(metadata.uid);
-    this.#projectOf.set(uid, project);
-    this.update(tracked, { ...compute, metadata: { ...metadata, uid } });
+    this.#projectOf.set(uid, tracked.project);
+    this.update(tracked, { ...tracked.object, metadata: { ...metadata, uid } });
   }
 
-  /** The observation that a Compute is planned from. */
-  observe({ compute, project }: Tracked): Observed {
-    const { clock, createSettleMs, scope } = this.#options;
-    const { fleet } = scope;
-    const { id, connection, listing, operations, client } = project;
-    const annotations = annotationsOf(compute, clock.now());
-    const claimants = this.#claims.claimantsOf(compute);
-    const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs, fleet };
-    if (connection !== undefined && !allowsProject(connection, id)) {
-      const message = projectNotAllowed(connection, id);
-      return { ...subject, kind: "unavailable", reason: "ConnectionNotReady", message, projectGone: false };
-    }
-    if (listing === undefined) return { ...subject, kind: "pending" };
-    if (listing.kind === "unavailable") return { ...subject, ...listing };
-    const { index, startedAt } = listing;
-    const links = ownershipOf(compute, index);
-    const endpointID = links.link?.endpoint.id;
-    const { through: fingerprint } = client;
-    return {
-      ...subject,
-      fleet: fleetOfLinked(compute, links, fleet),
-      kind: "observed",
-      endpoints: index,
-      startedAt,
-      links,
-      operations: [...operations.values()].filter(({ endpoint_id }) => endpoint_id === endpointID).toReversed(),
-      notListed:
-        links.missing === undefined
-          ? { missing: 0, known: 0 }
-          : notListedIn({ endpoints: index, fingerprint }, claimants),
-      fingerprint,
-      baseURL: client.account.baseURL,
-      terminating: false,
-      ...namedFor(compute, project, this.branches),
-    };
-  }
-
-  /** The project, as this account and connection reach it. */
-  #project(projectID: string, account: Account, connection: Connection | undefined): Project {
+  /** The project of an object, as its account and connection reach it. */
+  #reached(user: ConnectionUser, { account, connection }: Reach): Project {
+    this.#baseURLs.set(nameOf(connectionKeyOf(user)), account.baseURL);
+    const { projectID } = user.spec;
     const through = `${accountFingerprint(account)} ${account.caBundle ?? ""}`;
     const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
     const known = this.#projects.get(id);

@@ -26,12 +26,11 @@ import {
   runningBaseURL,
 } from "../manifests/running.ts";
 import { namespacesOf, prunedWith, type Undeclared, undeclaredIn } from "../manifests/undeclared.ts";
-import { Inventory, type InventoryOptions, type Tracked } from "./inventory.ts";
+import { Inventory, type InventoryOptions } from "./inventory.ts";
 
 /** The Computes and Branches of the manifests, and the inventory of the service. */
 export interface Prepared {
   inventory: Inventory;
-  tracked: Tracked[];
   /** The cluster that was read, if any. */
   running: Running | undefined;
   /** Objects in the cluster that these manifests no longer declare. */
@@ -183,13 +182,9 @@ function tracking(
     unreached.add(reached.problem);
     return undefined;
   };
-  const track = (compute: Declared<Compute>) => {
-    const reached = reach(compute);
-    return reached === undefined ? [] : [inventory.track(compute.object, reached.account, reached.connection)];
-  };
   for (const branch of branches) {
     const reached = reach(branch);
-    if (reached !== undefined) inventory.trackBranch(branch.object, reached.account, reached.connection);
+    if (reached !== undefined) inventory.trackBranch(branch.object, reached);
   }
   if (scope.prunes) {
     if (![...computes, ...pools, ...branches].some(({ object }) => object.metadata.namespace === namespace)) {
@@ -198,24 +193,26 @@ function tracking(
     }
     for (const pool of pools) {
       const reached = reach(pool);
-      if (reached !== undefined) inventory.trackPool(pool.object, reached.account, reached.connection);
+      if (reached !== undefined) inventory.trackPool(pool.object, reached);
     }
   }
-  const leaving = pruned.flatMap((each) =>
-    track(each).map((one) => Object.assign(one, { pruned: each.where === inCluster ? whyPruned : goesWithOwner })),
-  );
-  const tracked = [...computes.flatMap(track), ...leaving].toSorted((a, b) => compareNames(a.compute, b.compute));
+  for (const compute of [...computes, ...pruned].toSorted((a, b) => compareNames(a.object, b.object))) {
+    const reached = reach(compute);
+    const tracked = reached && inventory.trackCompute(compute.object, reached);
+    if (tracked === undefined || !pruned.includes(compute)) continue;
+    tracked.pruned = compute.where === inCluster ? whyPruned : goesWithOwner;
+  }
   if (unreached.size > 0) throw new CommandProblem([...unreached]);
   const { running, others, otherBranches } = manifests;
   for (const branch of otherBranches) {
-    inventory.branches.claim(branch, running && runningBaseURL(running, placeOf(connectionKeyOf(branch))));
+    inventory.claimBranch(branch, running && runningBaseURL(running, placeOf(connectionKeyOf(branch))));
   }
   const uids = new Set(pruned.map(({ object }) => object.metadata.uid));
   for (const compute of others) {
     if (uids.has(compute.metadata.uid)) continue;
     inventory.claim(compute, running && runningBaseURL(running, placeOf(connectionKeyOf(compute))));
   }
-  return { inventory, tracked, running, undeclared };
+  return { inventory, running, undeclared };
 }
 
 const whyPruned = "no manifest declares the Compute any more: its endpoint and host are deleted.";

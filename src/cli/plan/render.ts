@@ -1,15 +1,15 @@
 import type { Format } from "../commands/flags.ts";
-import type { BranchEntry } from "./branch-entry.ts";
-import type { Orphan } from "./orphans.ts";
 import {
+  type BranchEntry,
+  type ComputeEntry,
   type FieldChange,
   hasChanges,
   hasProblems,
   type Plan,
-  type PlanEntry,
   type PlanStep,
   summaryOf,
-} from "./plan-entry.ts";
+} from "./entries.ts";
+import type { Orphan } from "./orphans.ts";
 import { inWordsOf } from "./undeclared.ts";
 
 /** A plan in the requested format. Colour is for terminals only. */
@@ -95,7 +95,7 @@ function asMarkdown(plan: Plan): string {
   return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows, ...after].join("\n");
 }
 
-function warningsOf({ deletesAdopted, deprecated, missingDatabase }: PlanEntry): string[] {
+function warningsOf({ deletesAdopted, deprecated, missingDatabase }: ComputeEntry): string[] {
   return [deletesAdopted, deprecated, missingDatabase].filter((warning) => warning !== undefined);
 }
 
@@ -121,12 +121,12 @@ function branchDetailOf(entry: BranchEntry, quote: (text: string) => string = (t
   }
 }
 
-function detailOf(entry: PlanEntry, quote: (text: string) => string = (text) => text): string {
+function detailOf(entry: ComputeEntry, quote: (text: string) => string = (text) => text): string {
   const { keptBy, interrupts } = entry;
   return `${stepOf(entry, quote)}${interrupts === undefined ? "" : `; ${interrupts}`}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
 }
 
-function stepOf(entry: PlanEntry, quote: (text: string) => string): string {
+function stepOf(entry: ComputeEntry, quote: (text: string) => string): string {
   const { step, endpoint, adopts, fields, branch, type, reason, message, project } = entry;
   const listed = fields.map((change) => changeOf(change, quote)).join(", ");
   const on = endpoint === undefined ? "" : `${adopts ? "adopts " : ""}${quote(endpoint)}`;

@@ -6,7 +6,8 @@ import { parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import type { OurKind } from "../manifests/check-fields.ts";
 import type { Undeclared } from "../manifests/undeclared.ts";
-import type { Inventory, Tracked } from "./inventory.ts";
+import type { Inventory } from "./inventory.ts";
+import type { TrackedCompute } from "./tracked.ts";
 
 /** The objects of one kind and namespace that no manifest declares; without a namespace they are of the cluster. */
 export interface UndeclaredCount {
@@ -51,10 +52,10 @@ export function inWordsOf(
 export function prunedObjects(
   undeclared: readonly Undeclared[],
   inventory: Pick<Inventory, "computes">,
-  tracked: readonly Tracked[],
+  tracked: readonly TrackedCompute[],
 ): PrunedObject[] {
   const leaving = new Set(
-    tracked.filter(({ pruned }) => pruned !== undefined).map(({ compute }) => compute.metadata.uid),
+    tracked.filter(({ pruned }) => pruned !== undefined).map(({ object }) => object.metadata.uid),
   );
   const staying = inventory.computes.filter(({ metadata }) => !leaving.has(metadata.uid));
   return undeclared.flatMap(({ kind, object, keptBy }): PrunedObject[] => {

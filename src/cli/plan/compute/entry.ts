@@ -1,85 +1,25 @@
-import { ownershipOf } from "../../operator/claims/ownership.ts";
-import { hasFinalizer, nameOf } from "../../operator/compute/observe/observation.ts";
-import type { Action } from "../../operator/compute/plan/action.ts";
-import { released } from "../../operator/compute/words/deletion.ts";
-import { deletesAdopted } from "../../operator/compute/words/events.ts";
-import { reasons } from "../../operator/compute/words/reasons.ts";
-import { compare, desiredSpec, isDeprecated } from "../../operator/fields/compare.ts";
-import { shownReason } from "../../operator/objects/conditions-of.ts";
-import { branchIDOf, branchInWords, type Compute } from "../../operator/resources/compute.ts";
-import type { BranchEntry } from "./branch-entry.ts";
-import type { DryRun } from "./carry-out.ts";
-import type { CommandScope, Tracked } from "./inventory.ts";
-import type { Orphan } from "./orphans.ts";
-import { keeperOf } from "./running-operator.ts";
-import type { PrunedObject, UndeclaredCount } from "./undeclared.ts";
-
-/** A field in which service and manifest differ; `theirs` is absent if the service shows none. */
-export interface FieldChange {
-  field: string;
-  theirs?: string;
-  ours: string;
-}
-
-export type PlanStep =
-  | "create"
-  | "patch"
-  | "restart"
-  | "reset"
-  | "delete"
-  | "release"
-  | "none"
-  | "wait"
-  | "refuse"
-  | "error";
-
-/** The plan of one Compute: a line of the text, a row of the table, an item of the JSON. */
-export interface PlanEntry {
-  compute: string;
-  project: string;
-  branch: string;
-  type: string;
-  step: PlanStep;
-  endpoint?: string;
-  /** An existing endpoint is adopted. */
-  adopts?: true;
-  /** The operator that keeps the endpoint, as its signature says; only where no cluster was read. */
-  keptBy?: string;
-  /** The Compute adopted its endpoint, and deleting it deletes that, as nobody declared. */
-  deletesAdopted?: string;
-  /** The database or the role of the connection Secret is not at the service. */
-  missingDatabase?: string;
-  /** A warning that a field which is sent has an announced end at the public service. */
-  deprecated?: string;
-  fields: readonly FieldChange[];
-  /** The interruption that clients of the compute notice. */
-  interrupts?: "restarts the compute, which cuts its connections" | "cuts its connections";
-  /** A condition reason of the Compute. */
-  reason?: string;
-  message?: string;
-}
-
-/** Contents of a plan. The other members are absent where they cannot be known: without a cluster. */
-export interface Plan {
-  entries: readonly PlanEntry[];
-  /** Absent where neither manifests nor `--prune` come to any. */
-  branches?: readonly BranchEntry[];
-  orphans?: readonly Orphan[];
-  /** Objects that left the manifests, without `--prune`. */
-  undeclared?: readonly UndeclaredCount[];
-  /** With `--prune`: what becomes of those that are no Computes, or that stay. */
-  pruned?: readonly PrunedObject[];
-}
-
-export type Summary = Record<PlanStep, number>;
+import { ownershipOf } from "../../../operator/claims/ownership.ts";
+import { hasFinalizer, nameOf } from "../../../operator/compute/observe/observation.ts";
+import type { Action } from "../../../operator/compute/plan/action.ts";
+import { released } from "../../../operator/compute/words/deletion.ts";
+import { deletesAdopted } from "../../../operator/compute/words/events.ts";
+import { reasons } from "../../../operator/compute/words/reasons.ts";
+import { compare, desiredSpec, isDeprecated } from "../../../operator/fields/compare.ts";
+import { shownReason } from "../../../operator/objects/conditions-of.ts";
+import { branchIDOf, branchInWords, type Compute } from "../../../operator/resources/compute.ts";
+import type { BranchEntry, ComputeEntry, FieldChange } from "../entries.ts";
+import type { CommandScope } from "../scope.ts";
+import type { TrackedCompute } from "../tracked.ts";
+import { keeperOf } from "./left-to-operator.ts";
+import type { ComputeDryRun } from "./strategy.ts";
 
 /** `branch`: the entry of the Branch that it names, where that is planned too. */
-export function planEntryOf(
-  { action, adopted, warning }: DryRun,
-  { compute, project, pruned }: Tracked,
+export function computeEntryOf(
+  { action, adopted, warning }: ComputeDryRun,
+  { object: compute, project, pruned }: TrackedCompute,
   scope: CommandScope,
   branch?: BranchEntry,
-): PlanEntry {
+): ComputeEntry {
   const { listing } = project;
   const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
   const linked = link?.endpoint;
@@ -107,7 +47,7 @@ export function planEntryOf(
 }
 
 /** A warning of what is sent and has an announced end at the public service. */
-function deprecatedIn({ step, fields }: What): Pick<PlanEntry, "deprecated"> {
+function deprecatedIn({ step, fields }: What): Pick<ComputeEntry, "deprecated"> {
   const sent = step === "create" || step === "patch" ? fields.filter(isDeprecated) : [];
   if (sent.length === 0) return {};
   const named = sent.map(({ field }) => (field === "branchID" ? "moving an endpoint (branchID)" : field)).join(", ");
@@ -124,7 +64,7 @@ export function followsBranch(reason: string | undefined): boolean {
 
 /** A Compute whose Branch is not ready follows the Branch. */
 function whatOfDeclared(
-  action: DryRun["action"],
+  action: ComputeDryRun["action"],
   compute: Compute,
   linked: Endpoint | undefined,
   branch: BranchEntry | undefined,
@@ -136,7 +76,12 @@ function whatOfDeclared(
 }
 
 /** A Compute that leaves with its manifest: also one that only lets its endpoint go is a change. */
-function whatOfPruned(action: DryRun["action"], compute: Compute, linked: Endpoint | undefined, why: string): What {
+function whatOfPruned(
+  action: ComputeDryRun["action"],
+  compute: Compute,
+  linked: Endpoint | undefined,
+  why: string,
+): What {
   if (compute.spec.deletionProtection === true) return { step: "refuse", fields: [], message: protectedFromDeletion };
   const isNever = linked === undefined && !hasFinalizer(compute);
   if (isNever) return { step: "release", fields: [], message: released.neverCreated };
@@ -149,9 +94,9 @@ const protectedFromDeletion =
   "No manifest declares the Compute any more, and deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
 
 type Endpoint = NonNullable<ReturnType<typeof ownershipOf>["link"]>["endpoint"];
-type What = Pick<PlanEntry, "step" | "endpoint" | "fields" | "interrupts" | "reason" | "message">;
+type What = Pick<ComputeEntry, "step" | "endpoint" | "fields" | "interrupts" | "reason" | "message">;
 
-function whatOf(action: DryRun["action"], compute: Compute, linked: Endpoint | undefined): What {
+function whatOf(action: ComputeDryRun["action"], compute: Compute, linked: Endpoint | undefined): What {
   switch (action.kind) {
     case "create":
       return { step: "create", fields: changes(compute, undefined) };
@@ -200,7 +145,7 @@ function isRunning(linked: Endpoint | undefined): boolean {
 }
 
 /** A suspended compute has no connections, and only starts with its new size. */
-function interruptionBy(sent: readonly FieldChange[], linked: Endpoint | undefined): Pick<PlanEntry, "interrupts"> {
+function interruptionBy(sent: readonly FieldChange[], linked: Endpoint | undefined): Pick<ComputeEntry, "interrupts"> {
   if (!isRunning(linked)) return {};
   if (sent.some(({ field }) => field.startsWith("computeUnits."))) {
     return { interrupts: "restarts the compute, which cuts its connections" };
@@ -221,7 +166,7 @@ function deletion({ why }: Extract<Action, { kind: "delete" }>): string {
 }
 
 /** Changes wait while a create or a takeover that this Compute records is open. */
-function opening(compute: Compute, linked: Endpoint): Pick<PlanEntry, "fields" | "reason" | "message"> {
+function opening(compute: Compute, linked: Endpoint): Pick<ComputeEntry, "fields" | "reason" | "message"> {
   return {
     fields: compared(compute, linked),
     reason: shownReason(compute) ?? "Creating",
@@ -229,7 +174,7 @@ function opening(compute: Compute, linked: Endpoint): Pick<PlanEntry, "fields" |
   };
 }
 
-function absence(compute: Compute): Pick<PlanEntry, "fields" | "reason" | "message"> {
+function absence(compute: Compute): Pick<ComputeEntry, "fields" | "reason" | "message"> {
   return {
     fields: [],
     reason: shownReason(compute) ?? "EndpointLost",
@@ -252,43 +197,4 @@ function changes(compute: Compute, endpoint: Endpoint | undefined): FieldChange[
   const { notReturned } = compare(desiredSpec(compute), endpoint ?? none);
   const unseenFields = notReturned.map(({ field, ours }) => ({ field, ours }));
   return endpoint === undefined ? unseenFields : [...compared(compute, endpoint), ...unseenFields];
-}
-
-export function summaryOf({ entries, branches = [], pruned = [] }: Plan): Summary {
-  const summary: Summary = {
-    create: 0,
-    patch: 0,
-    restart: 0,
-    reset: 0,
-    delete: 0,
-    release: 0,
-    none: 0,
-    wait: 0,
-    refuse: 0,
-    error: 0,
-  };
-  for (const { step } of [...entries, ...branches, ...pruned]) summary[step] += 1;
-  return summary;
-}
-
-/** True if `run` would change something at the service, now or after its wait, or an object leaves the cluster. */
-export function hasChanges({ entries, branches = [], pruned = [] }: Plan): boolean {
-  const isChanged = [...entries, ...branches].some(
-    ({ step, reason, fields }) =>
-      ["create", "patch", "restart", "reset", "delete", "release"].includes(step) ||
-      (step === "wait" && reason !== "Paused" && (fields.length > 0 || reason === "EndpointLost")),
-  );
-  return isChanged || pruned.some(({ step }) => step === "delete");
-}
-
-/** True if something is under way. A Compute that waits for its Branch is as far as the Branch is. */
-export function isUnderWay({ entries, branches = [] }: Plan): boolean {
-  return [...entries, ...branches].some(
-    ({ step, reason = "" }) => step === "wait" && !["Paused", "BranchNotReady"].includes(reason),
-  );
-}
-
-/** True if a person has to act before everything can be as declared. */
-export function hasProblems({ entries, branches = [], pruned = [] }: Plan): boolean {
-  return [...entries, ...branches, ...pruned].some(({ step }) => step === "refuse" || step === "error");
 }

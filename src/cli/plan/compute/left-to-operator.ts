@@ -1,12 +1,12 @@
-import type { Endpoint } from "../../api/endpoint.ts";
-import { type Claimants, ownerOf } from "../../operator/claims/claims.ts";
-import { endpointNamedBy, ownershipOf } from "../../operator/claims/ownership.ts";
-import type { Observation, Observed } from "../../operator/compute/observe/observation.ts";
-import { type Action, isWrite } from "../../operator/compute/plan/action.ts";
-import { branchIDOf, type Compute } from "../../operator/resources/compute.ts";
-import { keyOf, type Signature, signatureIn } from "../../operator/resources/signature.ts";
-import { isDerivedUID } from "../manifests/derived-uid.ts";
-import type { CommandScope } from "./inventory.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
+import { type Claimants, ownerOf } from "../../../operator/claims/claims.ts";
+import { endpointNamedBy, ownershipOf } from "../../../operator/claims/ownership.ts";
+import type { Observation, Observed } from "../../../operator/compute/observe/observation.ts";
+import { type Action, isWrite } from "../../../operator/compute/plan/action.ts";
+import { branchIDOf, type Compute } from "../../../operator/resources/compute.ts";
+import { keyOf, type Signature, signatureIn } from "../../../operator/resources/signature.ts";
+import { isDerivedUID } from "../../manifests/derived-uid.ts";
+import type { CommandScope } from "../scope.ts";
 
 // An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Its cluster, or its
 // fleet, shows which Compute such an endpoint belongs to. Without them a create could make a second one.
@@ -28,15 +28,17 @@ export function leftToOperator<T extends Action>(action: T, o: Observed, scope: 
   if (action.kind === "blocked" && action.reason === "AdoptionRefused") return otherTypeThanKept(o) ?? action;
   if (!isWrite(action)) return action;
   if (action.kind !== "create") return writeToOthers(action.endpointID, o, scope) ?? action;
-  if (scope.writes && !isDerivedUID(o.compute.metadata.uid)) return refused("Conflict", inCluster);
+  if (scope.writes && !isDerivedUID(o.compute.metadata.uid)) return refused("Conflict", inClusterOf("Compute"));
   return createBesideUnplaced(o, scope) ?? action;
 }
 
 const formerNeedsFleet =
   "spec.adopt.former finds what a former Compute of the same fleet created, so nothing is created without it. Set --fleet to the operator's, or remove spec.adopt.";
 
-const inCluster =
-  "This Compute is in a cluster, whose operator keeps it, so apply sends nothing for it. Apply its manifest with kubectl.";
+/** Refusal of a write for an object of a cluster. */
+export function inClusterOf(kind: "Compute" | "Branch"): string {
+  return `This ${kind} is in a cluster, whose operator keeps it, so apply sends nothing for it. Apply its manifest with kubectl.`;
+}
 
 /** The operator that keeps an endpoint, by its signature; `undefined`: none does. */
 export function keeperOf({ name }: Endpoint): string | undefined {
@@ -69,7 +71,8 @@ function writeToOthers(
   const { uid, fleet } = signatureIn(endpoint?.name) ?? {};
   const keeper = endpoint && keeperOf(endpoint);
   if (scope.writes && !isDerivedUID(compute.metadata.uid)) {
-    if (scope.cluster || keeper === undefined || uid !== compute.metadata.uid) return refused("Conflict", inCluster);
+    if (scope.cluster || keeper === undefined || uid !== compute.metadata.uid)
+      return refused("Conflict", inClusterOf("Compute"));
     return refused(
       "Conflict",
       `The endpoint is kept by ${keeper}, so apply sends nothing for this Compute. Apply its manifest with kubectl: ${endpointID}.`,

@@ -1,6 +1,6 @@
-import { ownershipOf } from "../../operator/claims/ownership.ts";
-import { secretRejected } from "../../operator/connection-secret/messages.ts";
-import type { Tracked } from "./inventory.ts";
+import { ownershipOf } from "../../../operator/claims/ownership.ts";
+import { secretRejected } from "../../../operator/connection-secret/messages.ts";
+import type { TrackedCompute } from "../tracked.ts";
 
 /**
  * Warnings by Compute: the database or the role of its connection Secret is not at the service. One call for each that
@@ -8,12 +8,12 @@ import type { Tracked } from "./inventory.ts";
  * no warning.
  */
 export async function missingDatabases(
-  tracked: readonly Tracked[],
+  tracked: readonly TrackedCompute[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<Tracked, string>> {
+): Promise<ReadonlyMap<TrackedCompute, string>> {
   const found = await Promise.all(
-    tracked.map(async (each): Promise<[Tracked, string][]> => {
-      const { compute, project, pruned } = each;
+    tracked.map(async (each): Promise<[TrackedCompute, string][]> => {
+      const { object: compute, project, pruned } = each;
       const { connectionSecret: wanted, projectID } = compute.spec;
       if (wanted?.database === undefined || wanted.role === undefined || pruned !== undefined) return [];
       const { listing, client } = project;

@@ -1,8 +1,8 @@
-import { isOurs, type Observation } from "../../operator/branch/observation.ts";
-import { isSameEnd } from "../../operator/branch/plan/expiry.ts";
-import { timestamp } from "../../operator/objects/conditions-of.ts";
-import { type Branch, expiryInWords } from "../../operator/resources/branch.ts";
-import { millisecondsOf } from "../../operator/resources/duration.ts";
+import { isOurs, type Observation } from "../../../operator/branch/observation.ts";
+import { isSameEnd } from "../../../operator/branch/plan/expiry.ts";
+import { timestamp } from "../../../operator/objects/conditions-of.ts";
+import { type Branch, expiryInWords } from "../../../operator/resources/branch.ts";
+import { millisecondsOf } from "../../../operator/resources/duration.ts";
 
 // A command has no status that says which end was applied last, so it cannot tell an edit of the manifest from what
 // somebody decided at the service. Each run has to come to the same end, and none may cut short a branch that somebody

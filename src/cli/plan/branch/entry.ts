@@ -1,51 +1,31 @@
-import type { ListedBranch } from "../../api/branch.ts";
-import type { BranchWrite } from "../../operator/branch/action.ts";
-import { parentOf } from "../../operator/branch/plan/create.ts";
-import { drift } from "../../operator/branch/plan/expiry.ts";
-import { type BranchReason, branchReasons } from "../../operator/branch/reasons.ts";
-import { retriedAtEnd } from "../../operator/conditions/messages.ts";
-import { nameOf } from "../../operator/kube/objects.ts";
-import { branchNameOf, expiryInWords } from "../../operator/resources/branch.ts";
-import type { TrackedBranch } from "./branch-inventory.ts";
-import { keeperOfBranch } from "./branch-left-to-operator.ts";
-import type { BranchDryRun } from "./carry-out-branch.ts";
-import type { CommandScope } from "./inventory.ts";
-import { saidOfBranch } from "./messages.ts";
-import type { FieldChange, PlanStep } from "./plan-entry.ts";
-import type { UndeclaredBranch } from "./prune-branches.ts";
-
-/** The plan of one Branch: a line of the text, a row of the table, an item of the JSON. */
-export interface BranchEntry {
-  /** The Branch, as `namespace/name`. */
-  object: string;
-  project: string;
-  /** The name that the branch has at the service. */
-  name: string;
-  step: PlanStep;
-  /** The service's id of the branch. */
-  id?: string;
-  /** An existing branch is adopted. */
-  adopts?: true;
-  /** The operator that keeps the branch, as its note says; only where no cluster was read. */
-  keptBy?: string;
-  fields: readonly FieldChange[];
-  /** A condition reason of the Branch. */
-  reason?: string;
-  message?: string;
-}
+import type { ListedBranch } from "../../../api/branch.ts";
+import type { BranchWrite } from "../../../operator/branch/action.ts";
+import { parentOf } from "../../../operator/branch/plan/create.ts";
+import { drift } from "../../../operator/branch/plan/expiry.ts";
+import { type BranchReason, branchReasons } from "../../../operator/branch/reasons.ts";
+import { retriedAtEnd } from "../../../operator/conditions/messages.ts";
+import { nameOf } from "../../../operator/kube/objects.ts";
+import { branchNameOf, expiryInWords } from "../../../operator/resources/branch.ts";
+import type { BranchEntry, FieldChange, PlanStep } from "../entries.ts";
+import { saidOfBranch } from "../messages.ts";
+import type { CommandScope } from "../scope.ts";
+import type { TrackedBranch } from "../tracked.ts";
+import { keeperOf } from "./left-to-operator.ts";
+import type { UndeclaredBranch } from "./prune.ts";
+import type { BranchDryRun } from "./strategy.ts";
 
 type What = Pick<BranchEntry, "step" | "fields" | "reason" | "message">;
 
 /** `open`: the Branches that may still be given their branches. */
 export function branchEntryOf(
-  { action, observed, adopted }: BranchDryRun,
+  { action, seen, adopted }: BranchDryRun,
   tracked: TrackedBranch,
   scope: CommandScope,
   open: readonly TrackedBranch[],
 ): BranchEntry {
   const { object } = tracked;
-  const linked = observed.kind === "observed" ? observed.linked?.listed : undefined;
-  const keptBy = scope.cluster ? undefined : keeperOfBranch(linked);
+  const linked = seen.kind === "observed" ? seen.linked?.listed : undefined;
+  const keptBy = scope.cluster ? undefined : keeperOf(linked);
   return {
     object: nameOf(object.metadata),
     project: object.spec.projectID,
@@ -53,7 +33,7 @@ export function branchEntryOf(
     ...(linked === undefined ? {} : { id: linked.id }),
     ...(adopted ? { adopts: true as const } : {}),
     ...(keptBy === undefined ? {} : { keptBy }),
-    ...whatOf({ action, observed, adopted }, tracked, open),
+    ...whatOf({ action, seen, adopted }, tracked, open),
   };
 }
 
@@ -64,14 +44,14 @@ export function keptEntryOf({ listed, place, project }: UndeclaredBranch): Branc
   return { object: place, project: project.id, name, id, step: "none", fields: [], message };
 }
 
-function whatOf({ action, observed }: BranchDryRun, tracked: TrackedBranch, open: readonly TrackedBranch[]): What {
+function whatOf({ action, seen }: BranchDryRun, tracked: TrackedBranch, open: readonly TrackedBranch[]): What {
   switch (action.kind) {
     case "write":
-      return whatOfWrite(action.write, tracked, observed.kind === "observed" ? observed.linked?.listed : undefined);
+      return whatOfWrite(action.write, tracked, seen.kind === "observed" ? seen.linked?.listed : undefined);
     case "show": {
       const isDrifted = action.reason === "Drifted" && tracked.endIsAssumed === true;
-      const isLater = isDrifted && observed.kind === "observed" && drift(observed) !== undefined;
-      const said = isLater ? saidOfBranch.laterEnd(observed.linked?.listed.expires_at) : action.message;
+      const isLater = isDrifted && seen.kind === "observed" && drift(seen) !== undefined;
+      const said = isLater ? saidOfBranch.laterEnd(seen.linked?.listed.expires_at) : action.message;
       const step = stepOf(action.reason, tracked, open);
       const message = step === "wait" ? said : said.replace(retriedAtEnd, ".");
       return { step, fields: [], reason: action.reason, message };

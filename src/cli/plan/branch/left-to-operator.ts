@@ -1,26 +1,29 @@
-import type { BranchAction, BranchWrite } from "../../operator/branch/action.ts";
-import { notedUID, type Observation, type Unobserved } from "../../operator/branch/observation.ts";
-import { namesOf } from "../../operator/branch/words.ts";
-import { noteKeys } from "../../operator/resources/names.ts";
-import { isDerivedUID } from "../manifests/derived-uid.ts";
-import type { CommandScope, Project } from "./inventory.ts";
-import { keeperOf } from "./running-operator.ts";
+import type { BranchAction, BranchWrite } from "../../../operator/branch/action.ts";
+import { notedUID, type Observation, type Unobserved } from "../../../operator/branch/observation.ts";
+import { namesOf } from "../../../operator/branch/words.ts";
+import { noteKeys } from "../../../operator/resources/names.ts";
+import { isDerivedUID } from "../../manifests/derived-uid.ts";
+import { inClusterOf, keeperOf as keeperOfEndpoint } from "../compute/left-to-operator.ts";
+import type { CommandScope } from "../scope.ts";
+import type { Project } from "../tracked.ts";
+
+type End = Exclude<BranchAction, { kind: "note" }>;
 
 /**
  * Refuses a write of `apply` to a branch that an operator keeps, or for a Branch that a cluster holds, and the deletion
  * of a branch with an endpoint on it that an operator keeps.
  */
-export function branchLeftToOperator(
-  action: BranchAction,
+export function leftToOperator(
+  action: End,
   o: Observation | Unobserved,
   project: Project,
   { writes }: CommandScope,
-): BranchAction {
+): End {
   if (!writes || action.kind !== "write" || o.kind !== "observed") return action;
-  if (!isDerivedUID(o.object.metadata.uid)) return refused(inCluster);
+  if (!isDerivedUID(o.object.metadata.uid)) return refused(inClusterOf("Branch"));
   const { write } = action;
   if (write.op === "create") return action;
-  const keeper = keeperOfBranch(o.listing.byID(write.id));
+  const keeper = keeperOf(o.listing.byID(write.id));
   if (keeper !== undefined) {
     return refused(
       `The branch is kept by ${keeper}, so nothing is written to it. Change its Branch in the cluster: ${write.id}.`,
@@ -29,11 +32,8 @@ export function branchLeftToOperator(
   return write.op === "delete" ? (deletion(write, project) ?? action) : action;
 }
 
-const inCluster =
-  "This Branch is in a cluster, whose operator keeps it, so apply sends nothing for it. Apply its manifest with kubectl.";
-
 /** The maker of a branch, by its note; `undefined`: nobody who left one, or `apply`. */
-export function keeperOfBranch(listed: Parameters<typeof notedUID>[0] | undefined): string | undefined {
+export function keeperOf(listed: Parameters<typeof notedUID>[0] | undefined): string | undefined {
   const uid = listed && notedUID(listed);
   if (uid === undefined || isDerivedUID(uid)) return undefined;
   const fleet = listed?.note?.[noteKeys.fleet];
@@ -41,9 +41,11 @@ export function keeperOfBranch(listed: Parameters<typeof notedUID>[0] | undefine
 }
 
 /** A branch takes its endpoints with it, also those that an operator keeps. */
-function deletion({ id }: Extract<BranchWrite, { op: "delete" }>, { listing }: Project): BranchAction | undefined {
+function deletion({ id }: Extract<BranchWrite, { op: "delete" }>, { listing }: Project): End | undefined {
   if (listing?.kind !== "listed") return refused(`The computes on the branch cannot be listed, so it is kept: ${id}.`);
-  const kept = listing.endpoints.filter((endpoint) => endpoint.branch_id === id && keeperOf(endpoint) !== undefined);
+  const kept = listing.endpoints.filter(
+    (endpoint) => endpoint.branch_id === id && keeperOfEndpoint(endpoint) !== undefined,
+  );
   if (kept.length === 0) return undefined;
   const ids = namesOf(kept.map((endpoint) => endpoint.id));
   return refused(
@@ -51,6 +53,6 @@ function deletion({ id }: Extract<BranchWrite, { op: "delete" }>, { listing }: P
   );
 }
 
-function refused(message: string): BranchAction {
+function refused(message: string): End {
   return { kind: "show", reason: "Conflict", message };
 }

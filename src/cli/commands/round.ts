@@ -1,0 +1,27 @@
+import type { Inventory } from "../plan/inventory.ts";
+import type { Leaving } from "../plan/tracked.ts";
+
+/** Result of one round for an object: a write was sent, it waits, or it has come to its end. */
+export interface Round {
+  wrote: boolean;
+  end?: { ok: boolean; said: string };
+  said?: string;
+}
+
+export interface RoundContext {
+  inventory: Inventory;
+  /** True if no write of the object's project was sent in this round. */
+  mayWrite: boolean;
+  /** The objects that have not come to their end. */
+  open: Leaving;
+}
+
+/** The same write is given up after this many failures in a row. */
+const mostFailures = 8;
+
+/** True if a write that failed may be sent again. One that was only put off has done nothing: --timeout ends it. */
+export function isSentAgain({ reason, failures }: { reason: string; failures: number }): boolean {
+  return reason === "ProjectBusy" || reason === "RateLimited" || failures + 1 < mostFailures;
+}
+
+export const wordsOf = ({ reason, message }: { reason: string; message: string }) => `${reason}: ${message}`;

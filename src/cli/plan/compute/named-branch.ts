@@ -1,0 +1,76 @@
+import type { Branch } from "../../../api/branch.ts";
+import { referredBranch } from "../../../operator/compute/observe/branch-ref.ts";
+import { branchNameNeeded, type Observed, type ReferredBranch } from "../../../operator/compute/observe/observation.ts";
+import type { Action } from "../../../operator/compute/plan/action.ts";
+import { idsNamed } from "../../../operator/project/branch-lister.ts";
+import { type Compute, givenName } from "../../../operator/resources/compute.ts";
+import type { Inventory } from "../inventory.ts";
+import { branchUnknown } from "../messages.ts";
+import type { Project, TrackedBranch } from "../tracked.ts";
+
+/** The most branches in a message. */
+const mostNamed = 5;
+
+/** The tracked Branch that a Compute's `branchRef` names. */
+export function branchOf({ metadata, spec }: Compute, { tracked }: Inventory): TrackedBranch | undefined {
+  return tracked.Branch.find(
+    ({ object, pruned }) =>
+      pruned === undefined &&
+      object.metadata.name === spec.branchRef?.name &&
+      object.metadata.namespace === metadata.namespace,
+  );
+}
+
+/** The branch that a Compute's `branchRef` comes to; `undefined`: it has none. */
+function referredBy(compute: Compute, inventory: Inventory): ReferredBranch | undefined {
+  const { namespace } = compute.metadata;
+  const { branchRef } = compute.spec;
+  const other = inventory.otherBranches.find(
+    ({ object: { metadata } }) => metadata.name === branchRef?.name && metadata.namespace === namespace,
+  );
+  const branch = branchOf(compute, inventory)?.object ?? other?.object;
+  const isKnown = branch !== undefined || inventory.scope.cluster;
+  return isKnown ? referredBranch(compute, branch) : unknownBranch(compute);
+}
+
+/** Of a Compute that is planned without a cluster. */
+function unknownBranch({ spec }: Compute): ReferredBranch | undefined {
+  const name = spec.branchRef === undefined ? undefined : givenName(spec);
+  return name === undefined ? undefined : { kind: "unusable", reason: "BranchNotReady", message: branchUnknown(name) };
+}
+
+/** The branch that a Compute's branchName or branchRef comes to. A command has one list, and believes it. */
+export function namedFor(
+  compute: Compute,
+  { branches }: Project,
+  inventory: Inventory,
+): { named?: NonNullable<Extract<Observed, { kind: "observed" }>["named"]> } {
+  const referred = referredBy(compute, inventory);
+  if (referred !== undefined) return { named: referred };
+  const branchName = branchNameNeeded(compute);
+  if (branchName === undefined || branches === undefined) return {};
+  if (branches.kind !== "ok") return { named: { kind: "failed", failure: branches } };
+  const ids = idsNamed(branchName, branches.value);
+  return { named: { kind: "listed", ids, forMs: Number.POSITIVE_INFINITY } };
+}
+
+/** Refuses to create an endpoint on a branch that the project does not have, or to move one there. */
+export function onUnknownBranch(
+  action: Action,
+  { compute: { spec } }: Observed,
+  { id, branches }: Project,
+): Extract<Action, { kind: "blocked" }> | undefined {
+  const isPlaced = action.kind === "create" || (action.kind === "patch" && action.fields.includes("branchID"));
+  const { branchID } = spec;
+  if (!isPlaced || branchID === undefined || branches?.kind !== "ok") return undefined;
+  // A project has at least one branch: a list without any says nothing.
+  if (branches.value.length === 0 || branches.value.some((branch) => branch.id === branchID)) return undefined;
+  const message = `Project ${id} has no branch ${branchID}: it has ${inWords(branches.value)}. Correct spec.branchID.`;
+  return { kind: "blocked", reason: "BranchNotFound", message };
+}
+
+function inWords(branches: readonly Branch[]): string {
+  const known = branches.map(({ id, name }) => (name === undefined ? id : `${id} (${name})`)).toSorted();
+  const more = known.length - mostNamed;
+  return known.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -1,0 +1,110 @@
+import { recordFailedWrite } from "../../../operator/compute/execute/deferred.ts";
+import { execute } from "../../../operator/compute/execute/execute.ts";
+import type { Observed } from "../../../operator/compute/observe/observation.ts";
+import type { Outcome } from "../../../operator/compute/outcome.ts";
+import type { Action } from "../../../operator/compute/plan/action.ts";
+import { plan } from "../../../operator/compute/plan/plan.ts";
+import { updateStatus } from "../../../operator/compute/update-status.ts";
+import { requests } from "../../../operator/compute/words/failures.ts";
+import { shownReason } from "../../../operator/objects/conditions-of.ts";
+import { isDerivedUID } from "../../manifests/derived-uid.ts";
+import { accessTo, uninterrupted } from "../access.ts";
+import { InMemoryPatcher } from "../in-memory-patcher.ts";
+import type { Inventory } from "../inventory.ts";
+import type { CommandScope } from "../scope.ts";
+import type { DryRun, Planned, Strategy } from "../strategy.ts";
+import type { TrackedCompute } from "../tracked.ts";
+import { leftToOperator } from "./left-to-operator.ts";
+import { onUnknownBranch } from "./named-branch.ts";
+import { observe } from "./observe.ts";
+
+/** Actions that change only the Compute. */
+type InMemory = Extract<Action, { kind: "link" | "resolve" | "restoreFinalizer" | "restarted" }>;
+
+/** `settled` is a step where the endpoint is to be signed afterwards. */
+type Step = InMemory | Extract<Action, { kind: "settled" }>;
+type End = Exclude<Action, InMemory>;
+
+export type ComputeDryRun = DryRun<Observed, End>;
+
+export const computeStrategy: Strategy<TrackedCompute, Observed, Step, End, Outcome> = {
+  observe,
+  plan: planCompute,
+  carryOut,
+};
+
+/** Without a cluster no CRD is deleted. */
+const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
+
+async function carryOut(
+  action: Action,
+  seen: Observed,
+  tracked: TrackedCompute,
+  inventory: Inventory,
+): Promise<Outcome> {
+  const { memory: state, project } = tracked;
+  const { clock } = inventory.options;
+  const { compute, annotations } = seen;
+  const cluster = new InMemoryPatcher(compute);
+  const access = accessTo(project, clock);
+  const stored = () => undefined;
+  const context = { compute, annotations, cluster, clock, stored, state, signal: uninterrupted, uninstalling, access };
+  const outcome = await execute(action, context);
+  const { signed } = state.known;
+  if (action.kind === "sign" && signed?.failure !== undefined) {
+    // The operator tries again in ten minutes; a command has the back-off of any other write.
+    recordFailedWrite(action, signed.failure, requests.sign(action.endpointID), compute, context, access);
+    state.signed({ ...signed, renewAt: 0 });
+  }
+  const secret = { binding: undefined, unchecked: false };
+  const written = { cluster, clock, state, event: () => {}, isStopping: () => true };
+  const after = await updateStatus(outcome, seen, secret, written);
+  state.reported(after.status);
+  inventory.update(tracked, after);
+  return outcome;
+}
+
+/** Resolves the name of the branch before anything is planned: a claim to a primary counts once it has an id. */
+export async function resolveName(tracked: TrackedCompute, inventory: Inventory): Promise<void> {
+  const seen = observe(tracked, inventory);
+  const action = plan(seen, tracked.memory.known);
+  if (action.kind === "resolve") await carryOut(action, seen, tracked, inventory);
+}
+
+function planCompute(seen: Observed, tracked: TrackedCompute, { scope }: Inventory): Planned<Step, End> {
+  const { known } = tracked.memory;
+  const first = plan(seen, known);
+  // The operator goes on after the event with this warning; here the create's line shows it.
+  const warnsOf = first.kind === "wait" ? first.warnsOf : undefined;
+  const action = warnsOf === undefined ? first : plan(seen, { ...known, told: { formers: warnsOf } });
+  if (isInMemory(action)) {
+    return { kind: "step", action, isAdoption: action.kind === "link" && action.news === "adopted" };
+  }
+  if (action.kind === "settled" && isToBeSigned(action, tracked, scope)) {
+    return { kind: "step", action, isAdoption: false };
+  }
+  const end = onUnknownBranch(action, seen, tracked.project) ?? leftToOperator(action, seen, scope);
+  const warning = first.kind === "wait" && end.kind === "create" ? { warning: first.message } : {};
+  return { kind: "end", action: end, isShown: false, ...warning };
+}
+
+/**
+ * True for an endpoint from before apply was given the fleet: it is signed once at rest, which the status has to show.
+ */
+function isToBeSigned(
+  { reason }: Extract<Action, { kind: "settled" }>,
+  { object, memory }: TrackedCompute,
+  { fleet }: CommandScope,
+): boolean {
+  if (fleet === undefined || !isDerivedUID(object.metadata.uid)) return false;
+  return shownReason(object) !== reason && memory.known.signed === undefined;
+}
+
+function isInMemory(action: Action): action is InMemory {
+  return (
+    action.kind === "link" ||
+    action.kind === "resolve" ||
+    action.kind === "restoreFinalizer" ||
+    action.kind === "restarted"
+  );
+}
