@@ -25,6 +25,10 @@ const ObjectSchema = z.looseObject({ properties: Fields.default({}), required: z
 /** What is kept of a schema: enough to tell a field that the public API knows from one that it does not. */
 const copied = ["type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "required"] as const;
 
+/** The newest Postgres of the OpenAPI file, and of the public service since: the SDK's types name none. */
+const olderPostgres = 18;
+const newestPostgres = 19;
+
 /** The public API as a table of its operations, one a line: the service must not read the packages. */
 export function publicOperationsSource(): string {
   const document = Fields.parse(parse(readFileSync(file, "utf8"), { maxAliasCount: -1 }));
@@ -77,6 +81,7 @@ function compact(document: Record<string, unknown>, value: unknown): Record<stri
   const kept = Object.fromEntries(copied.flatMap((key) => (schema[key] === undefined ? [] : [[key, schema[key]]])));
   return {
     ...kept,
+    ...(kept["maximum"] === olderPostgres && { maximum: newestPostgres }),
     ...(nullable === true && { type: [schema["type"], "null"] }),
     ...(properties !== undefined && {
       properties: Object.fromEntries(

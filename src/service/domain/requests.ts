@@ -69,6 +69,9 @@ const Annotations = z
   .refine((values) => Object.keys(values).length <= 50, { error: "must be at most 50 values" })
   .meta(keptOnly);
 
+/** A major version of Postgres. */
+export const PostgresMajor = z.int().min(14).max(19);
+
 /** The body of `POST /projects`; without `org_id` a personal key creates a project of its own account. */
 export const ProjectCreateBody = z.object({
   project: z.object({
@@ -78,7 +81,7 @@ export const ProjectCreateBody = z.object({
     region_id: optionalText(
       z.string().regex(/^(aws|azure)-[a-z0-9-]{1,40}$/, { error: "must be a region such as aws-us-east-2" }),
     ),
-    pg_version: z.int().min(14).max(18).optional(),
+    pg_version: PostgresMajor.optional(),
     store_passwords: z.boolean().optional(),
     autoscaling_limit_min_cu: DefaultEndpointSettings.shape.autoscaling_limit_min_cu,
     autoscaling_limit_max_cu: DefaultEndpointSettings.shape.autoscaling_limit_max_cu,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { EndpointCreate } from "../../api/endpoint.ts";
 import { branchIdPattern, endpointIdPattern, Id } from "../../api/ids.ts";
 import { nameOf } from "../../api/names.ts";
-import { DatabaseName, RoleName } from "../domain/requests.ts";
+import { DatabaseName, PostgresMajor, RoleName } from "../domain/requests.ts";
 import { mostInBranch } from "../domain/roles-and-databases.ts";
 import { plans } from "../rules.ts";
 import { memberRoles } from "../store/accounts.ts";
@@ -47,7 +47,7 @@ const SeedProject = record({
   name: Name.optional(),
   owner: Id,
   regionID: z.string().min(3).max(64).default("aws-us-east-2"),
-  pgVersion: z.int().min(14).max(18).default(17),
+  pgVersion: PostgresMajor.default(17),
   branches: z
     .array(
       record({

@@ -67,6 +67,12 @@ describe("creating a project", () => {
     expect(shop.ana("GET /projects?search=half").body["projects"]).toEqual([]);
   });
 
+  it.each([14, 19])("takes Postgres %i, and none before or after these", (version) => {
+    expect(created({ pg_version: version }).project).toMatchObject({ pg_version: version });
+    const beyond = version === 14 ? 13 : 20;
+    expect(shop.ana("POST /projects", { project: { pg_version: beyond } }).status).toBe(400);
+  });
+
   it("takes sizes beside default_endpoint_settings for the same", () => {
     const made = created({ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 });
     expect(made.endpoints).toMatchObject([{ autoscaling_limit_min_cu: 2, autoscaling_limit_max_cu: 4 }]);

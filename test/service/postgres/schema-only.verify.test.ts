@@ -120,6 +120,21 @@ describe("a schema-only branch", () => {
     expect(text).not.toContain("held");
   });
 
+  it("holds as little where it stays a child of its parent, as init_source: parent-schema makes it", async () => {
+    const { body } = await rig.call("POST", `/projects/${project}/branches`, {
+      branch: { parent_id: main, init_source: "parent-schema" },
+      endpoints: [{ type: "read_write" }],
+    });
+    expect(body["branch"]).toMatchObject({ parent_id: main, init_source: "parent-schema" });
+    const [{ id } = { id: "" }] = z.array(z.looseObject({ id: z.string() })).parse(body["endpoints"]);
+    await rig.settled();
+    const child = await rig.uri({ endpoint: id });
+    const text = await textOf(child);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain("held");
+    expect(await rig.query(child, "SELECT count(*)::int AS count FROM item")).toEqual([{ count: 0 }]);
+  });
+
   it("holds nothing of it in its files either, which a client that replicates may read", async () => {
     const places = readdirSync(`${rig.data}.postgres/branches`);
     const filesOf = (id: string) =>
