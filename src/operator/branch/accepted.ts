@@ -1,10 +1,10 @@
 import { after } from "../life/outcome.ts";
 import type { WrittenBranch } from "../service-client/branch-calls.ts";
-import type { BranchWrite } from "./action.ts";
+import type { BranchEnd, BranchWrite } from "./action.ts";
 import type { ExecuteContext } from "./context.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { isSameEnd } from "./plan/expiry.ts";
-import type { BranchMemory } from "./state.ts";
+import { endAnswered, endNoted, keepEnd } from "./record.ts";
 import * as words from "./words.ts";
 
 /** The outcome of a write that the service accepted. */
@@ -17,9 +17,10 @@ export function accepted(
   switch (planned.op) {
     case "create": {
       memory.nameTaken = undefined;
-      memory.answeredPost = now;
       if (branch === undefined) return unchanged(object, { requeue: after(1000) });
       const { id } = branch;
+      const { end } = planned;
+      keepEnd(memory, end)((before) => endAnswered(endNoted(end, before), branch.expires_at, now));
       const proof = { uid: object.metadata.uid, branchID: id, by: "created" };
       return shown(
         object,
@@ -30,7 +31,7 @@ export function accepted(
             proof,
             observedThrough,
             gone: undefined,
-            ...ended(planned.end, branch.expires_at, memory, now),
+            ...applied(planned.end, branch.expires_at),
           },
           answered: branch,
           isApplied: true,
@@ -41,17 +42,16 @@ export function accepted(
     }
     case "patch": {
       const { end } = planned;
-      const news = end === undefined ? {} : ended(end, branch?.expires_at, memory, now);
+      const news = end === undefined ? {} : applied(end, branch?.expires_at);
       return unchanged(object, { news, answered: branch, isApplied: true, requeue: after(1000) });
     }
     case "reset": {
       const { id, value } = planned;
-      memory.reset = { value, fate: "answered", at: now };
       return shown(
         object,
         { reason: "Resetting", message: words.resets.sent(id) },
         {
-          news: { resetAt: value, pendingWrite: undefined, appliedExpiry: undefined },
+          news: { resetAt: value, appliedExpiry: undefined },
           answered: branch,
           events: [{ type: "Normal", reason: "Reset", message: words.resets.done(id) }],
           requeue: after(1000),
@@ -64,20 +64,7 @@ export function accepted(
   }
 }
 
-/** The end counts as applied once the service shows it: one that ignores it is found out by lists. */
-function ended(
-  { expiry, at }: { expiry: string; at: string | undefined },
-  showsAt: string | undefined,
-  memory: BranchMemory,
-  now: number,
-): Outcome["news"] {
-  memory.unansweredEnds = memory.unansweredEnds.filter((one) => one.expiry !== expiry);
-  if (isSameEnd(at, showsAt)) {
-    memory.unseenEnd = undefined;
-    return { appliedExpiry: expiry, appliedEnd: at };
-  }
-  const before = memory.unseenEnd?.expiry === expiry ? memory.unseenEnd : undefined;
-  const resent = before === undefined ? 0 : before.resent + 1;
-  memory.unseenEnd = { expiry, at, sentAt: now, resent, differsSince: undefined };
-  return {};
+/** The end counts as applied once the service shows it. */
+function applied({ expiry, at }: BranchEnd, showsAt: string | undefined): Outcome["news"] {
+  return isSameEnd(at, showsAt) ? { appliedExpiry: expiry, appliedEnd: at } : {};
 }

@@ -4,7 +4,8 @@ import { earlierFailure, refusedNow } from "../life/failed-write.ts";
 import type { Refusal } from "../life/on-error.ts";
 import { after, atOnce, type Requeue } from "../life/outcome.ts";
 import { letGo, type PatchedKind, type Patcher, withFinalizer, withStatus } from "../life/patching.ts";
-import { conditionOf, shownReason, timestamp } from "../objects/conditions-of.ts";
+import { unsent } from "../life/record.ts";
+import { conditionOf, shownReason } from "../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import type { ServiceAccess } from "../project/access.ts";
 import type { Wait } from "../project/gate.ts";
@@ -19,6 +20,7 @@ import type { ExecuteContext } from "./context.ts";
 import { type ComputeStep, noteFor } from "./observation.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { branchReasons, isTroublesome } from "./reasons.ts";
+import { attemptOf, resetRecord } from "./record.ts";
 import { refused } from "./refused.ts";
 import * as words from "./words.ts";
 
@@ -141,7 +143,6 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
     (planned.op === "create" && memory.nameTaken !== undefined);
   if (waits !== undefined) return waiting(waits, planned, object, isRepeated);
   const ready = await prepared(planned, context);
-  if (planned.op === "reset") memory.reset = { value: planned.value, fate: "unanswered", at: clock.monotonic() };
   const answer = await send(planned, { ...context, object: ready }, access);
   const now = clock.monotonic();
   memory.listsAfter = now;
@@ -181,12 +182,9 @@ async function prepared(planned: BranchWrite, { object, memory, cluster, clock }
     return withFinalizer(branchPatches, cluster, object);
   }
   if (planned.op !== "reset") return object;
-  const { id: branchID, value, lastResetAt } = planned;
-  const { uid } = object.metadata;
-  const record = { uid, operation: "reset", value, since: timestamp(clock.now()), branchID };
-  const pendingWrite = lastResetAt === undefined ? record : { ...record, lastResetAt };
+  const pendingWrite = resetRecord(planned, object.metadata, clock.now());
   // The patch may be carried out although its answer is lost.
-  memory.reset = { value, fate: "unsent", at: clock.monotonic() };
+  memory.reset = unsent(pendingWrite);
   return withStatus(branchPatches, cluster, { ...object.status, pendingWrite }, object);
 }
 
@@ -196,7 +194,13 @@ export function restoreFinalizer(object: Branch, cluster: Patcher<Branch>): Prom
   return withFinalizer(branchPatches, cluster, object);
 }
 
-function send(
+/** Sends the request, with its record if it has one. */
+function send(planned: BranchWrite, context: ExecuteContext, access: ServiceAccess): Promise<Answer<WrittenBranch>> {
+  const call = () => request(planned, context, access);
+  return attemptOf(planned, context)?.send(call) ?? call();
+}
+
+function request(
   planned: BranchWrite,
   context: ExecuteContext,
   { client }: ServiceAccess,

@@ -29,6 +29,7 @@ import { isOutsider, mayMeet } from "./plan/claims.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
 import { planBranch } from "./plan/plan.ts";
 import { branchReasons } from "./reasons.ts";
+import { mayHaveMade } from "./record.ts";
 import { begin, noteList } from "./remember.ts";
 import { type BranchMemory, newMemory } from "./state.ts";
 import { nextStatus } from "./status.ts";
@@ -91,7 +92,7 @@ export class BranchReconciler {
     const isOurs =
       last.status.proof?.uid === uid && last.status.proof.branchID === id && last.status.proof.by !== "adopted";
     const isLeft = id !== undefined && isOurs && memory.deleted?.id !== id;
-    if (!isLeft && memory.unansweredPost === undefined) return;
+    if (!isLeft && !mayHaveMade(memory)) return;
     const message = words.released.leftBehind(isLeft ? id : branchNameOf(last), last.status.expiresAt);
     this.#event(last, { type: "Warning", reason: "Released", message });
   }

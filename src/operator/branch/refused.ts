@@ -21,28 +21,16 @@ export function refused(
 ): Outcome {
   const { object, memory, clock } = context;
   const now = clock.monotonic();
-  const isUnanswered = failure.kind === "ambiguous";
-  if (planned.op === "reset") {
-    memory.reset = { value: planned.value, fate: isUnanswered ? "unanswered" : "unsent", at: now };
-  }
-  // A record says that its request may have been carried out: one that was not is taken back.
-  const news = planned.op === "reset" && !isUnanswered ? { pendingWrite: undefined } : {};
-  if (failure.kind === "superseded") return unchanged(object, { requeue: atOnce, news });
+  if (failure.kind === "superseded") return unchanged(object, { requeue: atOnce });
   if (planned.op === "delete" && failure.kind === "notFound" && isAboutBranch(failure.message)) {
     memory.deleted = { id: planned.id, at: now };
     return shown(object, { reason: "Deleting", message: words.deleting.sent(planned.id) }, { requeue: after(1000) });
   }
   if (planned.op === "create" && isNameTaken(failure))
     return nameTaken(planned.name, failure.message, object, memory, now);
-  if (planned.op === "create" && isUnanswered) memory.unansweredPost = now;
-  if (planned.op === "patch" && planned.why === "expiry" && planned.end !== undefined && isUnanswered) {
-    const { end } = planned;
-    const others = memory.unansweredEnds.filter(({ expiry }) => expiry !== end.expiry);
-    memory.unansweredEnds = [...others, { ...end, sentAt: now }];
-  }
   const what = planned.op === "create" ? words.doing.create(planned.name) : words.doing[planned.op](planned.id);
   const meaning: { reason: BranchReason; message: string } =
-    planned.op === "create" && isUnanswered
+    planned.op === "create" && failure.kind === "ambiguous"
       ? { reason: "CreateUnknown", message: words.creating.unknown }
       : words.meaningOf(failure, what);
   const write = identityOf(planned, object.metadata.generation ?? 0);
@@ -50,7 +38,7 @@ export function refused(
   const { requeue } = branchReasons[meaning.reason];
   const { failed, waitMs, isEnqueued, isNews } = failedNow(attempt, failure, { ...meaning, requeue }, access);
   memory.failed = { ...failed, until: now + waitMs, branches: memory.branches };
-  const next = { requeue: isEnqueued ? ({ kind: "enqueued" } as const) : after(waitMs), news };
+  const next = { requeue: isEnqueued ? ({ kind: "enqueued" } as const) : after(waitMs) };
   return isNews ? shown(object, { reason: failed.reason, message: failed.message }, next) : unchanged(object, next);
 }
 

@@ -11,6 +11,7 @@ import { clusterConnectionOf } from "../resources/connection-user.ts";
 import { annotationOf, isProvedElsewhere, type Observation, type Unobserved } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { branchReasons } from "./reasons.ts";
+import { carriedBy } from "./record.ts";
 import type { ReadonlyMemory } from "./state.ts";
 
 /** The status after a reconcile; `undefined` if it is as it was. */
@@ -26,6 +27,7 @@ export function nextStatus(
   const isBack = listed !== undefined && before.gone?.branchID === listed.id;
   const next: BranchStatus = {
     ...before,
+    pendingWrite: carriedBy(memory, { ...before, ...news }),
     ...(listed === undefined ? {} : observed(listed, before)),
     ...(seen?.linked === undefined ? {} : { children: seen.listing.childrenOf(seen.linked.listed.id).length }),
     ...(seen?.linked === undefined ? {} : observedThrough(seen, seen.linked)),

@@ -234,6 +234,8 @@ export const branchStatus = z.object({
   ),
 });
 
+/** The record of a reset, as `status.pendingWrite` holds it. */
+export type ResetRecord = z.output<typeof pendingWrite>;
 export type BranchSpec = z.output<typeof branchSpec>;
 export type BranchStatus = z.output<typeof branchStatus>;
 

@@ -1,5 +1,6 @@
 import { planReset } from "../../../src/operator/branch/plan/reset.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import { never, unmade } from "../../../src/operator/life/record.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { lateCreates } from "./configurations.ts";
 import { parentID } from "./service.ts";
@@ -25,11 +26,11 @@ export interface PlantedBug {
 
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "a create without an answer that is forgotten": {
-    parts: { stepped: changing({ unansweredPost: undefined }) },
+    parts: { stepped: posting((post) => (post.record.by === "own" ? { ...post, openedAt: never } : post)) },
     breaks: /never left/,
   },
   "an answered create that is forgotten": {
-    parts: { stepped: changing({ answeredPost: undefined }) },
+    parts: { stepped: posting((post) => ({ ...post, closedAt: undefined })) },
     breaks: /never left/,
   },
   "a finalizer that goes before a late create is carried out": {
@@ -38,8 +39,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
   "a process that takes no create of an earlier one into account": {
     parts: {
-      stepped: changing({ earlierTerm: false }),
-      planned: (observed, memory) => (changing({ earlierTerm: false })(memory), observed),
+      stepped: posting(withoutEarlier),
+      planned: (observed, memory) => (posting(withoutEarlier)(memory), observed),
     },
     happenings: 3,
     breaks: /never left/,
@@ -60,12 +61,13 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     parts: { stored: (object) => withStatus(object, { pendingWrite: undefined }) },
     breaks: /reset once/,
     showsResets: false,
+    happenings: 3,
+    among: ["a person asks for a reset", "an answer that is lost", "the process dies"],
   },
   "an unanswered reset that counts as refused": {
     parts: {
       planned: (observed, memory) => {
-        const { reset } = memory;
-        if (reset?.fate === "unanswered") changing({ reset: { ...reset, fate: "unsent" } })(memory);
+        if (memory.reset?.phase === "open") memory.reset = unmade(memory.reset);
         return observed;
       },
     },
@@ -104,10 +106,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
-function changing(fields: Partial<BranchMemory>): (memory: BranchMemory) => void {
+type Post = NonNullable<BranchMemory["post"]>;
+
+function posting(change: (post: Post) => Post | undefined): (memory: BranchMemory) => void {
   return (memory) => {
-    Object.assign(memory, fields);
+    if (memory.post !== undefined) memory.post = change(memory.post);
   };
+}
+
+function withoutEarlier(post: Post): Post | undefined {
+  return post.record.by === "earlier" ? undefined : post;
 }
 
 function withStatus(object: Branch, fields: Partial<Branch["status"]>): Branch {

@@ -10,7 +10,8 @@ import {
   type Subject,
 } from "../../../src/operator/branch/observation.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
-import { type BranchMemory, newMemory } from "../../../src/operator/branch/state.ts";
+import { noteRecords, seen as takeIn } from "../../../src/operator/branch/record.ts";
+import { type BranchMemory, type EndWrite, newMemory, type PostRecord } from "../../../src/operator/branch/state.ts";
 import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
 import { type Branch, expiryInWords, parseBranch } from "../../../src/operator/resources/branch.ts";
 import { annotations, finalizers } from "../../../src/operator/resources/names.ts";
@@ -166,9 +167,32 @@ export function memory(fields: Partial<BranchMemory> = {}): BranchMemory {
   return { ...newMemory(0, 0, false), ...fields };
 }
 
+/** A create that this process, or an earlier one, may have sent. */
+export function post(openedAt: number, by: PostRecord["by"] = "own", closedAt?: number): Pick<BranchMemory, "post"> {
+  const phase = closedAt === undefined ? "open" : "closed";
+  return { post: { record: { by }, phase, openedAt, closedAt } };
+}
+
+/** An end that was sent without an answer at `openedAt`, or answered at `closedAt`. */
+export function end(expiry: string, at: string | undefined, fields: Partial<EndWrite> = {}): EndWrite {
+  const phase = fields.closedAt === undefined ? "open" : "closed";
+  const unseen = phase === "open" ? 0 : 1;
+  return { record: { expiry, at }, phase, openedAt: now, unseen, differsSince: undefined, ...fields };
+}
+
+/** What a process remembers once it has seen a version of the object. */
+export function takenIn(object: Branch, remembered: Partial<BranchMemory> = {}): BranchMemory {
+  const known = memory(remembered);
+  takeIn(known, object, now);
+  return known;
+}
+
 /** The next step for what is seen and remembered. */
 export function planned(seen: Seen = {}, remembered: Partial<BranchMemory> = {}): BranchAction {
-  return planBranch(observation(seen), memory(remembered));
+  const observed = observation(seen);
+  const known = takenIn(observed.object, remembered);
+  noteRecords(known, observed);
+  return planBranch(observed, known);
 }
 
 /** An action that only shows this reason, with a message that has this text. */

@@ -261,7 +261,7 @@ describe("what is sent", () => {
     const acting = new Acting();
     vi.spyOn(acting.access.client.branches, "reset").mockRejectedValue(new Error("a defect"));
     await expect(acting.send(writes.reset)).rejects.toThrow("a defect");
-    expect(acting.memory.reset).toEqual({ value: "1", fate: "unanswered", at: 0 });
+    expect(acting.memory.reset).toMatchObject({ record: { value: "1" }, phase: "open", openedAt: 0 });
   });
 
   test.each([
@@ -332,7 +332,7 @@ describe("a write that the service accepts", () => {
       appliedExpiry: "after 72h",
       appliedEnd: inMs(minute),
     });
-    expect(acting.memory).toMatchObject({ nameTaken: undefined, answeredPost: acting.clock.monotonic() });
+    expect(acting.memory).toMatchObject({ nameTaken: undefined, post: { closedAt: acting.clock.monotonic() } });
   });
 
   test("a create that is answered without a branch is looked for in a list", async () => {
@@ -372,7 +372,7 @@ describe("a write that the service accepts", () => {
     const outcome = await acting.send(writes.protection);
     expect(outcome).toMatchObject({ answered: { protected: true }, isApplied: true, requeue: after(1000) });
     expect(outcome.news).toEqual({});
-    expect(acting.memory.unseenEnd).toBeUndefined();
+    expect(acting.memory.ends).toEqual([]);
   });
 
   test("a reset is done and told, its record goes, and the end is sent again", async () => {
@@ -386,8 +386,8 @@ describe("a write that the service accepts", () => {
       events: [{ type: "Normal", reason: "Reset", message: "Reset the branch to the head of its parent: br-one." }],
       requeue: after(1000),
     });
-    expect(outcome.news).toStrictEqual({ resetAt: "1", pendingWrite: undefined, appliedExpiry: undefined });
-    expect(acting.memory.reset).toEqual({ value: "1", fate: "answered", at: 0 });
+    expect(outcome.news).toStrictEqual({ resetAt: "1", appliedExpiry: undefined });
+    expect(acting.memory.reset).toMatchObject({ record: { value: "1" }, phase: "closed", closedAt: 0 });
   });
 
   test("a deletion is remembered with its time", async () => {
@@ -403,41 +403,13 @@ describe("a write that the service accepts", () => {
   });
 });
 
-describe("an end that the answer does not show", () => {
+test("a create's end that the answer does not show is remembered until a list shows it", async () => {
+  const acting = new Acting();
+  acting.answer = () => accepted();
   const { end } = writes.patch;
-  const sent = async (unseenEnd?: object, answered: object = {}) => {
-    const unansweredEnds = [
-      { ...end, sentAt: 0 },
-      { expiry: "after 71h", at: inMs(0), sentAt: 0 },
-    ];
-    const before =
-      unseenEnd === undefined ? undefined : { ...end, sentAt: 0, resent: 2, differsSince: 1, ...unseenEnd };
-    const acting = new Acting({ remembered: { unseenEnd: before, unansweredEnds } });
-    acting.answer = () => accepted(answered);
-    await acting.clock.advance(5000);
-    const { news } = await acting.send(writes.patch);
-    return { news, remembered: acting.memory };
-  };
-
-  test.each([
-    ["the first time", undefined, 0],
-    ["once more", {}, 3],
-    ["where that of another expiry was not shown before", { expiry: "after 71h" }, 0],
-  ])("an end is remembered until a list shows it: %s", async (_, before, resent) => {
-    const { news, remembered } = await sent(before);
-    expect(news).toEqual({});
-    expect(remembered.unseenEnd).toEqual({ ...end, sentAt: 5000, resent, differsSince: undefined });
-  });
-
-  test("an end is forgotten once an answer shows it", async () => {
-    const { remembered } = await sent({}, { expires_at: end.at });
-    expect(remembered.unseenEnd).toBeUndefined();
-  });
-
-  test("an end leaves no attempt for the same expiry open, and those for others", async () => {
-    const { remembered } = await sent();
-    expect(remembered.unansweredEnds.map(({ expiry }) => expiry)).toEqual(["after 71h"]);
-  });
+  const { news } = await acting.send({ ...writes.create, end });
+  expect(news).not.toHaveProperty("appliedExpiry");
+  expect(acting.memory.ends).toMatchObject([{ record: end, phase: "closed", closedAt: 0, unseen: 1 }]);
 });
 
 describe("a write that failed", () => {

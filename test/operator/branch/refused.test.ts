@@ -31,17 +31,6 @@ test("a write that never left is planned again at once", () => {
   expect(memory).toEqual(acting.memory);
 });
 
-test("a reset that never left is no request that may be carried out: its record is taken back", () => {
-  const { outcome, memory } = failing(writes.reset, { kind: "superseded", message: "changed" });
-  expect(outcome).toMatchObject({
-    requeue: { kind: "now" },
-    condition: { kind: "unchanged" },
-    news: { pendingWrite: undefined },
-  });
-  expect(Object.keys(outcome.news)).toEqual(["pendingWrite"]);
-  expect(memory).toEqual({ ...acting.memory, reset: { value: "1", fate: "unsent", at } });
-});
-
 describe("a deletion", () => {
   test("a deletion that finds no branch has done its work", () => {
     const { outcome, memory } = failing(writes.delete, notFound("branch not found"));
@@ -111,48 +100,19 @@ describe("a name that is taken", () => {
   });
 });
 
-describe("a write without a usable answer", () => {
-  const { end } = writes.patch;
-  const earlier = { expiry: "after 71h", at: "2026-01-10T00:00:00Z", sentAt: 1 };
-
-  test("a write without an answer that creates is looked for, and remembered until it can have no effect", () => {
-    const { outcome, memory } = failing(writes.create, ambiguous);
-    expect(memory.unansweredPost).toBe(at);
-    expect(outcome).toMatchObject({
-      requeue: after(1000),
-      condition: { reason: "CreateUnknown", message: expect.stringContaining("no usable answer to the create") },
-    });
-    expect(failing(writes.create, forbidden).memory.unansweredPost).toBeUndefined();
-    expect(failing(writes.patch, ambiguous).memory.unansweredPost).toBeUndefined();
+test("a create without a usable answer is looked for", () => {
+  const { outcome } = failing(writes.create, ambiguous);
+  expect(outcome).toMatchObject({
+    requeue: after(1000),
+    condition: { reason: "CreateUnknown", message: expect.stringContaining("no usable answer to the create") },
   });
+});
 
-  test("a write without an answer that sends an end is remembered beside those for other expiries", () => {
-    const unansweredEnds = [earlier, { ...end, at: "2026-01-09T00:00:00Z", sentAt: 2 }];
-    const { outcome, memory } = failing(writes.patch, ambiguous, { unansweredEnds });
-    expect(memory.unansweredEnds).toEqual([earlier, { ...end, sentAt: at }]);
-    expect(outcome.condition).toMatchObject({
-      reason: "ServiceUnavailable",
-      message: expect.stringContaining("request to change branch br-one"),
-    });
-  });
-
-  test.each([
-    ["that renews a lease", writes.renewal, ambiguous],
-    ["that changes the protection", writes.protection, ambiguous],
-    ["is none where the service refused the end", writes.patch, refusal(422)],
-  ])("%s leaves no end to remember", (_, write, failure) => {
-    expect(failing(write, failure, { unansweredEnds: [earlier] }).memory.unansweredEnds).toEqual([earlier]);
-  });
-
-  test("a write without an answer that resets may be carried out, whatever was refused before", () => {
-    const { memory } = failing(writes.reset, ambiguous, { reset: { value: "1", fate: "unsent", at: 1 } });
-    expect(memory.reset).toEqual({ value: "1", fate: "unanswered", at });
-  });
-
-  test("a write without an answer is no reset that the service refused: nothing of it is on its way", () => {
-    const { memory } = failing(writes.reset, { kind: "busy", message: "busy", retryAfterMs: 2000 });
-    expect(memory.reset).toEqual({ value: "1", fate: "unsent", at });
-    expect(failing(writes.patch, ambiguous).memory.reset).toBeUndefined();
+test("an end without a usable answer says that the service did not answer", () => {
+  const { outcome } = failing(writes.patch, ambiguous);
+  expect(outcome.condition).toMatchObject({
+    reason: "ServiceUnavailable",
+    message: expect.stringContaining("request to change branch br-one"),
   });
 });
 

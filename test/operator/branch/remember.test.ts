@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { begin, noteList } from "../../../src/operator/branch/remember.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { nothingDue } from "../../../src/operator/life/due.ts";
-import { branch, hour, inMs, listed, memory, now, observation, type Seen } from "./builders.ts";
+import { branch, end, hour, inMs, listed, memory, now, observation, type Seen } from "./builders.ts";
 
 const mine = branch({ linked: "br-one" });
 const failed = { write: "", reason: "Rejected", message: "", until: 0, failures: 0, branches: 2 } as const;
@@ -42,12 +42,8 @@ describe("a reconcile needs a newer list", () => {
 
   test.each([
     ["a reconcile that is asked for", { annotations: { reconcileRequestedAt: "1" } }, undefined],
-    [
-      "a reconcile that was handled",
-      { annotations: { reconcileRequestedAt: "1" }, status: { lastHandledReconcileAt: "1" } },
-      failed,
-    ],
-    ["a reset that is asked for", { annotations: { resetAt: "1" } }, failed],
+    ["a reset that is asked for", { annotations: { resetAt: "1" } }, undefined],
+    ["nothing that is new", {}, failed],
   ])("what failed is tried at once for %s, or waits on", (_, fields, left) => {
     expect(began({ failed }, branch(fields)).failed).toEqual(left);
   });
@@ -87,14 +83,35 @@ describe("a list", () => {
     expect(known.branches).toBe("branches" in seen ? 1 : 2);
   });
 
-  const unseenEnd = { expiry: "after 1h", at: inMs(hour), sentAt: 0, resent: 0, differsSince: undefined };
+  const unseen = end("after 1h", inMs(hour), { closedAt: 0 });
 
   test.each([
-    ["does not show it", unseenEnd, {}, now - 1],
-    ["does not show it again", { ...unseenEnd, differsSince: 3 }, {}, 3],
-    ["shows it", unseenEnd, { branches: [listed({ expires_at: inMs(hour) })] }, undefined],
-    ["lacks the branch", unseenEnd, lacking, undefined],
-  ])("a list says since when an end is not shown: one that %s", (_, before, seen: Seen, differsSince) => {
-    expect(noted({ unseenEnd: { ...before } }, seen).unseenEnd).toMatchObject({ differsSince });
+    ["does not show it", unseen, {}, { differsSince: now - 1 }],
+    ["does not show it again", { ...unseen, differsSince: 3 }, {}, { differsSince: 3 }],
+    ["shows it", unseen, { branches: [listed({ expires_at: inMs(hour) })] }, { differsSince: undefined }],
+    ["lacks the branch", unseen, lacking, { differsSince: undefined }],
+    [
+      "comes while it may still be carried out",
+      { ...unseen, phase: "open", openedAt: now - 179_999 },
+      {},
+      { phase: "open" },
+    ],
+    [
+      "comes when it cannot be any more",
+      { ...unseen, phase: "open", openedAt: now - 180_001 },
+      {},
+      { phase: "unsent" },
+    ],
+  ] as const)("a list says what became of an end: one that %s", (_, before, seen: Seen, expected) => {
+    expect(noted({ ends: [before] }, seen).ends).toMatchObject([expected]);
+  });
+
+  test.each([
+    ["that was answered", { closedAt: 0 }, 0],
+    ["that cannot be carried out any more", { openedAt: 0 }, 0],
+    ["that may still be carried out", {}, 1],
+  ])("an end %s is forgotten or kept once the status says that it is applied", (_, fields, left) => {
+    const object = branch({ linked: "br-one", status: { appliedExpiry: "after 1h", appliedEnd: inMs(hour) } });
+    expect(noted({ ends: [end("after 1h", inMs(hour), fields)] }, { object }).ends).toHaveLength(left);
   });
 });

@@ -3,6 +3,7 @@ import { execute } from "../../../operator/branch/execute.ts";
 import type { Observation, Unobserved } from "../../../operator/branch/observation.ts";
 import type { Outcome } from "../../../operator/branch/outcome.ts";
 import { planBranch } from "../../../operator/branch/plan/plan.ts";
+import { noteVersion } from "../../../operator/branch/record.ts";
 import { noteList } from "../../../operator/branch/remember.ts";
 import { nextStatus } from "../../../operator/branch/status.ts";
 import { accessTo, uninterrupted } from "../access.ts";
@@ -22,6 +23,7 @@ export type BranchDryRun = DryRun<Seen, End>;
 export const branchStrategy: Strategy<TrackedBranch, Seen, Step, End, Outcome> = {
   observe(tracked, inventory, leaving) {
     const seen = observe(tracked, inventory, leaving);
+    noteVersion(tracked.memory, tracked.object, inventory.options.clock.monotonic());
     if (seen.kind === "observed") noteList(tracked.memory, seen);
     return seen;
   },

@@ -4,7 +4,8 @@ import { isRetained } from "../../life/deletion-policy.ts";
 import { nextProof } from "../../life/gone.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { BranchAction } from "../action.ts";
-import { isOurs, linkedID, notedUID, type Observation } from "../observation.ts";
+import { isOurs, notedUID, type Observation } from "../observation.ts";
+import { postsSettleAt } from "../record.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import { deleting, namesOf, released } from "../words.ts";
 import { rivalFor } from "./claims.ts";
@@ -43,8 +44,7 @@ export function planDeletion(o: Observation, memory: ReadonlyMemory): BranchActi
   }
   const late = [...o.listing.all].find((one) => notedUID(one) === object.metadata.uid);
   if (late !== undefined && !isRetained(object)) return { kind: "write", write: { op: "delete", id: late.id } };
-  const { answeredPost = Number.NEGATIVE_INFINITY } = memory;
-  const settledAt = Math.max(lastPost(o, memory) + o.createSettleMs, answeredPost) + mostLagMs;
+  const settledAt = postsSettleAt(o, memory);
   if (o.listing.startedAt < settledAt && !isRetained(object)) {
     return {
       kind: "show",
@@ -70,17 +70,4 @@ function obstacle({ listing, usedBy }: Observation, listed: ListedBranch): Branc
   }
   if (usedBy.length === 0) return undefined;
   return { kind: "show", reason: "InUse", message: deleting.inUse(namesOf(usedBy)) };
-}
-
-/**
- * The latest time at which a create without a usable answer may have been sent. An earlier term may have sent one if no
- * branch is linked, or one that is so young that another create may still be on its way.
- */
-function lastPost({ object, now, serviceNow, createSettleMs }: Observation, memory: ReadonlyMemory): number {
-  const { createdAt } = object.status;
-  const seenAt = serviceNow - (now - memory.seenSince);
-  const isOld = createdAt !== undefined && Date.parse(createdAt) + createSettleMs + mostLagMs < seenAt;
-  const mayBeEarliers = memory.earlierTerm && (linkedID(object) === undefined || !isOld);
-  const earlier = mayBeEarliers ? memory.seenSince : Number.NEGATIVE_INFINITY;
-  return Math.max(earlier, memory.unansweredPost ?? Number.NEGATIVE_INFINITY);
 }

@@ -1,11 +1,13 @@
+import type { ListedBranch } from "../../../api/branch.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
 import { requeueDelay } from "../../conditions/rows.ts";
+import { never } from "../../life/record.ts";
 import { shownReason, timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import { millisecondsOf } from "../../resources/duration.ts";
 import type { BranchAction, BranchEnd } from "../action.ts";
 import { isOurs, type Observation } from "../observation.ts";
-import type { ReadonlyMemory } from "../state.ts";
+import type { EndWrite, ReadonlyMemory } from "../state.ts";
 import { ends } from "../words.ts";
 
 // The end of a branch is sent where `spec.expiry` differs from `status.appliedExpiry`, where a lease is due, and after
@@ -16,9 +18,6 @@ const horizonMs = (30 * 24 * 3600 - 60) * 1000;
 
 /** Ends that differ by no more are the same: the service may keep a fraction of a second, or round. */
 const toleranceMs = 1000;
-
-/** A late request shows within so long, in milliseconds: lists are some time apart. */
-const seenLateMs = 120_000;
 
 /** The end that the spec asks for, counted from now; `past`: it asks for one that is over. */
 export function wantedEnd(
@@ -40,6 +39,11 @@ export function isSameEnd(one: string | undefined, other: string | undefined): b
   return Math.abs(Date.parse(one) - Date.parse(other)) <= toleranceMs;
 }
 
+/** True if the status says that this end is the one that was last applied. */
+export function isApplied({ appliedExpiry, appliedEnd }: Branch["status"], { expiry, at }: BranchEnd): boolean {
+  return appliedExpiry === expiry && isSameEnd(appliedEnd, at);
+}
+
 /** The end that is to be sent for a branch of ours, or why none can be; `undefined`: none is due. */
 export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | undefined {
   const { object, linked, serviceNow } = o;
@@ -48,16 +52,9 @@ export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | u
   const { status } = object;
   const wanted = wantedEnd(object, serviceNow);
   const words = expiryInWords(object.spec.expiry);
-  if (memory.unseenEnd?.expiry === words) {
-    const { at, differsSince, sentAt, resent } = memory.unseenEnd;
-    if (isSameEnd(at, listed.expires_at)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: at } };
-    // Lists that agree prove that the service does not keep the end: retried with backoff, at most hourly.
-    const differsMs = differsSince === undefined ? 0 : o.listing.startedAt - differsSince;
-    if (differsMs < mostLagMs) return { kind: "noop", afterMs: mostLagMs - differsMs };
-    if (o.listing.startedAt < sentAt + requeueDelay("slow", resent)) {
-      return { kind: "show", reason: "Rejected", message: ends.ignored(listed.id) };
-    }
-  }
+  const sent = memory.ends.find(({ record }) => record.expiry === words);
+  const seen = sent === undefined ? undefined : planSent(sent, o, listed);
+  if (seen !== undefined) return seen;
   if (isLateEnd(o, memory)) return wanted.kind === "past" ? undefined : send(listed.id, wanted.end, "expiry");
   if (status.appliedExpiry !== words) {
     if (isMadeSo(o)) return { kind: "note", news: { appliedExpiry: words, appliedEnd: listed.expires_at } };
@@ -68,21 +65,39 @@ export function dueEnd(o: Observation, memory: ReadonlyMemory): BranchAction | u
   return send(listed.id, wanted.end, "renewal");
 }
 
+/** The step for an end that was sent: it is shown, or not yet, or not kept; `undefined`: none, or it may be sent. */
+function planSent(
+  { record, phase, closedAt = never, unseen, differsSince }: EndWrite,
+  { object, listing }: Observation,
+  listed: ListedBranch,
+): BranchAction | undefined {
+  const { expiry, at } = record;
+  if (phase === "unsent") return undefined;
+  if (isSameEnd(at, listed.expires_at)) {
+    return isApplied(object.status, record)
+      ? undefined
+      : { kind: "note", news: { appliedExpiry: expiry, appliedEnd: at } };
+  }
+  if (phase === "open") return undefined;
+  // Lists that agree prove that the service does not keep the end: retried with backoff, at most hourly.
+  const differsMs = differsSince === undefined ? 0 : listing.startedAt - differsSince;
+  if (differsMs < mostLagMs) return { kind: "noop", afterMs: mostLagMs - differsMs };
+  if (listing.startedAt >= closedAt + requeueDelay("slow", unseen - 1)) return undefined;
+  return { kind: "show", reason: "Rejected", message: ends.ignored(listed.id) };
+}
+
 /** The end of an earlier attempt for the same expiry, which may still land, as long as it is to come. */
-function begunEnd(wanted: BranchEnd, { unansweredEnds }: ReadonlyMemory, serviceNow: number): BranchEnd {
-  const begun = unansweredEnds.find(({ expiry }) => expiry === wanted.expiry);
-  if (begun?.at === undefined || Date.parse(begun.at) <= serviceNow) return wanted;
-  return { expiry: begun.expiry, at: begun.at };
+function begunEnd(wanted: BranchEnd, memory: ReadonlyMemory, serviceNow: number): BranchEnd {
+  const begun = memory.ends.find(({ record, phase }) => record.expiry === wanted.expiry && phase !== "closed")?.record;
+  return begun?.at === undefined || Date.parse(begun.at) <= serviceNow ? wanted : begun;
 }
 
 /** The service took up an end of ours that another expiry had asked for, after the present one. */
-function isLateEnd({ object, linked, listing, createSettleMs }: Observation, { unansweredEnds }: ReadonlyMemory) {
+function isLateEnd({ object, linked }: Observation, memory: ReadonlyMemory): boolean {
   const { appliedExpiry, appliedEnd } = object.status;
   const theirs = linked?.listed.expires_at;
   if (appliedExpiry !== expiryInWords(object.spec.expiry) || isSameEnd(theirs, appliedEnd)) return false;
-  return unansweredEnds.some(
-    ({ at, sentAt }) => isSameEnd(at, theirs) && listing.startedAt < sentAt + createSettleMs + seenLateMs,
-  );
+  return memory.ends.some(({ record, phase }) => phase === "open" && isSameEnd(record.at, theirs));
 }
 
 /** A person's decision at the service; `undefined`: none. */

@@ -59,7 +59,7 @@ export function planGone(object: Branch): BranchAction | undefined {
   const isAsked =
     gone.expiry !== expiryInWords(object.spec.expiry) || (resetAt !== undefined && resetAt !== gone.resetAt);
   if (isAsked) {
-    const forgotten = { branchID: undefined, proof: undefined, gone: undefined, pendingWrite: undefined };
+    const forgotten = { branchID: undefined, proof: undefined, gone: undefined };
     const unapplied = { appliedExpiry: undefined, appliedEnd: undefined, observedThrough: undefined };
     return { kind: "note", news: { ...forgotten, ...unapplied, resetAt } };
   }

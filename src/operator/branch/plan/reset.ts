@@ -1,4 +1,5 @@
-import { mostLagMs } from "../../../api/list-lag.ts";
+import { settlesAt, showsAt, type Write } from "../../life/record.ts";
+import type { ResetRecord } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
 import { annotationOf, isOurs, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
@@ -7,27 +8,34 @@ import { namesOf, resets } from "../words.ts";
 /**
  * One reset for each value of the annotation `resetAt`, at most: recorded with the service's `last_reset_at` before it
  * is sent. Moved means done. Where the service shows no such time, a lost reply is not sent again.
+ *
+ *   record of this branch's reset | list began                    | action
+ *   closed, not in the status yet | any                           | note that it is done
+ *   open                          | before the settle time is over | wait
+ *   open                          | later, another value is asked | send that
+ *   open                          | later                         | a person decides
+ *   closed                        | less than 10 s after that     | wait with another value: the list may lack this one
+ *   none, unsent or closed        | any                           | send a value that is not carried out
  */
-export function planReset(o: Observation, memory: ReadonlyMemory): BranchAction | undefined {
-  const { object, linked } = o;
+export function planReset(o: Observation, { reset }: ReadonlyMemory): BranchAction | undefined {
+  const { object, linked, listing } = o;
   const asks = annotationOf(object, "resetAt");
-  const { pendingWrite, resetAt } = object.status;
+  const { pendingWrite, resetAt, observedGeneration = -1 } = object.status;
   if (linked === undefined) return undefined;
   const { listed } = linked;
-  if (pendingWrite?.branchID === listed.id && pendingWrite.uid === object.metadata.uid) {
-    const { value, lastResetAt } = pendingWrite;
-    const known = memory.reset?.value === value ? memory.reset : undefined;
-    const isDone = known?.fate === "answered" || listed.last_reset_at !== lastResetAt;
-    if (isDone) return done(listed.id, value);
-    if (known?.fate === "unsent" && asks !== value) return { kind: "note", news: { pendingWrite: undefined } };
-    const since = known?.at ?? memory.seenSince;
-    const settled = known?.fate === "unsent" ? undefined : planUnanswered(o, since, pendingWrite);
-    if (settled !== undefined) return settled;
+  const own = reset?.record.branchID === listed.id ? reset : undefined;
+  if (own?.phase === "closed") {
+    const { value } = own.record;
+    if (pendingWrite !== undefined || resetAt !== value) return done(listed.id, value);
   }
+  const waits = own?.phase === "open" ? planOpen(o, own, asks) : undefined;
+  if (waits !== undefined) return waits;
   // Until a status was written, a value that is there asks for nothing: that status records it.
-  const isFirst = (object.status.observedGeneration ?? -1) === -1;
-  if (asks === undefined || asks === resetAt || isFirst) return undefined;
-  return refusal(o) ?? send(o, asks);
+  if (asks === undefined || asks === resetAt || observedGeneration === -1) return undefined;
+  const refused = refusal(o);
+  if (refused !== undefined) return refused;
+  const showsLastMs = own === undefined ? 0 : showsAt(own) - listing.startedAt;
+  return showsLastMs > 0 ? { kind: "noop", afterMs: showsLastMs } : send(o, asks);
 }
 
 function send({ linked, listing }: Observation, value: string): BranchAction {
@@ -41,27 +49,25 @@ function send({ linked, listing }: Observation, value: string): BranchAction {
   return { kind: "write", write: { op: "reset", id, sourceID, value, lastResetAt } };
 }
 
-/** The request may have been sent: by an earlier term, or by this one, without a usable answer. */
-function planUnanswered(
-  o: Observation,
-  since: number,
-  record: { value: string; lastResetAt?: string | undefined },
+/** The request may have been carried out: an earlier term sent it, or this one, without a usable answer. */
+function planOpen(
+  { listing, createSettleMs }: Observation,
+  reset: Write<ResetRecord>,
+  asks: string | undefined,
 ): BranchAction | undefined {
-  if (o.listing.startedAt < since + o.createSettleMs + mostLagMs) {
+  const { value } = reset.record;
+  if (listing.startedAt < settlesAt(reset, createSettleMs)) {
     return { kind: "show", reason: "Resetting", message: resets.waiting };
   }
-  // The record has shown the time before, so an unchanged one proves that nothing was done.
-  if (record.lastResetAt !== undefined) return undefined;
-  const asks = annotationOf(o.object, "resetAt");
-  if (asks !== undefined && asks !== record.value) return undefined;
-  return { kind: "show", reason: "Rejected", message: resets.unknown(record.value) };
+  if (asks !== undefined && asks !== value) return undefined;
+  return { kind: "show", reason: "Rejected", message: resets.unknown(value) };
 }
 
 /** The life of the branch begins again with a reset: its end is sent again. */
 export function done(id: string, value: string): BranchAction {
   return {
     kind: "note",
-    news: { resetAt: value, pendingWrite: undefined, appliedExpiry: undefined },
+    news: { resetAt: value, appliedExpiry: undefined },
     event: { type: "Normal", reason: "Reset", message: resets.done(id) },
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { never } from "../../../../src/operator/life/record.ts";
 import { uidOf } from "../../../support/builders.ts";
 import {
   type BranchFields,
@@ -10,6 +11,7 @@ import {
   minute,
   now,
   planned,
+  post,
   type Seen,
   second,
   shows,
@@ -169,38 +171,30 @@ describe("a create without a usable answer, before the finalizer goes", () => {
     ["is waited for up to its last moment, and not in a busy loop", settles - 1, settling(second)],
     ["is over after the settle time and the lag of lists", settles, none],
   ])("a create of this process %s", (_, ms, expected) => {
-    expect(planned({ object: unlinked }, { unansweredPost: now - ms })).toEqual(expected);
+    expect(planned({ object: unlinked }, post(now - ms))).toEqual(expected);
   });
 
   test.each([
     ["is waited for while lists may lack its branch", 10 * second - 1, settling(second)],
     ["is over once lists would show its branch", 10 * second, none],
   ])("a create that was answered, and whose status is not stored, %s", (_, ms, expected) => {
-    expect(planned({ object: unlinked }, { answeredPost: now - ms })).toEqual(expected);
+    expect(planned({ object: unlinked }, post(never, "own", now - ms))).toEqual(expected);
   });
 
   test("an answered create does not shorten the wait for an earlier one", () => {
-    const both = { answeredPost: now - 10 * second, unansweredPost: now - minute };
+    const both = post(now - minute, "own", now - 10 * second);
     expect(planned({ object: unlinked }, both)).toEqual(settling(10 * second + 1));
   });
 
   test("only a list that began after the settle time proves that nothing came of the create", () => {
     const seen = { object: unlinked, startedAt: now - 2 * second };
-    expect(planned(seen, { unansweredPost: now - settles })).toEqual(settling(second));
+    expect(planned(seen, post(now - settles))).toEqual(settling(second));
   });
 
   test("a create that an earlier process may have sent counts from when this one first saw the object", () => {
-    const seenFor = (ms: number) => ({ earlierTerm: true, seenSince: now - ms });
+    const seenFor = (ms: number) => post(now - ms, "earlier");
     expect(planned({ object: unlinked }, seenFor(settles - minute))).toEqual(settling(minute + 1));
     expect(planned({ object: unlinked }, seenFor(settles))).toEqual(none);
-    expect(planned({ object: unlinked }, { ...seenFor(settles - minute), earlierTerm: false })).toEqual(none);
-  });
-
-  test("the later of both creates counts", () => {
-    const early = { earlierTerm: true, seenSince: now - settles, unansweredPost: now - minute };
-    expect(planned({ object: unlinked }, early)).toEqual(settling(10 * second + 1));
-    const late = { earlierTerm: true, seenSince: now - minute, unansweredPost: now - settles };
-    expect(planned({ object: unlinked }, late)).toEqual(settling(10 * second + 1));
   });
 
   test.each([
@@ -210,14 +204,14 @@ describe("a create without a usable answer, before the finalizer goes", () => {
     const seenSince = now - 30 * second;
     const createdAt = inMs(-30 * second - madeMsBefore);
     const object = going({ linked: "br-one", status: { createdAt } });
-    const gone = { earlierTerm: true, seenSince, missing: { id: "br-one", since: seenSince, proved: true } };
+    const gone = { ...post(seenSince, "earlier"), missing: { id: "br-one", since: seenSince, proved: true } };
     expect(planned({ object, branches: [] }, gone)).toMatchObject(
       isReleased ? { kind: "release", event: "Deleted" } : settling(40 * second + 1),
     );
   });
 
   test("a branch whose age is unknown counts as young", () => {
-    const gone = { earlierTerm: true, seenSince: now - 30 * second, missing: { id: "br-one", since: 0, proved: true } };
+    const gone = { ...post(now - 30 * second, "earlier"), missing: { id: "br-one", since: 0, proved: true } };
     expect(planned({ object: mine, branches: [] }, gone)).toEqual(settling(40 * second + 1));
   });
 
@@ -236,6 +230,6 @@ describe("a create without a usable answer, before the finalizer goes", () => {
 
   test("an object with Retain waits for no create", () => {
     const object = going({ spec: { deletionPolicy: "Retain" } });
-    expect(planned({ object }, { unansweredPost: now })).toEqual(none);
+    expect(planned({ object }, post(now))).toEqual(none);
   });
 });

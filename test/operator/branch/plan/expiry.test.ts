@@ -7,11 +7,13 @@ import {
   renewalInMs,
   wantedEnd,
 } from "../../../../src/operator/branch/plan/expiry.ts";
+import type { EndWrite } from "../../../../src/operator/branch/state.ts";
 import { uidOf } from "../../../support/builders.ts";
 import {
   type BranchFields,
   branch,
   day,
+  end,
   hour,
   inMs,
   listed,
@@ -108,7 +110,7 @@ describe("an expiry that differs from the applied one", () => {
 
   test("the end of an attempt without an answer is sent again, which may still land, as long as it is to come", () => {
     const begun = (ms: number, expiry = "after 72h") => ({
-      unansweredEnds: [{ expiry, at: inMs(ms), sentAt: now - minute }],
+      ends: [end(expiry, inMs(ms), { openedAt: now - minute })],
     });
     const seen = { object: lasting({ after: "72h" }, changed), ...ending(hour) };
     expect(planned(seen, begun(71 * hour))).toMatchObject(sends(inMs(71 * hour), "expiry"));
@@ -319,7 +321,7 @@ describe("an end at the service that is not the applied one", () => {
 
 describe("an end of ours that lands late, after another expiry was applied", () => {
   const late = (sentMsAgo: number, ms = 72 * hour) => ({
-    unansweredEnds: [{ expiry: "after 72h", at: inMs(ms), sentAt: now - sentMsAgo }],
+    ends: [end("after 72h", inMs(ms), { openedAt: now - sentMsAgo })],
   });
   const object = lasting({ after: "1h" }, { status: { appliedEnd: inMs(hour) } });
   /** The settle time, and what lists may be apart. */
@@ -351,15 +353,8 @@ describe("an end of ours that lands late, after another expiry was applied", () 
 
 describe("an end that was accepted and that the answer did not show", () => {
   const object = lasting({ after: "72h" }, { status: { appliedExpiry: "never" } });
-  const unseen = (fields: object = {}) => ({
-    unseenEnd: {
-      expiry: "after 72h",
-      at: inMs(72 * hour),
-      sentAt: now - 30 * second,
-      resent: 0,
-      differsSince: undefined,
-      ...fields,
-    },
+  const unseen = (fields: Partial<EndWrite> = {}, expiry = "after 72h") => ({
+    ends: [end(expiry, inMs(72 * hour), { closedAt: now - 30 * second, ...fields })],
   });
   const waits = (afterMs: number) => ({ kind: "noop", afterMs });
 
@@ -380,20 +375,20 @@ describe("an end that was accepted and that the answer did not show", () => {
     ],
     [
       "is sent again after a minute",
-      unseen({ differsSince: 0, sentAt: now - minute }),
+      unseen({ differsSince: 0, closedAt: now - minute }),
       sends(inMs(72 * hour), "expiry"),
     ],
     [
       "is sent again after two minutes the second time",
-      unseen({ differsSince: 0, sentAt: now - 2 * minute + 1, resent: 1 }),
+      unseen({ differsSince: 0, closedAt: now - 2 * minute + 1, unseen: 2 }),
       shows("Rejected"),
     ],
     [
       "is sent again at most hourly",
-      unseen({ differsSince: 0, sentAt: now - hour, resent: 20 }),
+      unseen({ differsSince: 0, closedAt: now - hour, unseen: 21 }),
       sends(inMs(72 * hour), "expiry"),
     ],
-    ["of another expiry says nothing of this one", unseen({ expiry: "after 71h" }), sends(inMs(72 * hour), "expiry")],
+    ["of another expiry says nothing of this one", unseen({}, "after 71h"), sends(inMs(72 * hour), "expiry")],
   ])("an end %s", (_, remembered, expected) => {
     expect(planned({ object, ...ending(hour) }, remembered)).toMatchObject(expected);
   });

@@ -151,7 +151,6 @@ describe("a branch that is recorded as gone", () => {
         branchID: undefined,
         proof: undefined,
         gone: undefined,
-        pendingWrite: undefined,
         appliedExpiry: undefined,
         appliedEnd: undefined,
         observedThrough: undefined,

@@ -8,6 +8,7 @@ import {
   type BranchFields,
   branch,
   day,
+  end,
   hour,
   inMs,
   listed,
@@ -198,12 +199,14 @@ describe("beside a step that waits or only shows a reason", () => {
     ["may be on its way", underWay(lease), due()],
     ["is to be sent", asking(lease), due()],
   ])("a lease is renewed where a reset %s", (_, object, seen: Seen) => {
-    expect(planned({ object, ...seen }, { seenSince: now })).toMatchObject(patches("renewal"));
+    expect(planned({ object, ...seen })).toMatchObject(patches("renewal"));
   });
 
   test("another expiry is sent where nobody can say what became of a reset", () => {
     const object = asking({ expiry: { never: true } }, { status: { ...sent("2"), appliedExpiry: "after 72h" } });
-    const since = { reset: { value: "2", fate: "unanswered", at: now - hour } } as const;
+    const { pendingWrite: record } = object.status;
+    if (record === undefined) throw new Error("no record");
+    const since = { reset: { record, phase: "open", openedAt: now - hour } } as const;
     expect(planned({ object, ...due() }, since)).toMatchObject(patches("expiry"));
   });
 
@@ -219,7 +222,7 @@ describe("beside a step that waits or only shows a reason", () => {
     ["waits for the branch to be ready", asking({ protected: true }), { current_state: "init" }],
   ])("neither protection nor compute changes while a reset %s", (_, object, shown) => {
     const seen = { branches: [listed({ protected: false, ...shown })], ...create };
-    expect(planned({ object, ...seen }, { seenSince: now })).toMatchObject(shows("Resetting"));
+    expect(planned({ object, ...seen })).toMatchObject(shows("Resetting"));
   });
 
   test("a reset that was carried out is recorded before an end is sent", () => {
@@ -232,11 +235,7 @@ describe("beside a step that waits or only shows a reason", () => {
 
   test.each([
     ["is over", mine({ spec: { expiry: { at: inMs(-hour) } }, status: { appliedExpiry: "never" } }), {}],
-    [
-      "is not shown yet",
-      mine(),
-      { unseenEnd: { expiry: "never", at: inMs(hour), sentAt: now, resent: 0, differsSince: undefined } },
-    ],
+    ["is not shown yet", mine(), { ends: [end("never", inMs(hour), { closedAt: now })] }],
   ])("the owned Compute is made where an end %s", (_, object, remembered) => {
     expect(planned({ object, ...create }, remembered)).toMatchObject({ kind: "compute", step: { kind: "create" } });
   });

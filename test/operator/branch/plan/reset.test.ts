@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ListedBranch } from "../../../../src/api/branch.ts";
+import type { Phase, Write } from "../../../../src/operator/life/record.ts";
+import type { Branch, ResetRecord } from "../../../../src/operator/resources/branch.ts";
 import { uidOf } from "../../../support/builders.ts";
 import {
   type BranchFields,
@@ -13,6 +15,7 @@ import {
   type Seen,
   second,
   shows,
+  takenIn,
 } from "../builders.ts";
 
 const asking = (fields: BranchFields = {}) =>
@@ -123,23 +126,32 @@ describe("the record of a reset that may have been sent", () => {
   const shown = (last_reset_at: string | undefined) => ({ branches: [listed({ last_reset_at })] });
   const done = (value = "2") => ({
     kind: "note",
-    news: { resetAt: value, pendingWrite: undefined, appliedExpiry: undefined },
+    news: { resetAt: value, appliedExpiry: undefined },
     event: { type: "Normal", reason: "Reset", message: "Reset the branch to the head of its parent: br-one." },
   });
   const waits = shows("Resetting", "Whether it was carried out shows within about a minute.");
   const unknown = shows("Rejected", 'the reset that resetAt "2" asks for');
   /** The settle time and the lag of lists. */
   const settles = 70 * second;
-  const unanswered = (ms: number, value = "2") => ({
-    reset: { value, fate: "unanswered" as const, at: now - ms },
-  });
-  const unsent = (value: string) => ({ reset: { value, fate: "unsent" as const, at: now } });
+  const remembered = (object: Branch, phase: Phase, fields: Partial<Write<ResetRecord>> = {}) => {
+    const { pendingWrite } = object.status;
+    if (pendingWrite === undefined) throw new Error("no record");
+    return { reset: { record: pendingWrite, phase, openedAt: now, ...fields } };
+  };
+  const open = (object: Branch, ms: number) => remembered(object, "open", { openedAt: now - ms });
 
   test.each([
     ["has moved", { lastResetAt: before }, inMs(-second)],
     ["is there, where there was none", {}, inMs(-second)],
   ])("the reset is done where the service's time of the last one %s", (_, fields, at) => {
     expect(planned({ object: record(fields), ...shown(at) })).toStrictEqual(done());
+  });
+
+  test("a list that lags behind the record, or shows no time, does not say that the reset is done", () => {
+    const object = record({ lastResetAt: before });
+    expect(planned({ object, ...shown(inMs(-2 * hour)) })).toEqual(waits);
+    expect(planned({ object, ...shown(undefined) })).toEqual(waits);
+    expect(planned({ object, ...shown(undefined) }, open(object, settles))).toEqual(unknown);
   });
 
   test("the value of the record is what is done, and not the one that is asked for meanwhile", () => {
@@ -151,42 +163,57 @@ describe("the record of a reset that may have been sent", () => {
     ["of another branch", { branchID: "br-old" }],
     ["of another object, as in a copied manifest", { uid: uidOf("b") }],
   ])("a record %s says nothing", (_, fields) => {
-    const object = record(fields);
-    expect(planned({ object, ...shown(before) }, unanswered(0))).toEqual(write("2", before));
+    expect(planned({ object: record(fields), ...shown(before) })).toEqual(write("2", before));
   });
+
+  const known = record({ lastResetAt: before });
 
   test.each([
-    ["is waited for", unanswered(settles - 1), waits],
-    ["is sent again once nothing of it can land", unanswered(settles), write("2", before)],
-    ["is sent again at once where the service refused it", unsent("2"), write("2", before)],
-    ["is waited for where another value was refused", { ...unsent("1"), seenSince: now }, waits],
-    ["of an earlier process is waited for from when this one began", { seenSince: now - settles + 1 }, waits],
-    ["of an earlier process is sent again after that", { seenSince: now - settles }, write("2", before)],
+    ["is waited for", open(known, settles - 1), waits],
+    ["is sent again once nothing of it can land", open(known, settles), write("2", before)],
+    ["is sent again at once where the service refused it", remembered(known, "unsent"), write("2", before)],
+    ["of an earlier process is waited for from when this one first saw it", {}, waits],
     [
-      "of another value is none of this process",
-      { ...unanswered(0, "1"), seenSince: now - settles },
+      "of another value, written since, is none of this process",
+      open(record({ value: "1", since: inMs(-hour) }), settles),
+      waits,
+    ],
+    [
+      "that is newer than what a stale version shows counts",
+      open(record({ value: "3", since: inMs(0), lastResetAt: before }), settles),
       write("2", before),
     ],
-  ])("a reset without an answer %s", (_, remembered, expected) => {
-    expect(planned({ object: record({ lastResetAt: before }), ...shown(before) }, remembered)).toEqual(expected);
+  ])("a reset without an answer %s", (_, memory, expected) => {
+    expect(planned({ object: known, ...shown(before) }, memory)).toEqual(expected);
   });
 
-  test("the record of a reset that was not sent goes, once another value or none is asked for", () => {
-    const dropped = { kind: "note", news: { pendingWrite: undefined } };
-    const object = record({ value: "1" });
-    expect(planned({ object }, unsent("1"))).toStrictEqual(dropped);
-    expect(planned({ object }, { ...unsent("0"), seenSince: now })).toEqual(waits);
+  test("a reset whose record vanished is not sent twice", () => {
+    const wiped = asking({ status: { pendingWrite: undefined } });
+    expect(planned({ object: wiped, ...shown(before) }, open(known, 0))).toEqual(waits);
+    expect(planned({ object: wiped, ...shown(before) }, remembered(known, "closed"))).toStrictEqual(done());
+  });
+
+  test("a reset that was carried out says nothing of the branch once it was gone and is back", () => {
+    const unlinked = branch({ status: { resetAt: "2" } });
+    expect(takenIn(unlinked, remembered(known, "closed")).reset).toBeUndefined();
+    expect(takenIn(unlinked, remembered(known, "open")).reset).toBeDefined();
   });
 
   test("a reset that the service has answered is done, also while lists lag and the status could not be written", () => {
-    const reset = { value: "2", fate: "answered" as const, at: now };
-    expect(planned({ object: record({ lastResetAt: before }), ...shown(before) }, { reset })).toStrictEqual(done());
+    expect(planned({ object: known, ...shown(before) }, remembered(known, "closed"))).toStrictEqual(done());
+  });
+
+  test("a value that follows a reset waits for a list that shows that one, to be recorded beside its time", () => {
+    const object = asking({ status: { resetAt: "1" } });
+    const last = (ms: number) => remembered(record({ value: "1" }), "closed", { closedAt: now - ms });
+    expect(planned({ object, ...shown(before) }, last(10 * second - 1))).toEqual({ kind: "noop", afterMs: 1 });
+    expect(planned({ object, ...shown(before) }, last(10 * second))).toEqual(write("2", before));
   });
 
   test("only a list that began after the settle time proves that nothing was done", () => {
-    const seen = { object: record({ lastResetAt: before }), ...shown(before), startedAt: now - 2 * second };
-    expect(planned(seen, unanswered(settles))).toEqual(waits);
-    expect(planned(seen, unanswered(settles + 2 * second))).toEqual(write("2", before));
+    const seen = { object: known, ...shown(before), startedAt: now - 2 * second };
+    expect(planned(seen, open(known, settles))).toEqual(waits);
+    expect(planned(seen, open(known, settles + 2 * second))).toEqual(write("2", before));
   });
 
   test.each([
@@ -197,6 +224,6 @@ describe("the record of a reset that may have been sent", () => {
     ["is waited for before a new value is sent", "3", settles - 1, waits],
   ])("a reset that left no trace, at a service that shows no time, %s", (_, resetAt, ms, expected) => {
     const object = record({}, { annotations: { resetAt } });
-    expect(planned({ object, ...shown(undefined) }, unanswered(ms))).toEqual(expected);
+    expect(planned({ object, ...shown(undefined) }, open(object, ms))).toEqual(expected);
   });
 });
