@@ -1,18 +1,18 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { mostLagMs } from "../../api/list-lag.ts";
 import { recordedID } from "../claims/ownership.ts";
+import { afterShown, closed, opened, settlesAt, unsent } from "../life/record.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { candidatesOf } from "./candidates.ts";
 import { hasFinalizer, type Observation } from "./observe/observation.ts";
 import { openWrite, type RememberedWrite } from "./remembered.ts";
 
-// The record of a write: `status.pendingWrite`, written before the request is sent, one at a time.
+// The record of a Compute's write, `status.pendingWrite` (`life/record.ts` has the protocol). A success leaves it open:
+// it closes with a list that shows the endpoint, or is settled by one that began so late that nothing can arrive any
+// more. While it is open nothing else is created, taken over, adopted or moved.
 //
-// Expected flow: record and `Creating` in one status patch, finalizer, POST, link. The record is open from the moment
-// when the request leaves, or from when this term first sees a record that it does not remember as its own. It closes
-// with a list that shows the endpoint, or is settled by a list that began so late that nothing can arrive any more.
-// While it is open nothing else is created, taken over, adopted or moved.
+// Expected flow of a create: record and `Creating` in one status patch, finalizer, POST, link.
 //
 //   own endpoint listed | list began after opening  | nameless candidate | -> the record
 //   the answered one    | any                       | any                | closes
@@ -21,8 +21,6 @@ import { openWrite, type RememberedWrite } from "./remembered.ts";
 //   none                | settle time + 10 s        | none               | settled: the request made nothing
 //   none                | settle time + 10 s        | one or more        | stays open: a name or a person decides
 //   none                | less                      | any                | stays open
-//
-// Assumptions: a request takes effect within `--create-settle`; a list lags at most `mostLagMs` and shows one moment.
 
 const none: ReadonlyMap<string, number> = new Map();
 
@@ -48,8 +46,8 @@ export function afterSight(
 ): RememberedWrite | undefined {
   const shown = recordIn(compute);
   if (shown !== undefined) {
-    const isRemembered = write !== undefined && isRememberedAs(write.record, shown);
-    return isRemembered ? write : { record: shown, phase: "open", openedAt: now, firstShown: none };
+    const isKnown = write !== undefined && isRememberedAs(write.record, shown);
+    return afterShown({ remembered: write, isKnown }, begunBy(shown), now);
   }
   if (write?.phase === "open") return { ...write, record: { ...write.record, by: "unknown" } };
   const isWiped = isFirst && hasFinalizer(compute) && (compute.status.conditions ?? []).length === 0;
@@ -64,8 +62,28 @@ export function afterSight(
     since: "",
     ...place,
   };
-  const open = { record, phase: "open", openedAt: now, firstShown: none } as const;
+  const open = opened(begunBy(record), now);
   return unproved === undefined ? open : { ...open, made: unproved };
+}
+
+function begunBy(record: WriteRecord): RememberedWrite {
+  return { ...unsent(record), firstShown: none };
+}
+
+/** The record that is about to be written; one that is written again knows what lists have shown. */
+export function noted(record: WriteRecord, before: RememberedWrite | undefined): RememberedWrite {
+  const isAgain = before !== undefined && isSameRecord(before.record, record);
+  return isAgain ? { ...begunBy(record), firstShown: before.firstShown } : begunBy(record);
+}
+
+/** An endpoint of ours is linked in place of the one that the record made. */
+export function relinked(write: RememberedWrite | undefined, endpointID: string): RememberedWrite | undefined {
+  return write?.made !== undefined && write.phase === "closed" ? { ...write, made: endpointID } : write;
+}
+
+/** A person decided that this candidate is what the record made. */
+export function chosen(write: RememberedWrite | undefined, endpointID: string): RememberedWrite | undefined {
+  return write?.record.operation === "create" ? { ...closed(write), made: endpointID } : write;
 }
 
 /** An older record of the same term counts too: a version from before the last patch may be seen late. */
@@ -131,24 +149,20 @@ export function openingOf(o: Observation, write: RememberedWrite | undefined): O
 
 /** In how many milliseconds a list must begin that settles the record; 0: this one did. */
 export function settlesInMs(o: Observation, write: RememberedWrite): number {
-  const at = settlesAt(o, write);
+  const at = settlesAt(write, o.createSettleMs);
   return o.startedAt >= at ? 0 : Math.max(1000, at - o.now);
-}
-
-/** Time from which lists show all that the request can have done. */
-function settlesAt({ createSettleMs }: Observation, { openedAt }: RememberedWrite): number {
-  return openedAt + createSettleMs + mostLagMs;
 }
 
 /** Time from which a list closes the open record if it shows no more than this one; infinite: no such list does. */
 export function closesAt(o: Observation, write: RememberedWrite): number {
   const { made, openedAt, firstShown, record } = write;
-  if (record.operation === "restart") return settlesAt(o, write);
+  if (record.operation === "restart") return settlesAt(write, o.createSettleMs);
   // A list that lags may show the branch before.
-  if (record.operation === "move") return showsMove(o, write) ? openedAt + mostLagMs : settlesAt(o, write);
+  if (record.operation === "move")
+    return showsMove(o, write) ? openedAt + mostLagMs : settlesAt(write, o.createSettleMs);
   if (!isSameService(o, record)) return Number.POSITIVE_INFINITY;
   const own = ownIn(o);
-  if (own === undefined) return settlesAt(o, write);
+  if (own === undefined) return settlesAt(write, o.createSettleMs);
   // The endpoint was listed before under another name, and a list that lags shows that again.
   if (record.operation === "takeover") return (firstShown.get(own) ?? o.startedAt) + mostLagMs;
   return own === made ? Number.NEGATIVE_INFINITY : openedAt + mostLagMs;
@@ -167,21 +181,21 @@ function isGivenUp({ compute, annotations: { lossConsent, lossConfirmed } }: Obs
 /** Conclusion of a list for the record. */
 export function afterList(write: RememberedWrite, o: Observation): RememberedWrite {
   if (write.phase === "closed" || o.laidOver === true) return write;
-  const closed = { ...write, phase: "closed", firstShown: none } as const;
-  if (write.phase === "unsent") return isNeeded(write.record, o) ? write : closed;
+  const over = { ...closed(write), firstShown: none };
+  if (write.phase === "unsent") return isNeeded(write.record, o) ? write : over;
   const isDue = o.startedAt >= closesAt(o, write);
   const { operation } = write.record;
   // Rule 9 waits for the value that the annotation asks for; of any other nothing is to be found out any more.
-  if (operation === "restart") return isDue && !isRestartAsked(write.record, o) ? closed : write;
-  if (operation === "move") return isDue ? closed : write;
+  if (operation === "restart") return isDue && !isRestartAsked(write.record, o) ? over : write;
+  if (operation === "move") return isDue ? over : write;
   if (!isSameService(o, write.record)) return write;
   const own = ownIn(o);
-  if (isDue && own !== undefined) return { ...closed, made: own };
+  if (isDue && own !== undefined) return { ...over, made: own };
   if (operation === "takeover") {
-    if (own === undefined) return isDue ? closed : write;
+    if (own === undefined) return isDue ? over : write;
     return { ...write, firstShown: new Map([[own, write.firstShown.get(own) ?? o.startedAt]]) };
   }
-  return isDue && (isGivenUp(o) || candidatesOf(o, write).length === 0) ? closed : write;
+  return isDue && (isGivenUp(o) || candidatesOf(o, write).length === 0) ? over : write;
 }
 
 /** True if a record of a request that was never sent, or refused, is for something that is still to be done. */
@@ -204,16 +218,4 @@ function showsMove({ links }: Observation, { made, record: { to } }: RememberedW
 
 function ownIn({ links: { link } }: Observation): string | undefined {
   return link?.proof === "signature" || link?.proof === "created" ? link.endpoint.id : undefined;
-}
-
-/** Conclusion of the answer to a create, takeover, move or restart for the record. */
-export function afterAnswer(
-  write: RememberedWrite,
-  { kind, endpointID }: { kind: string; endpointID?: string | undefined },
-  now: number,
-): RememberedWrite {
-  // A definite refusal, and a request that never left: nothing of it can take effect.
-  if (kind !== "ok" && kind !== "ambiguous") return { ...write, phase: "unsent" };
-  const open = { ...write, phase: "open", openedAt: now } as const;
-  return kind === "ok" && endpointID !== undefined ? { ...open, made: endpointID } : open;
 }

@@ -2,6 +2,7 @@ import type { Difference } from "../fields/compare.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
 import type { Absence } from "../life/gone.ts";
+import type { Write } from "../life/record.ts";
 import type { WriteRecord } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { Effect, Outcome } from "./outcome.ts";
@@ -43,8 +44,10 @@ export interface Remembered {
   failedWrite?: FailedWrite<Reason> | undefined;
   signed?: Signed;
   requeue: Due;
-  /** The values of annotations that are carried out, though a status that says so may be lost. */
-  handled: { restartedAt?: string; reconcileRequestedAt?: string };
+  /** The value of `restartedAt` that is carried out, though a status that says so may be lost. */
+  handled: { restartedAt?: string };
+  /** The reconcile that a person requested and that lists since are for. */
+  asked?: string | undefined;
   /** A status that is not written yet. */
   held?: HeldStatus | undefined;
   /** Contents of events so far: when last a write, unreadable fields, what a former Compute left. */
@@ -53,13 +56,8 @@ export interface Remembered {
   released?: boolean;
 }
 
-/** Memory of this term about the record. Times on the monotonic clock, in milliseconds. */
-export interface RememberedWrite {
-  record: WriteRecord;
-  /** `unsent`: nothing of it can take effect, since it never left or was refused: the next attempt uses it again. */
-  phase: "unsent" | "open" | "closed";
-  /** Time at which it opened; without meaning unless it is open. */
-  openedAt: number;
+/** The record of a write, with what lists have shown since. */
+export interface RememberedWrite extends Write<WriteRecord> {
   /** The endpoint that the request made or changed: as its answer says, or as a list showed since. */
   made?: string;
   /** By endpoint, the start of the first list that showed our name on what is taken over. */

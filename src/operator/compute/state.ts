@@ -2,18 +2,20 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import type { FailedWrite } from "../life/back-off.ts";
-import { fallenDue, nextDue, untilDue } from "../life/due.ts";
+import { begun } from "../life/begin.ts";
+import { nextDue, untilDue } from "../life/due.ts";
 import { absenceAfter } from "../life/gone.ts";
+import { closed } from "../life/record.ts";
 import { generationOf } from "../objects/object.ts";
-import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
+import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { heldUntil } from "./held.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { type Observation } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchAction } from "./plan/action.ts";
 import { patchedAfter } from "./plan/patched.ts";
-import { afterAnswer, afterList, afterSight } from "./record.ts";
-import type { AnsweredDelete, ReadonlyState, Remembered, Signed } from "./remembered.ts";
+import { afterList, afterSight } from "./record.ts";
+import type { AnsweredDelete, ReadonlyState, Remembered, RememberedWrite, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, withDelete } from "./remembered.ts";
 import { type Reason, reasons } from "./words/reasons.ts";
 
@@ -66,22 +68,17 @@ export class ReconcileState {
     else this.#known.disableNotedAt ??= now;
   }
 
-  /**
-   * A reconcile that a person requested needs a list from after that, and so does a requeue that is due, unless it
-   * `isListed`: a list is expected anyway, or has come in with what the requeue is for.
-   */
+  /** Begins a reconcile. `isListed`: a list is expected anyway, or has come in with what the requeue is for. */
   begin({ reconcileRequested, reconcileRequestedAt }: Annotations, isListed: boolean, now: number): void {
     const known = this.#known;
-    const dueAt = fallenDue(known.requeue, now);
-    if (dueAt !== undefined) {
-      if (!isListed) this.needListAfter(Math.max(known.lists.countAfter, dueAt));
-      known.requeue = { ...known.requeue, dueAt: undefined };
-    }
-    if (reconcileRequested && known.handled.reconcileRequestedAt !== reconcileRequestedAt) {
-      known.handled = { ...known.handled, ...(reconcileRequestedAt === undefined ? {} : { reconcileRequestedAt }) };
-      this.needListAfter(now);
-      known.failedWrite = undefined;
-    }
+    const { requeue, lists, asked, failedWrite } = known;
+    const before = { requeue, listsAfter: lists.countAfter, asked, failed: failedWrite };
+    const after = begun(before, { asks: reconcileRequested ? reconcileRequestedAt : undefined, isListed }, now);
+    if (after === before) return;
+    known.requeue = after.requeue;
+    known.asked = after.asked;
+    known.failedWrite = after.failed;
+    if (after.listsAfter !== before.listsAfter) this.needListAfter(after.listsAfter);
   }
 
   /** Takes in a list: how long something has been missing, and whether a change has taken effect. */
@@ -107,41 +104,9 @@ export class ReconcileState {
     this.#known.failedWrite = { ...failure, until: now + waitMs };
   }
 
-  /** Notes the record that is about to be written. */
-  recording(record: WriteRecord): void {
-    const { write } = this.#known;
-    const isSame = write?.record.n === record.n && write.record.by === record.by;
-    this.#known.write = { record, phase: "unsent", openedAt: 0, firstShown: isSame ? write.firstShown : new Map() };
-  }
-
-  /** The recorded request is about to leave. */
-  sending(now: number): void {
-    const { write } = this.#known;
-    if (write !== undefined) this.#known.write = { ...write, phase: "open", openedAt: now };
-  }
-
-  /** The recorded request was answered; `endpointID`: the endpoint that a success shows. */
-  answered(answer: { kind: string; endpointID?: string | undefined }, now: number): void {
-    const { write } = this.#known;
-    if (write !== undefined) this.#known.write = afterAnswer(write, answer, now);
-  }
-
-  /** Notes the endpoint of ours that is linked in place of the one that the record made. */
-  linked(endpointID: string): void {
-    const { write } = this.#known;
-    if (write?.made !== undefined && write.phase === "closed") this.#known.write = { ...write, made: endpointID };
-  }
-
-  /** A person decided that this candidate is what the record made. */
-  chosen(endpointID: string): void {
-    const { write } = this.#known;
-    if (write?.record.operation === "create") this.#known.write = { ...write, phase: "closed", made: endpointID };
-  }
-
-  /** Nothing is open of the record any more. */
-  closed(): void {
-    const { write } = this.#known;
-    if (write !== undefined) this.#known.write = { ...write, phase: "closed" };
+  /** Changes the memory of the record: it is written, sent, answered, linked or over. */
+  changeWrite(change: (write: RememberedWrite | undefined) => RememberedWrite | undefined): void {
+    this.#known.write = change(this.#known.write);
   }
 
   /** The service made this endpoint for the Compute. */
@@ -185,7 +150,7 @@ export class ReconcileState {
   /** The restart that this value of `restartedAt` asks for is carried out. */
   restarted(value: string): void {
     this.#known.handled = { ...this.#known.handled, restartedAt: value };
-    if (this.#known.write?.record.operation === "restart") this.closed();
+    if (this.#known.write?.record.operation === "restart") this.#close();
   }
 
   /** The service answered a DELETE with success or 404; returns whether it did so before. `accepted`: the Compute's. */
@@ -203,7 +168,7 @@ export class ReconcileState {
     if (after === "deleted") {
       this.#delete(endpointID, { proved: true });
       // The endpoint existed, so the request that made it can make nothing more.
-      if (known.write?.made === endpointID) this.closed();
+      if (known.write?.made === endpointID) this.#close();
     } else if (known.missing?.id === endpointID) known.missing = { ...known.missing, proved: true };
   }
 
@@ -216,6 +181,11 @@ export class ReconcileState {
     this.#known.missing = after === "deleted" ? undefined : { ...shown, id: endpointID, since: now + delayMs };
     this.needListAfter(now);
     return delayMs;
+  }
+
+  /** Nothing is open of the record any more. */
+  #close(): void {
+    this.changeWrite((write) => write && closed(write));
   }
 
   #delete(endpointID: string, change: Partial<AnsweredDelete>): void {

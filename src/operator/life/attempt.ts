@@ -20,7 +20,7 @@ export interface AttemptOptions<W, T> {
   /** The kind that an answer counts as, where that is not its own. */
   meaning?: (answer: Answer<T>) => Pick<Answer<T>, "kind">;
   /** The record after a success; by default it stays open until a list closes it. `undefined`: it is forgotten. */
-  accepted?: (answered: Answered<W>, value: T) => W | undefined;
+  accepted?: (answered: Answered<W>, value: T, answer: Answer<T>) => W | undefined;
 }
 
 /** One request that changes something at the service. */
@@ -60,6 +60,6 @@ export class Attempt<W extends Write<unknown>, T> implements Sender<T> {
   #ended({ kind }: Pick<Answer<T>, "kind">, answer: Answer<T>, answered: Answered<W>): W | undefined {
     const { accepted } = this.#options;
     if (kind !== "ok" || answer.kind !== "ok" || accepted === undefined) return answered.open;
-    return accepted(answered, answer.value);
+    return accepted(answered, answer.value, answer);
   }
 }

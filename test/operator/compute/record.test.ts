@@ -2,15 +2,18 @@ import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { newestIn } from "../../../src/operator/compute/candidates.ts";
 import {
-  afterAnswer,
   afterList,
   afterSight,
   carriedBy,
+  chosen,
   nextRecord,
+  noted,
   openingOf,
   recordIn,
+  relinked,
 } from "../../../src/operator/compute/record.ts";
 import { isOpen, type RememberedWrite } from "../../../src/operator/compute/remembered.ts";
+import { never } from "../../../src/operator/life/record.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import {
   type ComputeFields,
@@ -401,28 +404,36 @@ describe("the record of the next request", () => {
   });
 });
 
-describe("the answer to a recorded request", () => {
-  const sent = openSince(0);
-
-  test.each<[string, RememberedWrite["phase"]]>([
-    ["ok", "open"],
-    ["ambiguous", "open"],
-    ["busy", "unsent"],
-    ["rateLimited", "unsent"],
-    ["unavailable", "unsent"],
-    ["refused", "unsent"],
-    ["superseded", "unsent"],
-  ])("an answer of kind %s leaves the record %s", (kind, phase) => {
-    expect(afterAnswer(sent, { kind }, 7).phase).toBe(phase);
+describe("what becomes of the record with a link", () => {
+  const write = (phase: RememberedWrite["phase"], made?: string, fields: object = {}): RememberedWrite => ({
+    ...openSince(0, fields, made),
+    phase,
   });
 
-  test("opens it from its end, and names the endpoint that a list will show", () => {
-    expect(afterAnswer(sent, { kind: "ambiguous" }, 7)).toMatchObject({ openedAt: 7 });
-    expect(afterAnswer(sent, { kind: "ok", endpointID: "ep-one" }, 7)).toMatchObject({
-      openedAt: 7,
-      made: "ep-one",
-    });
-    expect(afterAnswer(sent, { kind: "ambiguous", endpointID: "ep-one" }, 7)).not.toHaveProperty("made");
+  test.each<[string, RememberedWrite | undefined, object | undefined]>([
+    ["made another one", write("closed", "ep-one"), { phase: "closed", made: "ep-two" }],
+    ["may still make one", write("open", "ep-one"), { phase: "open", made: "ep-one" }],
+    ["made none", write("closed"), { phase: "closed" }],
+    ["is not there", undefined, undefined],
+  ])("a link to one of ours in place of another is noted where the record %s", (_, before, expected) => {
+    const after = relinked(before, "ep-two");
+    if (expected === undefined) expect(after).toBeUndefined();
+    else expect(after).toMatchObject(expected);
+    expect(after?.made).toBe(expected !== undefined && "made" in expected ? expected.made : undefined);
+  });
+
+  test("a person's choice closes a create alone", () => {
+    expect(chosen(write("open"), "ep-two")).toMatchObject({ phase: "closed", made: "ep-two" });
+    const takeover = write("open", undefined, { operation: "takeover" });
+    expect(chosen(takeover, "ep-two")).toBe(takeover);
+    expect(chosen(undefined, "ep-two")).toBeUndefined();
+  });
+
+  test("a record that is written again knows what lists have shown, and another one does not", () => {
+    const before = { ...write("open"), firstShown: new Map([["ep-one", 5]]) };
+    expect(noted(before.record, before)).toEqual({ ...before, phase: "unsent", openedAt: never });
+    expect(noted(recordOf({ n: 9 }), before).firstShown.size).toBe(0);
+    expect(noted(before.record, undefined).firstShown.size).toBe(0);
   });
 });
 

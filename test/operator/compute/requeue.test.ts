@@ -49,9 +49,9 @@ describe("a refresh that a person requests", () => {
     });
 
   test("wants a newer list, and has what failed tried again; once", () => {
-    const state = remembering({ failedWrite, handled: { reconcileRequestedAt: "before" } });
+    const state = remembering({ failedWrite, asked: "before" });
     state.begin(annotationsOf(asking("before"), 0), false, now);
-    expect(state.known).toMatchObject({ lists: { countAfter: now }, handled: { reconcileRequestedAt: "now" } });
+    expect(state.known).toMatchObject({ lists: { countAfter: now }, asked: "now" });
     expect(state.known.failedWrite).toBeUndefined();
     state.failed(failedWrite, 0, 0);
     state.begin(annotationsOf(asking("before"), 0), false, now + 5);
@@ -66,7 +66,7 @@ describe("a refresh that a person requests", () => {
     const state = remembering({ failedWrite });
     state.begin(annotationsOf(one, 0), false, now);
     expect(state.known).toMatchObject({ lists: { countAfter: 0 }, failedWrite });
-    expect(state.known.handled.reconcileRequestedAt).toBeUndefined();
+    expect(state.known.asked).toBeUndefined();
   });
 });
 

@@ -100,26 +100,6 @@ test("a Compute that comes under this selector is created on a list from after t
 });
 
 describe("the record of a request", () => {
-  const record = recordOf({ by: "this-term", n: 3 });
-
-  test("a record is unsent until the request leaves, open from then, and counts from its end", () => {
-    const state = new ReconcileState(0, "this-term");
-    state.recording(record);
-    expect(state.known.write).toMatchObject({ record, phase: "unsent" });
-    state.sending(5);
-    expect(state.known.write).toMatchObject({ phase: "open", openedAt: 5 });
-    state.answered({ kind: "ambiguous" }, 9);
-    expect(state.known.write).toMatchObject({ phase: "open", openedAt: 9 });
-  });
-
-  test("a record that was refused is unsent again", () => {
-    const state = new ReconcileState(0, "this-term");
-    state.recording(record);
-    state.sending(5);
-    state.answered({ kind: "refused" }, 9);
-    expect(state.known.write).toMatchObject({ record, phase: "unsent" });
-  });
-
   test("closes with the proof that the endpoint is gone that it made, after our own DELETE", () => {
     const state = new ReconcileState(0, "this-term", { write: openSince(5, {}, "ep-one") });
     state.provedGone("ep-one", "lost");

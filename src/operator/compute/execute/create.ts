@@ -10,7 +10,6 @@ import type { Action } from "../plan/action.ts";
 import { creating, inProgress } from "../words/conditions.ts";
 import { created as messages } from "../words/events.ts";
 import { requests } from "../words/failures.ts";
-import { recordAnswer } from "./answered.ts";
 import { type ExecuteContext, newestOf } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { writeLink } from "./patch-metadata.ts";
@@ -26,20 +25,23 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
   const { branch_id: branchID } = attributes;
   const disables = attributes.disabled === true;
   const fields = { operation: "create", branchID, ...(newest === undefined ? {} : { newest }) };
-  const recorded = await writeRecord(
+  const attempt = await writeRecord(
     { ...fields, creating: creating.sending(branchID), holds: true, disables },
     context,
     access,
   );
-  if (recorded === undefined) return outdated(action, context);
-  const { observed } = lister;
-  state.sending(clock.monotonic());
-  const answer = await client.createEndpoint(recorded.spec.projectID, { endpoint: attributes }, signal);
-  const { endpoint, failure } = meaningOfCreate(answer, action, observed?.endpoints ?? []);
-  const now = clock.monotonic();
-  state.answered({ kind: failure?.kind ?? "ok", endpointID: endpoint?.id }, now);
-  if (attributes.disabled !== undefined) state.disableSent(now);
-  recordAnswer(answer, { shows: endpoint, isMade: true }, context, access);
+  if (attempt === undefined) return outdated(action, context);
+  const recorded = attempt.compute;
+  const before = lister.observed?.endpoints ?? [];
+  const answer = await attempt.send(
+    () => client.createEndpoint(recorded.spec.projectID, { endpoint: attributes }, signal),
+    (answered) => {
+      const { endpoint: shows, failure } = meaningOfCreate(answered, action, before);
+      return { kind: failure?.kind, made: shows?.id, shows };
+    },
+  );
+  const { endpoint, failure } = meaningOfCreate(answer, action, before);
+  if (attributes.disabled !== undefined) state.disableSent(clock.monotonic());
   if (endpoint === undefined || answer.kind !== "ok") {
     const doing = requests.create(branchIDOf(recorded));
     return recordFailedWrite(action, failure ?? noEndpoint, doing, recorded, context, access);

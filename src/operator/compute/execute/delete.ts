@@ -6,7 +6,7 @@ import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { deleted, deleting, orRetain, released } from "../words/deletion.ts";
 import { requests } from "../words/failures.ts";
-import { recordAnswer } from "./answered.ts";
+import { EndpointAttempt } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { release } from "./patch-metadata.ts";
@@ -31,8 +31,8 @@ export async function deleteEndpoint(
     if (isOurs !== true)
       return recordFailedWrite(action, isOurs, requests.show(endpointID), compute, context, access, orRetain);
   }
-  const answer = await client.deleteEndpoint(compute.spec.projectID, endpointID, signal);
-  recordAnswer(answer, { endpointID }, context, access);
+  const attempt = new EndpointAttempt({ compute, endpointID, isRecorded: false }, context, access);
+  const answer = await attempt.send(() => client.deleteEndpoint(compute.spec.projectID, endpointID, signal));
   if (answer.kind !== "ok" && answer.kind !== "notFound")
     return recordFailedWrite(action, answer, requests.delete(endpointID), compute, context, access, orRetain);
   // An answer of 404 may lag: then the endpoint is proved gone as any other.

@@ -6,7 +6,7 @@ import { type Compute, computeKind, parseCompute } from "../../resources/compute
 import { annotations, finalizers } from "../../resources/names.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
-import { carriedBy } from "../record.ts";
+import { carriedBy, chosen, relinked } from "../record.ts";
 import { isOpen } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
 import { adopted, created, tookOverFormer } from "../words/events.ts";
@@ -27,10 +27,10 @@ export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Pr
 export async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
   const { compute, state } = context;
   const { news, endpointID, proof } = action;
-  if (proof === "signature" || proof === "created") state.linked(endpointID);
+  if (proof === "signature" || proof === "created") state.changeWrite((write) => relinked(write, endpointID));
   if (news !== "none") state.tookOver();
   const linked = await writeLink({ endpointID, proof, news }, compute, context);
-  if (news === "adopted") state.chosen(endpointID);
+  if (news === "adopted") state.changeWrite((write) => chosen(write, endpointID));
   return unchanged(linked, { events: linkEvents(action) });
 }
 

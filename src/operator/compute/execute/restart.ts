@@ -7,7 +7,6 @@ import type { Action } from "../plan/action.ts";
 import { inProgress, restartDone } from "../words/conditions.ts";
 import * as events from "../words/events.ts";
 import { requests } from "../words/failures.ts";
-import { recordAnswer } from "./answered.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { outdated, writeRecord } from "./write-record.ts";
@@ -20,18 +19,16 @@ export async function restartEndpoint(
   context: ExecuteContext,
   access: ServiceAccess,
 ): Promise<Outcome> {
-  const { state, clock, signal } = context;
+  const { state, signal } = context;
   const { lister, client } = access;
   const { endpointID, value, startedAt } = action;
   const seen = lister.listing?.endpoints.find(({ id }) => id === endpointID);
   const branchID = branchIDOf(context.compute);
   const before = startedAt === undefined ? {} : { startedAt };
-  const recorded = await writeRecord({ operation: "restart", branchID, endpointID, value, ...before }, context, access);
-  if (recorded === undefined) return outdated(action, context);
-  state.sending(clock.monotonic());
-  const answer = await client.restartEndpoint(recorded.spec.projectID, endpointID, signal);
-  state.answered({ kind: answer.kind }, clock.monotonic());
-  recordAnswer(answer, { endpointID }, context, access);
+  const attempt = await writeRecord({ operation: "restart", branchID, endpointID, value, ...before }, context, access);
+  if (attempt === undefined) return outdated(action, context);
+  const recorded = attempt.compute;
+  const answer = await attempt.send(() => client.restartEndpoint(recorded.spec.projectID, endpointID, signal));
   if (answer.kind === "ok") {
     state.succeeded();
     state.restarted(value);

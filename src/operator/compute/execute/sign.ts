@@ -6,7 +6,7 @@ import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { creating } from "../words/conditions.ts";
 import { requests } from "../words/failures.ts";
-import { recordAnswer } from "./answered.ts";
+import { EndpointAttempt, shownBy } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { outdated, writeRecord } from "./write-record.ts";
@@ -24,14 +24,15 @@ export function signEndpoint(action: Sign, context: ExecuteContext, access: Serv
  */
 async function takeOver(action: Sign, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { endpointID } = action;
-  const { state, clock } = context;
+  const { state } = context;
   const branchID = branchIDOf(context.compute);
-  const compute = await writeRecord({ operation: "takeover", branchID, endpointID, holds: true }, context, access);
-  if (compute === undefined) return outdated(action, context);
-  state.sending(clock.monotonic());
-  const answer = await send(action, context, access);
-  state.answered({ kind: answer.kind, endpointID }, clock.monotonic());
-  recordAnswer(answer, { endpointID }, context, access);
+  const attempt = await writeRecord({ operation: "takeover", branchID, endpointID, holds: true }, context, access);
+  if (attempt === undefined) return outdated(action, context);
+  const { compute } = attempt;
+  const answer = await attempt.send(
+    () => send(action, context, access),
+    () => ({ made: endpointID }),
+  );
   if (answer.kind !== "ok") {
     return recordFailedWrite(action, answer, requests.sign(endpointID), compute, context, access);
   }
@@ -43,9 +44,8 @@ async function takeOver(action: Sign, context: ExecuteContext, access: ServiceAc
 async function renew(action: Sign, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { endpointID } = action;
   const { compute, state, clock } = context;
-  const answer = await send(action, context, access);
-  const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
-  recordAnswer(answer, { endpointID, shows }, context, access);
+  const attempt = new EndpointAttempt({ compute, endpointID, isRecorded: false }, context, access);
+  const answer = await attempt.send(() => send(action, context, access), shownBy);
   // A service that accepts the name and does not keep it is not asked in a loop; a refusal may wait too, since nothing
   // depends on the signature.
   const waitMs = answer.kind === "ok" ? hourlyMs : seldomMs;

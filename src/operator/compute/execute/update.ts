@@ -1,13 +1,13 @@
 import type { EventInput } from "../../kube/event-record.ts";
 import { generationOf } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
-import { branchIDOf, type Compute } from "../../resources/compute.ts";
+import { branchIDOf } from "../../resources/compute.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { PatchAction } from "../plan/action.ts";
 import { inProgress, insteadOfMove } from "../words/conditions.ts";
 import * as events from "../words/events.ts";
 import { requests } from "../words/failures.ts";
-import { recordAnswer } from "./answered.ts";
+import { EndpointAttempt, shownBy } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
 import { noteDisabling } from "./patch-metadata.ts";
@@ -21,17 +21,22 @@ export async function patchEndpoint(
   const { state, clock, signal } = context;
   const { client } = access;
   const { endpointID, attributes, from } = action;
-  const compute =
-    from === undefined ? await noteDisabling(attributes, context) : await recordMove(action, from, context, access);
-  if (compute === undefined) return outdated(action, context);
-  const { projectID } = compute.spec;
-  if (from !== undefined) state.sending(clock.monotonic());
-  const answer = await client.patchEndpoint(projectID, endpointID, { endpoint: attributes }, signal);
-  const shows = answer.kind === "ok" ? answer.value.endpoint : undefined;
+  const attempt =
+    from === undefined
+      ? new EndpointAttempt(
+          { compute: await noteDisabling(attributes, context), endpointID, isRecorded: false },
+          context,
+          access,
+        )
+      : await recordMove(action, from, context, access);
+  if (attempt === undefined) return outdated(action, context);
+  const { compute } = attempt;
+  const answer = await attempt.send(
+    () => client.patchEndpoint(compute.spec.projectID, endpointID, { endpoint: attributes }, signal),
+    (answered) => ({ ...shownBy(answered), made: endpointID }),
+  );
   const now = clock.monotonic();
-  if (from !== undefined) state.answered({ kind: answer.kind, endpointID }, now);
   if (attributes.disabled !== undefined) state.disableSent(now);
-  recordAnswer(answer, { endpointID, shows }, context, access);
   if (answer.kind !== "ok") {
     const doing = from === undefined ? requests.change(endpointID) : requests.move(endpointID, branchIDOf(compute));
     const wayOut = from === undefined ? undefined : insteadOfMove(branchIDOf(compute));
@@ -51,7 +56,7 @@ function recordMove(
   branchID: string,
   context: ExecuteContext,
   access: ServiceAccess,
-): Promise<Compute | undefined> {
+): Promise<EndpointAttempt | undefined> {
   return writeRecord({ operation: "move", branchID, to, endpointID, disables: disabled === true }, context, access);
 }
 

@@ -10,9 +10,10 @@ import { hourlyMs } from "../../runtime/waits.ts";
 import { hasFinalizer } from "../observe/observation.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import { identityOf, type WriteAction } from "../plan/action.ts";
-import { isSameRecord, nextRecord } from "../record.ts";
+import { isSameRecord, nextRecord, noted } from "../record.ts";
 import { outdatedCRD } from "../words/conditions.ts";
 import { conditionsOf } from "../words/reasons.ts";
+import { EndpointAttempt } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
 import { computePatches, statusCarrying } from "./patch-metadata.ts";
 
@@ -30,14 +31,15 @@ export interface RecordedWrite extends Fields {
 
 /**
  * Writes the record, then the finalizer: a request leaves only after answers that show both, so that the next term
- * knows that it may have been sent. Nothing is patched where both stand already, as after a refusal. `undefined`: the
- * API server dropped the record.
+ * knows that it may have been sent. Nothing is patched where both stand already, as after a refusal. Returns the attempt
+ * that sends the request; `undefined`: the API server dropped the record.
  */
 export async function writeRecord(
   { creating, holds, disables, ...fields }: RecordedWrite,
   context: ExecuteContext,
-  { client }: ServiceAccess,
-): Promise<Compute | undefined> {
+  access: ServiceAccess,
+): Promise<EndpointAttempt | undefined> {
+  const { client } = access;
   const { compute, cluster, clock, state } = context;
   const { write } = state.known;
   const since = timestamp(clock.now());
@@ -46,7 +48,7 @@ export async function writeRecord(
     { write, term: state.term, since },
     { ...fields, through: client.account.baseURL },
   );
-  state.recording(record);
+  state.changeWrite((before) => noted(record, before));
   let latest = compute;
   const isNoted = disables !== true || compute.status.disabledByUs === true;
   if (!isSameRecord(compute.status.pendingWrite, record) || !isNoted) {
@@ -63,7 +65,10 @@ export async function writeRecord(
     latest = await patched(computePatches, cluster, patch, latest);
     if (!hasFinalizer(latest)) return undefined;
   }
-  return isSameRecord(latest.status.pendingWrite, record) ? latest : undefined;
+  if (!isSameRecord(latest.status.pendingWrite, record)) return undefined;
+  const { operation, endpointID } = record;
+  const target = operation === "create" || endpointID === undefined ? {} : { endpointID };
+  return new EndpointAttempt({ compute: latest, isRecorded: true, ...target }, context, access);
 }
 
 /**
