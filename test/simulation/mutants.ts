@@ -14,7 +14,7 @@ export interface Mutant {
 /** The mutants that seeds must catch, the promise that each breaks, and a seed from which on it soon does. */
 export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: number }>> = {
   "a create sent again before `--create-settle` is over": {
-    file: "compute/record.ts",
+    file: "life/record.ts",
     line: "return openedAt + createSettleMs + mostLagMs;",
     as: "return openedAt + mostLagMs;",
     breaks: /never twice|finalizers|all is well/,
