@@ -100,8 +100,8 @@ export function endNoted(end: BranchEnd, before: EndWrite | undefined): EndWrite
 }
 
 /** The record of an end after an answer with success: one that ignores it is found out by lists. */
-export function endAnswered(write: EndWrite, showsAt: string | undefined, now: number): EndWrite | undefined {
-  if (isSameEnd(write.record.at, showsAt)) return undefined;
+export function endAnswered(write: EndWrite, shown: string | undefined, now: number): EndWrite | undefined {
+  if (isSameEnd(write.record.at, shown)) return undefined;
   return closed({ ...write, unseen: write.unseen + 1, differsSince: undefined }, now);
 }
 

@@ -174,7 +174,7 @@ export function post(openedAt: number, by: PostRecord["by"] = "own", closedAt?: 
 }
 
 /** An end that was sent without an answer at `openedAt`, or answered at `closedAt`. */
-export function end(expiry: string, at: string | undefined, fields: Partial<EndWrite> = {}): EndWrite {
+export function sentEnd(expiry: string, at: string | undefined, fields: Partial<EndWrite> = {}): EndWrite {
   const phase = fields.closedAt === undefined ? "open" : "closed";
   const unseen = phase === "open" ? 0 : 1;
   return { record: { expiry, at }, phase, openedAt: now, unseen, differsSince: undefined, ...fields };

@@ -5,7 +5,7 @@ import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { never, unsent } from "../../../src/operator/life/record.ts";
 import type { Answer } from "../../../src/operator/service-client/answer.ts";
 import type { WrittenBranch } from "../../../src/operator/service-client/branch-calls.ts";
-import { branch, end, inMs, listed, memory, post } from "./builders.ts";
+import { branch, inMs, listed, memory, post, sentEnd } from "./builders.ts";
 import { writes } from "./executing.ts";
 
 const leavesAt = 5;
@@ -75,7 +75,7 @@ describe("the record of an end", () => {
 
   test.each([
     ["is open without a usable answer", ambiguous, [], [{ ...noted, phase: "open", openedAt: endsAt }]],
-    ["is forgotten once an answer shows it", ok(at), [end(expiry, at)], []],
+    ["is forgotten once an answer shows it", ok(at), [sentEnd(expiry, at)], []],
     [
       "is closed by an answer that does not show it",
       ok(),
@@ -85,16 +85,16 @@ describe("the record of an end", () => {
     [
       "counts the answers that do not show it",
       ok(),
-      [end(expiry, at, { closedAt: 1, differsSince: 2 })],
+      [sentEnd(expiry, at, { closedAt: 1, differsSince: 2 })],
       [{ ...noted, phase: "closed", openedAt: endsAt, closedAt: endsAt, unseen: 2 }],
     ],
     ["is none where the service refused it", busy, [], []],
-    ["stays as it was where the service refused one more", busy, [end(expiry, at)], [end(expiry, at)]],
+    ["stays as it was where the service refused one more", busy, [sentEnd(expiry, at)], [sentEnd(expiry, at)]],
     [
       "stands beside those of other expiries that may still be carried out, alone",
       ambiguous,
-      [end("after 71h", inMs(0)), end("after 70h", inMs(0), { closedAt: 1 })],
-      [end("after 71h", inMs(0)), { ...noted, phase: "open", openedAt: endsAt }],
+      [sentEnd("after 71h", inMs(0)), sentEnd("after 70h", inMs(0), { closedAt: 1 })],
+      [sentEnd("after 71h", inMs(0)), { ...noted, phase: "open", openedAt: endsAt }],
     ],
   ])("the record of an end %s", async (_, answer, ends, expected) => {
     expect((await answered(writes.patch, answer, { ends })).ends).toEqual(expected);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { begin, noteList } from "../../../src/operator/branch/remember.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { nothingDue } from "../../../src/operator/life/due.ts";
-import { branch, end, hour, inMs, listed, memory, now, observation, type Seen } from "./builders.ts";
+import { branch, hour, inMs, listed, memory, now, observation, type Seen, sentEnd } from "./builders.ts";
 
 const mine = branch({ linked: "br-one" });
 const failed = { write: "", reason: "Rejected", message: "", until: 0, failures: 0, branches: 2 } as const;
@@ -83,7 +83,7 @@ describe("a list", () => {
     expect(known.branches).toBe("branches" in seen ? 1 : 2);
   });
 
-  const unseen = end("after 1h", inMs(hour), { closedAt: 0 });
+  const unseen = sentEnd("after 1h", inMs(hour), { closedAt: 0 });
 
   test.each([
     ["does not show it", unseen, {}, { differsSince: now - 1 }],
@@ -112,6 +112,6 @@ describe("a list", () => {
     ["that may still be carried out", {}, 1],
   ])("an end %s is forgotten or kept once the status says that it is applied", (_, fields, left) => {
     const object = branch({ linked: "br-one", status: { appliedExpiry: "after 1h", appliedEnd: inMs(hour) } });
-    expect(noted({ ends: [end("after 1h", inMs(hour), fields)] }, { object }).ends).toHaveLength(left);
+    expect(noted({ ends: [sentEnd("after 1h", inMs(hour), fields)] }, { object }).ends).toHaveLength(left);
   });
 });

@@ -13,7 +13,6 @@ import {
   type BranchFields,
   branch,
   day,
-  end,
   hour,
   inMs,
   listed,
@@ -24,6 +23,7 @@ import {
   planned,
   type Seen,
   second,
+  sentEnd,
   serviceNow,
   shows,
 } from "../builders.ts";
@@ -110,7 +110,7 @@ describe("an expiry that differs from the applied one", () => {
 
   test("the end of an attempt without an answer is sent again, which may still land, as long as it is to come", () => {
     const begun = (ms: number, expiry = "after 72h") => ({
-      ends: [end(expiry, inMs(ms), { openedAt: now - minute })],
+      ends: [sentEnd(expiry, inMs(ms), { openedAt: now - minute })],
     });
     const seen = { object: lasting({ after: "72h" }, changed), ...ending(hour) };
     expect(planned(seen, begun(71 * hour))).toMatchObject(sends(inMs(71 * hour), "expiry"));
@@ -321,7 +321,7 @@ describe("an end at the service that is not the applied one", () => {
 
 describe("an end of ours that lands late, after another expiry was applied", () => {
   const late = (sentMsAgo: number, ms = 72 * hour) => ({
-    ends: [end("after 72h", inMs(ms), { openedAt: now - sentMsAgo })],
+    ends: [sentEnd("after 72h", inMs(ms), { openedAt: now - sentMsAgo })],
   });
   const object = lasting({ after: "1h" }, { status: { appliedEnd: inMs(hour) } });
   /** The settle time, and what lists may be apart. */
@@ -354,7 +354,7 @@ describe("an end of ours that lands late, after another expiry was applied", () 
 describe("an end that was accepted and that the answer did not show", () => {
   const object = lasting({ after: "72h" }, { status: { appliedExpiry: "never" } });
   const unseen = (fields: Partial<EndWrite> = {}, expiry = "after 72h") => ({
-    ends: [end(expiry, inMs(72 * hour), { closedAt: now - 30 * second, ...fields })],
+    ends: [sentEnd(expiry, inMs(72 * hour), { closedAt: now - 30 * second, ...fields })],
   });
   const waits = (afterMs: number) => ({ kind: "noop", afterMs });
 

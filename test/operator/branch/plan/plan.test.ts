@@ -8,7 +8,6 @@ import {
   type BranchFields,
   branch,
   day,
-  end,
   hour,
   inMs,
   listed,
@@ -19,6 +18,7 @@ import {
   planned,
   type Seen,
   second,
+  sentEnd,
   shows,
   subject,
 } from "../builders.ts";
@@ -235,7 +235,7 @@ describe("beside a step that waits or only shows a reason", () => {
 
   test.each([
     ["is over", mine({ spec: { expiry: { at: inMs(-hour) } }, status: { appliedExpiry: "never" } }), {}],
-    ["is not shown yet", mine(), { ends: [end("never", inMs(hour), { closedAt: now })] }],
+    ["is not shown yet", mine(), { ends: [sentEnd("never", inMs(hour), { closedAt: now })] }],
   ])("the owned Compute is made where an end %s", (_, object, remembered) => {
     expect(planned({ object, ...create }, remembered)).toMatchObject({ kind: "compute", step: { kind: "create" } });
   });
