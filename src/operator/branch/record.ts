@@ -34,7 +34,7 @@ export function resetRecord(
 export function noteVersion(memory: BranchMemory, { metadata: { uid }, status }: Branch, now: number): void {
   const { reset } = memory;
   const shown = status.pendingWrite;
-  // What is over of a branch that the status no longer names says nothing of that branch should it come back.
+  // The branch that the status no longer names may come back: a reset of it that is over counts no more.
   const isOver = reset?.phase !== "open" && reset?.record.branchID !== status.branchID;
   const remembered = isOver ? undefined : reset;
   if (shown === undefined || shown.uid !== uid) memory.reset = remembered;

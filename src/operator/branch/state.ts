@@ -6,7 +6,7 @@ import type { ResetRecord } from "../resources/branch.ts";
 import type { BranchEnd } from "./action.ts";
 import type { BranchReason } from "./reasons.ts";
 
-/** A create has no record in the status: the name prevents a second branch, and the finalizer says that one may be sent. */
+/** A create, which needs no record in the status: its name prevents a second branch, and the finalizer precedes it. */
 export interface PostRecord {
   /** `earlier`: an earlier process may have sent it. */
   by: "own" | "earlier";

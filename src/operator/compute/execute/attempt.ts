@@ -19,7 +19,7 @@ export interface Target {
   isRecorded: boolean;
 }
 
-/** What an answer says of the request. */
+/** The meaning of an answer for the record and for lists. */
 export interface Meaning {
   /** The kind that the answer counts as, where that is not its own. */
   kind?: Answer<Written>["kind"] | undefined;

@@ -31,8 +31,8 @@ export interface RecordedWrite extends Fields {
 
 /**
  * Writes the record, then the finalizer: a request leaves only after answers that show both, so that the next term
- * knows that it may have been sent. Nothing is patched where both stand already, as after a refusal. Returns the attempt
- * that sends the request; `undefined`: the API server dropped the record.
+ * knows that it may have been sent. Nothing is patched where both stand already, as after a refusal. `undefined`: the
+ * API server dropped the record; else the attempt that sends the request.
  */
 export async function writeRecord(
   { creating, holds, disables, ...fields }: RecordedWrite,
