@@ -10,7 +10,7 @@ import {
   type Subject,
 } from "../../../src/operator/branch/observation.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
-import { noteRecords, seen as takeIn } from "../../../src/operator/branch/record.ts";
+import { noteRecords, noteVersion } from "../../../src/operator/branch/record.ts";
 import { type BranchMemory, type EndWrite, newMemory, type PostRecord } from "../../../src/operator/branch/state.ts";
 import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
 import { type Branch, expiryInWords, parseBranch } from "../../../src/operator/resources/branch.ts";
@@ -183,7 +183,7 @@ export function sentEnd(expiry: string, at: string | undefined, fields: Partial<
 /** What a process remembers once it has seen a version of the object. */
 export function takenIn(object: Branch, remembered: Partial<BranchMemory> = {}): BranchMemory {
   const known = memory(remembered);
-  takeIn(known, object, now);
+  noteVersion(known, object, now);
   return known;
 }
 
