@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-
 import type { BranchEntry, ComputeEntry, Plan } from "../../src/cli/plan/entries.ts";
 import { renderPlan } from "../../src/cli/plan/render.ts";
 import { countsOf, inWordsOf } from "../../src/cli/plan/undeclared.ts";
@@ -49,7 +48,7 @@ test.each<[ComputeEntry, string]>([
     }),
     "~ shop/a  patch    adopts ep-1: size 1 → 2, type x; cuts its connections (kept by X)",
   ],
-  [computed({ step: "restart", endpoint: "ep-1", message: "Message." }), "~ shop/a  restart  ep-1"],
+  [computed({ step: "restart", endpoint: "ep-1" }), "~ shop/a  restart  ep-1"],
   [computed({ step: "delete", endpoint: "ep-1", message: "Message." }), "- shop/a  delete   ep-1: Message."],
   [computed({ step: "release", message: "Message." }), "- shop/a  release  Message."],
   [computed({ step: "none", endpoint: "ep-1", adopts: true }), "= shop/a  none     adopts ep-1"],

@@ -6,7 +6,7 @@ import { isOccupied } from "../plan/branch/observe.ts";
 import { branchStrategy } from "../plan/branch/strategy.ts";
 import { dryRun } from "../plan/strategy.ts";
 import type { TrackedBranch } from "../plan/tracked.ts";
-import { isSentAgain, type Round, type RoundContext, wordsOf } from "./round.ts";
+import { ended, failedWrite, isSentAgain, type Round, type RoundContext, wordsOf } from "./round.ts";
 
 /** Plans a Branch and sends at most one write. */
 export async function branchRound(tracked: TrackedBranch, context: RoundContext): Promise<Round> {
@@ -19,7 +19,7 @@ export async function branchRound(tracked: TrackedBranch, context: RoundContext)
   const done = await branchStrategy.carryOut(action, seen, tracked, inventory);
   switch (action.kind) {
     case "release":
-      return { wrote: false, end: { ok: true, said: action.message } };
+      return ended(true, action.message);
     case "write":
       return sent(action.write, done, tracked, { failed, nameTaken });
     case "probe":
@@ -37,9 +37,9 @@ function shown(
   const { reason } = action;
   const said = wordsOf(action);
   const step = stepOf(reason, tracked, open);
-  if (step === "none" || reason === "Paused") return { wrote: false, end: { ok: true, said } };
+  if (step === "none" || reason === "Paused") return ended(true, said);
   const isLasting = step === "refuse" || (step === "error" && branchReasons[reason].requeue !== "backoff");
-  return isLasting ? { wrote: false, end: { ok: false, said } } : { wrote: false, said };
+  return isLasting ? ended(false, said) : { wrote: false, said };
 }
 
 function sent(
@@ -51,15 +51,13 @@ function sent(
   const { failed, nameTaken } = memory;
   // A create that finds its name taken is no failure: its message says what comes next.
   if (nameTaken !== undefined && nameTaken !== before.nameTaken && condition.kind === "shown") {
-    const said = wordsOf(condition);
-    return condition.reason === "BranchExists" ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
+    return failedWrite(wordsOf(condition), condition.reason !== "BranchExists");
   }
   if (failed === undefined) return { wrote: true, said: saidOf(write, object) };
   const said = wordsOf(failed);
   // The same failure as before: its back-off is not over, and nothing was sent.
   if (failed === before.failed) return { wrote: false, said };
-  const isFinal = branchReasons[failed.reason].stalled !== false || !isSentAgain(failed);
-  return isFinal ? { wrote: true, end: { ok: false, said } } : { wrote: true, said };
+  return failedWrite(said, branchReasons[failed.reason].stalled === false && isSentAgain(failed));
 }
 
 function saidOf(write: BranchWrite, { status }: TrackedBranch["object"]): string {

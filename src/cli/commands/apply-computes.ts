@@ -9,7 +9,7 @@ import { type ComputeDryRun, computeStrategy } from "../plan/compute/strategy.ts
 import { withoutRetain } from "../plan/messages.ts";
 import { dryRun } from "../plan/strategy.ts";
 import type { TrackedCompute } from "../plan/tracked.ts";
-import { isSentAgain, type Round, type RoundContext, wordsOf } from "./round.ts";
+import { ended, failedWrite, isSentAgain, type Round, type RoundContext, wordsOf } from "./round.ts";
 
 type Rest = Exclude<ComputeDryRun["action"], WriteAction>;
 
@@ -32,10 +32,6 @@ export async function computeRound(tracked: TrackedCompute, context: RoundContex
   return rested(action, tracked, context);
 }
 
-function ended(ok: boolean, said: string): Round {
-  return { wrote: false, end: { ok, said } };
-}
-
 function notCreated(unowned: readonly string[]): string {
   const which = unowned.join(", ");
   return `not created: this service has shown no names yet, so an earlier apply may have created one of ${which}, which no manifest claims. Declare them too (export writes the manifests), or set spec.adopt`;
@@ -52,8 +48,7 @@ function sent(
     return { wrote: true, said: saidOf(write, outcome) };
   }
   const said = withoutRetain(wordsOf(failed));
-  const isAgain = reasons[failed.reason].retryWrite && isSentAgain(failed);
-  return isAgain ? { wrote: true, said } : { wrote: true, end: { ok: false, said } };
+  return failedWrite(said, reasons[failed.reason].retryWrite && isSentAgain(failed));
 }
 
 function rested(action: Rest, tracked: TrackedCompute, { inventory, open }: RoundContext): Round {

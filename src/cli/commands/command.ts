@@ -18,7 +18,7 @@ import {
   parsePlanFlags,
   planSyntax,
 } from "./flags.ts";
-import { type CliPorts, CommandProblem, readLine } from "./ports.ts";
+import { askForYes, type CliPorts, CommandProblem } from "./ports.ts";
 import { reporting } from "./reporting.ts";
 
 /** `compute-operator plan`: returns the exit status, 0 for nothing to do, 2 for changes, 1 for an error. */
@@ -60,7 +60,7 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   if (tooMany !== undefined) throw new CommandProblem([tooMany]);
   if (!hasChanges(shown) && !isUnderWay(shown)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
-    await confirm(ports);
+    await askForYes("\nApply this plan?", "apply cannot ask: pass --yes to apply the plan", ports);
     const now = await planAll(prepared, flags);
     if (agreedTo(now) !== agreedTo(shown)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
@@ -83,15 +83,6 @@ function agreedTo({ entries, branches = [] }: Plan): string {
     return what.fields.length === 0 ? [] : [what];
   });
   return JSON.stringify(agreed);
-}
-
-/** Asks a person. Throws `CommandProblem` if the answer is not yes, or nobody can be asked. */
-async function confirm({ stdin, stdout, signal }: CliPorts): Promise<void> {
-  if (stdin.isTTY !== true) {
-    throw new CommandProblem(["standard input is not a terminal, so apply cannot ask: pass --yes to apply the plan"]);
-  }
-  stdout('\nApply this plan? Type "yes": ');
-  if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
 }
 
 /** Only at a terminal, and not if the variable NO_COLOR is set (no-color.org). */

@@ -27,6 +27,13 @@ export class CommandProblem extends Error {
   }
 }
 
+/** Asks a person for a yes. Throws `CommandProblem` if the answer is another, or if nobody can be asked. */
+export async function askForYes(question: string, whyNot: string, { stdin, stdout, signal }: CliPorts): Promise<void> {
+  if (stdin.isTTY !== true) throw new CommandProblem([`standard input is not a terminal, so ${whyNot}`]);
+  stdout(`${question} Type "yes": `);
+  if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
+}
+
 /** The first line that a person types; empty if standard input ends or the command is aborted. */
 export async function readLine(stdin: Readable, signal: AbortSignal): Promise<string> {
   const onAbort = () => stdin.destroy();

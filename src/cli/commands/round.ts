@@ -25,3 +25,13 @@ export function isSentAgain({ reason, failures }: { reason: string; failures: nu
 }
 
 export const wordsOf = ({ reason, message }: { reason: string; message: string }) => `${reason}: ${message}`;
+
+/** The end of an object for which nothing was sent in this round. */
+export function ended(ok: boolean, said: string): Round {
+  return { wrote: false, end: { ok, said } };
+}
+
+/** The round of a write that failed: it is sent again, or the object has come to its end. */
+export function failedWrite(said: string, isAgain: boolean): Round {
+  return isAgain ? { wrote: true, said } : { wrote: true, end: { ok: false, said } };
+}

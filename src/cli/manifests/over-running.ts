@@ -14,14 +14,8 @@ import { inCluster, type Running } from "./running.ts";
 export function overRunning(manifests: Manifests, running: Running): Manifests {
   const problems = [...manifests.problems];
   const notes = [...manifests.notes];
-  const byName = <T extends Branch | Compute | ComputePool>(objects: readonly T[]) =>
-    new Map(objects.map((object) => [nameOf(object.metadata), object]));
-  const computes = byName(running.computes);
   const storedPolicies = new Set<string>();
-  const pools = byName(running.pools);
-  const declared = manifests.computes.map((each) => {
-    const before = computes.get(nameOf(each.object.metadata));
-    if (before === undefined) return each;
+  const declared = over(manifests.computes, running.computes, (each, before) => {
     problems.push(...unchangeable(each, before.spec, each.object.spec, ["projectID", "type"]));
     const { deletionPolicy } = before.spec;
     if (deletionPolicy === undefined || each.object.spec.deletionPolicy !== undefined) return stored(each, before);
@@ -29,18 +23,17 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     storedPolicies.add(nameOf(each.object.metadata));
     return stored({ ...each, object: { ...each.object, spec: { ...each.object.spec, deletionPolicy } } }, before);
   });
-  const declaredPools = manifests.pools.map((each) => {
-    const name = nameOf(each.object.metadata);
-    const before = pools.get(name);
-    const isNumbered = !manifests.unnumbered.has(name);
-    if (before !== undefined) return storedPool(each, before, { isNumbered, problems, notes });
-    if (!isNumbered) problems.push(`${each.where}: ComputePool ${name}: spec.replicas: is needed to make the pool`);
-    return each;
+  const stands = new Set(running.pools.map(({ metadata }) => nameOf(metadata)));
+  for (const { object, where } of manifests.pools) {
+    const name = nameOf(object.metadata);
+    if (stands.has(name) || !manifests.unnumbered.has(name)) continue;
+    problems.push(`${where}: ComputePool ${name}: spec.replicas: is needed to make the pool`);
+  }
+  const declaredPools = over(manifests.pools, running.pools, (each, before) => {
+    const isNumbered = !manifests.unnumbered.has(nameOf(each.object.metadata));
+    return storedPool(each, before, { isNumbered, problems, notes });
   });
-  const branches = byName(running.branches);
-  const declaredBranches = manifests.branches.map((each) => {
-    const before = branches.get(nameOf(each.object.metadata));
-    if (before === undefined) return each;
+  const declaredBranches = over(manifests.branches, running.branches, (each, before) => {
     problems.push(...unchangeable(each, before.spec, each.object.spec, ["projectID", "branchName", "parent"]));
     problems.push(...unchangeableType(each, before));
     return stored(each, before);
@@ -66,6 +59,19 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     notes,
     problems,
   };
+}
+
+/** Declared objects, each as `change` makes it of the one that stands in the cluster, if any. */
+function over<T extends Branch | Compute | ComputePool>(
+  declared: readonly Declared<T>[],
+  running: readonly T[],
+  change: (each: Declared<T>, before: T) => Declared<T>,
+): Declared<T>[] {
+  const standing = new Map(running.map((object) => [nameOf(object.metadata), object]));
+  return declared.map((each) => {
+    const before = standing.get(nameOf(each.object.metadata));
+    return before === undefined ? each : change(each, before);
+  });
 }
 
 /** The connections of the manifests, and those of the cluster that the manifests do not hold. */

@@ -55,3 +55,12 @@ export const saidOfBranch = {
   reset: "the branch is reset to the head of its parent, which replaces its data",
   deleted: "The Branch is being deleted in its cluster.",
 };
+
+/** The most names in a message. */
+const mostNamed = 5;
+
+/** The first names of many, and the number of the others. */
+export function firstFew(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return names.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

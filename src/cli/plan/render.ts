@@ -39,27 +39,52 @@ const signs: Readonly<Record<PlanStep, string>> = {
 
 const colours: Readonly<Record<string, string>> = { "+": "32", "~": "33", "-": "31", "!": "31", "=": "2", "…": "2" };
 
-function asText(plan: Plan, colour: boolean): string {
-  const { entries, branches = [], orphans = [], undeclared = [], pruned = [] } = plan;
-  const shown = [
-    ...branches.map((entry) => ({
-      name: `Branch ${entry.object}`,
-      step: entry.step,
-      detail: branchDetailOf(entry),
-    })),
-    ...entries.map((entry) => ({ name: entry.compute, step: entry.step, detail: detailOf(entry) })),
-    ...pruned.map(({ kind, name, step, message }) => ({ name: `${kind} ${name}`, step, detail: message })),
+/** Text from the service or a manifest, as it is written in a format. */
+type Quote = (text: string) => string;
+const asWritten: Quote = (text) => text;
+
+/** An object of the plan, as a line of the text or a row of the table. */
+interface Row {
+  /** Shown before the name; empty for a Compute. */
+  kind: string;
+  name: string;
+  step: PlanStep;
+  detail: (quote: Quote) => string;
+  warnings: readonly string[];
+}
+
+function rowsOf({ entries, branches = [], pruned = [] }: Plan): Row[] {
+  return [
+    ...branches.map((entry): Row => {
+      const { object: name, step, id } = entry;
+      const subject = (quote: Quote) => `branch ${quote(entry.name)} of project ${quote(entry.project)}`;
+      const detail = (quote: Quote) => detailOf(entry, subject(quote), id, quote);
+      return { kind: "Branch ", name, step, detail, warnings: [] };
+    }),
+    ...entries.map((entry): Row => {
+      const { compute: name, step, endpoint, deletesAdopted, deprecated, missingDatabase } = entry;
+      const subject = (quote: Quote) => placeOf(entry, quote);
+      const detail = (quote: Quote) => detailOf(entry, subject(quote), endpoint, quote);
+      const warnings = [deletesAdopted, deprecated, missingDatabase].filter((warning) => warning !== undefined);
+      return { kind: "", name, step, detail, warnings };
+    }),
+    ...pruned.map(({ kind, name, step, message }): Row => {
+      return { kind: `${kind} `, name, step, detail: () => message, warnings: [] };
+    }),
   ];
-  const width = Math.max(0, ...shown.map(({ name }) => name.length));
-  const lines = shown.map(({ name, step, detail }) => {
+}
+
+function asText(plan: Plan, colour: boolean): string {
+  const { orphans = [], undeclared = [] } = plan;
+  const rows = rowsOf(plan);
+  const width = Math.max(0, ...rows.map(({ kind, name }) => kind.length + name.length));
+  const lines = rows.map(({ kind, name, step, detail }) => {
     const sign = signs[step];
-    const line = `${sign} ${name.padEnd(width)}  ${step.padEnd(7)}  ${detail}`;
+    const line = `${sign} ${(kind + name).padEnd(width)}  ${step.padEnd(7)}  ${detail(asWritten)}`;
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
-  const warned = entries.flatMap((entry) =>
-    warningsOf(entry).map((warning) => `? ${entry.compute}  warning  ${warning}`),
-  );
-  const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${stateOf(orphan)}`);
+  const warned = rows.flatMap(({ name, warnings }) => warnings.map((warning) => `? ${name}  warning  ${warning}`));
+  const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${stateOf(orphan, asWritten)}`);
   const left = undeclared.map((count) => `? ${inWordsOf(count)} (--prune shows what deleting does)`);
   return [...lines, ...warned, ...others, ...left, "", `Plan: ${inWords(plan)}.`].join("\n");
 }
@@ -71,101 +96,67 @@ function asJSON(plan: Plan): string {
 }
 
 function asMarkdown(plan: Plan): string {
-  const { entries, branches = [], orphans = [], undeclared = [], pruned = [] } = plan;
-  const title = `### Compute plan: ${inWords(plan)}`;
-  const shown = entries.filter(({ step }) => step !== "none");
-  const shownBranches = branches.filter(({ step }) => step !== "none");
-  const warned = entries.flatMap((entry) =>
-    warningsOf(entry).map((warning) => `| ${code(entry.compute)} | warning | ${cell(warning)} |`),
-  );
-  const left = undeclared.map((count) => `- ${cell(inWordsOf(count, code))}`);
-  const after = left.length === 0 ? [] : ["", ...left];
-  const changed = pruned.filter(({ step }) => step !== "none");
-  if (shown.length + shownBranches.length + warned.length + orphans.length + changed.length === 0)
-    return [title, ...after].join("\n");
+  const { orphans = [], undeclared = [] } = plan;
+  const all = rowsOf(plan);
+  const changed = all.filter(({ step }) => step !== "none");
   const rows = [
-    ...shownBranches.map(
-      (entry) => `| Branch ${code(entry.object)} | ${entry.step} | ${cell(branchDetailOf(entry, code))} |`,
-    ),
-    ...shown.map((entry) => `| ${code(entry.compute)} | ${entry.step} | ${cell(detailOf(entry, code))} |`),
-    ...changed.map(({ kind, name, step, message }) => `| ${kind} ${code(name)} | ${step} | ${cell(message)} |`),
-    ...warned,
+    ...changed.map(({ kind, name, step, detail }) => `| ${kind}${code(name)} | ${step} | ${cell(detail(code))} |`),
+    ...all.flatMap(({ name, warnings }) => warnings.map((text) => `| ${code(name)} | warning | ${cell(text)} |`)),
     ...orphans.map((orphan) => `| ${code(orphan.endpoint)} | orphan | ${cell(stateOf(orphan, code))} |`),
   ];
-  return [title, "", "| Compute | Step | What |", "| --- | --- | --- |", ...rows, ...after].join("\n");
+  const table = rows.length === 0 ? [] : ["", "| Compute | Step | What |", "| --- | --- | --- |", ...rows];
+  const left = undeclared.map((count) => `- ${cell(inWordsOf(count, code))}`);
+  return [`### Compute plan: ${inWords(plan)}`, ...table, ...(left.length === 0 ? [] : ["", ...left])].join("\n");
 }
 
-function warningsOf({ deletesAdopted, deprecated, missingDatabase }: ComputeEntry): string[] {
-  return [deletesAdopted, deprecated, missingDatabase].filter((warning) => warning !== undefined);
-}
-
-function branchDetailOf(entry: BranchEntry, quote: (text: string) => string = (text) => text): string {
-  const { step, id, adopts, keptBy, fields, name, project, reason = "", message = "" } = entry;
-  const listed = fields.map((change) => changeOf(change, quote)).join(", ");
+/** `subject`: the new endpoint or branch; `id`: of the one that there is. */
+function detailOf(entry: ComputeEntry | BranchEntry, subject: string, id: string | undefined, quote: Quote): string {
+  const { keptBy, adopts } = entry;
+  const interrupts = "interrupts" in entry ? `; ${entry.interrupts}` : "";
   const on = id === undefined ? "" : `${adopts ? "adopts " : ""}${quote(id)}`;
-  const kept = keptBy === undefined ? "" : ` (kept by ${keptBy})`;
-  switch (step) {
-    case "create":
-      return joined(`branch ${quote(name)} of project ${quote(project)}`, listed);
-    case "wait":
-    case "refuse":
-    case "error":
-      return joined(reason, message);
-    case "patch":
-    case "restart":
-    case "reset":
-    case "delete":
-    case "release":
-    case "none":
-      return `${joined(on, joined(listed, message, " "))}${kept}`;
-  }
+  return `${stepOf(entry, subject, on, quote)}${interrupts}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
 }
 
-function detailOf(entry: ComputeEntry, quote: (text: string) => string = (text) => text): string {
-  const { keptBy, interrupts } = entry;
-  return `${stepOf(entry, quote)}${interrupts === undefined ? "" : `; ${interrupts}`}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
-}
-
-function stepOf(entry: ComputeEntry, quote: (text: string) => string): string {
-  const { step, endpoint, adopts, fields, branch, type, reason, message, project } = entry;
-  const listed = fields.map((change) => changeOf(change, quote)).join(", ");
-  const on = endpoint === undefined ? "" : `${adopts ? "adopts " : ""}${quote(endpoint)}`;
-  switch (step) {
-    case "create":
-      return joined(
-        joined(`${type} on branch ${quote(branch)} of project ${quote(project)}`, listed),
-        message ?? "",
-        ". ",
-      );
-    case "patch":
-      return joined(on, listed);
-    case "restart":
-    case "reset":
-      return on;
-    case "delete":
-    case "release":
-    case "none":
-      return joined(on, message ?? "");
-    case "wait":
-    case "refuse":
-    case "error":
-      return joined(reason ?? "", joined(message ?? "", listed, " "));
-  }
-}
-
-function stateOf(
-  { project, branch, type, fleet, madeBy }: Orphan,
-  quote: (text: string) => string = (text) => text,
+function stepOf(
+  { step, fields, reason = "", message = "" }: ComputeEntry | BranchEntry,
+  subject: string,
+  on: string,
+  quote: Quote,
 ): string {
-  const place = `${type} on branch ${quote(branch)} of project ${quote(project)}`;
-  return `${place}: made by ${madeBy === "apply" ? "apply" : "the operator"} of fleet #${fleet}, and no Compute has it`;
+  const listed = fields.map((change) => changeOf(change, quote)).join(", ");
+  switch (step) {
+    case "create":
+      return joined(joined(subject, listed), message, ". ");
+    case "wait":
+    case "refuse":
+    case "error":
+      return joined(reason, joined(message, listed, " "));
+    case "none":
+      return joined(on, message);
+    case "patch":
+    case "restart":
+    case "reset":
+    case "delete":
+    case "release":
+      return joined(on, joined(listed, message, " "));
+  }
+}
+
+function placeOf({ type, branch, project }: { type: string; branch: string; project: string }, quote: Quote): string {
+  return `${type} on branch ${quote(branch)} of project ${quote(project)}`;
+}
+
+function stateOf(orphan: Orphan, quote: Quote): string {
+  const { fleet, madeBy } = orphan;
+  const maker = madeBy === "apply" ? "apply" : "the operator";
+  return `${placeOf(orphan, quote)}: made by ${maker} of fleet #${fleet}, and no Compute has it`;
 }
 
 function joined(head: string, rest: string, by = ": "): string {
   return head === "" || rest === "" ? head + rest : head + by + rest;
 }
 
-function changeOf({ field, theirs, ours }: FieldChange, quote: (text: string) => string): string {
+function changeOf({ field, theirs, ours }: FieldChange, quote: Quote): string {
   return theirs === undefined ? `${field} ${quote(ours)}` : `${field} ${quote(theirs)} → ${quote(ours)}`;
 }
 

@@ -7,6 +7,7 @@ import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import type { OurKind } from "../manifests/check-fields.ts";
 import type { Undeclared } from "../manifests/undeclared.ts";
 import type { Inventory } from "./inventory.ts";
+import { firstFew } from "./messages.ts";
 import type { TrackedCompute } from "./tracked.ts";
 
 /** The objects of one kind and namespace that no manifest declares; without a namespace they are of the cluster. */
@@ -25,9 +26,6 @@ export interface PrunedObject {
   message: string;
 }
 
-/** The most names in a message. */
-const mostNamed = 5;
-
 export function countsOf(undeclared: readonly Undeclared[]): UndeclaredCount[] {
   const groups = Map.groupBy(undeclared, ({ kind, object }) => `${kind} ${object.metadata.namespace ?? ""}`);
   return [...groups.values()].flatMap(([first, ...others]) => {
@@ -45,7 +43,7 @@ export function inWordsOf(
 ): string {
   const many = names.length > 1;
   const place = namespace === undefined ? "of the cluster" : `of namespace ${namespace}`;
-  return `${names.length} ${many ? pluralOf(kind) : kind} ${place} ${many ? "are" : "is"} not in these manifests: ${listed(names.map(quote))}`;
+  return `${names.length} ${many ? pluralOf(kind) : kind} ${place} ${many ? "are" : "is"} not in these manifests: ${firstFew(names.map(quote))}`;
 }
 
 /** The fate of the objects other than Computes, which are planned, and of Computes that stay. */
@@ -90,7 +88,7 @@ function usersOfBranch({ metadata }: KubeObject, staying: readonly Compute[]): C
 /** A deletion that waits for Computes which stay; `undefined` if there are none. */
 function waiting(users: readonly Compute[], verb: "name" | "use"): Pick<PrunedObject, "step" | "message"> | undefined {
   if (users.length === 0) return undefined;
-  const names = listed(users.map(({ metadata }) => nameOf(metadata)));
+  const names = firstFew(users.map(({ metadata }) => nameOf(metadata)));
   const message = `its deletion waits while Computes ${verb} it: ${names}. Keep its manifest, or remove those first.`;
   return { step: "refuse", message };
 }
@@ -121,9 +119,4 @@ function ofBranch(object: unknown): Pick<PrunedObject, "step" | "message"> {
   const isAdopted = spec.adopt !== undefined && !("former" in spec.adopt);
   const isKept = spec.deletionPolicy === "Retain" || isAdopted;
   return { step: "delete", message: isKept ? `${which} is kept` : `${which} and its data are deleted` };
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length - mostNamed;
-  return names.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

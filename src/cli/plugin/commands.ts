@@ -6,7 +6,7 @@ import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
 import type { CommandCluster } from "../commands/cluster.ts";
-import { type CliPorts, CommandProblem, readLine } from "../commands/ports.ts";
+import { askForYes, type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";
 import {
   parseTarget,
@@ -90,7 +90,10 @@ export function resetCommand(args: readonly string[], ports: CliPorts): Promise<
   const read = (given: readonly string[]) => parseTarget(resetSyntax, given, { ...wait, yes: z.boolean() });
   return onObject(resetSyntax, read, args, ports, async (cluster, flags) => {
     const found = await find(cluster, flags.name, ["Branch"]);
-    if (!flags.yes) await confirm(found, ports);
+    if (!flags.yes) {
+      const question = `Reset ${nameOf(found)} to the head of its parent? What was written to it is lost.`;
+      await askForYes(question, "reset cannot ask: pass --yes to reset the branch", ports);
+    }
     return request(found, resetting, { cluster, flags }, ports);
   });
 }
@@ -180,14 +183,6 @@ async function until(
     }
     await sleep(clock, pollMs, signal);
   }
-}
-
-async function confirm(found: Found, { stdin, stdout, signal }: CliPorts): Promise<void> {
-  if (stdin.isTTY !== true) {
-    throw new CommandProblem(["standard input is not a terminal, so reset cannot ask: pass --yes to reset the branch"]);
-  }
-  stdout(`Reset ${nameOf(found)} to the head of its parent? What was written to it is lost. Type "yes": `);
-  if ((await readLine(stdin, signal)) !== "yes") throw new CommandProblem(["nothing was sent"]);
 }
 
 /** A request of a paused object waits. */

@@ -6,13 +6,11 @@ import { type Action, isWrite } from "../../../operator/compute/plan/action.ts";
 import { branchIDOf, type Compute } from "../../../operator/resources/compute.ts";
 import { keyOf, type Signature, signatureIn } from "../../../operator/resources/signature.ts";
 import { isDerivedUID } from "../../manifests/derived-uid.ts";
+import { firstFew } from "../messages.ts";
 import type { CommandScope } from "../scope.ts";
 
 // An operator in a cluster names its endpoints after uids that a manifest from Git does not have. Its cluster, or its
 // fleet, shows which Compute such an endpoint belongs to. Without them a create could make a second one.
-
-/** The most endpoint ids in a message. */
-const mostNamed = 5;
 
 type Blocked = Extract<Action, { kind: "blocked" }>;
 
@@ -126,7 +124,7 @@ function createBesideUnplaced(o: Observation, scope: CommandScope): Blocked | un
   const sameKeeper = unplaced.filter((endpoint) => keeperOf(endpoint) === keeper);
   return refused(
     "Conflict",
-    `Nothing is created in project ${compute.spec.projectID}, because a Compute of these manifests may have an endpoint there that is kept by ${keeper}. ${remedyFor(first, scope)}: ${idsOf(sameKeeper)}.`,
+    `Nothing is created in project ${compute.spec.projectID}, because a Compute of these manifests may have an endpoint there that is kept by ${keeper}. ${remedyFor(first, scope)}: ${firstFew(sameKeeper.map(({ id }) => id).toSorted())}.`,
   );
 }
 
@@ -162,12 +160,6 @@ function refused(reason: "AdoptionRefused" | "Conflict" | "PrimaryExists", messa
 function isOfUnknown({ name }: Endpoint, claimants: Claimants): boolean {
   const signature = signatureIn(name);
   return signature !== undefined && claimants.byUID(signature.uid) === undefined;
-}
-
-function idsOf(endpoints: readonly Endpoint[]): string {
-  const ids = endpoints.map(({ id }) => id).toSorted();
-  const more = ids.length - mostNamed;
-  return ids.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /**

@@ -1,15 +1,11 @@
-import type { Branch } from "../../../api/branch.ts";
 import { referredBranch } from "../../../operator/compute/observe/branch-ref.ts";
 import { branchNameNeeded, type Observed, type ReferredBranch } from "../../../operator/compute/observe/observation.ts";
 import type { Action } from "../../../operator/compute/plan/action.ts";
 import { idsNamed } from "../../../operator/project/branch-lister.ts";
 import { type Compute, givenName } from "../../../operator/resources/compute.ts";
 import type { Inventory } from "../inventory.ts";
-import { branchUnknown } from "../messages.ts";
+import { branchUnknown, firstFew } from "../messages.ts";
 import type { Project, TrackedBranch } from "../tracked.ts";
-
-/** The most branches in a message. */
-const mostNamed = 5;
 
 /** The tracked Branch that a Compute's `branchRef` names. */
 export function branchOf({ metadata, spec }: Compute, { tracked }: Inventory): TrackedBranch | undefined {
@@ -65,12 +61,9 @@ export function onUnknownBranch(
   if (!isPlaced || branchID === undefined || branches?.kind !== "ok") return undefined;
   // A project has at least one branch: a list without any says nothing.
   if (branches.value.length === 0 || branches.value.some((branch) => branch.id === branchID)) return undefined;
-  const message = `Project ${id} has no branch ${branchID}: it has ${inWords(branches.value)}. Correct spec.branchID.`;
+  const known = branches.value.map((branch) =>
+    branch.name === undefined ? branch.id : `${branch.id} (${branch.name})`,
+  );
+  const message = `Project ${id} has no branch ${branchID}: it has ${firstFew(known.toSorted())}. Correct spec.branchID.`;
   return { kind: "blocked", reason: "BranchNotFound", message };
-}
-
-function inWords(branches: readonly Branch[]): string {
-  const known = branches.map(({ id, name }) => (name === undefined ? id : `${id} (${name})`)).toSorted();
-  const more = known.length - mostNamed;
-  return known.slice(0, mostNamed).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
