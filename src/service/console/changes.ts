@@ -2,7 +2,7 @@ import { ApiKeyCreated } from "../../api/api-keys.ts";
 import { param } from "../http/route.ts";
 import { refusals } from "../refusal.ts";
 import { sizeInWords, suspensionInWords } from "./labels.ts";
-import { pageOf } from "./pages/branch.ts";
+import { pageNumber } from "./pages/paging.ts";
 import { branchPath } from "./pages/paths.ts";
 import { pathOf, type Visit } from "./visit.ts";
 
@@ -23,7 +23,7 @@ export function changeCompute(visit: Visit): string {
     session.notice = `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.`;
   }
   const path = branchPath(projectId, param(visit, "branch_id"));
-  return `${path}?page=${pageOf(query)}#${encodeURIComponent(endpointId)}`;
+  return `${path}?page=${pageNumber(query)}#${encodeURIComponent(endpointId)}`;
 }
 
 export function createPersonalKey(visit: Visit): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { usageOfBranches } from "../computes/meter.ts";
 import { endpointView, operationViews } from "../computes/view.ts";
 import type { ServiceContext } from "../context.ts";
 import { changeBranch, createBranch, deleteBranch, makeDefault } from "../domain/branches.ts";
@@ -9,7 +10,7 @@ import { restoreBranch } from "../domain/restore.ts";
 import { connectionViews } from "../projects/roles.ts";
 import { annotationView, branchView, deletedBranchView } from "../projects/view.ts";
 import { required } from "../refusal.ts";
-import type { Branch } from "../store/branches.ts";
+import type { Branch, BranchEntry } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import type { Project } from "../store/projects.ts";
 import { branchPath, branchRoute } from "./branch-route.ts";
@@ -41,20 +42,23 @@ export const branchRoutes: readonly Route[] = [
     },
     ({ context, project, query, at }) => {
       const { search, cursor = 0, limit, sort_by, sort_order, include_deleted } = query;
-      const deleted = new Map(
-        (include_deleted ? context.store.branches.listDeleted(project.id) : []).map((branch) => [branch.id, branch]),
-      );
-      const all = [...context.store.branches.list(project.id), ...deleted.values()];
+      const { branches: stored } = context.store;
+      const all = stored.index(project.id, { withDeleted: include_deleted });
       const found = matching(all, search).toSorted(orders[sort_by]);
       if (sort_order === "desc") found.reverse();
-      const page = found.slice(cursor, cursor + limit);
+      const page = stored.byIds(found.slice(cursor, cursor + limit).map(({ id }) => id));
       const next = cursor + page.length;
+      const deleted = new Map(
+        (include_deleted ? stored.listDeleted(project.id) : []).map((branch) => [branch.id, branch]),
+      );
+      const usageOf = usageOfBranches(context, project.id, at);
       return {
         status: 200,
         body: {
           branches: page.map((branch) => {
             const gone = deleted.get(branch.id);
-            return gone ? deletedBranchView(context, gone, at) : branchView(context, branch, at);
+            const usage = usageOf(branch);
+            return gone ? deletedBranchView(context, gone, at, usage) : branchView(context, branch, at, usage);
           }),
           annotations: Object.fromEntries(
             page.filter(isAnnotated).map((branch) => [branch.id, annotationView(branch)] as const),
@@ -77,7 +81,7 @@ export const branchRoutes: readonly Route[] = [
     },
     ({ context, project, query }) => ({
       status: 200,
-      body: { count: matching(context.store.branches.list(project.id), query.search).length },
+      body: { count: matching(context.store.branches.index(project.id, { withDeleted: false }), query.search).length },
     }),
   ),
   projectRoute(
@@ -196,17 +200,20 @@ export const branchRoutes: readonly Route[] = [
   ),
 ];
 
+/** The order of `localeCompare`, in a tenth of its time. */
+const byName = new Intl.Collator();
+
 const orders = {
-  name: (one: Branch, other: Branch) => one.name.localeCompare(other.name) || one.seq - other.seq,
-  created_at: (one: Branch, other: Branch) => one.createdAt - other.createdAt || one.seq - other.seq,
-  updated_at: (one: Branch, other: Branch) => one.updatedAt - other.updatedAt || one.seq - other.seq,
+  name: (one: BranchEntry, other: BranchEntry) => byName.compare(one.name, other.name) || one.seq - other.seq,
+  created_at: (one: BranchEntry, other: BranchEntry) => one.createdAt - other.createdAt || one.seq - other.seq,
+  updated_at: (one: BranchEntry, other: BranchEntry) => one.updatedAt - other.updatedAt || one.seq - other.seq,
 } as const;
 
 function isAnnotated({ details }: Branch): boolean {
   return Object.keys(details.annotations).length > 0;
 }
 
-function matching(all: readonly Branch[], search = ""): Branch[] {
+function matching(all: readonly BranchEntry[], search = ""): BranchEntry[] {
   const sought = search.toLowerCase();
   return all.filter(({ id, name }) => name.toLowerCase().includes(sought) || id.includes(search));
 }

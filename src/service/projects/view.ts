@@ -1,6 +1,6 @@
 import { timestamp, wholeSeconds } from "../clock.ts";
 import { proxyHost } from "../computes/hosts.ts";
-import { usageOf, usageOfBranch } from "../computes/meter.ts";
+import { type Usage, usageOf, usageOfBranch } from "../computes/meter.ts";
 import type { ServiceContext } from "../context.ts";
 import { restrictedActions } from "../domain/protection.ts";
 import type { Branch, DeletedBranch } from "../store/branches.ts";
@@ -91,9 +91,13 @@ function consumptionPeriod(at: number) {
 }
 
 /** A branch in the API's form. */
-export function branchView(context: ServiceContext, branch: Branch, at: number) {
+export function branchView(
+  context: ServiceContext,
+  branch: Branch,
+  at: number,
+  usage = usageOfBranch(context, branch, at),
+) {
   const { annotations: _, ...details } = branch.details;
-  const usage = usageOfBranch(context, branch, at);
   return {
     id: branch.id,
     project_id: branch.projectId,
@@ -120,14 +124,14 @@ export function branchView(context: ServiceContext, branch: Branch, at: number) 
 }
 
 /** A branch that was deleted and can be recovered. */
-export function deletedBranchView(context: ServiceContext, branch: DeletedBranch, at: number) {
+export function deletedBranchView(context: ServiceContext, branch: DeletedBranch, at: number, usage?: Usage) {
   const { deletion } = branch;
   const recovery = {
     deleted_at: timestamp(deletion.at),
     recoverable_until: timestamp(deletion.until),
     deletion_method: deletion.method,
   };
-  return { ...branchView(context, branch, at), recovery };
+  return { ...branchView(context, branch, at, usage), recovery };
 }
 
 /** A client's annotation of a branch. */

@@ -38,6 +38,9 @@ export interface DeletedBranch extends Branch {
   deletion: Deletion;
 }
 
+/** The fields by which lists of branches are searched and sorted. */
+export type BranchEntry = Pick<Branch, "id" | "seq" | "name" | "createdAt" | "updatedAt">;
+
 export type NewBranch = Omit<Branch, "seq" | "stateChangedAt" | "updatedAt" | "activeMs" | "computeMs">;
 
 /** The branches, without those that were deleted unless a method says so. */
@@ -111,6 +114,13 @@ export class Branches {
     return row && branchOf(row);
   }
 
+  /** As `byId`, for many at once, in their order. */
+  byIds(ids: readonly string[]): Branch[] {
+    const sql =
+      "SELECT branches.* FROM json_each(?) AS wanted JOIN branches ON branches.id = wanted.value ORDER BY wanted.key";
+    return this.#db.all(sql, JSON.stringify(ids)).map(branchOf);
+  }
+
   /** As `byId`. */
   exists(id: string): boolean {
     return this.#db.one("SELECT 1 AS found FROM branches WHERE id = ?", id) !== undefined;
@@ -121,11 +131,30 @@ export class Branches {
     return row && branchOf(row);
   }
 
+  /** As `list`, the deleted ones that can be recovered among them, by what lists are searched and sorted by. */
+  index(projectId: string, { withDeleted }: { withDeleted: boolean }): BranchEntry[] {
+    const which = withDeleted ? "" : `AND ${present}`;
+    const sql = `SELECT id, seq, name, created_at, updated_at FROM branches WHERE project_id = ? ${which} ORDER BY seq`;
+    return this.#db.all(sql, projectId).map((row) => ({
+      id: text(row, "id"),
+      seq: number(row, "seq"),
+      name: text(row, "name"),
+      createdAt: number(row, "created_at"),
+      updatedAt: number(row, "updated_at"),
+    }));
+  }
+
   /** All branches of a project, oldest first. */
   list(projectId: string): Branch[] {
     return this.#db
       .all(`SELECT * FROM branches WHERE project_id = ? AND ${present} ORDER BY seq`, projectId)
       .map(branchOf);
+  }
+
+  /** The branches of a page, the oldest on the first one. */
+  page(projectId: string, page: number, perPage: number): Branch[] {
+    const sql = `SELECT * FROM branches WHERE project_id = ? AND ${present} ORDER BY seq LIMIT ? OFFSET ?`;
+    return this.#db.all(sql, projectId, perPage, (page - 1) * perPage).map(branchOf);
   }
 
   count(projectId: string): number {

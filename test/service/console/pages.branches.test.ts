@@ -100,6 +100,19 @@ describe("the page of a branch", () => {
   });
 });
 
+it("the branches of a project are shown page by page, and 400 are offered as parents", () => {
+  const branches = Array.from({ length: 501 }, (_, index) => ({ id: `br-wide-${index}`, name: `b${index}` }));
+  shop.applySeed({ projects: [{ id: "wide", owner: "acc-ana", branches }] });
+  const first = ana.get("/app/projects/wide");
+  expect([rowsIn(first).length, rowsIn(first)[0]?.[1]]).toEqual([50, "br-wide-0"]);
+  expect(textOf(first)).toContain("501 branches");
+  expect(textOf(first)).toContain("Page 1 of 11");
+  expect([...first.html.matchAll(/<option/g)]).toHaveLength(400);
+  const last = ana.get("/app/projects/wide?page=11");
+  expect(rowsIn(last).map(([, id]) => id)).toEqual(["br-wide-500"]);
+  expect(rowsIn(ana.get("/app/projects/wide?page=12"))).toEqual([]);
+});
+
 it("a branch is given an end, and loses it again", () => {
   const id = made();
   expect(textOf(ana.post(`${pathOf(id)}/end`, { seconds: "86400" }))).toContain("The branch has a new end.");

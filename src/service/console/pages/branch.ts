@@ -22,9 +22,8 @@ import { branchFacts, branchWarning } from "./branch-facts.ts";
 import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
+import { pageLinks, pageNumber, perPage } from "./paging.ts";
 import { branchPath, computePath } from "./paths.ts";
-
-const perPage = 50;
 
 /** A branch: its computes, whose size and scale to zero can be changed in place, its actions and its operations. */
 export function branchPage(visit: Visit): Page {
@@ -35,7 +34,7 @@ export function branchPage(visit: Visit): Page {
   const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
   const free = planOf(context.store, project.owner) === "free";
   const operations = context.store.operations.ofBranch(project.id, branch.id, 20);
-  const page = pageOf(visit.query);
+  const page = pageNumber(visit.query);
   const shown = computes.slice((page - 1) * perPage, page * perPage);
   return {
     title: `Computes of ${branch.name}`,
@@ -46,7 +45,7 @@ export function branchPage(visit: Visit): Page {
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
 <div id="computes" data-live>${computes.length === 0 ? none : table(visit, shown, free)}</div>
-${pages(page, Math.ceil(computes.length / perPage))}
+${pageLinks(page, computes.length)}
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
 <section id="new" data-live><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
@@ -82,7 +81,7 @@ function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
   const progress = progressInWords(compute);
   const status = statusInWords(compute);
   const [role, access] = typeInWords(compute);
-  const again = html`<a class="again" href="?page=${pageOf(visit.query)}#${id}">Look again</a>`;
+  const again = html`<a class="again" href="?page=${pageNumber(visit.query)}#${id}">Look again</a>`;
   return html`<tr id="${id}" data-live><td class="whole">${role} <small>${access}</small></td>
 <td id="status-${id}" data-live><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
 ${progress && html`<small>${progress}… ${again}</small>`}</td>
@@ -103,7 +102,7 @@ function changeForm({ token, query, form }: Visit, compute: StoredEndpoint, free
   const shown = { min: minCu, max: maxCu, suspend: suspensionValue(suspendTimeoutSeconds) };
   const chosen = (field: keyof typeof shown) =>
     form["compute"] === id && form[field] !== undefined ? Number(form[field]) : shown[field];
-  return html`<form class="change" method="post" action="?page=${pageOf(query)}" autocomplete="off"
+  return html`<form class="change" method="post" action="?page=${pageNumber(query)}" autocomplete="off"
 aria-label="Change ${id}">${tokenField(token)}<input type="hidden" name="compute" value="${id}">
 <input type="hidden" name="shown" value="${shown.min}/${shown.max}/${shown.suspend}">
 <span><label for="min-${id}">From</label> <select id="min-${id}" name="min">${sizeOptions(chosen("min"), free)}</select>
@@ -111,16 +110,4 @@ aria-label="Change ${id}">${tokenField(token)}<input type="hidden" name="compute
 <span><label for="suspend-${id}">Scale to zero</label>
 <select id="suspend-${id}" name="suspend">${suspensionOptions(chosen("suspend"), free)}</select>
 <button class="quiet" aria-label="Save ${id}">Save</button></span></form>`;
-}
-
-function pages(page: number, last: number): Html | undefined {
-  if (last <= 1) return undefined;
-  return html`<nav aria-label="Pages" class="pages">
-${page > 1 && html`<a rel="prev" href="?page=${page - 1}">Previous</a>`} Page ${page} of ${last}
-${page < last && html`<a rel="next" href="?page=${page + 1}">Next</a>`}</nav>`;
-}
-
-/** The page number of the query; the first page if it has none. */
-export function pageOf(query: Readonly<Record<string, string>>): number {
-  return Math.max(1, Number(/^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0] ?? 1));
 }

@@ -11,6 +11,7 @@ import { ago, memoryInWords, moment, progressInWords, sizeInWords, statusInWords
 import { tokenField } from "../layout.ts";
 import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
 import { operationTable } from "./operations.ts";
+import { mostChoices } from "./paging.ts";
 import { computePath } from "./paths.ts";
 
 /** A compute and what its page needs. */
@@ -99,7 +100,8 @@ function connectPanel({ context, query }: Visit, { project, branch, compute }: S
 function actions(visit: Visit, { project, branch, compute }: Subject): Html {
   const { id, currentState, pendingState, disabled } = compute;
   const running = currentState === "active" && pendingState !== "idle";
-  const others = visit.context.store.branches.list(project.id).filter(({ id: other }) => other !== branch.id);
+  const { branches } = visit.context.store;
+  const others = branches.page(project.id, 1, mostChoices).filter(({ id: other }) => other !== branch.id);
   const form = (verb: string, content: Html) =>
     html`<form class="create" method="post" action="${computePath(project.id, branch.id, id)}/${verb}"
 aria-label="${verb} ${id}">${tokenField(visit.token)}${content}</form>`;

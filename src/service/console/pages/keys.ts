@@ -4,6 +4,7 @@ import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
+import { mostChoices } from "./paging.ts";
 
 /** The account's personal keys, and the keys of its organizations that it may see. */
 export function keysPage(visit: Visit): Page {
@@ -59,13 +60,10 @@ function createsKeys(role: Role): boolean {
 
 function scopes({ context }: Visit, organizationId: string, role: Role): Html {
   const owners = [{ kind: "organization" as const, id: organizationId }];
-  const projects = context.store.projects.list({ owners, limit: maxScopes });
+  const projects = context.store.projects.list({ owners, limit: mostChoices });
   return html`<label>for <select name="project">${role === "admin" && html`<option value="">all of it</option>`}
 ${projects.map(({ id, name }) => html`<option value="${id}">project ${name} (${id})</option>`)}</select></label>`;
 }
-
-/** Projects offered as the scope of a key; for others there is the API. */
-const maxScopes = 400;
 
 function createForm({ token }: Visit, form: { action: string; name: string; scopes?: Html }): Html {
   return html`<form class="create" method="post" action="${form.action}" autocomplete="off" aria-label="${form.name}">

@@ -1,7 +1,25 @@
+import { type Html, html } from "../html.ts";
 import type { Visit } from "../visit.ts";
 
 /** Rows of a list on one page. */
-const perPage = 50;
+export const perPage = 50;
+
+/** The most choices of a list in a form; for others there is the API. */
+export const mostChoices = 400;
+
+/** The page number of the query; the first page if it has none. */
+export function pageNumber(query: Readonly<Record<string, string>>): number {
+  return Math.max(1, Number(/^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0] ?? 1));
+}
+
+/** Links to the pages before and after one, where there are several. */
+export function pageLinks(page: number, rows: number): Html | undefined {
+  const last = Math.ceil(rows / perPage);
+  if (last <= 1) return undefined;
+  return html`<nav aria-label="Pages" class="pages">
+${page > 1 && html`<a rel="prev" href="?page=${page - 1}">Previous</a>`} Page ${page} of ${last}
+${page < last && html`<a rel="next" href="?page=${page + 1}">Next</a>`}</nav>`;
+}
 
 /** One more row than a page shows: it tells that there are more. */
 export const mostFound = perPage + 1;

@@ -3,13 +3,13 @@ import { usageOf, usageOfBranch } from "../../computes/meter.ts";
 import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import type { Branch } from "../../store/branches.ts";
-import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted, momentAhead, usageInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { madeBy } from "./branch-facts.ts";
+import { mostChoices, pageLinks, pageNumber, perPage } from "./paging.ts";
 import { branchPath } from "./paths.ts";
 import { usageCharts } from "./usage.ts";
 
@@ -17,8 +17,9 @@ import { usageCharts } from "./usage.ts";
 export function projectPage(visit: Visit): Page {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
-  const branches = context.store.branches.list(project.id);
-  const computes = Map.groupBy(context.store.endpoints.list(project.id), ({ branchId }) => branchId);
+  const { branches } = context.store;
+  const page = pageNumber(visit.query);
+  const count = branches.count(project.id);
   return {
     title: project.name,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a></nav>
@@ -26,27 +27,29 @@ export function projectPage(visit: Visit): Page {
 <p class="about" id="about" data-live><code>${project.id}</code> · ${project.regionId} · Postgres ${project.pgVersion} ·
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
 <a href="${pathOf("app", "projects", project.id, "operations")}">Operations</a></p>
-<div class="scroll" id="branches" data-live><table class="cards"><caption>${counted(branches.length, "branch", "branches")}</caption>
+<div class="scroll" id="branches" data-live><table class="cards"><caption>${counted(count, "branch", "branches")}</caption>
 <thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th><th scope="col">Used</th></tr></thead>
-<tbody>${branches.map((branch) => row(visit, branch, computes.get(branch.id) ?? []))}</tbody></table></div>
+<tbody>${branches.page(project.id, page, perPage).map((branch) => row(visit, branch))}</tbody></table></div>
+${pageLinks(page, count)}
 <section id="usage" data-live><h2>Last 24 hours</h2>${usageCharts(visit, project)}
 <p class="hint">By the hour, in UTC. Of active computes the most at one time.</p></section>
-<section id="new" data-live><h2>New branch</h2>${createForm(visit, project, branches)}</section>`,
+<section id="new" data-live><h2>New branch</h2>${createForm(visit, project)}</section>`,
   };
 }
 
-function createForm({ token, form }: Visit, { id }: Project, branches: readonly Branch[]): Html {
+function createForm({ context, token, form }: Visit, { id }: Project): Html {
   const option = ({ id: branch, name, isDefault }: Branch) =>
     html`<option value="${branch}"${isDefault && html` selected`}>${name}</option>`;
   return html`<form class="create" method="post" action="${pathOf("app", "projects", id, "branches")}" autocomplete="off"
 aria-label="New branch">${tokenField(token)}
 <label>Name <input name="name" maxlength="256" value="${form["name"] ?? ""}"></label>
-<label>Parent <select name="parent">${branches.map(option)}</select></label>
+<label>Parent <select name="parent">${context.store.branches.page(id, 1, mostChoices).map(option)}</select></label>
 <label><input type="checkbox" name="compute" value="true" checked> with a primary compute</label>
 <button>Create branch</button></form>`;
 }
 
-function row({ context, at }: Visit, branch: Branch, computes: readonly StoredEndpoint[]): Html {
+function row({ context, at }: Visit, branch: Branch): Html {
+  const computes = context.store.endpoints.ofBranch(branch.id);
   const { id, name, projectId, isDefault, isProtected } = branch;
   const active = computes.filter(({ currentState }) => currentState === "active").length;
   return html`<tr id="${id}" data-live><th scope="row"><a href="${branchPath(projectId, id)}">${name}</a>${isDefault && badge("default")}
