@@ -41,6 +41,9 @@ export function createEndpoint(context: ServiceContext, project: Project, wanted
   return { endpoint, operations: started };
 }
 
+/** The most computes of a project: its list is not paged, and is made for everybody to wait for. */
+const mostComputes = 5000;
+
 /**
  * A compute as it comes into being: in state `init`, within the owner's limits. What the request leaves out is as the
  * project has it for its computes, or has a default.
@@ -51,6 +54,11 @@ export function newEndpoint(
   wanted: NewEndpoint,
   at: number,
 ): StoredEndpoint {
+  if (context.store.endpoints.count(project.id) >= mostComputes) {
+    throw refusals.unprocessable(
+      `computes limit exceeded: a project has at most ${mostComputes} computes, so delete one first`,
+    );
+  }
   const { pg_settings = {}, pgbouncer_settings, ...usual } = project.details.default_endpoint_settings ?? {};
   const sizes = usualSizes(usual, wanted);
   const suspendTimeoutSeconds = wanted.suspend_timeout_seconds ?? usual.suspend_timeout_seconds ?? defaultSuspend;

@@ -88,6 +88,11 @@ export class Endpoints {
     return this.#db.all(sql, projectId).map(endpointOf);
   }
 
+  count(projectId: string): number {
+    const row = this.#db.one("SELECT count(*) AS count FROM endpoints WHERE project_id = ?", projectId);
+    return row ? number(row, "count") : 0;
+  }
+
   countMetered(projectId: string): number {
     const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
     const row = this.#db.one(`SELECT count(*) AS count FROM endpoints ${metered}`, projectId);
