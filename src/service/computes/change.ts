@@ -1,5 +1,6 @@
 import type { ServiceContext } from "../context.ts";
 import type { ChangedEndpoint } from "../domain/requests.ts";
+import { refuseLong } from "../kept-size.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
 import { sets, withRequested } from "../store/compute-attributes.ts";
@@ -46,6 +47,7 @@ export function changeEndpoint(
     if (before.type === "read_write" && endpoints.primaryOf(target.id)) throw refusals.secondPrimary();
     if (target.currentState !== "ready") throw refusals.notReady("branch");
   }
+  if (wanted.settings) refuseLong("settings", after.settings, () => endpoints.lengthOfSettings(project.id));
   if (wanted.settings || resized) checkSettings(context, project, after);
   if (same(before, after)) return { endpoint: before, operations: [] };
 

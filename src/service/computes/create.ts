@@ -2,6 +2,7 @@ import type { ComputeUnitRange } from "../../api/compute-units.ts";
 import { defaultSuspend } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
 import type { NewEndpoint } from "../domain/requests.ts";
+import { refuseLong } from "../kept-size.ts";
 import { planOf } from "../projects/owner.ts";
 import { refusals, required } from "../refusal.ts";
 import { initialAttributes, withRequested } from "../store/compute-attributes.ts";
@@ -66,6 +67,7 @@ export function newEndpoint(
   checkSizes(context.options.rules, plan, sizes);
   checkSuspension(context.options.rules, plan, suspendTimeoutSeconds);
   const settings = wanted.settings ?? { pg_settings, ...(pgbouncer_settings && { pgbouncer_settings }) };
+  refuseLong("settings", settings, () => context.store.endpoints.lengthOfSettings(project.id));
   checkSettings(context, project, { type: wanted.type, minCu: sizes.min, maxCu: sizes.max, settings });
   return {
     id: `ep-${context.ids.name()}`,

@@ -1,6 +1,7 @@
 import { timestamp } from "../clock.ts";
 import { refuseWhileLocked } from "../computes/lock.ts";
 import type { ServiceContext } from "../context.ts";
+import { refuseLong } from "../kept-size.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { Project } from "../store/projects.ts";
@@ -41,6 +42,7 @@ export function createBranch(
   refuseBeyondLimit(context, project);
   if (init_source === "schema-only") refuseRootBeyondLimit(context, project);
   if (isProtected) refuseProtectedBeyondLimit(context, project);
+  refuseLong("annotation_value", wanted.annotation_value, () => context.store.branches.lengthOfDetails(project.id));
   refuseWhileLocked(context, project.id);
   const details = {
     init_source,

@@ -3,6 +3,7 @@ import { checkSettings, checkSizes, checkSuspension, sizesOf } from "../computes
 import { refuseWhileLocked } from "../computes/lock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
+import { refuseLong } from "../kept-size.ts";
 import { planOf } from "../projects/owner.ts";
 import { replicatesLogically } from "../projects/replication.ts";
 import { refusals } from "../refusal.ts";
@@ -28,6 +29,7 @@ export function createProject(
   const default_endpoint_settings = usualSettings(wanted);
   const pgVersion = wanted.pg_version ?? 17;
   checkUsual(context, { owner, pgVersion }, default_endpoint_settings);
+  refuseLong("settings", settings);
   const id = context.ids.name();
   context.store.projects.insert({
     id,
@@ -41,6 +43,7 @@ export function createProject(
   });
   const project = stored(context, id);
   const { name = "main", role_name, database_name, annotations = {} } = wanted.branch ?? {};
+  refuseLong("annotations", annotations);
   const details = { init_source: "parent-data" as const, annotations };
   const branch = { name, parentId: undefined, isDefault: true, isProtected: false, details, expiresAt: undefined };
   const primary = { type: "read_write" as const, provisioner };
@@ -71,12 +74,14 @@ export function changeProject(
   const { details: before } = project;
   const usual = default_endpoint_settings && { ...before.default_endpoint_settings, ...default_endpoint_settings };
   checkUsual(context, project, usual);
+  const kept = settings && { ...before.settings, ...settings };
+  refuseLong("settings", kept);
   const after = {
     name: name ?? project.name,
     details: {
       ...before,
       ...(usual && { default_endpoint_settings: usual }),
-      ...(settings && { settings: { ...before.settings, ...settings } }),
+      ...(kept && { settings: kept }),
       ...(history_retention_seconds !== undefined && { history_retention_seconds }),
     },
   };
@@ -113,6 +118,7 @@ function checkUsual(
   usual: DefaultEndpointSettings | undefined,
 ): void {
   if (!usual) return;
+  refuseLong("default_endpoint_settings", usual);
   const sizes = sizesOf(usual.autoscaling_limit_min_cu, usual.autoscaling_limit_max_cu);
   const plan = planOf(context.store, project.owner);
   checkSizes(context.options.rules, plan, sizes);

@@ -1,6 +1,7 @@
 import { timestamp } from "../clock.ts";
 import { restartRunning } from "../computes/restart-running.ts";
 import type { ServiceContext } from "../context.ts";
+import { refuseLong } from "../kept-size.ts";
 import { refusals, required } from "../refusal.ts";
 import type { Branch } from "../store/branches.ts";
 import type { StoredOperation } from "../store/operations.ts";
@@ -104,6 +105,7 @@ function refuseIncomplete(wanted: BranchRestore, branch: Branch, children: reado
 
 function keep(context: ServiceContext, project: Project, branch: Branch, name: string, at: number) {
   const { parentId, details } = branch;
+  refuseLong("annotation", details.annotations, () => context.store.branches.lengthOfDetails(project.id));
   const kept = { name, parentId, isDefault: false, isProtected: false, details, expiresAt: undefined };
   const made = insertBranch(context, project, kept, [], at);
   context.catalog.copyToNew(branch.id, made.branch.id, at);

@@ -157,6 +157,15 @@ export class Branches {
     return this.#db.all(sql, projectId, perPage, (page - 1) * perPage).map(branchOf);
   }
 
+  /** The length of what is kept with all branches of a project, deleted ones too, as it is stored. */
+  lengthOfDetails(projectId: string): number {
+    const row = this.#db.one(
+      "SELECT coalesce(sum(length(details)), 0) AS sum FROM branches WHERE project_id = ?",
+      projectId,
+    );
+    return row ? number(row, "sum") : 0;
+  }
+
   count(projectId: string): number {
     const row = this.#db.one(`SELECT count(*) AS count FROM branches WHERE project_id = ? AND ${present}`, projectId);
     return row ? number(row, "count") : 0;

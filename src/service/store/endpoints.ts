@@ -93,6 +93,15 @@ export class Endpoints {
     return row ? number(row, "count") : 0;
   }
 
+  /** The length of the settings of all computes of a project, as they are stored. */
+  lengthOfSettings(projectId: string): number {
+    const row = this.#db.one(
+      "SELECT coalesce(sum(length(settings)), 0) AS sum FROM endpoints WHERE project_id = ?",
+      projectId,
+    );
+    return row ? number(row, "sum") : 0;
+  }
+
   countMetered(projectId: string): number {
     const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
     const row = this.#db.one(`SELECT count(*) AS count FROM endpoints ${metered}`, projectId);

@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { main, primary, project, Shop, staging } from "./support/shop.ts";
+
+let shop: Shop;
+beforeEach(() => {
+  shop = new Shop({ rateLimits: undefined, projectLock: false });
+});
+
+/** Texts by name that have so many characters of JSON together, or a few fewer. */
+function kept(characters: number): Record<string, string> {
+  const texts = Math.ceil(characters / 4000);
+  const each = "x".repeat(Math.floor(characters / texts) - 10);
+  return Object.fromEntries(Array.from({ length: texts }, (_, index) => [`n${index}`, each]));
+}
+
+const compute = (settings: object) => ({
+  endpoint: { branch_id: main, type: "read_only", disabled: true, settings: { pg_settings: {}, ...settings } },
+});
+const ips = (characters: number) => ({ allowed_ips: { ips: Object.values(kept(characters)) } });
+const computes = `/projects/${project}/endpoints`;
+const branches = `/projects/${project}/branches`;
+
+/** Each way to keep something of a client's choice with an object. */
+const ways: Readonly<Record<string, (characters: number) => [line: string, body: object]>> = {
+  "settings of the pooler with a new compute": (characters) => [
+    `POST ${computes}`,
+    compute({ pgbouncer_settings: kept(characters) }),
+  ],
+  "settings of Postgres with a new compute": (characters) => [
+    `POST ${computes}`,
+    compute({ pg_settings: kept(characters) }),
+  ],
+  "settings with a compute": (characters) => [
+    `PATCH ${computes}/${primary}`,
+    { endpoint: { settings: { pg_settings: kept(characters) } } },
+  ],
+  "settings with a compute of a new branch": (characters) => [
+    `POST ${branches}`,
+    { endpoints: [{ type: "read_only", settings: { pg_settings: kept(characters) } }] },
+  ],
+  "an annotation with a new branch": (characters) => [`POST ${branches}`, { annotation_value: kept(characters) }],
+  "settings with a new project": (characters) => ["POST /projects", { project: { settings: ips(characters) } }],
+  "settings with a project": (characters) => [`PATCH /projects/${project}`, { project: { settings: ips(characters) } }],
+  "settings for new computes with a new project": (characters) => [
+    "POST /projects",
+    { project: { default_endpoint_settings: { pgbouncer_settings: kept(characters) } } },
+  ],
+  "settings for new computes with a project": (characters) => [
+    `PATCH /projects/${project}`,
+    { project: { default_endpoint_settings: { pg_settings: kept(characters) } } },
+  ],
+};
+
+it.each(Object.entries(ways))("a client keeps %s up to 16,384 characters and no more", (_, request) => {
+  expect(shop.ana(...request(16_000)).status).toBeLessThan(300);
+  shop.finishOperations();
+  const refused = shop.ana(...request(17_000));
+  expect([refused.status, refused.body["message"]]).toEqual([
+    400,
+    expect.stringMatching(/at most 16384 are possible$/),
+  ]);
+});
+
+describe("what is kept with all objects of a list", () => {
+  it.each([
+    ["computes", ways["settings of the pooler with a new compute"], `POST ${computes}`, compute({})],
+    ["branches", ways["an annotation with a new branch"], `POST ${branches}`, {}],
+  ])("ends at 4,000,000 characters for the %s of a project, and others are made without", (_, request, line, plain) => {
+    const statuses = Array.from({ length: 255 }, () => shop.ana(...(request?.(16_300) ?? ["", {}])).status);
+    expect(new Set(statuses)).toEqual(new Set([201, 422]));
+    expect(statuses.indexOf(422)).toBeGreaterThan(240);
+    expect(shop.ana(line, plain).status).toBe(201);
+    const { body } = shop.ana(`GET ${line.slice(5)}`);
+    expect(JSON.stringify(body).length).toBeLessThan(8_000_000);
+  });
+
+  it("counts for what a restore keeps of a branch under another name", () => {
+    const [line, body] = ways["an annotation with a new branch"]?.(16_300) ?? ["", {}];
+    for (let made = 0; made < 255; made += 1) shop.ana(line, body);
+    shop.finishOperations();
+    const list = z.object({ branches: z.array(z.object({ id: z.string() })) });
+    const noted = list
+      .parse(shop.ana(`GET ${branches}?sort_by=created_at&sort_order=asc&limit=5`).body)
+      .branches.at(-1)?.id;
+    const restore = (id = "") =>
+      shop.ana(`POST ${branches}/${id}/restore`, { source_branch_id: main, preserve_under_name: `kept-${id}` }).status;
+    expect([restore(noted), restore(staging)]).toEqual([422, 200]);
+  });
+
+  it("counts for a change too, and lets a compute shrink its own", () => {
+    for (let made = 0; made < 255; made += 1)
+      shop.ana(`POST ${computes}`, compute({ pgbouncer_settings: kept(16_300) }));
+    const patch = (characters: number) =>
+      shop.ana(`PATCH ${computes}/${primary}`, { endpoint: { settings: { pg_settings: kept(characters) } } }).status;
+    expect([patch(16_000), patch(200)]).toEqual([422, 200]);
+  });
+});
