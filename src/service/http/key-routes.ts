@@ -113,8 +113,11 @@ function scopeOf(context: ServiceContext, organizationId: string, projectId: str
   return { kind: "project", organizationId, projectId };
 }
 
-/** The most keys of an account, and of an organization with those scoped to its projects. */
-const mostKeys = 500;
+/**
+ * The most keys of an account, and of an organization with those scoped to its projects. The specification has no
+ * strict limit and recommends fewer than 10,000; a list of keys is not paged.
+ */
+const mostKeys = 20_000;
 
 function createKey(
   context: ServiceContext,

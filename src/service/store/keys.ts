@@ -23,6 +23,9 @@ export interface ApiKey {
 /** The time of a key's last use is stored at most this often, in milliseconds: a read should not cost a write. */
 const usePrecision = 60_000;
 
+/** A list without an end: SQLite takes a negative limit for none. */
+const whole = { skip: 0, most: -1 };
+
 /** The API keys. Revoked keys stay as records, but are never found again. */
 export class Keys {
   readonly #db: Database;
@@ -73,14 +76,18 @@ export class Keys {
     return row && this.#shown(row);
   }
 
-  ofAccount(accountId: string): ApiKey[] {
-    const sql = "SELECT * FROM api_keys WHERE kind = 'personal' AND account_id = ? AND revoked_at IS NULL ORDER BY id";
-    return this.#db.all(sql, accountId).map((row) => this.#shown(row));
+  /** The oldest first; all, or those of a part. */
+  ofAccount(accountId: string, part = whole): ApiKey[] {
+    return this.#of("kind = 'personal' AND account_id = ?", accountId, part);
   }
 
-  ofOrganization(organizationId: string): ApiKey[] {
-    const sql = "SELECT * FROM api_keys WHERE organization_id = ? AND revoked_at IS NULL ORDER BY id";
-    return this.#db.all(sql, organizationId).map((row) => this.#shown(row));
+  ofOrganization(organizationId: string, part = whole): ApiKey[] {
+    return this.#of("organization_id = ?", organizationId, part);
+  }
+
+  #of(whose: string, owner: string, { skip, most }: typeof whole): ApiKey[] {
+    const sql = `SELECT * FROM api_keys WHERE ${whose} AND revoked_at IS NULL ORDER BY id LIMIT ? OFFSET ?`;
+    return this.#db.all(sql, owner, most, skip).map((row) => this.#shown(row));
   }
 
   /** The number of valid keys of a scope's account or organization. */

@@ -65,6 +65,28 @@ it("a personal key stops working when it is revoked, for good", () => {
   expect(answers(secret, "GET /auth")).toBe(401);
 });
 
+it("the keys of an account and of its organizations are shown page by page", () => {
+  shop.core.change(({ store }, at) => {
+    for (let made = 1; made < 120; made += 1) {
+      const scope = { kind: "personal", accountId: "acc-ana" } as const;
+      store.keys.insert(`key-${made}`, { name: `n${made}`, scope, createdBy: "acc-ana", createdAt: at });
+    }
+  });
+  const pages = [1, 2, 3, 4].map((page) => ana.get(`/app/keys?page=${page}`));
+  const named = pages.map((seen) => [...seen.html.matchAll(/<th scope="row">(.*?)<\/th>/g)].map(([, name]) => name));
+  expect(named.map((names) => names.filter((name) => name !== "ci" && name !== "one-project").length)).toEqual([
+    50, 50, 20, 0,
+  ]);
+  expect(named.map((names) => names.includes("ci"))).toEqual([true, false, false, false]);
+  expect(new Set(named.flat()).size).toBe(122);
+  expect(pages.map((seen) => /Page \d of \d/.exec(textOf(seen))?.[0])).toEqual([
+    "Page 1 of 3",
+    "Page 2 of 3",
+    "Page 3 of 3",
+    "Page 4 of 3",
+  ]);
+});
+
 it("a key without a name, or with one that is too long, is not made", () => {
   const nameless = ana.post("/app/keys", { name: "  " });
   expect([nameless.status, problemIn(nameless)]).toEqual([400, expect.stringContaining("The key needs a name")]);

@@ -1,25 +1,36 @@
 import type { Organization, Role } from "../../store/accounts.ts";
-import type { ApiKey } from "../../store/keys.ts";
+import type { ApiKey, KeyScope } from "../../store/keys.ts";
 import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { mostChoices } from "./paging.ts";
+import { mostChoices, pageLinks, pageNumber, perPage } from "./paging.ts";
 
 /** The account's personal keys, and the keys of its organizations that it may see. */
 export function keysPage(visit: Visit): Page {
   const { context, account } = visit;
   const { accounts, keys } = context.store;
+  const organizations = accounts.organizationsOf(account.id);
+  const lists: KeyScope[] = [
+    { kind: "personal", accountId: account.id },
+    ...organizations.map(({ id }) => ({ kind: "organization" as const, organizationId: id })),
+  ];
   return {
     title: "API keys",
     main: html`<h1>API keys</h1>
 ${newSecret(visit)}
 <section aria-labelledby="personal"><h2 id="personal">Personal keys</h2>
 <p class="about">For your own projects, and those of the organizations that you belong to.</p>
-${keyTable(visit, keys.ofAccount(account.id), "app/keys")}
+${keyTable(visit, keys.ofAccount(account.id, partOf(visit)), "app/keys")}
 ${createForm(visit, { action: "/app/keys", name: "New personal key" })}</section>
-${accounts.organizationsOf(account.id).map((organization) => organizationSection(visit, organization))}`,
+${organizations.map((organization) => organizationSection(visit, organization))}
+${pageLinks(pageNumber(visit.query), Math.max(...lists.map((scope) => keys.count(scope))))}`,
   };
+}
+
+/** The keys of each list that are on this page. */
+function partOf({ query }: Visit): { skip: number; most: number } {
+  return { skip: (pageNumber(query) - 1) * perPage, most: perPage };
 }
 
 /** The secret of a new key. It is removed from the session, so it is shown only once. */
@@ -38,7 +49,7 @@ function organizationSection(visit: Visit, { id, name }: Organization): Html {
   const path = `app/organizations/${id}/keys`;
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>
 <p class="about">${rightsInWords[role]}</p>
-${keyTable(visit, context.store.keys.ofOrganization(id), path, role === "admin")}
+${keyTable(visit, context.store.keys.ofOrganization(id, partOf(visit)), path, role === "admin")}
 ${createsKeys(role) && createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
 }
 
@@ -72,7 +83,7 @@ ${form.scopes} <button>Create key</button></form>`;
 }
 
 function keyTable(visit: Visit, keys: readonly ApiKey[], path: string, revocable = true): Html {
-  if (keys.length === 0) return html`<p>None yet.</p>`;
+  if (keys.length === 0) return html`<p>None${pageNumber(visit.query) === 1 ? " yet" : " on this page"}.</p>`;
   return html`<div class="scroll"><table class="cards">
 <thead><tr><th scope="col">Name</th><th scope="col">For</th><th scope="col">Created by</th><th scope="col">Created</th>
 <th scope="col">Last used</th>${revocable && html`<th scope="col">Revoke</th>`}</tr></thead>
