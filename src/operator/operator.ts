@@ -6,7 +6,7 @@ import { apiVersionOf } from "./kube/objects.ts";
 import type { ClusterTransport } from "./kube/transport.ts";
 import { Informers } from "./manager/informers.ts";
 import { Manager } from "./manager/manager.ts";
-import { NamespaceLabels } from "./manager/namespace-labels.ts";
+import { MetricNamespaces } from "./manager/metric-namespaces.ts";
 import { measureState } from "./manager/state-metrics.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import type { OperatorOptions } from "./options.ts";
@@ -58,7 +58,7 @@ export class Operator {
   readonly #namesShownBy = new Set<string>();
   readonly #brake: DeletionBrake;
   readonly #branchBrake: DeletionBrake;
-  readonly #namespaces: NamespaceLabels;
+  readonly #namespaces: MetricNamespaces;
   #manager: Manager | undefined;
 
   constructor(ports: OperatorPorts, settings: OperatorSettings) {
@@ -78,7 +78,7 @@ export class Operator {
     this.#budgets = new Budgets(clock, (seconds) => this.metrics.budgetWaits.observe({}, seconds));
     this.#brake = new DeletionBrake(clock, settings.maxDeletesPerMinute);
     this.#branchBrake = new DeletionBrake(clock, settings.maxBranchDeletesPerMinute ?? 5);
-    this.#namespaces = new NamespaceLabels(settings.metricsNamespaces ?? 20, this.#informers.counts);
+    this.#namespaces = new MetricNamespaces(settings.metricsNamespaces ?? 20, this.#informers.counts);
     this.metrics.beforeScrape(() =>
       measureState(this.metrics, {
         leading: this.#leadership.mayWrite(),

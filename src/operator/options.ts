@@ -1,4 +1,4 @@
-import type { MetricsNamespaces } from "./manager/namespace-labels.ts";
+import type { MetricsNamespaces } from "./manager/metric-namespaces.ts";
 import type { LabelSelector } from "./resources/selector.ts";
 
 /** The settings of `run` that a person chooses, read and checked. */

@@ -1,4 +1,4 @@
-import { markerOf, uidOfMarker } from "../simulation/world/computes.ts";
+import { signatureOfUID, uidInSignature } from "../simulation/world/computes.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** Of a log: what an error says comes first, and its stack last. */
@@ -11,12 +11,12 @@ export function historyOf(
   logs: readonly string[],
 ): string[] {
   const reported = new Set(complaint.match(/ep-[a-z0-9-]+|k8s-[0-9a-f-]+|[a-z]+-(primary|replica|readers)-\d+/g) ?? []);
-  // A Compute leads to its markers, an endpoint to its marker, and that to the endpoint's twins and to the Compute.
-  for (const [uid, name] of workloadHistory.made) if (reported.has(name)) reported.add(markerOf(uid));
+  // A Compute leads to its signatures, an endpoint to its own, and that to the endpoint's twins and to the Compute.
+  for (const [uid, name] of workloadHistory.made) if (reported.has(name)) reported.add(signatureOfUID(uid));
   for (const { endpoint, name } of endpointHistory) if (name !== null && reported.has(endpoint)) reported.add(name);
   for (const { endpoint, name } of endpointHistory) if (name !== null && reported.has(name)) reported.add(endpoint);
   for (const name of reported) {
-    const compute = workloadHistory.made.get(uidOfMarker(name) ?? "");
+    const compute = workloadHistory.made.get(uidInSignature(name) ?? "");
     if (compute !== undefined) reported.add(compute);
   }
   const about = (text: string) => (text.match(/[a-z0-9-]+/g) ?? []).some((word) => reported.has(word));

@@ -22,12 +22,12 @@ function projectOf(fleet: Fleet, project: string): object {
     id: project,
     owner: fleet.organization,
     branches: [{ id: `br-${project}`, name: "main", default: true }, ...branches.map((id) => ({ id, name: id }))],
-    endpoints: strangersOf(project, branches[0] ?? ""),
+    endpoints: unmanagedEndpoints(project, branches[0] ?? ""),
   };
 }
 
 /** The default branch's primary, a nameless replica and a named one, and one that another cluster's operator made. */
-function strangersOf(project: string, branch: string): object[] {
+function unmanagedEndpoints(project: string, branch: string): object[] {
   const common = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 3 };
   return [
     { branchID: `br-${project}`, type: "read_write", ...common },

@@ -32,9 +32,9 @@ export class StormStage implements AsyncDisposable {
   readonly proxy: CountingProxy;
   readonly cluster: PatientCluster;
   /** Of the first fleet: it leads without a lease. */
-  readonly lone: StormOperator;
+  readonly singleOperator: StormOperator;
   /** Of the second fleet: they compete for a lease. */
-  readonly pair: readonly [StormOperator, StormOperator];
+  readonly electedOperators: readonly [StormOperator, StormOperator];
   /** Endpoints that no Compute owns. */
   readonly strangers: readonly StoredEndpoint[];
   readonly #everything: AsyncDisposable;
@@ -64,10 +64,10 @@ export class StormStage implements AsyncDisposable {
         }),
       );
     const [first, second] = fleets;
-    const lone = await start(first);
+    const singleOperator = await start(first);
     const elected = ["--leader-elect", "--lease-namespace", second.namespace];
-    const pair = [await start(second, ...elected), await start(second, ...elected)] as const;
-    const parts = { fleets, controlPlane, service, proxy, cluster, lone, pair, strangers };
+    const electedOperators = [await start(second, ...elected), await start(second, ...elected)] as const;
+    const parts = { fleets, controlPlane, service, proxy, cluster, singleOperator, electedOperators, strangers };
     return new StormStage(parts, stack.move());
   }
 
@@ -77,14 +77,14 @@ export class StormStage implements AsyncDisposable {
     this.service = parts.service;
     this.proxy = parts.proxy;
     this.cluster = parts.cluster;
-    this.lone = parts.lone;
-    this.pair = parts.pair;
+    this.singleOperator = parts.singleOperator;
+    this.electedOperators = parts.electedOperators;
     this.strangers = parts.strangers;
     this.#everything = everything;
   }
 
   get operators(): readonly StormOperator[] {
-    return [this.lone, ...this.pair];
+    return [this.singleOperator, ...this.electedOperators];
   }
 
   get projects(): readonly string[] {
@@ -98,7 +98,7 @@ export class StormStage implements AsyncDisposable {
 
 type StageParts = Pick<
   StormStage,
-  "fleets" | "controlPlane" | "service" | "proxy" | "cluster" | "lone" | "pair" | "strangers"
+  "fleets" | "controlPlane" | "service" | "proxy" | "cluster" | "singleOperator" | "electedOperators" | "strangers"
 >;
 
 /** Whom all operators log in as. */

@@ -8,7 +8,7 @@ import { leftovers, ownedEndpoints, verdict } from "./verdict.ts";
 import { WorkloadHistory } from "./workload-history.ts";
 
 const uid = "11111111-0000-4000-8000-000000000001";
-const marker = `k8s-${uid}`;
+const signature = `k8s-${uid}`;
 const gone = "22222222-0000-4000-8000-000000000002";
 const project = "alpha-0";
 
@@ -33,7 +33,7 @@ function endpoint(id: string, name?: string): StoredEndpoint {
   };
 }
 
-function entry(at: number, what: Entry["what"], id: string, name: string | null = marker): Entry {
+function entry(at: number, what: Entry["what"], id: string, name: string | null = signature): Entry {
   return { at, what, endpoint: id, project, branch: "br-a", type: "read_only", name };
 }
 
@@ -72,7 +72,7 @@ function evidence(change: Partial<Evidence> = {}): Evidence {
     fleets: [{ namespace: "alpha", key: "", organization: "", projects: [project], members: [member], pool }],
     computes: [compute()],
     pools: [],
-    endpoints: [endpoint("ep-one", marker), stranger],
+    endpoints: [endpoint("ep-one", signature), stranger],
     endpointHistory: [entry(100, "made", "ep-one"), entry(100, "started", "ep-one"), entry(210, "started", "ep-one")],
     strangers: [stranger],
     requests: [],
@@ -112,11 +112,11 @@ describe("the storm's verdict", () => {
       { endpoints: strangers, computes: [compute({ linked: "ep-none" })] },
       "replica-0 has 0 endpoints",
     ],
-    ["two endpoints", { endpoints: [...endpoints, endpoint("ep-two", marker)] }, "replica-0 has 2 endpoints"],
+    ["two endpoints", { endpoints: [...endpoints, endpoint("ep-two", signature)] }, "replica-0 has 2 endpoints"],
     [
       "two that were made, though one is gone",
       { endpointHistory: [...endpointHistory, entry(300, "made", "ep-two"), entry(400, "deleted", "ep-two")] },
-      `for ${marker} were made ep-one at 00:00:00.100 and ep-two`,
+      `for ${signature} were made ep-one at 00:00:00.100 and ep-two`,
     ],
     ["a link to another", { computes: [compute({ linked: "ep-theirs" })] }, "is linked to ep-theirs"],
     [
@@ -153,7 +153,7 @@ describe("the storm's verdict", () => {
     ["the loss of a stranger's", { endpoints: endpoints.slice(0, 1) }, "ep-theirs, which is a stranger's, is gone"],
     [
       "a change of a stranger's",
-      { endpoints: [endpoint("ep-one", marker), { ...endpoint("ep-theirs", "analytics"), maxCu: 8 }] },
+      { endpoints: [endpoint("ep-one", signature), { ...endpoint("ep-theirs", "analytics"), maxCu: 8 }] },
       "ep-theirs, which is a stranger's, was changed",
     ],
     [
@@ -215,12 +215,12 @@ describe("the storm's verdict", () => {
   ];
   const second = {
     endpointHistory: again,
-    endpoints: [endpoint("ep-two", marker), ...strangers],
+    endpoints: [endpoint("ep-two", signature), ...strangers],
     computes: [compute({ linked: "ep-two" })],
   };
 
   it("reports an endpoint that was created again, unless somebody had deleted the previous one", () => {
-    expect(verdict(evidence(second)).join("\n")).toContain(`for ${marker} were made ep-one at`);
+    expect(verdict(evidence(second)).join("\n")).toContain(`for ${signature} were made ep-one at`);
     const { workloadHistory } = evidence();
     workloadHistory.strikes.push({ at: 290, uid, name: "replica-0", endpoint: "ep-one" });
     expect(verdict(evidence({ ...second, workloadHistory }))).toEqual([]);
@@ -235,6 +235,6 @@ describe("the storm's verdict", () => {
   it("reports what is left when all is deleted, except what was to be kept", () => {
     const kept = endpoint("ep-kept", `k8s-${gone}`);
     const left = leftovers(evidence({ endpoints: [...endpoints, kept], workloadHistory: deletedAt300(gone, true) }));
-    expect(left).toEqual([`ep-one (${marker}) is still there when all is deleted`]);
+    expect(left).toEqual([`ep-one (${signature}) is still there when all is deleted`]);
   });
 });

@@ -1,6 +1,6 @@
 import type { StoredEndpoint } from "../../src/service/store/endpoints.ts";
 import { isJsonObject, type KubeObject } from "../simulation/api-server/objects.ts";
-import { annotationOf, isOurs, markerOf, statusOf, uidOfMarker } from "../simulation/world/computes.ts";
+import { annotationOf, isOurs, signatureOfUID, statusOf, uidInSignature } from "../simulation/world/computes.ts";
 import { complaints } from "../simulation/world/judge.ts";
 import { fieldFacts } from "../support/compute-fields.ts";
 import type { Entry } from "./endpoint-history.ts";
@@ -47,7 +47,7 @@ export function verdict(evidence: Evidence): string[] {
 /** What is still at the service when all Computes are gone, and should not be. */
 export function leftovers({ endpoints, strangers, workloadHistory }: Evidence): string[] {
   const ownedByOther = new Set(strangers.map(({ id }) => id));
-  const kept = new Set(workloadHistory.deletions.filter(({ retain }) => retain).map(({ uid }) => markerOf(uid)));
+  const kept = new Set(workloadHistory.deletions.filter(({ retain }) => retain).map(({ uid }) => signatureOfUID(uid)));
   return endpoints
     .filter(({ id, name }) => !ownedByOther.has(id) && !kept.has(name ?? ""))
     .map(({ id, name }) => `${id} (${name}) is still there when all is deleted`);
@@ -75,10 +75,10 @@ function oneEach({ computes, endpoints }: Evidence): string[] {
  */
 function madeOnce({ endpointHistory, workloadHistory }: Evidence): string[] {
   const made = endpointHistory.filter(
-    ({ what, name }) => what === "made" && uidOfMarker(name ?? undefined) !== undefined,
+    ({ what, name }) => what === "made" && uidInSignature(name ?? undefined) !== undefined,
   );
   return [...Map.groupBy(made, ({ name }) => name ?? "")].flatMap(([name, entries]) => {
-    const uid = uidOfMarker(name) ?? "";
+    const uid = uidInSignature(name) ?? "";
     const strikes = workloadHistory.strikes.filter((strike) => strike.uid === uid);
     const excused = entries.every(({ type }) => type === "read_write") || workloadHistory.replaced.has(uid);
     if (excused || entries.length <= 1 + strikes.length) return [];
@@ -94,7 +94,7 @@ function rightlyDeleted({ endpointHistory, workloadHistory, computes, strangers 
   ]);
   const deleted = endpointHistory.filter(({ what, endpoint }) => what === "deleted" && !excused.has(endpoint));
   return deleted.flatMap(({ endpoint, name, at }) => {
-    const uid = uidOfMarker(name ?? undefined);
+    const uid = uidInSignature(name ?? undefined);
     if (uid === undefined) return [`${endpoint}, which no Compute made, was deleted`];
     if (twinsOf(endpointHistory, name, at) > 0) return [];
     if (computes.some(({ metadata }) => metadata.uid === uid))
@@ -107,8 +107,8 @@ function rightlyDeleted({ endpointHistory, workloadHistory, computes, strangers 
 }
 
 /** How many others with this mark stood right after this moment. */
-function twinsOf(endpointHistory: readonly Entry[], marker: string | null, at: number): number {
-  const until = endpointHistory.filter((entry) => entry.name === marker && entry.at <= at);
+function twinsOf(endpointHistory: readonly Entry[], signature: string | null, at: number): number {
+  const until = endpointHistory.filter((entry) => entry.name === signature && entry.at <= at);
   return until.filter(({ what }) => what === "made").length - until.filter(({ what }) => what === "deleted").length;
 }
 
@@ -118,8 +118,8 @@ function retainedKept(
   retained: ReadonlySet<string>,
 ): string[] {
   return [...retained].flatMap((uid) => {
-    const [made] = endpointHistory.filter(({ what, name }) => what === "made" && name === markerOf(uid));
-    const stands = endpoints.some(({ name }) => name === markerOf(uid));
+    const [made] = endpointHistory.filter(({ what, name }) => what === "made" && name === signatureOfUID(uid));
+    const stands = endpoints.some(({ name }) => name === signatureOfUID(uid));
     const struck = workloadHistory.strikes.some((strike) => strike.uid === uid);
     if (made === undefined || stands || struck) return [];
     return [`${made.endpoint} was to be kept when its Compute went, and is gone`];
@@ -154,12 +154,12 @@ function givenOf(endpoint: StoredEndpoint): string {
 function restarts(evidence: Evidence): string[] {
   const { workloadHistory, endpointHistory, computes } = evidence;
   const asked = Map.groupBy(workloadHistory.restarts, ({ uid }) => uid);
-  const byMarker = Map.groupBy(
+  const bySignature = Map.groupBy(
     endpointHistory.filter(({ name }) => name !== null),
     ({ name }) => name,
   );
   return [...asked].flatMap(([uid, values]) => {
-    const events = byMarker.get(markerOf(uid)) ?? [];
+    const events = bySignature.get(signatureOfUID(uid)) ?? [];
     const times = restartsIn(events);
     const lost = lostRestarts(evidence, new Set(events.map(({ endpoint }) => endpoint)));
     const name = values[0]?.name ?? uid;

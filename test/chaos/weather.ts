@@ -13,7 +13,7 @@ export interface WeatherOptions {
   longestHeldMs: number;
   /** How long the service is gone at a time, in milliseconds. */
   serviceGoneMs: number;
-  /** The longest time that the lone operator lives, in milliseconds. */
+  /** The longest time that the single operator lives, in milliseconds. */
   longestLifeMs: number;
 }
 
@@ -33,7 +33,7 @@ export class Weather {
   /** How often each thing happened. */
   readonly counts = { "API server": 0, etcd: 0, history: 0, service: 0, leader: 0, standby: 0, "held creates": 0 };
   #raging = false;
-  /** While it is steady, the lone operator is left alive. */
+  /** While it is steady, the single operator is left alive. */
   #steady = false;
 
   constructor(options: WeatherOptions) {
@@ -88,17 +88,17 @@ export class Weather {
   }
 
   /**
-   * kill -9 of the lone operator and its new start, again and again: mostly some time after it was ready, so that it
+   * kill -9 of the single operator and its new start, again and again: mostly some time after it was ready, so that it
    * gets something done on a slow machine too, now and then while it is only just starting. And wall clocks jump.
    */
   async keepKilling(signal: AbortSignal): Promise<void> {
     const { stage, dice, longestLifeMs } = this.#options;
     while (!signal.aborted) {
-      if (dice.chance(0.8)) await stage.lone.ready();
+      if (dice.chance(0.8)) await stage.singleOperator.ready();
       await sleep(dice.between(0, longestLifeMs), undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       if (dice.chance(0.4)) dice.pick(stage.operators).stepClock(dice.chance(0.5));
-      if (!this.#steady) await restart(stage.lone);
+      if (!this.#steady) await restart(stage.singleOperator);
     }
   }
 
@@ -135,7 +135,7 @@ export class Weather {
 
   /** The one that holds the lease, or the other. */
   async #killOfPair(leading: boolean): Promise<void> {
-    const [one, other] = this.#options.stage.pair;
+    const [one, other] = this.#options.stage.electedOperators;
     const leader = () =>
       eventually(
         "one of two operators to lead",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyCommand } from "../../src/cli/commands/command.ts";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
-import { markerOf, uidOfMarker } from "../../src/operator/resources/signature.ts";
+import { signatureOfUID, uidInSignature } from "../../src/operator/resources/signature.ts";
 import type { ServiceRequest } from "../../src/operator/service-client/transport.ts";
 import { main, preview, primary, project, staging } from "../service/support/shop.ts";
 import { type Fate, hidingBranches, Stage } from "./command-stage.ts";
@@ -72,7 +72,7 @@ describe("apply", () => {
   test("names what it makes after namespace and name, so that it is known again", () => {
     const uid = derivedUID("shop", "shop-preview");
     expect(uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect(uidOfMarker(markerOf(uid))).toBe(uid);
+    expect(uidInSignature(signatureOfUID(uid))).toBe(uid);
     expect(derivedUID("shop-shop", "preview")).not.toBe(uid);
   });
 
@@ -103,7 +103,7 @@ test.each<[Fate, number]>([
   expect(run.status).toBe(0);
   expect(replicas(stage)).toHaveLength(made);
   expect(run.out).toContain("got no usable answer");
-  // Nothing is sent again before --create-settle has passed; what carries the marker is taken at once.
+  // Nothing is sent again before --create-settle has passed; what carries the signature is taken at once.
   expect(stage.time.now() - startedAt >= 60_000).toBe(fate === "lost before");
 });
 
@@ -167,7 +167,7 @@ test("lists that lag behind a create do not make another, nor an alarm", async (
 
 test("a create that took effect twice is found out by its name, and one of the two goes", async () => {
   using stage = new Stage();
-  const name = markerOf(derivedUID("shop", "a"));
+  const name = signatureOfUID(derivedUID("shop", "a"));
   for (const _ of [1, 2]) {
     stage.shop.create({ branch_id: main, type: "read_only", name });
     stage.shop.finishOperations();

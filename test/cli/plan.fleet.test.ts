@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { derivedUID, derivedUIDBefore } from "../../src/cli/manifests/derived-uid.ts";
-import { fleetOf, markerOf, signatureOf } from "../../src/operator/resources/signature.ts";
+import { fleetOf, signatureOf, signatureOfUID } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
 import { type Fate, Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
@@ -215,7 +215,7 @@ describe("what apply makes", () => {
     const planned = await plan(stage, replica, "--fleet", "prod");
     expect(planned).toMatchObject({
       status: 2,
-      out: expect.stringContaining(`name ${markerOf(own.metadata.uid)} → k8s-`),
+      out: expect.stringContaining(`name ${signatureOfUID(own.metadata.uid)} → k8s-`),
     });
     const run = await apply(stage, replica, "--fleet", "prod");
     const said = /^ {2}shop\/a: wrote the signature of the fleet as the name of ep-/m;
@@ -260,7 +260,7 @@ describe("what apply makes", () => {
 
   test("what version 0.1.0 made is recognised", async () => {
     using stage = new Stage();
-    stage.shop.create({ branch_id: main, type: "read_only", name: markerOf(derivedUIDBefore("shop", "a")) });
+    stage.shop.create({ branch_id: main, type: "read_only", name: signatureOfUID(derivedUIDBefore("shop", "a")) });
     stage.shop.finishOperations();
     expect(await apply(stage, replica)).toMatchObject({ status: 0, out: expect.stringContaining("1 unchanged") });
     expect(stage.writes).toEqual([]);

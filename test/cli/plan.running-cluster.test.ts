@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
-import { markerOf } from "../../src/operator/resources/signature.ts";
+import { signatureOfUID } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
 import { Beside } from "./beside.ts";
 import { Stage } from "./command-stage.ts";
@@ -186,7 +186,7 @@ describe("apply --kubeconfig", () => {
     beside.stage.shop.create({
       branch_id: main,
       type: "read_only",
-      name: markerOf("0f6c1d1e-8d5b-4c57-9a3e-000000000009"),
+      name: signatureOfUID("0f6c1d1e-8d5b-4c57-9a3e-000000000009"),
     });
     beside.stage.shop.finishOperations();
     const run = await beside.run("apply", documents(fleet, compute("shop-new", "type: read_only", main)));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
-import { markerOf } from "../../src/operator/resources/signature.ts";
+import { signatureOfUID } from "../../src/operator/resources/signature.ts";
 import { main, preview, staging } from "../service/support/shop.ts";
 import { Stage } from "./command-stage.ts";
 import { compute, connection, documents, pool } from "./texts.ts";
@@ -10,7 +10,7 @@ const uid = (nth: number) => `0f6c1d1e-8d5b-4c57-9a3e-00000000000${nth}`;
 
 /** An endpoint as a cluster's operator makes it for the Compute with this uid. */
 function made(stage: Stage, nth: number, type: string, branch: string): string {
-  const { endpoint } = stage.shop.create({ branch_id: branch, type, name: markerOf(uid(nth)) });
+  const { endpoint } = stage.shop.create({ branch_id: branch, type, name: signatureOfUID(uid(nth)) });
   stage.shop.finishOperations();
   return endpoint.id;
 }
@@ -98,7 +98,7 @@ describe("a project without a running operator's computes is applied to as befor
 
   test("apply works as before beside what it made from other manifests", async () => {
     using stage = new Stage();
-    stage.shop.create({ branch_id: main, type: "read_only", name: markerOf(derivedUID("shop", "elsewhere")) });
+    stage.shop.create({ branch_id: main, type: "read_only", name: signatureOfUID(derivedUID("shop", "elsewhere")) });
     stage.shop.finishOperations();
     expect((await applied(stage)).status).toBe(0);
   });

@@ -16,7 +16,7 @@ type Values = Record<string, unknown>;
 
 /** Attributes that no field of a Compute stands for. `value` is set outside the operator, which must keep it. */
 const inexpressible: Record<string, { because: string; value?: unknown }> = {
-  name: { because: "The operator keeps its marker there." },
+  name: { because: "The operator keeps its signature there." },
   provisioner: { because: "The service decides what runs its computes.", value: "k8s-pod" },
   "settings.pgbouncer_settings": { because: "The service stores them only.", value: { default_pool_size: "20" } },
   "settings.preload_libraries.use_defaults": { because: "Its effect is undocumented.", value: false },

@@ -25,7 +25,7 @@ import {
 } from "../../src/operator/resources/compute.ts";
 import type { ConnectionUser } from "../../src/operator/resources/connection-user.ts";
 import { annotations, finalizers } from "../../src/operator/resources/names.ts";
-import { markerOf } from "../../src/operator/resources/signature.ts";
+import { signatureOfUID } from "../../src/operator/resources/signature.ts";
 
 /** A uid for a number or a letter: tests name Computes by one character. */
 export function uidOf(character: string | number): string {
@@ -115,7 +115,7 @@ export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
 /** The endpoint that this Compute made, by its marker. */
 export function madeBy(maker: Compute, fields: Partial<Endpoint> = {}): Endpoint {
   const { metadata, spec } = maker;
-  return endpoint({ name: markerOf(metadata.uid), branch_id: branchIDOf(maker), type: spec.type, ...fields });
+  return endpoint({ name: signatureOfUID(metadata.uid), branch_id: branchIDOf(maker), type: spec.type, ...fields });
 }
 
 export function operation(fields: Partial<Operation> = {}): Operation {

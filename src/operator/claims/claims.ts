@@ -2,7 +2,7 @@ import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
 import { olderFirst } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { isOfService } from "../resources/fingerprint.ts";
-import { uidOfMarker } from "../resources/signature.ts";
+import { uidInSignature } from "../resources/signature.ts";
 import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
 
 /** The Computes that could claim the same endpoints: those of one project of one service, in the whole cluster. */
@@ -33,7 +33,7 @@ function sentRecord({ pendingWrite }: Compute["status"]): Compute["status"]["pen
 export type Claim =
   | { kind: "free" }
   /** Another Compute holds it, or comes first, and stays. */
-  | { kind: "taken"; by: Compute; marked: boolean }
+  | { kind: "taken"; by: Compute; isSigned: boolean }
   /** Another Compute holds it and is about to give it up. */
   | { kind: "leaving"; by: Compute }
   /** Two or more want each other's branch: no order of moves is legal. */
@@ -53,7 +53,7 @@ export function claimOnEndpoint(
 ): Claim {
   const owner = ownerOf(endpoint, claimants, endpoints, self);
   if (owner === undefined || owner.metadata.uid === self.metadata.uid) return { kind: "free" };
-  return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
+  return { kind: "taken", by: owner, isSigned: isSignedBy(owner, endpoint) };
 }
 
 /** Claim of `self`, of type read_write, to become the primary of the branch that its spec names. */
@@ -63,7 +63,7 @@ export function claimOnBranch(self: Compute, claimants: Claimants, endpoints: En
     const owner = ownerOf(endpoint, claimants, endpoints);
     if (owner?.metadata.uid === self.metadata.uid) continue;
     if (owner === undefined) return { kind: "unowned", endpoint };
-    if (!isLeaving(owner, branchID)) return { kind: "taken", by: owner, marked: isMarkedBy(owner, endpoint) };
+    if (!isLeaving(owner, branchID)) return { kind: "taken", by: owner, isSigned: isSignedBy(owner, endpoint) };
     return endsAt(self, owner, claimants, endpoints) ? { kind: "swap", by: owner } : { kind: "leaving", by: owner };
   }
   const best = claimants
@@ -74,7 +74,7 @@ export function claimOnBranch(self: Compute, claimants: Claimants, endpoints: En
       undefined,
     );
   if (best === undefined || best.metadata.uid === self.metadata.uid) return { kind: "free" };
-  return { kind: "taken", by: best, marked: false };
+  return { kind: "taken", by: best, isSigned: false };
 }
 
 /** The Compute that an endpoint belongs to; `candidate` counts as one that wants it. */
@@ -84,8 +84,8 @@ export function ownerOf(
   endpoints: EndpointIndex,
   candidate?: Compute,
 ): Compute | undefined {
-  const marked = claimants.byUID(uidOfMarker(endpoint.name) ?? "");
-  if (marked !== undefined) return marked;
+  const signer = claimants.byUID(uidInSignature(endpoint.name) ?? "");
+  if (signer !== undefined) return signer;
   const first = claimants.firstOn(endpoint, endpoints);
   if (first === undefined || candidate === undefined) return first ?? candidate;
   const [a, b] = [strengthOf(first, endpoint, endpoints), strengthOf(candidate, endpoint, endpoints)];
@@ -114,7 +114,7 @@ function strengthOf(compute: Compute, endpoint: Endpoint, endpoints: EndpointInd
 export function holderOf(endpoint: Endpoint, claimants: Claimants, endpoints: EndpointIndex): Compute | undefined {
   const owner = ownerOf(endpoint, claimants, endpoints);
   if (owner === undefined) return undefined;
-  return isMarkedBy(owner, endpoint) || isLinkedTo(owner, endpoint, endpoints) ? owner : undefined;
+  return isSignedBy(owner, endpoint) || isLinkedTo(owner, endpoint, endpoints) ? owner : undefined;
 }
 
 /** Another Compute without an endpoint whose recorded create may have made this one, by all but its name. */
@@ -154,8 +154,8 @@ function proofRank(compute: Compute, endpoint: Endpoint): number {
   return proof === "adopted" ? 1 : 0;
 }
 
-function isMarkedBy(owner: Compute, endpoint: Endpoint): boolean {
-  return uidOfMarker(endpoint.name) === owner.metadata.uid;
+function isSignedBy(owner: Compute, endpoint: Endpoint): boolean {
+  return uidInSignature(endpoint.name) === owner.metadata.uid;
 }
 
 /** True if the holder of a branch is to give it up: an endpoint whose move is reported as drift stays. */

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../api/ids.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { annotations } from "../resources/names.ts";
-import { type Fleet, signatureIn, uidOfMarker } from "../resources/signature.ts";
+import { type Fleet, signatureIn, uidInSignature } from "../resources/signature.ts";
 
 /**
  * The proof that an endpoint is a Compute's own. `signature`: it carries our name, or shows none and did before.
@@ -40,7 +40,7 @@ export class EndpointIndex {
   constructor(endpoints: readonly Endpoint[]) {
     this.all = endpoints;
     this.#byID = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
-    this.#byUID = Map.groupBy(endpoints, ({ name }) => uidOfMarker(name) ?? "");
+    this.#byUID = Map.groupBy(endpoints, ({ name }) => uidInSignature(name) ?? "");
     this.#primaries = Map.groupBy(
       endpoints.filter(({ type }) => type === "read_write"),
       ({ branch_id }) => branch_id,
@@ -124,7 +124,7 @@ function firstOf(own: readonly Endpoint[], { status }: Compute): Endpoint | unde
 }
 
 export function proofOf(compute: Compute, endpoint: Endpoint): Proof {
-  if (uidOfMarker(endpoint.name) === compute.metadata.uid) return "signature";
+  if (uidInSignature(endpoint.name) === compute.metadata.uid) return "signature";
   const by = compute.status.proof?.by === "created" ? "created" : "signature";
   if (isProved(compute, endpoint)) return by;
   return isAdoptedBy(compute, endpoint) ? "adopted" : "none";

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type Clock, unlessAborted } from "../runtime/clock.ts";
 import { bodyText, connectionsTo, retryAfterMs, send } from "../runtime/http.ts";
-import { through } from "../runtime/proxy.ts";
+import { viaProxy } from "../runtime/proxy.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { ClusterError, ClusterUnreachable, errorOf } from "./errors.ts";
 import type { ClusterConnection, ClusterCredentials } from "./kubeconfig.ts";
@@ -97,7 +97,7 @@ export class HttpTransport implements ClusterTransport {
   #unreachable(doing: string, error: unknown): unknown {
     if (!(error instanceof Error) || error instanceof ClusterError || error instanceof ClusterUnreachable) return error;
     const { proxy } = this.#options.connection;
-    return new ClusterUnreachable(`${doing}: ${wordsOf(error)}${through(proxy)}`, { cause: error });
+    return new ClusterUnreachable(`${doing}: ${wordsOf(error)}${viaProxy(proxy)}`, { cause: error });
   }
 
   #send(way: Dispatcher, session: Session, request: ClusterRequest, signal: AbortSignal) {

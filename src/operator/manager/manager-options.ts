@@ -8,7 +8,7 @@ import type { Tracer } from "../runtime/tracer.ts";
 import type { Budgets } from "../service-client/budgets.ts";
 import type { ServiceTransport } from "../service-client/transport.ts";
 import type { Informers } from "./informers.ts";
-import type { NamespaceLabels } from "./namespace-labels.ts";
+import type { MetricNamespaces } from "./metric-namespaces.ts";
 
 /** Parts and settings that a term of leadership is made with. */
 export interface ManagerOptions extends RuntimePorts {
@@ -24,7 +24,7 @@ export interface ManagerOptions extends RuntimePorts {
   informers: Informers;
   metrics: Metrics;
   tracer: Tracer;
-  namespaces: NamespaceLabels;
+  namespaces: MetricNamespaces;
   options: OperatorOptions;
   event: RecordEvent;
 }

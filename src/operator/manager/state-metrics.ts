@@ -8,12 +8,12 @@ import type { Branch } from "../resources/branch.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Kind } from "./flow-of.ts";
 import type { Informers } from "./informers.ts";
-import type { NamespaceLabels } from "./namespace-labels.ts";
+import type { MetricNamespaces } from "./metric-namespaces.ts";
 
 export interface State {
   leading: boolean;
   informers: Informers;
-  namespaces: NamespaceLabels;
+  namespaces: MetricNamespaces;
   /** `undefined` if this process does not lead. */
   connections: SessionRegistry | undefined;
   deletesHeld: number;

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import { uidOfMarker } from "../resources/signature.ts";
+import { uidInSignature } from "../resources/signature.ts";
 import { Index, IndexEntries } from "../runtime/index-entries.ts";
 import type { ListChanges } from "./list-changes.ts";
 
@@ -74,8 +74,8 @@ export class ProjectUsers {
   }
 
   #addByPlace({ name, type, branch_id }: Endpoint, add: (uids: Iterable<string>) => void): void {
-    const marked = uidOfMarker(name ?? "");
-    if (marked !== undefined && this.#entries.has(marked)) add([marked]);
+    const signed = uidInSignature(name ?? "");
+    if (signed !== undefined && this.#entries.has(signed)) add([signed]);
     if (type === "read_write") add(this.#byPrimary.get(branch_id));
     if (name === undefined) add(this.#byPending.get(branch_id));
   }

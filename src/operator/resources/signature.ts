@@ -24,14 +24,14 @@ export function keyOf({ metadata: { namespace = "", name } }: Pick<KubeObject, "
 }
 
 /** The name given to the endpoint of the Compute with this uid, without a fleet. */
-export function markerOf(uid: string): string {
+export function signatureOfUID(uid: string): string {
   return `k8s-${uid}`;
 }
 
 /** The name given to the endpoint of a Compute. */
 export function signatureOf(compute: Pick<KubeObject, "metadata">, fleet: Fleet | undefined): string {
   const { uid } = compute.metadata;
-  return fleet === undefined ? markerOf(uid) : `k8s-${fleet}-${keyOf(compute)}-${uid.replaceAll("-", "")}`;
+  return fleet === undefined ? signatureOfUID(uid) : `k8s-${fleet}-${keyOf(compute)}-${uid.replaceAll("-", "")}`;
 }
 
 /** `undefined` if the name is no signature. */
@@ -44,7 +44,7 @@ export function signatureIn(name: string | undefined): Signature | undefined {
 }
 
 /** The uid of the Compute that the name marks as the endpoint's owner, in whatever fleet. */
-export function uidOfMarker(name: string | undefined): string | undefined {
+export function uidInSignature(name: string | undefined): string | undefined {
   return signatureIn(name)?.uid;
 }
 

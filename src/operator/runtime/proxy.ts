@@ -60,7 +60,7 @@ function inRange(host: string, range: string): boolean {
 }
 
 /** Names the proxy in the words for a request without an answer: it may be what cannot be reached. */
-export function through(proxy: string | undefined): string {
+export function viaProxy(proxy: string | undefined): string {
   return proxy === undefined ? "" : ` (through the proxy ${withoutCredentials(proxy)})`;
 }
 

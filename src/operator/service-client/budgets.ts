@@ -23,21 +23,21 @@ export class Budgets {
   }
 
   /**
-   * A connection draws from the budget of `through` (base URL and key); the lowest figures of all its connections
+   * A connection draws from the budget of `account` (base URL and key); the lowest figures of all its connections
    * apply.
    */
-  join(through: string, connectionUID: string, limits: BudgetLimits): RequestBudget {
+  join(account: string, connectionUID: string, limits: BudgetLimits): RequestBudget {
     this.#forgetRested();
-    const known = this.#shared.get(through);
+    const known = this.#shared.get(account);
     const shared = known ?? { budget: new RequestBudget(this.#clock, limits, this.#onTaken), users: new Map() };
-    this.#shared.set(through, shared);
+    this.#shared.set(account, shared);
     shared.users.set(connectionUID, limits);
     apply(shared);
     return shared.budget;
   }
 
-  quit(through: string, connectionUID: string): void {
-    const shared = this.#shared.get(through);
+  quit(account: string, connectionUID: string): void {
+    const shared = this.#shared.get(account);
     if (shared?.users.delete(connectionUID) === true && shared.users.size > 0) apply(shared);
   }
 
@@ -48,8 +48,8 @@ export class Budgets {
 
   /** A budget that nobody draws from and that equals a new one. */
   #forgetRested(): void {
-    for (const [through, { budget, users }] of this.#shared) {
-      if (users.size === 0 && budget.rested) this.#shared.delete(through);
+    for (const [account, { budget, users }] of this.#shared) {
+      if (users.size === 0 && budget.rested) this.#shared.delete(account);
     }
   }
 }

@@ -1,7 +1,7 @@
 import pRetry, { AbortError } from "p-retry";
 import type { Dispatcher } from "undici";
 import { BodyTooLarge, connectionsTo, retryAfterMs, send } from "../runtime/http.ts";
-import { proxyFor, through } from "../runtime/proxy.ts";
+import { proxyFor, viaProxy } from "../runtime/proxy.ts";
 import { Bodies, type BodyBounds } from "./bodies.ts";
 import {
   mostBytes,
@@ -66,7 +66,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
       // A proxy that cannot be used has been named; to ask for it would throw again.
       const isNamed = /^the proxy /i.test(reason);
       throw new NoResponseError(
-        isNamed ? reason : `${reason}${through(proxyFor(request.baseURL, undefined, options.env ?? {}))}`,
+        isNamed ? reason : `${reason}${viaProxy(proxyFor(request.baseURL, undefined, options.env ?? {}))}`,
         error instanceof BodyTooLarge ? { cause: error } : {},
       );
     }

@@ -8,7 +8,7 @@ const adopt = { branchPrimary: true };
 const listed = (...endpoints: ReturnType<typeof endpoint>[]) => new EndpointIndex(endpoints);
 
 describe("the owner of an endpoint is", () => {
-  test("the owner of an endpoint is the Compute whose marker it carries, even if that Compute is linked to another endpoint", () => {
+  test("the owner of an endpoint is the Compute whose signature it carries, even if that Compute is linked to another endpoint", () => {
     const maker = other({ linked: "ep-two", spec: { branchID: "br-next" } });
     const self = compute({ linked: "ep-one" });
     const made = madeBy(maker, { branch_id: "br-main" });
@@ -17,7 +17,7 @@ describe("the owner of an endpoint is", () => {
     expect(claimOnEndpoint(self, made, claimantsAmong(self, [maker]), index)).toEqual({
       kind: "taken",
       by: maker,
-      marked: true,
+      isSigned: true,
     });
   });
 
@@ -32,7 +32,7 @@ describe("the owner of an endpoint is", () => {
 
   test.each([
     ["the one that wants it, where that is older", older, { kind: "free" }],
-    ["another that is to adopt it, where that is older", younger, { kind: "taken", marked: false }],
+    ["another that is to adopt it, where that is older", younger, { kind: "taken", isSigned: false }],
   ])("%s", (_, created, claim) => {
     const self = compute({ created });
     const adopter = other({ created: "2026-01-01T00:00:00Z", spec: { adopt } });
@@ -48,24 +48,24 @@ describe("a branch", () => {
   });
 
   test.each([
-    ["by the marker of its primary", madeBy(other()), true],
+    ["by the signature of its primary", madeBy(other()), true],
     ["by a link to its primary", endpoint(), false],
-  ])("a branch is taken %s", (_, primary, marked) => {
+  ])("a branch is taken %s", (_, primary, isSigned) => {
     const holder = other({ linked: "ep-one" });
     const self = compute();
     expect(claimOnBranch(self, claimantsAmong(self, [holder]), listed(primary))).toEqual({
       kind: "taken",
       by: holder,
-      marked,
+      isSigned,
     });
   });
 
-  test("a branch without a primary is taken by one that wants it and is older, by no marker", () => {
+  test("a branch without a primary is taken by one that wants it and is older, by no signature", () => {
     const [self, claimant] = [compute(), other({ created: older })];
     expect(claimOnBranch(self, claimantsAmong(self, [claimant]), listed())).toEqual({
       kind: "taken",
       by: claimant,
-      marked: false,
+      isSigned: false,
     });
     expect(claimOnBranch(self, claimantsAmong(self, [other({ created: younger })]), listed())).toEqual({
       kind: "free",

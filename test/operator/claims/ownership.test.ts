@@ -10,7 +10,7 @@ function links(self: ReturnType<typeof compute>, ...endpoints: ReturnType<typeof
 
 describe("an endpoint is ours by", () => {
   test.each([
-    ["its name, the marker", {}, madeBy(compute()), "signature"],
+    ["its name, the signature", {}, madeBy(compute()), "signature"],
     ["its status, of an answered create", { status: { proof: proofFor("ep-one") } }, endpoint(), "created"],
     [
       "its status, of a name that was shown",
@@ -68,8 +68,8 @@ describe("an endpoint is ours by", () => {
       endpoint(),
     ],
     ["an annotation alone", { linked: "ep-one" }, endpoint()],
-    ["a name that only looks like a marker", {}, endpoint({ name: `k8s-${uidOf("a")} ` })],
-    ["a marker in capitals", {}, endpoint({ name: `K8S-${uidOf("a")}`.toUpperCase() })],
+    ["a name that only looks like a signature", {}, endpoint({ name: `k8s-${uidOf("a")} ` })],
+    ["a signature in capitals", {}, endpoint({ name: `K8S-${uidOf("a")}`.toUpperCase() })],
   ])("an endpoint is not ours by %s", (_, fields, seen) => {
     expect(proofOf(compute(fields), seen)).toBe("none");
   });
@@ -84,13 +84,13 @@ describe("which endpoint a Compute is linked to", () => {
     }
   });
 
-  test("the link is the one with the marker, where nothing is recorded or what is recorded proves nothing", () => {
+  test("the link is the one with the signature, where nothing is recorded or what is recorded proves nothing", () => {
     const mine = madeBy(compute(), { id: "ep-mine" });
     expect(links(compute(), endpoint(), mine)).toMatchObject({ id: "ep-mine", proof: "signature" });
     expect(links(compute({ linked: "ep-one" }), endpoint(), mine)).toMatchObject({ id: "ep-mine", duplicates: [] });
   });
 
-  test("stays as it is while a list lacks it, though another carries the marker: lists may lag", () => {
+  test("stays as it is while a list lacks it, though another carries the signature: lists may lag", () => {
     const other = madeBy(compute(), { id: "ep-other" });
     expect(ownershipOf(compute({ linked: "ep-one" }), new EndpointIndex([other]))).toEqual({
       link: undefined,
@@ -117,7 +117,7 @@ describe("which endpoint a Compute is linked to", () => {
     });
   });
 
-  test("the link is, of two with one marker, the linked one, else the older, else the lesser id; the other is a duplicate", () => {
+  test("the link is, of two with one signature, the linked one, else the older, else the lesser id; the other is a duplicate", () => {
     const at = (id: string, second: number) => madeBy(compute(), { id, created_at: `2026-01-01T00:00:0${second}Z` });
     expect(links(compute({ linked: "ep-b" }), at("ep-a", 1), at("ep-b", 2))).toMatchObject({
       id: "ep-b",

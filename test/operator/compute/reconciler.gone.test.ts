@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { markerOf } from "../../../src/operator/resources/signature.ts";
+import { signatureOfUID } from "../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../src/operator/service-client/transport.ts";
 import { endpoint as madeByHand } from "../../support/builders.ts";
 import { replaced, setUp } from "./reconciling.ts";
@@ -45,7 +45,7 @@ describe("a Compute that is gone without the operator's finalizer", () => {
     await run(2000);
     const last = self();
     if (last !== undefined) reconciler.gone(replaced(last));
-    expect(named).toEqual([markerOf(uid)]);
+    expect(named).toEqual([signatureOfUID(uid)]);
   });
 
   test.each<[string, ...Parameters<typeof gone>]>([

@@ -3,10 +3,10 @@ import {
   digest,
   fleetOf,
   keyOf,
-  markerOf,
   signatureIn,
   signatureOf,
-  uidOfMarker,
+  signatureOfUID,
+  uidInSignature,
 } from "../../../src/operator/resources/signature.ts";
 
 const uid = "0f6c1d1e-8d5b-4c57-9a3e-000000000009";
@@ -23,7 +23,7 @@ test("fleet and key of a name stay what they are from version to version", () =>
 
 test("a signature holds the uid, and in a fleet also fleet and key", () => {
   expect(signatureOf(compute, undefined)).toBe(`k8s-${uid}`);
-  expect(markerOf(uid)).toBe(`k8s-${uid}`);
+  expect(signatureOfUID(uid)).toBe(`k8s-${uid}`);
   expect(signatureOf(compute, "0123abcd")).toBe(`k8s-0123abcd-${keyOf(compute)}-${bare}`);
 });
 
@@ -46,5 +46,5 @@ test.each<[string, string | undefined, object | undefined]>([
   ],
 ])("a name %s is read as it was written", (_, name, signature) => {
   expect(signatureIn(name)).toEqual(signature);
-  expect(uidOfMarker(name)).toBe(signature === undefined ? undefined : Reflect.get(signature, "uid"));
+  expect(uidInSignature(name)).toBe(signature === undefined ? undefined : Reflect.get(signature, "uid"));
 });

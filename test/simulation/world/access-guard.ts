@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { StoredEndpoint } from "../../../src/service/store/endpoints.ts";
-import { conditionOf, linkedID, uidOfMarker } from "./computes.ts";
+import { conditionOf, linkedID, uidInSignature } from "./computes.ts";
 import { type ClusterWrite, markOf, type ServiceWrite } from "./records.ts";
 
 /**
@@ -42,7 +42,7 @@ export class AccessGuard {
   }
 
   sent(write: ServiceWrite): void {
-    const uids = write.kind === "create" ? [uidOfMarker(markOf(write))] : usersOf(write, write.target);
+    const uids = write.kind === "create" ? [uidInSignature(markOf(write))] : usersOf(write, write.target);
     const isSaid = uids.length > 0 && uids.every((uid) => this.#said.has(`${write.process}/${uid}`));
     if (isSaid) this.#report("nothing for a namespace without access", `${write.process} sent a ${write.kind}`);
   }
@@ -51,6 +51,6 @@ export class AccessGuard {
 /** The Computes that a write may be for. */
 function usersOf({ computes }: ServiceWrite, target: StoredEndpoint | undefined): string[] {
   const linked = computes.filter((compute) => linkedID(compute) === target?.id).map(({ metadata }) => metadata.uid);
-  const maker = uidOfMarker(target?.name);
+  const maker = uidInSignature(target?.name);
   return [...linked, ...(maker === undefined ? [] : [maker])];
 }

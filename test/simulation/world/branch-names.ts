@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
-import { linkedID, specOf, statusOf, uidOfMarker } from "./computes.ts";
+import { linkedID, specOf, statusOf, uidInSignature } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
 import { goodFaithMs } from "./register.ts";
 import type { ServiceHost } from "./service-host.ts";
@@ -65,7 +65,7 @@ export class BranchGuard {
 
   sent(write: ServiceWrite): void {
     const { kind, endpointID, computes } = write;
-    const uid = uidOfMarker(markOf(write));
+    const uid = uidInSignature(markOf(write));
     const senders = computes.filter((one) =>
       kind === "create" ? one.metadata.uid === uid : linkedID(one) === endpointID,
     );

@@ -23,12 +23,12 @@ export function annotationOf(compute: KubeObject, name: string): string | undefi
   return compute.metadata.annotations?.[`${group}/${name}`];
 }
 
-export function markerOf(uid: string): string {
+export function signatureOfUID(uid: string): string {
   return `k8s-${uid}`;
 }
 
 /** The uid in a signature: `k8s-<uid>`, or in a fleet `k8s-<fleet>-<key>-<uid>` without dashes. */
-export function uidOfMarker(name: string | undefined): string | undefined {
+export function uidInSignature(name: string | undefined): string | undefined {
   return signatureIn(name)?.uid;
 }
 
@@ -50,7 +50,7 @@ export function signatureIn(name: string | undefined): Signature | undefined {
 
 /** The signature that a Compute is to give its endpoint. */
 export function signatureOf({ metadata }: KubeObject, fleet: string | undefined): string {
-  if (fleet === undefined) return markerOf(metadata.uid);
+  if (fleet === undefined) return signatureOfUID(metadata.uid);
   const digest = (text: string, digits: number) => createHash("sha256").update(text).digest("hex").slice(0, digits);
   const key = digest(`${metadata.namespace}/${metadata.name}`, 16);
   return `k8s-${digest(fleet, 8)}-${key}-${metadata.uid.split("-").join("")}`;
@@ -115,5 +115,5 @@ export function adopts(compute: KubeObject, endpoint: Pick<StoredEndpoint, "id" 
 }
 
 export function isOurs(compute: KubeObject, endpoint: StoredEndpoint): boolean {
-  return uidOfMarker(endpoint.name) === compute.metadata.uid || adopts(compute, endpoint);
+  return uidInSignature(endpoint.name) === compute.metadata.uid || adopts(compute, endpoint);
 }

@@ -10,7 +10,7 @@ import {
   linkedID,
   specOf,
   statusOf,
-  uidOfMarker,
+  uidInSignature,
 } from "./computes.ts";
 import type { ClusterWrite } from "./records.ts";
 import { goodFaithMs, isRetained, type Known, onTheWayMs, type Register } from "./register.ts";
@@ -85,7 +85,7 @@ export class DeletionGuard {
     const wrong: [string, string][] = [];
     const { uid, name } = compute.metadata;
     const beside = this.#services.endpointsBeside(target.id);
-    const twins = beside.filter((endpoint) => uidOfMarker(endpoint.name) === uid);
+    const twins = beside.filter((endpoint) => uidInSignature(endpoint.name) === uid);
     const living = this.#register.isLiving(uid);
     const linked = linkedID(compute);
     const since = this.#clock.monotonic() - goodFaithMs;
@@ -138,7 +138,7 @@ export class DeletionGuard {
       return;
     }
     if (isRetained(compute) || this.#register.uninstalled.has(uid)) return;
-    const own = this.#services.endpoints().filter((endpoint) => uidOfMarker(endpoint.name) === uid);
+    const own = this.#services.endpoints().filter((endpoint) => uidInSignature(endpoint.name) === uid);
     const kept = own.filter((endpoint) => keepsAdopted(compute, endpoint));
     if (kept.length > 0) this.#register.retained.add(uid);
     const others = own.filter((endpoint) => !kept.includes(endpoint));

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import { isJsonObject, type KubeObject } from "../api-server/objects.ts";
-import { linkedID, statusOf, uidOfMarker } from "./computes.ts";
+import { linkedID, statusOf, uidInSignature } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
 import { onTheWayMs } from "./register.ts";
 
@@ -30,7 +30,7 @@ export class DisableHistory {
     const accepted = (carriedOut?.status ?? 500) < 300;
     if (endpointID === undefined || typeof disabled !== "boolean" || !accepted) return;
     const linked = computes.filter((compute) => linkedID(compute) === endpointID);
-    const uid = write.kind === "create" ? uidOfMarker(markOf(write)) : linked[0]?.metadata.uid;
+    const uid = write.kind === "create" ? uidInSignature(markOf(write)) : linked[0]?.metadata.uid;
     // Of several that are linked to one endpoint nobody could tell which of them sent it.
     // What arrives after `--create-settle` is over is nobody's any more: an operator waits no longer for it.
     // What is sent right after a person took the note was planned before.

@@ -12,7 +12,7 @@ import {
   shownCondition,
   specOf,
   statusOf,
-  uidOfMarker,
+  uidInSignature,
 } from "./computes.ts";
 
 /** What a judgement is made from, once faults have stopped. */
@@ -93,7 +93,7 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
   const target = endpoints.find(({ id }) => id === named);
   const linked = linkedID(compute);
   const isSignedForOther = (endpoint: StoredEndpoint | undefined) => {
-    const signed = uidOfMarker(endpoint?.name);
+    const signed = uidInSignature(endpoint?.name);
     const isOthers = others.some(({ metadata }) => metadata.uid === signed);
     return signed !== undefined && signed !== uid && (isOthers || inFleet);
   };
@@ -102,7 +102,7 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
       return (
         type === "read_write" &&
         primary !== undefined &&
-        (uidOfMarker(primary.name) !== uid || forgotten.has(uid)) &&
+        (uidInSignature(primary.name) !== uid || forgotten.has(uid)) &&
         toTakeOver(compute)?.id !== primary.id &&
         (endpoints.some(({ id }) => id === linked) || !adopts(compute, primary))
       );
@@ -129,7 +129,7 @@ function explained(reason: string, compute: KubeObject, scene: Scene): boolean {
         target.projectId !== projectID ||
         target.branchId !== branchID ||
         target.type !== type ||
-        others.some((other) => linkedID(other) === target.id || uidOfMarker(target.name) === other.metadata.uid)
+        others.some((other) => linkedID(other) === target.id || uidInSignature(target.name) === other.metadata.uid)
       );
     case "Creating":
     case "Moving":
@@ -249,7 +249,7 @@ function sizesOfPools({ pools, computes }: Scene): string[] {
 function leftBehind({ computes, endpoints, mayLeave }: Scene): string[] {
   const living = new Set(computes.map(({ metadata }) => metadata.uid));
   return endpoints.flatMap(({ id, name }) => {
-    const uid = uidOfMarker(name);
+    const uid = uidInSignature(name);
     return uid === undefined || living.has(uid) || mayLeave.has(uid)
       ? []
       : [`${id} was left behind by a Compute that is gone`];
@@ -258,7 +258,7 @@ function leftBehind({ computes, endpoints, mayLeave }: Scene): string[] {
 
 function sharedEndpoints({ computes, endpoints, mayLeave }: Scene): string[] {
   return endpoints.flatMap(({ id, name }) => {
-    const mayStay = mayLeave.has(uidOfMarker(name) ?? "");
+    const mayStay = mayLeave.has(uidInSignature(name) ?? "");
     const twins = mayStay ? [] : endpoints.filter((other) => other.name !== undefined && other.name === name);
     const holders = computes.filter(
       (compute) => statusOf(compute)["endpointID"] === id && conditionOf(compute, "Ready")?.status === "True",

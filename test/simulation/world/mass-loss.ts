@@ -1,11 +1,11 @@
-import { linkedID, uidOfMarker } from "./computes.ts";
+import { linkedID, uidInSignature } from "./computes.ts";
 import { markOf, type ServiceWrite } from "./records.ts";
 import type { Register } from "./register.ts";
 import type { Services } from "./services.ts";
 
 /** An endpoint that stands at another service is not created again, however empty the connection's new service is. */
 export function createdElsewhere(write: ServiceWrite, register: Register, services: Services): string | undefined {
-  const known = register.get(uidOfMarker(markOf(write)) ?? "");
+  const known = register.get(uidInSignature(markOf(write)) ?? "");
   const linked = known && linkedID(known.compute);
   if (linked === undefined || known === undefined) return undefined;
   const elsewhere = services.all.some((host) => host.endpoint(linked) !== undefined);

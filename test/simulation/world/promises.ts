@@ -4,7 +4,7 @@ import type { KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { AccessGuard } from "./access-guard.ts";
 import { BranchGuard } from "./branch-names.ts";
-import { adopts, annotationOf, isOurs, markerOf, proofOf, uidOfMarker } from "./computes.ts";
+import { adopts, annotationOf, isOurs, proofOf, signatureOfUID, uidInSignature } from "./computes.ts";
 import { DeletionGuard } from "./deletion-guard.ts";
 import { DisableHistory } from "./disable-history.ts";
 import { FleetGuard } from "./fleet-guard.ts";
@@ -172,13 +172,13 @@ export class Promises {
     if (write.kind !== "create" || write.carriedOut?.status !== 201 || write.endpointID === undefined) return;
     const beside = this.#services.endpointsBeside(write.endpointID);
     const made = beside.find(({ id }) => id === write.endpointID);
-    const uid = uidOfMarker(made?.name);
+    const uid = uidInSignature(made?.name);
     if (made === undefined || uid === undefined) {
       this.report("never a stranger", `created ${write.endpointID} without the mark of a Compute`);
       return;
     }
     this.register.claim(made.id, uid);
-    const twins = beside.filter(({ name }) => uidOfMarker(name) === uid);
+    const twins = beside.filter(({ name }) => uidInSignature(name) === uid);
     const tooLate = twins.some(({ id }) => this.#writes.some((one) => one.endpointID === id && wasMadeTooLate(one)));
     // Where no names are shown, a person who confirmed losses at one base URL and another had them made again.
     const isConfirmed = !this.#namesShown && this.register.askedSince(this.#services.firstEditedAt).includes(uid);
@@ -206,7 +206,7 @@ export class Promises {
       (write) => wasMadeTooLate(write) || (unseen && cameAfterAnother(this.#writes, write.endpointID)),
     );
     return made.flatMap((write) => {
-      const uid = uidOfMarker(this.#services.nameFor(write));
+      const uid = uidInSignature(this.#services.nameFor(write));
       if (uid === undefined) return [];
       const goneAt = this.register.get(uid)?.until ?? 0;
       return unseen || (write.carriedOut?.at ?? 0) > goneAt - lastLookMs ? [uid] : [];
@@ -252,17 +252,18 @@ export class Promises {
     this.register.forget(before, new Set(this.#services.endpoints().map(({ id }) => id)));
   }
 
-  /** An operator links a Compute only to what carries its marker, what it is to adopt, and what it was linked to. */
+  /** An operator links a Compute only to what carries its signature, what it is to adopt, and what it was linked to. */
   #checkAdoption(before: KubeObject | undefined, after: KubeObject): void {
     const { endpointID: proved, by } = proofOf(after) ?? {};
-    if (by === "created" && typeof proved === "string") this.#services.proved(proved, markerOf(after.metadata.uid));
+    if (by === "created" && typeof proved === "string")
+      this.#services.proved(proved, signatureOfUID(after.metadata.uid));
     const { uid, name } = after.metadata;
     const id = annotationOf(after, "endpoint-id");
     if (id === undefined || id === (before && annotationOf(before, "endpoint-id"))) return;
     const endpoint = this.#services.endpoints().find((one) => one.id === id);
     if (endpoint === undefined) return;
     // Where no names are shown, nothing tells whose lost create made what a spec names.
-    if (!this.#namesShown && adopts(after, endpoint)) this.#services.rename(id, markerOf(uid));
+    if (!this.#namesShown && adopts(after, endpoint)) this.#services.rename(id, signatureOfUID(uid));
     if (this.register.hasClaimed(id, uid)) return;
     if (isOurs(after, endpoint) || this.register.wasToldToAdopt(uid, endpoint)) return;
     if (this.fleets.boreLately(endpoint, uid)) return;

@@ -13,7 +13,7 @@ import {
   recordOf,
   specOf,
   statusOf,
-  uidOfMarker,
+  uidInSignature,
 } from "./computes.ts";
 
 /** How old a view may be on which an operator still acts in good faith: a slow watch, and a request on its way. */
@@ -92,7 +92,7 @@ export class Register {
 
   /** The Compute that an endpoint was made for, however long that has been gone. */
   makerOf({ name }: StoredEndpoint): Known | undefined {
-    return this.get(uidOfMarker(name) ?? "");
+    return this.get(uidInSignature(name) ?? "");
   }
 
   /** True if the Compute did not make what it is linked to, and its spec has named the same branch since. */

@@ -4,7 +4,7 @@ import type { KubeObject } from "../api-server/objects.ts";
 import { inWords } from "./actions.ts";
 import { type BranchScene, branchComplaints, isUsable } from "./branch-judge.ts";
 import { onNamedBranch } from "./branch-names.ts";
-import { annotationOf, conditionOf, isDeleting, recordOf, specOf, statusOf, uidOfMarker } from "./computes.ts";
+import { annotationOf, conditionOf, isDeleting, recordOf, specOf, statusOf, uidInSignature } from "./computes.ts";
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, isYetToStall, type Scene } from "./judge.ts";
@@ -233,14 +233,14 @@ function lateTwinOf(compute: KubeObject, { endpoints, namesShown }: Scene): Stor
   const { branchID } = specOf(compute);
   const { uid } = compute.metadata;
   return endpoints.find(
-    ({ name, branchId, type }) => uidOfMarker(name) === uid && branchId === branchID && type === "read_write",
+    ({ name, branchId, type }) => uidInSignature(name) === uid && branchId === branchID && type === "read_write",
   );
 }
 
 /** A person who finds the endpoint at the service names it; else confirms that there is none. */
 function tellOutcome({ workload, host }: World, compute: KubeObject, confirmation: string): void {
   const { metadata } = compute;
-  const own = host.allEndpoints().filter(({ name }) => uidOfMarker(name) === metadata.uid);
+  const own = host.allEndpoints().filter(({ name }) => uidInSignature(name) === metadata.uid);
   const places = [specOf(compute)["branchID"], recordOf(compute)?.["branchID"]];
   const made = places.flatMap((place) => own.filter(({ branchId }) => branchId === place))[0];
   if (made === undefined) workload.annotate(metadata.name, "confirmLoss", confirmation);

@@ -3,7 +3,7 @@ import { adoptsPrimary, ownerOf } from "../../../operator/claims/claims.ts";
 import { endpointNamedBy } from "../../../operator/claims/ownership.ts";
 import { type Compute, parseCompute } from "../../../operator/resources/compute.ts";
 import { annotations } from "../../../operator/resources/names.ts";
-import { signatureIn, uidOfMarker } from "../../../operator/resources/signature.ts";
+import { signatureIn, uidInSignature } from "../../../operator/resources/signature.ts";
 import { derivedUID, derivedUIDBefore, isDerivedIn } from "../../manifests/derived-uid.ts";
 import type { Inventory } from "../inventory.ts";
 import { removedObject, usersByProject } from "../prune.ts";
@@ -32,7 +32,7 @@ export function trackPrunedComputes(
     const unowned = unownedIn(project, place, inventory)
       .filter(({ branch_id }) => !leaving.has(branch_id))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    const byUID = Map.groupBy(unowned, ({ name }) => uidOfMarker(name) ?? "");
+    const byUID = Map.groupBy(unowned, ({ name }) => uidInSignature(name) ?? "");
     for (const [uid, endpoints] of byUID) {
       // A Compute of this name exists: the endpoint may still become its own.
       if (names.has(uid) || inventory.has(uid)) continue;

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { generationOf } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
-import { uidOfMarker } from "../../resources/signature.ts";
+import { uidInSignature } from "../../resources/signature.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
 import { type Outcome, shown } from "../outcome.ts";
@@ -70,7 +70,7 @@ export function meaningOfCreate(
 /** True if the answer shows an endpoint as asked for: a link to that of another Compute would one day delete it. */
 function isOfThis({ attributes }: Create, { branch_id, type, name }: Endpoint): boolean {
   if (branch_id !== attributes.branch_id || type !== attributes.type) return false;
-  return name === attributes.name || uidOfMarker(name ?? "") === undefined;
+  return name === attributes.name || uidInSignature(name ?? "") === undefined;
 }
 
 function created(

@@ -49,7 +49,7 @@ function mismatch({ compute }: Observation, { id, type, branch_id }: Endpoint): 
 function taken({ compute, claimants, endpoints }: Observation, target: Endpoint): Action | undefined {
   const claim = claimOnEndpoint(compute, target, claimants, endpoints);
   if (claim.kind !== "taken") return undefined;
-  if (claim.marked) return refused(adoptionRefused.createdBy(who(claim.by), target.id));
+  if (claim.isSigned) return refused(adoptionRefused.createdBy(who(claim.by), target.id));
   return { kind: "blocked", reason: "Conflict", message: conflict.adopted(who(claim.by), target.id) };
 }
 

@@ -3,7 +3,7 @@ import { ownerOf } from "../../claims/claims.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
-import { keyOf, signatureIn, signatureOf, uidOfMarker } from "../../resources/signature.ts";
+import { keyOf, signatureIn, signatureOf, uidInSignature } from "../../resources/signature.ts";
 import { type Observation, who } from "../observe/observation.ts";
 import type { ReadonlyState } from "../remembered.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
@@ -98,7 +98,9 @@ export function isSignedByOther({ compute, links }: Observation, { write }: Read
 /** Endpoints that bear the key of the Compute, and not its uid; those of another fleet are never taken over. */
 function formersOf({ compute, endpoints, fleet }: Observation, of: "same" | "other" = "same"): Endpoint[] {
   if (fleet === undefined) return [];
-  return endpoints.bearing(keyOf(compute), fleet, of).filter(({ name }) => uidOfMarker(name) !== compute.metadata.uid);
+  return endpoints
+    .bearing(keyOf(compute), fleet, of)
+    .filter(({ name }) => uidInSignature(name) !== compute.metadata.uid);
 }
 
 /** Reason why a former Compute's endpoint is not taken over; `undefined`: it is, if `spec.adopt` asks for it. */

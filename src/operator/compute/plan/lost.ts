@@ -15,7 +15,7 @@ import { resolveBranch } from "./branch.ts";
 /** More than this many, and more than half, of a project's endpoints gone at once are not believed. */
 const mostLost = 3;
 
-/** The linked endpoint is not listed and another with our marker is: it takes its place once the loss is proved. */
+/** The linked endpoint is not listed and another with our signature is: it takes its place once the loss is proved. */
 export const adoptReplacement: PlanRule = (o, s) => {
   const { replacements, missing } = o.links;
   const [next] = replacements;

@@ -3,7 +3,7 @@ import { carriedBy } from "../../../../src/operator/compute/record.ts";
 import type { Patcher } from "../../../../src/operator/life/patching.ts";
 import { asRecord } from "../../../../src/operator/objects/record.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { markerOf } from "../../../../src/operator/resources/signature.ts";
+import { signatureOfUID } from "../../../../src/operator/resources/signature.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, madeBy, operation, recordOf } from "../../../support/builders.ts";
 import { json, refusal } from "../../../support/scripted-service.ts";
@@ -17,7 +17,7 @@ const [record, metadata, post] = ["PATCH computes/shop/status", "PATCH computes/
 function creating(fields: Parameters<Acting["stored"]>[0] = {}, made: object = {}) {
   const acting = new Acting();
   const self = acting.stored(fields);
-  const name = markerOf(self.metadata.uid);
+  const name = signatureOfUID(self.metadata.uid);
   const created = () => {
     const type = self.spec.type;
     return json(201, { endpoint: { ...endpoint({ id: "ep-new", name, type }), ...made }, operations: [operation()] });
@@ -149,7 +149,7 @@ describe("a create that is answered", () => {
   });
 
   test.each([
-    ["nothing more", markerOf, undefined],
+    ["nothing more", signatureOfUID, undefined],
     ["without the name, the proof first", () => undefined, "created"],
     ["with a name that is nobody's signature, the proof first", () => "by hand", "created"],
   ])("notes %s", async (_, name, by) => {
@@ -213,7 +213,7 @@ describe("a create that is answered", () => {
   );
 
   test.each([
-    ["made for another Compute", { name: markerOf("00000000-0000-4000-8000-0000000000ff") }],
+    ["made for another Compute", { name: signatureOfUID("00000000-0000-4000-8000-0000000000ff") }],
     ["on another branch", { branch_id: "br-other" }],
     ["of another type", { type: "read_write" }],
     ["that stood before", { id: "ep-before", name: undefined }],
@@ -225,7 +225,7 @@ describe("a create that is answered", () => {
       acting.answer = () => json(200, { endpoints });
       acting.access.lister.use(self.metadata.uid, undefined);
       await acting.cluster.clock.advance(10);
-      const made = endpoint({ id: "ep-new", type: "read_only", name: markerOf(self.metadata.uid), ...fields });
+      const made = endpoint({ id: "ep-new", type: "read_only", name: signatureOfUID(self.metadata.uid), ...fields });
       acting.answer = () => json(201, { endpoint: made, operations: [] });
       const { condition } = await acting.reconcile(self, { endpoints });
       expect(condition).toMatchObject({ reason: "CreateUnknown" });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { updateStatus } from "../../../../src/operator/compute/update-status.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
-import { markerOf } from "../../../../src/operator/resources/signature.ts";
+import { signatureOfUID } from "../../../../src/operator/resources/signature.ts";
 import { soonMs } from "../../../../src/operator/runtime/waits.ts";
 import { NoResponseError } from "../../../../src/operator/service-client/transport.ts";
 import { endpoint, input, madeBy } from "../../../support/builders.ts";
@@ -35,7 +35,7 @@ describe("a requested refresh", () => {
       acting.write([
         { op: "add", path: "/metadata/annotations", value: { "compute-operator.dev/reconcileRequestedAt": "now" } },
       ]);
-      return json(201, { endpoint: endpoint({ name: markerOf(self.metadata.uid) }), operations: [] });
+      return json(201, { endpoint: endpoint({ name: signatureOfUID(self.metadata.uid) }), operations: [] });
     };
     const outcome = await acting.reconcile(self);
     const tools = { ...acting.tools, event: () => {}, isStopping: () => false };

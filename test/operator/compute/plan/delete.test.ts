@@ -23,7 +23,7 @@ describe("a Compute that is being deleted", () => {
   });
 
   test.each([
-    ["the marker", mine, madeBy(mine)],
+    ["the signature", mine, madeBy(mine)],
     [
       "its status",
       going({ linked: "ep-one", status: { endpointID: "ep-one", proof: proofFor("ep-one") } }),
@@ -50,7 +50,7 @@ describe("a Compute that is being deleted", () => {
     expect(plan(...input({ compute: mine, ...others }))).toMatchObject(released("belongs to Compute team/maker"));
   });
 
-  test("lets an endpoint go that carries the marker of a Compute that is gone, until it is adopted", () => {
+  test("lets an endpoint go that carries the signature of a Compute that is gone, until it is adopted", () => {
     const former = madeBy(compute({ uid: uidOf("z") }));
     expect(plan(...input({ compute: mine, endpoints: [former] }))).toMatchObject(released("only an annotation"));
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { signatureIn, signatureOf, uidOfMarker } from "../../../../src/operator/resources/signature.ts";
+import { signatureIn, signatureOf, uidInSignature } from "../../../../src/operator/resources/signature.ts";
 import {
   type ComputeFields,
   compute,
@@ -24,7 +24,7 @@ const ours = signatureOf(compute(), fleet);
 
 describe("a signature", () => {
   test("a signature is read as it was written, and nothing else is one", () => {
-    expect(uidOfMarker(ours)).toBe(uidOf("a"));
+    expect(uidInSignature(ours)).toBe(uidOf("a"));
     expect(signatureIn(ours)).toMatchObject({ fleet });
     expect(signatureIn(`k8s-${uidOf("a")}`)).toEqual({ uid: uidOf("a") });
     for (const name of [undefined, "", "main", "K8S-a", "k8s-", "k8s-web server", `${ours}-x`]) {

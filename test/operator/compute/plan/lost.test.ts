@@ -129,7 +129,7 @@ describe("an endpoint that a list lacks", () => {
     expect(plan(...input({ compute: self, state }))).toMatchObject(action);
   });
 
-  test("gives its place to another with our marker only when it is proved gone", () => {
+  test("gives its place to another with our signature only when it is proved gone", () => {
     const endpoints = [madeBy(linked(), { id: "ep-other" })];
     const stepFor = (state: object) => plan(...input({ compute: linked(), endpoints, state }));
     expect(stepFor({})).toMatchObject({ kind: "noop" });

@@ -55,7 +55,7 @@ describe("adoption", () => {
     expect(plan(...input(seen))).toMatchObject({ kind: "link", proof: "adopted" });
   });
 
-  test("an adoption is refused where the target is another Compute's by its marker", () => {
+  test("an adoption is refused where the target is another Compute's by its signature", () => {
     const maker = other({ linked: "ep-one" });
     expect(plan(...input({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
       refused("Compute others/other created the endpoint that spec.adopt names"),

@@ -185,7 +185,7 @@ describe("a move in a ring", () => {
 });
 
 describe("an endpoint that two Computes hold", () => {
-  test("belongs to the Compute whose marker it carries, even if another is older", () => {
+  test("belongs to the Compute whose signature it carries, even if another is older", () => {
     const maker = other({ created: younger, linked: "ep-one" });
     const copy = compute({ linked: "ep-one" });
     const seen = madeBy(maker);
@@ -215,7 +215,7 @@ describe("an endpoint that two Computes hold", () => {
     expect(plan(...input({ compute: copy, endpoints: [endpoint()], others: [adopter] }))).toMatchObject(conflict());
   });
 
-  test("carries the marker of a deleted Compute: the linked Compute keeps it", () => {
+  test("carries the signature of a deleted Compute: the linked Compute keeps it", () => {
     const restored = compute({ uid: uidOf("z"), linked: "ep-one" });
     expect(plan(...input({ compute: restored, endpoints: [madeBy(compute())] }))).toMatchObject({ kind: "settled" });
   });

@@ -48,7 +48,7 @@ describe("the plan of a Compute that is to be", () => {
     expect(plan(...input({ compute: self, endpoints: [madeBy(self)] }))).not.toHaveProperty("ownedByOther");
   });
 
-  test("creates what is not there, with all that was set, and the marker", () => {
+  test("creates what is not there, with all that was set, and the signature", () => {
     const wanted = compute({
       spec: { type: "read_only", computeUnits: { min: 1, max: 2 }, scaleToZero: { enabled: false } },
     });

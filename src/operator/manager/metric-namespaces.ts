@@ -8,7 +8,7 @@ const other = "other";
 const none = "none";
 
 /** The value of the label `namespace`: bounded, whatever number of namespaces has Computes. */
-export class NamespaceLabels {
+export class MetricNamespaces {
   readonly #counts: ComputeCounts;
   readonly #most: number | undefined;
   #named: ReadonlySet<string>;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ComputeCounts } from "../../../src/operator/manager/compute-counts.ts";
-import { NamespaceLabels } from "../../../src/operator/manager/namespace-labels.ts";
+import { MetricNamespaces } from "../../../src/operator/manager/metric-namespaces.ts";
 import { compute, uidOf } from "../../support/builders.ts";
 
 /** Counts of so many Computes in each namespace. */
@@ -16,7 +16,7 @@ function countsOf(sizes: Readonly<Record<string, number>>) {
 
 test("the label namespace names the namespaces with the most Computes, and of equal ones the first by name", () => {
   const { counts } = countsOf({ few: 1, b: 3, a: 3, c: 3, many: 9 });
-  const labels = new NamespaceLabels(2, counts);
+  const labels = new MetricNamespaces(2, counts);
   labels.refresh();
   expect(["many", "a", "b", "c", "few", "unknown"].map((namespace) => labels.of(namespace))).toEqual([
     "many",
@@ -30,12 +30,12 @@ test("the label namespace names the namespaces with the most Computes, and of eq
 
 test("the label namespace has its names before the first scrape too", () => {
   const { counts } = countsOf({ few: 1, many: 9 });
-  expect(new NamespaceLabels(1, counts).of("many")).toBe("many");
+  expect(new MetricNamespaces(1, counts).of("many")).toBe("many");
 });
 
 test("the label namespace follows the Computes with each scrape", () => {
   const { counts, change } = countsOf({ a: 2, b: 1 });
-  const labels = new NamespaceLabels(1, counts);
+  const labels = new MetricNamespaces(1, counts);
   labels.refresh();
   expect(labels.of("a")).toBe("a");
   change("deleted", "a");
@@ -47,14 +47,14 @@ test("the label namespace follows the Computes with each scrape", () => {
 
 test("the label namespace names the listed namespaces, whatever they hold", () => {
   const { counts } = countsOf({ many: 9 });
-  const labels = new NamespaceLabels(["shop", "stock"], counts);
+  const labels = new MetricNamespaces(["shop", "stock"], counts);
   labels.refresh();
   expect(["shop", "stock", "many"].map((namespace) => labels.of(namespace))).toEqual(["shop", "stock", "other"]);
 });
 
 test("the label is none without a Compute, and other where no namespace may be named", () => {
   const { counts } = countsOf({ shop: 1 });
-  const labels = new NamespaceLabels(0, counts);
+  const labels = new MetricNamespaces(0, counts);
   labels.refresh();
   expect([labels.of("shop"), labels.of(undefined)]).toEqual(["other", "none"]);
 });
