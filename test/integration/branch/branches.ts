@@ -59,6 +59,11 @@ export class BranchWorld extends SmallWorld {
     this.send("PUT", `${api}/${name}`, object);
   }
 
+  /** Somebody replaces the status, as `kubectl replace --subresource=status` does. */
+  replaceStatus(name: string, status: object): void {
+    this.send("PUT", `${api}/${name}/status`, { ...this.send("GET", `${api}/${name}`), status });
+  }
+
   drop(name: string): void {
     this.send("DELETE", `${api}/${name}`);
   }

@@ -69,6 +69,25 @@ describe("the annotation resetAt", () => {
     expect(world.ready("pr-1")).toMatchObject({ reason: "Rejected", message: expect.stringContaining("new value") });
   });
 
+  it("a reset whose answer is lost is not sent again, though somebody puts back the status from before its record", async () => {
+    await using world = new BranchWorld();
+    await begun(world);
+    const { status } = world.object("pr-1");
+    world.host.service.setFaults([{ method: "POST", route: "*", kind: "drop-before", count: 1 }]);
+    world.mark("pr-1", { resetAt: "1" });
+    const isSent = () => world.writes.some((write) => write.endsWith("/restore"));
+    for (let waited = 0; !isSent() || world.reason("pr-1") === "Resetting"; waited += 100) {
+      if (waited > 60_000) throw new Error("no reset was sent");
+      await world.clock.advance(100);
+    }
+    world.replaceStatus("pr-1", status);
+    await world.clock.advance(minute / 2);
+    expect(world.object("pr-1").status.pendingWrite).toMatchObject({ value: "1" });
+    await world.clock.advance(5 * minute);
+    expect(world.writes.filter((write) => write.endsWith("/restore"))).toHaveLength(1);
+    expect(world.ready("pr-1")).toMatchObject({ reason: "Rejected", message: expect.stringContaining("new value") });
+  });
+
   it("a reset that another write's busy answer kept back is sent later, and was not lost", async () => {
     const { weather, onRecord } = recording();
     await using world = new BranchWorld({ weather });

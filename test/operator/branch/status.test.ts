@@ -5,6 +5,7 @@ import { type Outcome, unchanged } from "../../../src/operator/branch/outcome.ts
 import type { BranchReason } from "../../../src/operator/branch/reasons.ts";
 import { nextStatus } from "../../../src/operator/branch/status.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
+import { uidOf } from "../../support/builders.ts";
 import {
   type BranchFields,
   branch,
@@ -73,6 +74,33 @@ describe("what a list shows of the branch", () => {
       observedThrough: "here",
     });
   });
+
+  test.each([
+    ["is written again where it vanished", {}, "open", "1"],
+    ["goes once it is answered", { pendingWrite: "1" }, "closed", undefined],
+    ["goes where the service refused it", { pendingWrite: "1" }, "unsent", undefined],
+    ["of another object goes", { pendingWrite: "2" }, undefined, undefined],
+  ] as const)(
+    "the record of a reset %s, with any status",
+    (_, { pendingWrite }: { pendingWrite?: string }, phase, left) => {
+      const recordOf = (value: string) => ({
+        uid: uidOf("a"),
+        operation: "reset",
+        value,
+        since: inMs(0),
+        branchID: "br-one",
+      });
+      const object = mine({ status: pendingWrite === undefined ? {} : { pendingWrite: recordOf(pendingWrite) } });
+      const reset = phase === undefined ? undefined : { record: recordOf("1"), phase, openedAt: 0 };
+      const status = nextStatus(
+        { ...unchanged(object), ...shown("Available") },
+        observation({ object }),
+        memory({ reset }),
+        serviceNow,
+      );
+      expect(status?.pendingWrite?.value).toBe(left);
+    },
+  );
 
   test("a proof of another service does not come to count because a list shows its branch", () => {
     const object = mine({ status: { observedThrough: "there" } });

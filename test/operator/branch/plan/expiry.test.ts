@@ -365,6 +365,35 @@ describe("an end that was accepted and that the answer did not show", () => {
     });
   });
 
+  test("an end without an answer that a list shows is recorded as applied, and not sent again", () => {
+    const open = { ends: [sentEnd("after 72h", inMs(72 * hour))] };
+    expect(planned({ object, ...ending(72 * hour) }, open)).toEqual({
+      kind: "note",
+      news: { appliedExpiry: "after 72h", appliedEnd: inMs(72 * hour) },
+    });
+  });
+
+  test("a renewal without an answer that a list shows is recorded as applied, so it is no person's decision", () => {
+    const renewed = lasting({ at: inMs(48 * 24 * hour) }, { status: { appliedEnd: inMs(10 * 24 * hour) } });
+    const expiry = renewed.status.appliedExpiry ?? "";
+    const open = { ends: [sentEnd(expiry, inMs(29 * 24 * hour))] };
+    const seen = { object: renewed, ...ending(29 * 24 * hour) };
+    expect(planned(seen, open)).toEqual({
+      kind: "note",
+      news: { appliedExpiry: expiry, appliedEnd: inMs(29 * 24 * hour) },
+    });
+    expect(planned(seen)).toEqual(shows("Drifted"));
+  });
+
+  test.each([
+    ["was answered", unseen()],
+    ["may still be carried out", { ends: [sentEnd("after 72h", inMs(72 * hour))] }],
+  ])("an end that %s is recorded as applied once, and a person's decision after that counts", (_, remembered) => {
+    const applied = lasting({ after: "72h" }, { status: { appliedEnd: inMs(72 * hour) } });
+    expect(planned({ object: applied, ...ending(72 * hour) }, remembered)).toEqual(shows("Available"));
+    expect(planned({ object: applied, ...ending(90 * hour) }, remembered)).toEqual(shows("Drifted"));
+  });
+
   test.each([
     ["is waited for until a list differs", unseen(), waits(10 * second)],
     ["is waited for while lists may lag", unseen({ differsSince: now - 4 * second }), waits(6 * second)],
