@@ -105,7 +105,7 @@ async function putPassword(
   const name = identifier(role.name);
   const before = applied.roles.find((one) => one.name === role.name);
   if (exists && before?.passwordSource === role.passwordSource && before.login === role.login) return;
-  const verifier = scramVerifier(passwordOf(role.passwordSource), randomBytes(16));
+  const verifier = await scramVerifier(passwordOf(role.passwordSource), randomBytes(16));
   await client.query(role.login ? `ALTER ROLE ${name} LOGIN PASSWORD '${verifier}'` : `ALTER ROLE ${name} NOLOGIN`);
 }
 

@@ -1,4 +1,5 @@
-import { createHash, createHmac, pbkdf2Sync } from "node:crypto";
+import { createHash, createHmac, pbkdf2 } from "node:crypto";
+import { promisify } from "node:util";
 import { Rejection } from "./proxy/rejection.ts";
 import { prepared } from "./saslprep.ts";
 
@@ -15,8 +16,11 @@ export interface ScramVerifier {
   serverKey: Buffer;
 }
 
-function saltedPassword(password: string, salt: Buffer, rounds: number): Buffer {
-  return pbkdf2Sync(prepared(password), salt, rounds, 32, "sha256");
+const derived = promisify(pbkdf2);
+
+/** Some milliseconds of work, in a thread: strangers cause it with wrong passwords. */
+function saltedPassword(password: string, salt: Buffer, rounds: number): Promise<Buffer> {
+  return derived(prepared(password), salt, rounds, 32, "sha256");
 }
 
 export function hmac(key: Buffer, text: string): Buffer {
@@ -32,8 +36,8 @@ export function xor(one: Buffer, other: Buffer): Buffer {
 }
 
 /** A verifier as `pg_authid` holds it. */
-export function scramVerifier(password: string, salt: Buffer): string {
-  const salted = saltedPassword(password, salt, iterations);
+export async function scramVerifier(password: string, salt: Buffer): Promise<string> {
+  const salted = await saltedPassword(password, salt, iterations);
   const storedKey = sha256(hmac(salted, "Client Key"));
   return verifierText({ iterations, salt, storedKey, serverKey: hmac(salted, "Server Key") });
 }
@@ -74,8 +78,8 @@ export class ScramLogin {
     this.first = `n,,${this.#bare}`;
   }
 
-  /** The answer to the server's challenge; `binding` stands for none (`n,,` in Base64). Throws `Rejection`. */
-  final(challenge: string, binding = "biws"): string {
+  /** The answer to the server's challenge; `binding` stands for none (`n,,` in Base64). Rejects with `Rejection`. */
+  async final(challenge: string, binding = "biws"): Promise<string> {
     const { r: nonce = "", s: salt = "", i: rounds = "" } = scramFields(challenge);
     const secret = this.#secret;
     if ("password" in secret && !(Number(rounds) <= mostIterations)) {
@@ -87,7 +91,7 @@ export class ScramLogin {
     const clientKey =
       "clientKey" in secret
         ? secret.clientKey
-        : hmac(saltedPassword(secret.password, Buffer.from(salt, "base64"), Number(rounds)), "Client Key");
+        : hmac(await saltedPassword(secret.password, Buffer.from(salt, "base64"), Number(rounds)), "Client Key");
     const withoutProof = `c=${binding},r=${nonce}`;
     const signature = hmac(sha256(clientKey), `${this.#bare},${challenge},${withoutProof}`);
     return `${withoutProof},p=${xor(clientKey, signature).toString("base64")}`;

@@ -177,7 +177,7 @@ export class SqlClient {
     if (message.name === "authenticationSASL") {
       this.#socket.write(serialize.sendSASLInitialResponseMessage("SCRAM-SHA-256", login.first));
     } else if (isChallenge(message)) {
-      this.#socket.write(serialize.sendSCRAMClientFinalMessage(login.final(message.data)));
+      void this.#prove(login, message.data);
     } else if (isKey(message)) {
       this.#key = message;
     } else if (isDescription(message)) {
@@ -197,6 +197,14 @@ export class SqlClient {
       this.#waiting = undefined;
       if (this.#error === undefined) resolve?.(answered);
       else reject?.(this.#error);
+    }
+  }
+
+  async #prove(login: ScramLogin, challenge: string): Promise<void> {
+    try {
+      this.#socket.write(serialize.sendSCRAMClientFinalMessage(await login.final(challenge)));
+    } catch (error) {
+      this.#end(error instanceof Rejection ? error : new ServerFailed(messageOf(error)));
     }
   }
 

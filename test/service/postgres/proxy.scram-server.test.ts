@@ -3,13 +3,13 @@ import { ScramServer } from "../../../src/service/postgres/proxy/scram-server.ts
 import { parseVerifier, ScramLogin, scramVerifier, unfitVerifier } from "../../../src/service/postgres/scram.ts";
 
 const salt = Buffer.from("0123456789abcdef");
-const verifier = parseVerifier(scramVerifier("secret", salt)) ?? unfitVerifier("", "");
+const verifier = parseVerifier(await scramVerifier("secret", salt)) ?? unfitVerifier("", "");
 const certificate = Buffer.alloc(32, 7);
 const base64 = (text: string, binding = Buffer.alloc(0)) =>
   Buffer.concat([Buffer.from(text), binding]).toString("base64");
 
 /** A client that binds its login, or says that it could: the header is its own. */
-function attempt(
+async function attempt(
   server: ScramServer,
   mechanism: string,
   header: string,
@@ -20,50 +20,51 @@ function attempt(
   const bare = login.first.slice("n,,".length);
   const challenge = server.challenge(mechanism, `${header}${bare}`);
   // The client's own class binds nothing: what it signs is put in place of `biws`.
-  return server.finish(login.final(challenge, base64(header, binding)));
+  return server.finish(await login.final(challenge, base64(header, binding)));
 }
 
 describe("the proxy's side of SCRAM", () => {
-  it("takes a password that fits, and recovers the key with which it logs in itself", () => {
-    const proven = attempt(new ScramServer(verifier, "ours", undefined), "SCRAM-SHA-256", "n,,");
+  it("takes a password that fits, and recovers the key with which it logs in itself", async () => {
+    const proven = await attempt(new ScramServer(verifier, "ours", undefined), "SCRAM-SHA-256", "n,,");
     const challenge = `r=aournonce,s=${salt.toString("base64")},i=4096`;
-    const byKey = new ScramLogin({ clientKey: proven?.clientKey ?? Buffer.alloc(32) }, "a").final(challenge);
-    expect(byKey).toBe(new ScramLogin({ password: "secret" }, "a").final(challenge));
+    const byKey = await new ScramLogin({ clientKey: proven?.clientKey ?? Buffer.alloc(32) }, "a").final(challenge);
+    expect(byKey).toBe(await new ScramLogin({ password: "secret" }, "a").final(challenge));
     expect(proven?.last).toMatch(/^v=[\w+/]{43}=$/);
   });
 
-  it("takes a login that is bound to the certificate of its channel", () => {
+  it("takes a login that is bound to the certificate of its channel", async () => {
     const server = new ScramServer(verifier, "ours", certificate);
     expect(server.mechanisms).toEqual(["SCRAM-SHA-256-PLUS", "SCRAM-SHA-256"]);
-    expect(attempt(server, "SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,", certificate)).toBeDefined();
+    expect(await attempt(server, "SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,", certificate)).toBeDefined();
   });
 
-  it("refuses a login that is bound to another certificate", () => {
+  it("refuses a login that is bound to another certificate", async () => {
     const server = new ScramServer(verifier, "ours", certificate);
-    expect(() => attempt(server, "SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,", Buffer.alloc(32, 8))).toThrow(
-      "SCRAM channel binding check failed",
-    );
+    await expect(
+      attempt(server, "SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,", Buffer.alloc(32, 8)),
+    ).rejects.toThrow("SCRAM channel binding check failed");
   });
 
-  it("refuses a client that was kept from seeing that it could bind its login", () => {
+  it("refuses a client that was kept from seeing that it could bind its login", async () => {
     const server = new ScramServer(verifier, "ours", certificate);
-    expect(() => attempt(server, "SCRAM-SHA-256", "y,,")).toThrow(/SCRAM channel binding negotiation error/);
-    expect(attempt(new ScramServer(verifier, "ours", undefined), "SCRAM-SHA-256", "y,,")).toBeDefined();
+    await expect(attempt(server, "SCRAM-SHA-256", "y,,")).rejects.toThrow(/SCRAM channel binding negotiation error/);
+    expect(await attempt(new ScramServer(verifier, "ours", undefined), "SCRAM-SHA-256", "y,,")).toBeDefined();
   });
 
-  it("refuses a binding that was put in after the client's first message", () => {
+  it("refuses a binding that was put in after the client's first message", async () => {
     const server = new ScramServer(verifier, "ours", undefined);
     const login = new ScramLogin({ password: "secret" }, "clientnonce");
     const challenge = server.challenge("SCRAM-SHA-256", login.first);
-    expect(() => server.finish(login.final(challenge, base64("y,,")))).toThrow("SCRAM channel binding check failed");
+    const final = await login.final(challenge, base64("y,,"));
+    expect(() => server.finish(final)).toThrow("SCRAM channel binding check failed");
   });
 
-  it("refuses another password, and every password of a role that is not there", () => {
-    expect(attempt(new ScramServer(verifier, "ours", undefined), "SCRAM-SHA-256", "n,,", undefined, "other")).toBe(
-      undefined,
-    );
+  it("refuses another password, and every password of a role that is not there", async () => {
+    expect(
+      await attempt(new ScramServer(verifier, "ours", undefined), "SCRAM-SHA-256", "n,,", undefined, "other"),
+    ).toBe(undefined);
     const nobody = unfitVerifier("own", "ghost");
-    expect(attempt(new ScramServer(nobody, "ours", undefined), "SCRAM-SHA-256", "n,,")).toBe(undefined);
+    expect(await attempt(new ScramServer(nobody, "ours", undefined), "SCRAM-SHA-256", "n,,")).toBe(undefined);
     expect(unfitVerifier("own", "ghost")).toEqual(nobody);
     expect(unfitVerifier("own", "other").salt).not.toEqual(nobody.salt);
   });
@@ -80,13 +81,13 @@ describe("the proxy's side of SCRAM", () => {
     expect(() => new ScramServer(verifier, "ours", undefined).challenge(mechanism, first)).toThrow(message);
   });
 
-  it("refuses another type of binding, and a binding without its mechanism", () => {
+  it("refuses another type of binding, and a binding without its mechanism", async () => {
     const server = () => new ScramServer(verifier, "ours", certificate);
     expect(() => server().challenge("SCRAM-SHA-256-PLUS", "p=tls-unique,,n=,r=a")).toThrow(/channel-binding type/);
     expect(() => server().challenge("SCRAM-SHA-256-PLUS", "n,,n=,r=a")).toThrow(/malformed/);
   });
 
-  it("refuses another nonce, a proof that is none, and a proof before the challenge", () => {
+  it("refuses another nonce, a proof that is none, and a proof before the challenge", async () => {
     const server = new ScramServer(verifier, "ours", undefined);
     const proof = Buffer.alloc(32).toString("base64");
     expect(() => server.finish(`c=biws,r=aours,p=${proof}`)).toThrow(/malformed/);

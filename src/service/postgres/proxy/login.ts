@@ -73,7 +73,7 @@ export async function logIn(server: Duplex, secret: ScramSecret): Promise<Buffer
     else if (step === steps.start) {
       server.write(serialize.sendSASLInitialResponseMessage("SCRAM-SHA-256", login.first));
     } else if (step === steps.challenge) {
-      server.write(serialize.sendSCRAMClientFinalMessage(login.final(body.subarray(4).toString("utf8"))));
+      server.write(serialize.sendSCRAMClientFinalMessage(await login.final(body.subarray(4).toString("utf8"))));
     } else if (step !== steps.end) {
       return Buffer.concat([...before, whole, reader.rest]);
     }

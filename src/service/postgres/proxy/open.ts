@@ -19,6 +19,7 @@ export interface Opened {
 export async function open(raw: Duplex, secureContext: SecureContext): Promise<Opened> {
   const names: string[] = [];
   let client = raw;
+  let isRefusedGss = false;
   let received = Buffer.alloc(0);
   for (;;) {
     const opening = readOpening(received);
@@ -41,6 +42,8 @@ export async function open(raw: Duplex, secureContext: SecureContext): Promise<O
         break;
       case "gss-request":
         if (received.length > opening.length) throw new Rejection("08P01", "bytes before GSS");
+        if (isRefusedGss) throw new Rejection("08P01", "GSS encryption was refused already");
+        isRefusedGss = true;
         client.write("N");
         received = Buffer.alloc(0);
         break;

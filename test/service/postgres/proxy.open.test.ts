@@ -1,0 +1,45 @@
+import { duplexPair } from "node:stream";
+import { createSecureContext } from "node:tls";
+import { expect, it } from "vitest";
+import { certificateFor, newAuthority } from "../../../src/service/postgres/proxy/certificate.ts";
+import { open } from "../../../src/service/postgres/proxy/open.ts";
+import { startupPacket } from "../../../src/service/postgres/proxy/startup.ts";
+
+const made = Date.UTC(2026, 0, 1);
+const { certificate: cert, key } = certificateFor(["localhost"], newAuthority(made), made);
+const secure = createSecureContext({ cert, key });
+const gss = Buffer.from([0, 0, 0, 8, 4, 210, 22, 48]);
+const ssl = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+/** Asks for encryption by GSS until there is no answer; answers how often that was refused. */
+async function asked(times: number): Promise<{ refused: number; opened: unknown }> {
+  const [client, server] = duplexPair();
+  const opened = open(server, secure).catch((error: unknown) => error);
+  let refused = 0;
+  const over = opened.then(() => undefined);
+  for (let sent = 0; sent < times; sent += 1) {
+    const answer = new Promise((resolve) => client.once("data", resolve));
+    client.write(gss);
+    if ((await Promise.race([answer, over])) === undefined) break;
+    refused += 1;
+  }
+  if (refused === times) client.write(startupPacket(0x30000, new Map([["user", "ana"]])));
+  return { refused, opened: await opened };
+}
+
+it("a client that was refused encryption by GSS may begin without it", async () => {
+  expect(await asked(1)).toMatchObject({ refused: 1, opened: { opening: { kind: "startup" }, secure: false } });
+});
+
+it("a client that asks for encryption by GSS again and again is sent away at the second time", async () => {
+  const { refused, opened } = await asked(1000);
+  expect([refused, String(opened)]).toEqual([1, expect.stringContaining("GSS encryption was refused already")]);
+});
+
+it("a client that asks for TLS after it was told to begin it is sent away", async () => {
+  const [client, server] = duplexPair();
+  server.on("error", () => {});
+  const opened = open(server, secure).catch((error: unknown) => String(error));
+  client.write(Buffer.concat([ssl, ssl]));
+  expect(await opened).toContain("bytes before TLS");
+});
