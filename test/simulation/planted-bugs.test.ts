@@ -3,12 +3,11 @@ import { describe, expect, it } from "vitest";
 import { playMany } from "./many.ts";
 import { type Mutant, mutants, occurrences } from "./mutants.ts";
 import { type PlantedBug, plantedBugs } from "./planted-bugs.ts";
-import { first } from "./shares.ts";
 import { play } from "./world/run.ts";
 import { scriptOf } from "./world/script.ts";
 
-/** Of correct code none of these seeds fails: the first tests play them. */
-const mostSeeds = first.seeds;
+/** Of correct code none of these seeds fails: `npm test` and `npm run verify` play them. */
+const mostSeeds = 200;
 
 describe("a planted bug is caught", () => {
   it.each(Object.entries(plantedBugs))("%s", { timeout: 300_000 }, async (name, bug) => {

@@ -8,6 +8,7 @@ export const longest = [
   "test/simulation/fleet/plays.verify.test.ts",
   "test/model/model.verify.test.ts",
   "test/model/branch/branch.verify.test.ts",
+  "test/simulation/regressions.verify.test.ts",
   "test/simulation/large-fleet.verify.test.ts",
   "test/integration/convergence.verify.test.ts",
   "test/simulation/day.verify.test.ts",
@@ -24,7 +25,6 @@ export const longest = [
   "test/simulation/seeds.test.ts",
   "test/model/model.test.ts",
   "test/simulation/fleet/plays.test.ts",
-  "test/simulation/regressions.test.ts",
   "test/model/branch/branch.test.ts",
 ] as const;
 
