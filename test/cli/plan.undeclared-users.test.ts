@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { OurKind } from "../../src/cli/manifests/check-fields.ts";
+import type { OurKind } from "../../src/cli/manifests/kinds.ts";
 import { prunedObjects } from "../../src/cli/plan/undeclared.ts";
 import { API_VERSION } from "../../src/operator/resources/names.ts";
 import { type ComputeFields, compute, uidOf } from "../support/builders.ts";

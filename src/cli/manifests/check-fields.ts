@@ -1,29 +1,7 @@
 import type { ValidationIssue } from "../../operator/objects/object.ts";
 import { isRecord } from "../../operator/objects/record.ts";
-import { branchSpec } from "../../operator/resources/branch.ts";
-import { clusterServiceConnectionSpec } from "../../operator/resources/cluster-service-connection.ts";
-import { computePoolSpec } from "../../operator/resources/compute-pool.ts";
-import { computeSpec } from "../../operator/resources/compute-spec.ts";
-import { serviceConnectionSpec } from "../../operator/resources/service-connection.ts";
 import { type StructuralSchema, structuralSchema } from "../../operator/resources/structural-schema.ts";
-
-const specs = {
-  Compute: computeSpec,
-  ComputePool: computePoolSpec,
-  Branch: branchSpec,
-  ServiceConnection: serviceConnectionSpec,
-  ClusterServiceConnection: clusterServiceConnectionSpec,
-};
-
-export type OurKind = keyof typeof specs;
-
-export const ourKinds: readonly OurKind[] = [
-  "Compute",
-  "ComputePool",
-  "Branch",
-  "ServiceConnection",
-  "ClusterServiceConnection",
-];
+import { kinds, type OurKind } from "./kinds.ts";
 
 /**
  * Fields that the kind does not have; `kubectl apply` refuses them too. Each with its path from the root of the object
@@ -34,7 +12,7 @@ export function unknownFields(kind: OurKind, raw: Record<string, unknown>): Vali
   const misplaced = Object.keys(raw)
     .filter((field) => !top.includes(field))
     .map((field) => ({ path: [field], message: unknown(top) }));
-  return [...misplaced, ...unknownIn(structuralSchema(specs[kind], "spec"), raw.spec, ["spec"])];
+  return [...misplaced, ...unknownIn(structuralSchema(kinds[kind].spec, "spec"), raw.spec, ["spec"])];
 }
 
 /**
@@ -49,7 +27,7 @@ export function allowedAt(kind: OurKind, path: readonly (string | number)[]): st
 
 /** The schema of a field, by its path from the root of the object. */
 export function schemaAt(kind: OurKind, path: readonly (string | number)[]): StructuralSchema | undefined {
-  let schema: StructuralSchema | undefined = structuralSchema(specs[kind], "spec");
+  let schema: StructuralSchema | undefined = structuralSchema(kinds[kind].spec, "spec");
   for (const step of path.slice(1)) {
     schema = schema?.properties?.[String(step)] ?? schema?.additionalProperties ?? schema?.items;
   }

@@ -1,6 +1,7 @@
 import { isRecord } from "../../operator/objects/record.ts";
 import { branchIDs } from "../../operator/resources/compute-spec.ts";
-import { type OurKind, schemaAt } from "./check-fields.ts";
+import { schemaAt } from "./check-fields.ts";
+import type { OurKind } from "./kinds.ts";
 import { plainScalar } from "./plain-scalar.ts";
 
 /**

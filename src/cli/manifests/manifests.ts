@@ -1,18 +1,18 @@
 import { nameOf } from "../../operator/kube/objects.ts";
 import type { Parsed } from "../../operator/objects/object.ts";
 import { asRecord, isRecord } from "../../operator/objects/record.ts";
-import { type Branch, brokenInBranch, parseBranch } from "../../operator/resources/branch.ts";
-import { type Connection, parseClusterServiceConnection } from "../../operator/resources/cluster-service-connection.ts";
-import { type Compute, parseCompute } from "../../operator/resources/compute.ts";
-import { type ComputePool, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import { type Branch, brokenInBranch } from "../../operator/resources/branch.ts";
+import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { brokenWhenWritten } from "../../operator/resources/compute-spec.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resources/names.ts";
 import type { Secret } from "../../operator/resources/secret.ts";
-import { parseServiceConnection } from "../../operator/resources/service-connection.ts";
-import { allowedAt, type OurKind, ourKinds, unknownFields } from "./check-fields.ts";
+import { allowedAt, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
 import { hintFor } from "./hints.ts";
+import { kinds, type OurKind, ourKinds } from "./kinds.ts";
 import type { Running } from "./running.ts";
 import { secretOf } from "./secret.ts";
 
@@ -112,19 +112,19 @@ function sort(object: ManifestObject, namespace: string | undefined, all: Manife
   const { problems } = all;
   switch (ours) {
     case "Compute":
-      all.computes.push(...read(object, raw, ours, namespace, parseCompute, problems));
+      all.computes.push(...read(object, raw, ours, namespace, kinds.Compute.parse, problems));
       break;
     case "ComputePool":
       readPool(object, raw, namespace, all);
       break;
     case "Branch":
-      all.branches.push(...read(object, raw, ours, namespace, parseBranch, problems));
+      all.branches.push(...read(object, raw, ours, namespace, kinds.Branch.parse, problems));
       break;
     case "ServiceConnection":
-      all.connections.push(...read(object, raw, ours, namespace, parseServiceConnection, problems));
+      all.connections.push(...read(object, raw, ours, namespace, kinds.ServiceConnection.parse, problems));
       break;
     case "ClusterServiceConnection":
-      all.connections.push(...read(object, raw, ours, undefined, parseClusterServiceConnection, problems));
+      all.connections.push(...read(object, raw, ours, undefined, kinds.ClusterServiceConnection.parse, problems));
       break;
   }
 }
@@ -183,7 +183,7 @@ function readPool(
   const spec = asRecord(raw.spec);
   const isNumbered = !isRecord(raw.spec) || (spec.replicas ?? undefined) !== undefined;
   const numbered = isNumbered ? raw : { ...raw, spec: { ...spec, replicas: 0 } };
-  const pools = read(object, numbered, "ComputePool", namespace, parseComputePool, all.problems);
+  const pools = read(object, numbered, "ComputePool", namespace, kinds.ComputePool.parse, all.problems);
   all.pools.push(...pools);
   if (!isNumbered) for (const pool of pools) all.unnumbered.add(nameOf(pool.object.metadata));
 }

@@ -1,20 +1,16 @@
 import { normalisedBaseURL } from "../../operator/connection/resolve.ts";
 import { isForbidden, isNotFound } from "../../operator/kube/errors.ts";
 import { type KubeObject, type Parsed, placeOf, type ResourceKind } from "../../operator/objects/object.ts";
-import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
-import {
-  type Connection,
-  clusterServiceConnectionKind,
-  parseClusterServiceConnection,
-} from "../../operator/resources/cluster-service-connection.ts";
-import { type Compute, computeKind, parseCompute } from "../../operator/resources/compute.ts";
-import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import type { Branch } from "../../operator/resources/branch.ts";
+import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { API_KEY_SECRET_TYPE, INSTALL_NAMESPACE } from "../../operator/resources/names.ts";
 import { namespaceKind, parseNamespace } from "../../operator/resources/namespace.ts";
 import { type Secret, secretKind } from "../../operator/resources/secret.ts";
-import { parseServiceConnection, serviceConnectionKind } from "../../operator/resources/service-connection.ts";
 import { type ClusterFlags, CommandCluster, causeOf } from "../commands/cluster.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
+import { kinds } from "./kinds.ts";
 
 /** `where` of an object that the cluster holds and no manifest declares. */
 export const inCluster = "the cluster";
@@ -47,7 +43,7 @@ export function clusterToRead(flags: ClusterFlags, ports: CliPorts, wayOut = "")
 /** True if the cluster knows Computes. */
 export async function hasOurKinds(cluster: CommandCluster): Promise<boolean> {
   try {
-    await cluster.firstPage(computeKind);
+    await cluster.firstPage(kinds.Compute.resource);
     return true;
   } catch (error) {
     if (isNotFound(causeOf(error))) return false;
@@ -60,11 +56,11 @@ export async function hasOurKinds(cluster: CommandCluster): Promise<boolean> {
 export async function readRunning(cluster: CommandCluster, namespaces: readonly string[]): Promise<Running> {
   const reader = new Reader(cluster, namespaces);
   const [computes, pools, branches, connections, clusterConnections, labels] = await Promise.all([
-    reader.listed(computeKind, parseCompute),
-    reader.listed(computePoolKind, parseComputePool),
-    reader.listed(branchKind, parseBranch),
-    reader.listed(serviceConnectionKind, parseServiceConnection),
-    reader.listed(clusterServiceConnectionKind, parseClusterServiceConnection),
+    reader.listed(kinds.Compute),
+    reader.listed(kinds.ComputePool),
+    reader.listed(kinds.Branch),
+    reader.listed(kinds.ServiceConnection),
+    reader.listed(kinds.ClusterServiceConnection),
     labelsIn(cluster),
   ]);
   const all = [...connections, ...clusterConnections];
@@ -98,7 +94,13 @@ class Reader {
     this.#namespaces = namespaces;
   }
 
-  async listed<T extends KubeObject>(kind: ResourceKind<T>, parse: (raw: unknown) => Parsed<T>): Promise<T[]> {
+  async listed<T extends KubeObject>({
+    resource: kind,
+    parse,
+  }: {
+    resource: ResourceKind<T>;
+    parse: (raw: unknown) => Parsed<T>;
+  }): Promise<T[]> {
     const read = (raw: unknown): T => {
       const parsed = parse(raw);
       if (parsed.ok) return parsed.value;

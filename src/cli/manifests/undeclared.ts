@@ -3,7 +3,7 @@ import { type KubeObject, type ObjectMeta, placeOf } from "../../operator/object
 import { isOfCluster } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
-import type { OurKind } from "./check-fields.ts";
+import { type OurKind, ourKinds } from "./kinds.ts";
 import type { Declared, Manifests } from "./manifests.ts";
 import { inCluster, type Running } from "./running.ts";
 
@@ -19,7 +19,7 @@ export interface Undeclared {
 }
 
 /** The kinds that are compared, one row each. */
-const kinds: Readonly<
+const objectsOf: Readonly<
   Record<
     OurKind,
     {
@@ -41,8 +41,6 @@ const kinds: Readonly<
   },
 };
 
-const kindNames = ["Compute", "ComputePool", "Branch", "ServiceConnection", "ClusterServiceConnection"] as const;
-
 /**
  * The objects of the cluster that left the manifests, by kind, namespace and name. `written` is what the manifests hold
  * and nothing else.
@@ -53,8 +51,8 @@ const kindNames = ["Compute", "ComputePool", "Branch", "ServiceConnection", "Clu
  * without a connection that a declared Compute uses: that is applied elsewhere.
  */
 export function undeclaredIn(written: Manifests, running: Running, namespace: string | undefined): Undeclared[] {
-  const standing = kindNames.flatMap((kind) => {
-    const { declared, running: stored } = kinds[kind];
+  const standing = ourKinds.flatMap((kind) => {
+    const { declared, running: stored } = objectsOf[kind];
     const names = new Map(declared(written).map(({ object }) => [nameOf(object.metadata), object]));
     return stored(running).map((object) => ({ kind, object, declared: names.get(nameOf(object.metadata)) }));
   });
@@ -66,7 +64,7 @@ export function undeclaredIn(written: Manifests, running: Running, namespace: st
       placeOf(connectionKeyOf({ metadata, spec: "template" in spec ? spec.template : spec })),
     ),
   );
-  const declaresOfCluster = kinds.ClusterServiceConnection.declared(written).length > 0;
+  const declaresOfCluster = objectsOf.ClusterServiceConnection.declared(written).length > 0;
   return standing.flatMap(({ kind, object, declared }): Undeclared[] => {
     const { metadata } = object;
     const isLeaving = metadata.deletionTimestamp !== undefined;
@@ -87,7 +85,7 @@ export function undeclaredIn(written: Manifests, running: Running, namespace: st
 
 /** The namespaces that the manifests are about; `given` is that of `--namespace`. */
 export function namespacesOf(written: Manifests, given: string | undefined): string[] {
-  const objects = [...written.secrets, ...kindNames.flatMap((kind) => kinds[kind].declared(written))];
+  const objects = [...written.secrets, ...ourKinds.flatMap((kind) => objectsOf[kind].declared(written))];
   const named = [...written.namespaces.keys(), ...objects.flatMap(({ object }) => object.metadata.namespace ?? [])];
   return [...new Set([...named, ...(given === undefined ? [] : [given])])];
 }

@@ -4,7 +4,7 @@ import { parseBranch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { parseComputePool } from "../../operator/resources/compute-pool.ts";
 import { connectionKeyOf } from "../../operator/resources/connection-user.ts";
-import type { OurKind } from "../manifests/check-fields.ts";
+import type { OurKind } from "../manifests/kinds.ts";
 import type { Undeclared } from "../manifests/undeclared.ts";
 import type { Inventory } from "./inventory.ts";
 import { firstFew } from "./messages.ts";

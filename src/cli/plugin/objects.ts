@@ -1,18 +1,15 @@
 import { isForbidden } from "../../operator/kube/errors.ts";
 import { guardedPatch } from "../../operator/kube/json-patch.ts";
 import type { Parsed, ResourceKind } from "../../operator/objects/object.ts";
-import { type Branch, branchKind, parseBranch } from "../../operator/resources/branch.ts";
-import { type Compute, computeKind, parseCompute } from "../../operator/resources/compute.ts";
-import { type ComputePool, computePoolKind, parseComputePool } from "../../operator/resources/compute-pool.ts";
+import type { Branch } from "../../operator/resources/branch.ts";
+import type { Compute } from "../../operator/resources/compute.ts";
+import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { definitions, namesOf } from "../../operator/resources/crd-definitions.ts";
 import { secretKind } from "../../operator/resources/secret.ts";
-import {
-  parseServiceConnection,
-  type ServiceConnection,
-  serviceConnectionKind,
-} from "../../operator/resources/service-connection.ts";
+import type { ServiceConnection } from "../../operator/resources/service-connection.ts";
 import { type ClusterFlags, CommandCluster } from "../commands/cluster.ts";
 import { type CliPorts, CommandProblem } from "../commands/ports.ts";
+import { kinds } from "../manifests/kinds.ts";
 
 /** An object, with its kind. */
 export type Found =
@@ -30,23 +27,21 @@ interface Row {
 
 /** One row for each kind. */
 const rows: Readonly<Record<Kind, Row>> = {
-  Compute: { resource: computeKind, read: reader(parseCompute, (object) => ({ kind: "Compute", object })) },
-  Branch: { resource: branchKind, read: reader(parseBranch, (object) => ({ kind: "Branch", object })) },
-  ComputePool: {
-    resource: computePoolKind,
-    read: reader(parseComputePool, (object) => ({ kind: "ComputePool", object })),
-  },
-  ServiceConnection: {
-    resource: serviceConnectionKind,
-    read: reader(parseServiceConnection, (object) => ({ kind: "ServiceConnection", object })),
-  },
+  Compute: rowOf(kinds.Compute, (object) => ({ kind: "Compute", object })),
+  Branch: rowOf(kinds.Branch, (object) => ({ kind: "Branch", object })),
+  ComputePool: rowOf(kinds.ComputePool, (object) => ({ kind: "ComputePool", object })),
+  ServiceConnection: rowOf(kinds.ServiceConnection, (object) => ({ kind: "ServiceConnection", object })),
 };
 
-function reader<T>(parse: (raw: unknown) => Parsed<T>, found: (object: T) => Found): Row["read"] {
-  return (raw) => {
+function rowOf<T>(
+  { resource, parse }: { resource: ResourceKind; parse: (raw: unknown) => Parsed<T> },
+  found: (object: T) => Found,
+): Row {
+  const read: Row["read"] = (raw) => {
     const parsed = parse(raw);
     return parsed.ok ? { ok: true, value: found(parsed.value) } : parsed;
   };
+  return { resource, read };
 }
 
 /** KIND/NAME, as kubectl takes it. */
@@ -55,8 +50,8 @@ function typedName({ kind, object }: Found): string {
 }
 
 /** Kinds as alternatives in a sentence. */
-function anyOf(kinds: readonly Kind[]): string {
-  return kinds.join(", ").replace(/, (\w+)$/, " or $1");
+function anyOf(named: readonly Kind[]): string {
+  return named.join(", ").replace(/, (\w+)$/, " or $1");
 }
 
 /** True if kubectl takes the word for this kind: singular, plural or short name, with or without version and group. */
@@ -97,17 +92,17 @@ export async function findAll(
   among: readonly Kind[],
 ): Promise<[Found, ...Found[]]> {
   const [, word, name = given] = /^([^/]+)\/([^/]+)$/.exec(given) ?? [];
-  const kinds = word === undefined ? among : among.filter((kind) => isCalled(kind, word));
-  if (kinds.length === 0) {
+  const meant = word === undefined ? among : among.filter((kind) => isCalled(kind, word));
+  if (meant.length === 0) {
     throw new CommandProblem([`the kind of ${given} must be ${anyOf(among).toLowerCase()}`]);
   }
-  const answers = await Promise.all(kinds.map((kind) => get(cluster, kind, name).catch(refusalOf)));
+  const answers = await Promise.all(meant.map((kind) => get(cluster, kind, name).catch(refusalOf)));
   const refusal = answers.find((answer) => answer instanceof CommandProblem);
   const [found, ...more] = answers.flatMap((answer) =>
     answer === undefined || answer instanceof CommandProblem ? [] : [answer],
   );
   if (found !== undefined) return [found, ...more];
-  throw refusal ?? new CommandProblem([`namespace ${cluster.namespace} has no ${anyOf(kinds)} named ${name}`]);
+  throw refusal ?? new CommandProblem([`namespace ${cluster.namespace} has no ${anyOf(meant)} named ${name}`]);
 }
 
 async function get(cluster: CommandCluster, kind: Kind, name: string): Promise<Found | undefined> {
