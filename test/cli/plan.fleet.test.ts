@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { derivedUID, derivedUIDBefore } from "../../src/cli/manifests/derived-uid.ts";
+import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { fleetOf, signatureOf, signatureOfUID } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
 import { type Fate, Stage } from "./command-stage.ts";
@@ -256,14 +256,6 @@ describe("what apply makes", () => {
     );
     expect(sent).toBe(8);
     expect((await plan(stage, replica, "--fleet", "prod")).status).toBe(2);
-  });
-
-  test("what version 0.1.0 made is recognised", async () => {
-    using stage = new Stage();
-    stage.shop.create({ branch_id: main, type: "read_only", name: signatureOfUID(derivedUIDBefore("shop", "a")) });
-    stage.shop.finishOperations();
-    expect(await apply(stage, replica)).toMatchObject({ status: 0, out: expect.stringContaining("1 unchanged") });
-    expect(stage.writes).toEqual([]);
   });
 
   test("a manifest with former creates an endpoint where none exists, and needs --fleet", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { derivedUID, derivedUIDBefore } from "../../src/cli/manifests/derived-uid.ts";
+import { derivedUID } from "../../src/cli/manifests/derived-uid.ts";
 import { fleetOf, signatureOf, signatureOfUID } from "../../src/operator/resources/signature.ts";
 import { main, preview, project, staging } from "../service/support/shop.ts";
 import { hidingBranches, Stage } from "./command-stage.ts";
@@ -120,7 +120,6 @@ describe("apply --prune", () => {
     ["of another fleet", nameFor("shop", "b", "other")],
     ["of no fleet", nameFor("shop", "b", null)],
     ["of an operator", signatureOfUID("0f6c1d1e-8d5b-4c57-9a3e-000000000009")],
-    ["of version 0.1.0, whose names do not say the namespace", signatureOfUID(derivedUIDBefore("shop", "b"))],
     ["with another name", "reports"],
   ])("keeps endpoints %s", async (_, name) => {
     using stage = new Stage();

@@ -91,7 +91,7 @@ const whole: Plan = {
       compute: "shop/longer",
       endpoint: "ep-`2`",
       message: "a|b\nc <d> <e>",
-      deletesAdopted: "It goes.",
+      missingDatabase: "It goes.",
     }),
   ],
   branches: [branched({ step: "none", id: "br-1" }), branched({ step: "create", name: "`x" })],

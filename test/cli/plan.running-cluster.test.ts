@@ -26,25 +26,6 @@ test("plan --kubeconfig takes an annotation from the manifest where the cluster 
   expect(run).toMatchObject({ status: 2, out: expect.stringMatching(/~ shop\/shop-preview +patch/) });
 });
 
-test.each(["text", "markdown", "json"])(
-  "a Compute that adopted its endpoint and in which 0.1.0 stored deletionPolicy: Delete has a line in the plan (%s)",
-  async (output) => {
-    const adopting = (policy: string) => compute("adopting", `adopt: {branchPrimary: true}${policy}`);
-    using beside = new Beside(documents(connection, adopting(", deletionPolicy: Delete")));
-    // Nobody signed it.
-    beside.stage.rewrite = (_, response) => ({
-      ...response,
-      body: JSON.parse(JSON.stringify(response.body).replaceAll(/"name":"k8s-[^"]*",?/g, "")),
-    });
-    const planned = async (manifest: string) => (await beside.run("plan", manifest, "--output", output)).out;
-    const said = "Deleting this Compute deletes the endpoint that it adopted";
-    expect(await planned(adopting(""))).toContain(said);
-    // Where it is declared, somebody means it.
-    expect(await planned(adopting(", deletionPolicy: Delete"))).not.toContain(said);
-    expect(await planned(adopting(", deletionPolicy: Retain"))).not.toContain(said);
-  },
-);
-
 test("plan --kubeconfig shows what a changed manifest changes at the service, and what a smaller pool deletes", async () => {
   using beside = new Beside(held);
   const changed = documents(

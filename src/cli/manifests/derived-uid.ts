@@ -5,12 +5,10 @@ import { dashed, digest } from "../../operator/resources/signature.ts";
 
 /** A uid that begins with 12 digits of the namespace, so that a signature alone proves its namespace. */
 export function derivedUID(namespace: string, name: string): string {
-  return asUID(digest(`compute-operator.dev/Namespace/${namespace}`, 12) + ofObject(namespace, name).slice(12));
-}
-
-/** As version 0.1.0 derived it: what that version made is recognised too. */
-export function derivedUIDBefore(namespace: string, name: string): string {
-  return asUID(ofObject(namespace, name));
+  return asUID(
+    digest(`compute-operator.dev/Namespace/${namespace}`, 12) +
+      digest(`compute-operator.dev/Compute/${namespace}/${name}`, 32).slice(12),
+  );
 }
 
 /** Of a Branch: its branch bears it in a note that no call rewrites, so the uid itself says for which fleet it is. */
@@ -23,7 +21,7 @@ export function isDerivedUID(uid: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uid);
 }
 
-/** True if a uid is derived from a name in this namespace. One of version 0.1.0 does not say. */
+/** True if a uid is derived from a name in this namespace. */
 export function isDerivedIn(namespace: string, uid: string): boolean {
   return isDerivedUID(uid) && uid.slice(0, 13) === derivedUID(namespace, "").slice(0, 13);
 }
@@ -31,10 +29,6 @@ export function isDerivedIn(namespace: string, uid: string): boolean {
 /** In place of the uid that the API server will give: nothing at the service bears it yet. */
 export function uidToBe(derived: string): string {
   return `${derived.slice(0, 14)}4${derived.slice(15)}`;
-}
-
-function ofObject(namespace: string, name: string): string {
-  return digest(`compute-operator.dev/Compute/${namespace}/${name}`, 32);
 }
 
 /** 32 hex digits as a UUID: version and variant replace two of them. */

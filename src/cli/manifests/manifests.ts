@@ -36,8 +36,6 @@ export interface Manifests {
   others: readonly Compute[];
   /** Branches of the cluster that the manifests do not declare. */
   otherBranches: readonly Branch[];
-  /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
-  storedPolicies: ReadonlySet<string>;
   /** Pools, by `namespace/name`, without `replicas`: the number is the cluster's, where an autoscaler sets it. */
   unnumbered: Set<string>;
   /** The cluster that was read, if any. */
@@ -66,7 +64,6 @@ export function sortManifests(objects: readonly ManifestObject[], namespace: str
     secrets: [],
     others: [],
     otherBranches: [],
-    storedPolicies: new Set(),
     unnumbered: new Set(),
     notes: [],
     problems: [],

@@ -14,13 +14,11 @@ import { inCluster, type Running } from "./running.ts";
 export function overRunning(manifests: Manifests, running: Running): Manifests {
   const problems = [...manifests.problems];
   const notes = [...manifests.notes];
-  const storedPolicies = new Set<string>();
   const declared = over(manifests.computes, running.computes, (each, before) => {
     problems.push(...unchangeable(each, before.spec, each.object.spec, ["projectID", "type"]));
     const { deletionPolicy } = before.spec;
     if (deletionPolicy === undefined || each.object.spec.deletionPolicy !== undefined) return stored(each, before);
-    // kubectl apply leaves a field that nobody declared as it is: 0.1.0 stored a policy in every Compute.
-    storedPolicies.add(nameOf(each.object.metadata));
+    // kubectl apply leaves a field that was never declared as it is.
     return stored({ ...each, object: { ...each.object, spec: { ...each.object.spec, deletionPolicy } } }, before);
   });
   const stands = new Set(running.pools.map(({ metadata }) => nameOf(metadata)));
@@ -52,7 +50,6 @@ export function overRunning(manifests: Manifests, running: Running): Manifests {
     branches: declaredBranches,
     connections: connectionsOver(manifests, running),
     namespaces: new Map([...running.namespaces, ...manifests.namespaces]),
-    storedPolicies,
     others: rest.filter((compute) => !isMember(compute)),
     otherBranches: running.branches.filter(({ metadata }) => !branchNames.has(nameOf(metadata))),
     running,

@@ -39,8 +39,6 @@ export interface ComputeEntry extends Entry {
   branch: string;
   type: string;
   endpoint?: string;
-  /** The Compute adopted its endpoint, and deleting it deletes that, as nobody declared. */
-  deletesAdopted?: string;
   /** The database or the role of the connection Secret is not at the service. */
   missingDatabase?: string;
   /** A warning that a field which is sent has an announced end at the public service. */

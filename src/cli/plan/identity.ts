@@ -3,7 +3,7 @@ import { isFormers, notedUID } from "../../operator/branch/observation.ts";
 import { type EndpointIndex, type Ownership, recordedID } from "../../operator/claims/ownership.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type Fleet, keyOf, signatureIn } from "../../operator/resources/signature.ts";
-import { derivedBranchUID, derivedUIDBefore, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
+import { derivedBranchUID, isDerivedUID, uidToBe } from "../manifests/derived-uid.ts";
 import type { CommandScope } from "./scope.ts";
 import type { Tracked, TrackedBranch } from "./tracked.ts";
 
@@ -41,16 +41,14 @@ export function knownUID(tracked: Tracked, { cluster, fleet, fleetName }: Comman
  * keeps the derived one.
  */
 function signedUID(compute: Compute, endpoints: EndpointIndex, fleet: Fleet | undefined): string {
-  const { name, namespace = "", uid } = compute.metadata;
+  const { uid } = compute.metadata;
   const linked = recordedID(compute);
   // A link or a record of this command, or of the manifest, is for this uid already.
   if (linked !== undefined || compute.status.pendingWrite !== undefined) return uid;
-  const before = derivedUIDBefore(namespace, name);
-  const own = endpoints.signedBy(uid).length === 0 && endpoints.signedBy(before).length > 0 ? before : uid;
   const bearing = fleet === undefined ? [] : endpoints.bearing(keyOf(compute), fleet, "same");
   const uids = new Set(bearing.flatMap((endpoint) => signatureIn(endpoint.name)?.uid ?? []));
-  const [only = own] = uids;
-  return uids.size === 1 && !isDerivedUID(only) ? only : own;
+  const [only = uid] = uids;
+  return uids.size === 1 && !isDerivedUID(only) ? only : uid;
 }
 
 /**

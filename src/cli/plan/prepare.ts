@@ -170,7 +170,6 @@ function tracking(
     fleet: fleet === undefined ? undefined : fleetOf(fleet),
     fleetName: fleet,
     cluster: manifests.running !== undefined,
-    storedPolicies: manifests.storedPolicies,
     writes,
     prunes: prune && (manifests.running === undefined || writes),
   };

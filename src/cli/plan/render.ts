@@ -62,10 +62,10 @@ function rowsOf({ entries, branches = [], pruned = [] }: Plan): Row[] {
       return { kind: "Branch ", name, step, detail, warnings: [] };
     }),
     ...entries.map((entry): Row => {
-      const { compute: name, step, endpoint, deletesAdopted, deprecated, missingDatabase } = entry;
+      const { compute: name, step, endpoint, deprecated, missingDatabase } = entry;
       const subject = (quote: Quote) => placeOf(entry, quote);
       const detail = (quote: Quote) => detailOf(entry, subject(quote), endpoint, quote);
-      const warnings = [deletesAdopted, deprecated, missingDatabase].filter((warning) => warning !== undefined);
+      const warnings = [deprecated, missingDatabase].filter((warning) => warning !== undefined);
       return { kind: "", name, step, detail, warnings };
     }),
     ...pruned.map(({ kind, name, step, message }): Row => {

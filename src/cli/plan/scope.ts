@@ -7,8 +7,6 @@ export interface CommandScope {
   fleetName: string | undefined;
   /** True if the operators' cluster was read. */
   cluster: boolean;
-  /** Computes, by `namespace/name`, whose `deletionPolicy` stands in the cluster and is declared nowhere. */
-  storedPolicies: ReadonlySet<string>;
   /** The command sends writes: not for what an operator keeps. */
   writes: boolean;
   /** True if objects that apply made and no manifest declares are looked for, so branches are listed too. */

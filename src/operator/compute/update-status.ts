@@ -21,7 +21,6 @@ import { isOpen } from "./remembered.ts";
 import { noteClearsAt } from "./requeue.ts";
 import type { ReconcileState } from "./state.ts";
 import { nextStatus } from "./status/status.ts";
-import { deletesAdopted } from "./words/events.ts";
 import { reasons } from "./words/reasons.ts";
 
 export interface StatusTools {
@@ -68,8 +67,6 @@ export async function updateStatus(
   if (latest.condition.kind === "shown") state.overtaken();
   const reported = await withStatus(computePatches, cluster, status, compute);
   state.wrote();
-  const stored = storedPolicy(compute, o);
-  if (stored !== undefined) event(reported, stored);
   // For a short time the event of a write says what its progress and its end would say.
   const { writeAt = Number.NEGATIVE_INFINITY } = known.told;
   const isAnnounced = now - writeAt < shortlyMs;
@@ -77,17 +74,6 @@ export async function updateStatus(
   const change = transition(shownReason(compute), outcome.condition, reasons, { isAnnounced, isQueued, events });
   if (change !== undefined) event(reported, change);
   return reported;
-}
-
-/**
- * 0.1.0 stored `deletionPolicy: Delete` in every Compute. A status from before the policy in force was shown, of one
- * that has adopted its endpoint, has that said once.
- */
-function storedPolicy({ spec, status }: Compute, o: Observed): EventInput | undefined {
-  const link = o.kind === "observed" ? o.links.link : undefined;
-  const isFormer = status.deletionPolicy === undefined && status.endpointID !== undefined;
-  if (link?.proof !== "adopted" || !isFormer || spec.deletionPolicy !== "Delete") return undefined;
-  return { type: "Warning", reason: "Adopted", message: deletesAdopted(link.endpoint.id) };
 }
 
 function statusAfter(

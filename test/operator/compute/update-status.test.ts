@@ -41,23 +41,6 @@ describe("an event", () => {
     }
   });
 
-  test("warns once of a deletion policy that 0.1.0 stored in a Compute that adopted its endpoint", async () => {
-    const adopted = { spec: { adopt: { endpointID: "ep-one" }, deletionPolicy: "Delete" } };
-    const after = async (fields: Parameters<typeof setUp>[1], seen = endpoint()) => {
-      const { acting, self, reported, report } = setUp("Active", fields);
-      await report(shown(self, "Active", "now"), observedBy(self, [seen]));
-      const again = acting.compute();
-      await report(shown(again, "Idle", "now"), observedBy(again, [seen]));
-      return reported;
-    };
-    expect(await after(adopted)).toEqual(["Warning Adopted"]);
-    expect(await after({ ...adopted, status: { deletionPolicy: "Delete" } })).toEqual([]);
-    expect(await after({ spec: { ...adopted.spec, deletionPolicy: "Retain" } })).toEqual([]);
-    expect(await after({ spec: { adopt: { endpointID: "ep-one" } } })).toEqual([]);
-    // One that adopts it now says so itself.
-    expect(await after({ ...adopted, status: { endpointID: undefined } })).toEqual([]);
-  });
-
   test("an event is all that is left of a Compute that was let go", async () => {
     const { acting, self, reported, report } = setUp("Active");
     const events = [{ type: "Normal", reason: "Released", message: "" }] as const;

@@ -2,7 +2,6 @@ import { ownershipOf } from "../../../operator/claims/ownership.ts";
 import { hasFinalizer, nameOf } from "../../../operator/compute/observe/observation.ts";
 import type { Action } from "../../../operator/compute/plan/action.ts";
 import { released } from "../../../operator/compute/words/deletion.ts";
-import { deletesAdopted } from "../../../operator/compute/words/events.ts";
 import { reasons } from "../../../operator/compute/words/reasons.ts";
 import { compare, desiredSpec, isDeprecated } from "../../../operator/fields/compare.ts";
 import { shownReason } from "../../../operator/objects/conditions-of.ts";
@@ -21,10 +20,7 @@ export function computeEntryOf(
   branch?: BranchEntry,
 ): ComputeEntry {
   const { listing } = project;
-  const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
-  const linked = link?.endpoint;
-  const isStored = scope.storedPolicies.has(nameOf(compute)) && compute.spec.deletionPolicy === "Delete";
-  const isWarned = isStored && link?.proof === "adopted";
+  const linked = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link?.endpoint : undefined;
   const keptBy = linked === undefined || scope.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
   const what =
@@ -39,7 +35,6 @@ export function computeEntryOf(
     ...(linked === undefined ? {} : { endpoint: linked.id }),
     ...(adopted ? { adopts: true as const } : {}),
     ...(keptBy === undefined ? {} : { keptBy }),
-    ...(isWarned && linked !== undefined ? { deletesAdopted: deletesAdopted(linked.id) } : {}),
     ...what,
     ...deprecatedIn(what),
     ...(warning === undefined ? {} : { message: warning }),

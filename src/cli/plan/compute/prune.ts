@@ -4,7 +4,7 @@ import { endpointNamedBy } from "../../../operator/claims/ownership.ts";
 import { type Compute, parseCompute } from "../../../operator/resources/compute.ts";
 import { annotations } from "../../../operator/resources/names.ts";
 import { signatureIn, uidInSignature } from "../../../operator/resources/signature.ts";
-import { derivedUID, derivedUIDBefore, isDerivedIn } from "../../manifests/derived-uid.ts";
+import { derivedUID, isDerivedIn } from "../../manifests/derived-uid.ts";
 import type { Inventory } from "../inventory.ts";
 import { removedObject, usersByProject } from "../prune.ts";
 import type { Project } from "../tracked.ts";
@@ -20,12 +20,7 @@ export function trackPrunedComputes(
   leaving: ReadonlySet<string>,
 ): void {
   const places = usersByProject(inventory, namespace);
-  const names = new Set(
-    inventory.computes.flatMap(({ metadata }) => {
-      const place = [metadata.namespace ?? "", metadata.name] as const;
-      return [derivedUID(...place), derivedUIDBefore(...place)];
-    }),
-  );
+  const names = new Set(inventory.computes.map(({ metadata }) => derivedUID(metadata.namespace ?? "", metadata.name)));
   for (const [project, connectionRef] of places) {
     const place = { namespace, projectID: project.id, connectionRef, through: project.client.through };
     // A list has no order of its own, and the plan after a person's answer must be the plan before it.

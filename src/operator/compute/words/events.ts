@@ -11,10 +11,6 @@ export const adopted = (endpointID: string): string => `Took over endpoint ${end
 export const tookOverFormer = (endpointID: string): string =>
   `Took over endpoint ${endpointID}, which a former Compute of this fleet, namespace and name created. If that one still stands in another cluster, it is in conflict now: stop the fleet in one of the clusters.`;
 
-/** The line of `plan` and the event for Computes in which 0.1.0 stored the policy. */
-export const deletesAdopted = (endpointID: string): string =>
-  `Deleting this Compute deletes the endpoint that it adopted, because spec.deletionPolicy is Delete, which 0.1.0 stored where nothing was declared. To keep the endpoint then, remove the field or set Retain: ${endpointID}.`;
-
 export const moved = (endpointID: string, branchID: string): string =>
   `Moved endpoint ${endpointID} to branch ${branchID}.`;
 
