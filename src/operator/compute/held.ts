@@ -8,8 +8,8 @@ import type { HeldStatus, ReadonlyState } from "./remembered.ts";
 import { isAtRest, isProgress } from "./words/reasons.ts";
 
 // A status that says nothing but what is on the way is held back in memory: the next one replaces it, and a patch is
-// saved. It waits two seconds: where operations end within one, a restart costs three patches instead of five, and a
-// create four instead of up to six. Where they take ten seconds, nothing is saved.
+// saved. It waits two seconds: where operations end within one, an edit costs one patch instead of two, a restart three
+// instead of five, and a create four instead of five. Where they take ten seconds, nothing is saved.
 
 /**
  * The wait of a held status, in milliseconds, where the one before shows the record of a create. Its end is the next
