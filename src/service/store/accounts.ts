@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
-import { number, type Row, text } from "./row.ts";
+import { number, text } from "./row.ts";
+import { oneOf, Table } from "./table.ts";
 
 export interface Account {
   id: string;
@@ -31,97 +32,58 @@ export interface Member {
 
 /** Accounts, organizations and memberships. */
 export class Accounts {
-  readonly #db: Database;
+  readonly #accounts: Table<Account>;
+  readonly #organizations: Table<Organization>;
+  readonly #members: Table<Member>;
 
   constructor(db: Database) {
-    this.#db = db;
+    const named = { id: text, name: text, plan: text, createdAt: number };
+    this.#accounts = new Table(db, "accounts", { ...named, uuid: text, email: text });
+    this.#organizations = new Table(db, "organizations", named);
+    const role = oneOf(memberRoles, "viewer");
+    this.#members = new Table(db, "members", { organizationId: text, accountId: text, role, joinedAt: number });
   }
 
   insert(account: Account): void {
-    const { id, uuid, email, name, plan, createdAt } = account;
-    this.#db.run("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?)", id, uuid, email, name, plan, createdAt);
+    this.#accounts.insert(account);
   }
 
   get(id: string): Account | undefined {
-    const row = this.#db.one("SELECT * FROM accounts WHERE id = ?", id);
-    return row && accountOf(row);
+    return this.#accounts.one("WHERE id = ?", id);
   }
 
   all(): Account[] {
-    return this.#db.all("SELECT * FROM accounts ORDER BY created_at, id").map(accountOf);
+    return this.#accounts.all("ORDER BY created_at, id");
   }
 
-  insertOrganization({ id, name, plan, createdAt }: Organization): void {
-    this.#db.run("INSERT INTO organizations VALUES (?, ?, ?, ?)", id, name, plan, createdAt);
+  insertOrganization(organization: Organization): void {
+    this.#organizations.insert(organization);
   }
 
   organization(id: string): Organization | undefined {
-    const row = this.#db.one("SELECT * FROM organizations WHERE id = ?", id);
-    return row && organizationOf(row);
+    return this.#organizations.one("WHERE id = ?", id);
   }
 
   organizationsOf(accountId: string): Organization[] {
-    return this.#db
-      .all(
-        "SELECT o.* FROM organizations o JOIN members m ON m.organization_id = o.id WHERE m.account_id = ? ORDER BY o.id",
-        accountId,
-      )
-      .map(organizationOf);
-  }
-
-  putMember({ organizationId, accountId, role, joinedAt }: Member): void {
-    this.#db.run(
-      `INSERT INTO members VALUES (?, ?, ?, ?)
-       ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role`,
-      organizationId,
+    return this.#organizations.all(
+      "WHERE id IN (SELECT organization_id FROM members WHERE account_id = ?) ORDER BY id",
       accountId,
-      role,
-      joinedAt,
     );
   }
 
+  putMember(member: Member): void {
+    this.#members.insert(member, "ON CONFLICT (organization_id, account_id) DO UPDATE SET role = excluded.role");
+  }
+
   removeMember(organizationId: string, accountId: string): boolean {
-    const sql = "DELETE FROM members WHERE organization_id = ? AND account_id = ?";
-    return this.#db.run(sql, organizationId, accountId) > 0;
+    return this.#members.delete("WHERE organization_id = ? AND account_id = ?", organizationId, accountId) > 0;
   }
 
   member(organizationId: string, accountId: string): Member | undefined {
-    const sql = "SELECT * FROM members WHERE organization_id = ? AND account_id = ?";
-    const row = this.#db.one(sql, organizationId, accountId);
-    return row && memberOf(row);
+    return this.#members.one("WHERE organization_id = ? AND account_id = ?", organizationId, accountId);
   }
 
   members(organizationId: string): Member[] {
-    const sql = "SELECT * FROM members WHERE organization_id = ? ORDER BY joined_at, account_id";
-    return this.#db.all(sql, organizationId).map(memberOf);
+    return this.#members.all("WHERE organization_id = ? ORDER BY joined_at, account_id", organizationId);
   }
-}
-
-function accountOf(row: Row): Account {
-  return {
-    id: text(row, "id"),
-    uuid: text(row, "uuid"),
-    email: text(row, "email"),
-    name: text(row, "name"),
-    plan: text(row, "plan"),
-    createdAt: number(row, "created_at"),
-  };
-}
-
-function organizationOf(row: Row): Organization {
-  return {
-    id: text(row, "id"),
-    name: text(row, "name"),
-    plan: text(row, "plan"),
-    createdAt: number(row, "created_at"),
-  };
-}
-
-function memberOf(row: Row): Member {
-  return {
-    organizationId: text(row, "organization_id"),
-    accountId: text(row, "account_id"),
-    role: memberRoles.find((role) => role === text(row, "role")) ?? "viewer",
-    joinedAt: number(row, "joined_at"),
-  };
 }

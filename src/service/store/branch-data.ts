@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
-import { number, optionalText, type Row, text } from "./row.ts";
+import { number, optionalText, text } from "./row.ts";
+import { Table } from "./table.ts";
 
 /** The Postgres data of a branch, where real servers run behind the computes. */
 export interface BranchData {
@@ -26,34 +27,31 @@ export interface CopyWanted {
 
 export class BranchDataRows {
   readonly #db: Database;
+  readonly #data: Table<BranchData>;
+  readonly #wanted: Table<CopyWanted>;
 
   constructor(db: Database) {
     this.#db = db;
+    const largest = { maxConnections: number, maxWorkerProcesses: number, maxLocks: number };
+    this.#data = new Table(db, "branch_data", { branchId: text, generation: text, catalog: text, ...largest });
+    this.#wanted = new Table(db, "branch_sources", {
+      seq: number,
+      branchId: text,
+      sourceId: text,
+      point: optionalText,
+    });
   }
 
   get(branchId: string): BranchData | undefined {
-    const row = this.#db.one("SELECT * FROM branch_data WHERE branch_id = ?", branchId);
-    return row && branchDataOf(row);
+    return this.#data.one("WHERE branch_id = ?", branchId);
   }
 
   all(): BranchData[] {
-    return this.#db.all("SELECT * FROM branch_data ORDER BY branch_id").map(branchDataOf);
+    return this.#data.all("ORDER BY branch_id");
   }
 
-  put({ branchId, generation, catalog, maxConnections, maxWorkerProcesses, maxLocks }: BranchData): void {
-    this.#db.run(
-      `INSERT INTO branch_data (branch_id, generation, catalog, max_connections, max_worker_processes, max_locks)
-       VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (branch_id) DO UPDATE SET generation = excluded.generation, catalog = excluded.catalog,
-         max_connections = excluded.max_connections, max_worker_processes = excluded.max_worker_processes,
-         max_locks = excluded.max_locks`,
-      branchId,
-      generation,
-      catalog,
-      maxConnections,
-      maxWorkerProcesses,
-      maxLocks,
-    );
+  put(data: BranchData): void {
+    if (this.#data.update(data, "WHERE branch_id = ?", data.branchId) === 0) this.#data.insert(data);
   }
 
   /** The branches that are ready and have none, parents first. */
@@ -70,45 +68,23 @@ export class BranchDataRows {
   setSource({ branchId, sourceId, point }: { branchId: string; sourceId: string; point?: string }): void {
     const before = this.sourceOf(branchId);
     if (before && !this.get(branchId)) {
-      this.#db.run("UPDATE branch_sources SET source_id = ? WHERE source_id = ?", before.sourceId, branchId);
+      this.#wanted.update({ sourceId: before.sourceId }, "WHERE source_id = ?", branchId);
     }
     this.clearSource(branchId);
-    const sql = "INSERT INTO branch_sources (branch_id, source_id, point) VALUES (?, ?, ?)";
-    this.#db.run(sql, branchId, sourceId, point);
+    this.#wanted.insert({ branchId, sourceId, point });
   }
 
   /** The copy that a branch is to be. */
   sourceOf(branchId: string): CopyWanted | undefined {
-    const row = this.#db.one("SELECT * FROM branch_sources WHERE branch_id = ?", branchId);
-    return row && wantedOf(row);
+    return this.#wanted.one("WHERE branch_id = ?", branchId);
   }
 
   /** The copies that are to be made, in the order in which they were asked for. */
   sources(): CopyWanted[] {
-    return this.#db.all("SELECT * FROM branch_sources ORDER BY seq").map(wantedOf);
+    return this.#wanted.all("ORDER BY seq");
   }
 
   clearSource(branchId: string): void {
-    this.#db.run("DELETE FROM branch_sources WHERE branch_id = ?", branchId);
+    this.#wanted.delete("WHERE branch_id = ?", branchId);
   }
-}
-
-function wantedOf(row: Row): CopyWanted {
-  return {
-    seq: number(row, "seq"),
-    branchId: text(row, "branch_id"),
-    sourceId: text(row, "source_id"),
-    point: optionalText(row, "point"),
-  };
-}
-
-function branchDataOf(row: Row): BranchData {
-  return {
-    branchId: text(row, "branch_id"),
-    generation: text(row, "generation"),
-    catalog: text(row, "catalog"),
-    maxConnections: number(row, "max_connections"),
-    maxWorkerProcesses: number(row, "max_worker_processes"),
-    maxLocks: number(row, "max_locks"),
-  };
 }

@@ -1,6 +1,7 @@
 import type { Database } from "./database.ts";
 import { BranchDetails } from "./details.ts";
-import { flag, number, optionalNumber, optionalText, type Row, text } from "./row.ts";
+import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
+import { type Fields, jsonOf, type Kept, Table } from "./table.ts";
 
 export interface Branch {
   id: string;
@@ -43,57 +44,70 @@ export type BranchEntry = Pick<Branch, "id" | "seq" | "name" | "createdAt" | "up
 
 export type NewBranch = Omit<Branch, "seq" | "stateChangedAt" | "updatedAt" | "activeMs" | "computeMs">;
 
+const kept: Fields<Branch> = {
+  id: text,
+  seq: number,
+  projectId: text,
+  parentId: optionalText,
+  name: text,
+  isDefault: flag,
+  isProtected: flag,
+  currentState: text,
+  stateChangedAt: number,
+  activeMs: number,
+  computeMs: number,
+  details: jsonOf(BranchDetails),
+  expiresAt: optionalNumber,
+  createdAt: number,
+  updatedAt: number,
+};
+
+const deletion: Kept<Deletion> = {
+  columns: ["deleted_at", "recoverable_until", "deletion_method"],
+  read: (row) => ({
+    at: number(row, "deleted_at"),
+    until: number(row, "recoverable_until"),
+    method: text(row, "deletion_method") === "ttl" ? "ttl" : "user",
+  }),
+  write: ({ at, until, method }) => [at, until, method],
+};
+
 /** The branches, without those that were deleted unless a method says so. */
 export class Branches {
   readonly #db: Database;
+  readonly #all: Table<Branch>;
+  readonly #deleted: Table<DeletedBranch>;
+  readonly #entries: Table<BranchEntry>;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#all = new Table(db, "branches", kept, "in-table");
+    this.#deleted = new Table(db, "branches", { ...kept, deletion });
+    const { id, seq, name, createdAt, updatedAt } = kept;
+    this.#entries = new Table(db, "branches", { id, seq, name, createdAt, updatedAt });
   }
 
   insert(branch: NewBranch): void {
-    const { id, projectId, parentId, name, isDefault, isProtected, currentState, details, expiresAt, createdAt } =
-      branch;
-    this.#db.run(
-      `INSERT INTO branches (id, seq, project_id, parent_id, name, is_default, is_protected, current_state, details, expires_at, state_changed_at, created_at, updated_at)
-       VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM branches), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      id,
-      projectId,
-      parentId,
-      name,
-      isDefault,
-      isProtected,
-      currentState,
-      JSON.stringify(details),
-      expiresAt,
-      createdAt,
-      createdAt,
-      createdAt,
-    );
+    this.#all.insert({ ...branch, stateChangedAt: branch.createdAt, updatedAt: branch.createdAt });
   }
 
   get(projectId: string, id: string): Branch | undefined {
-    const row = this.#db.one(`SELECT * FROM branches WHERE id = ? AND project_id = ? AND ${present}`, id, projectId);
-    return row && branchOf(row);
+    return this.#all.one(`WHERE id = ? AND project_id = ? AND ${present}`, id, projectId);
   }
 
   /** One that was deleted and can be recovered. */
   deleted(projectId: string, id: string): DeletedBranch | undefined {
-    const sql = "SELECT * FROM branches WHERE id = ? AND project_id = ? AND deleted_at IS NOT NULL";
-    const row = this.#db.one(sql, id, projectId);
-    return row && deletedOf(row);
+    return this.#deleted.one("WHERE id = ? AND project_id = ? AND deleted_at IS NOT NULL", id, projectId);
   }
 
   /** All of a project that were deleted and can be recovered, oldest first. */
   listDeleted(projectId: string): DeletedBranch[] {
-    const sql = "SELECT * FROM branches WHERE project_id = ? AND deleted_at IS NOT NULL ORDER BY seq";
-    return this.#db.all(sql, projectId).map(deletedOf);
+    return this.#deleted.all("WHERE project_id = ? AND deleted_at IS NOT NULL ORDER BY seq", projectId);
   }
 
   /** Deletes a branch so that it can be recovered. */
-  hide(id: string, { at, until, method }: Deletion): void {
-    const sql = "UPDATE branches SET deleted_at = ?, recoverable_until = ?, deletion_method = ? WHERE id = ?";
-    this.#db.run(sql, at, until, method, id);
+  hide(id: string, deleted: Deletion): void {
+    this.#deleted.update({ deletion: deleted }, "WHERE id = ?", id);
   }
 
   /** Takes the deletion of a branch back. */
@@ -104,102 +118,74 @@ export class Branches {
 
   /** True if a branch of the project has the name, also a deleted one that can be recovered. */
   isTaken(projectId: string, name: string): boolean {
-    const sql = "SELECT 1 AS found FROM branches WHERE project_id = ? AND name = ? LIMIT 1";
-    return this.#db.one(sql, projectId, name) !== undefined;
+    return this.#all.has("WHERE project_id = ? AND name = ?", projectId, name);
   }
 
   /** Also finds a deleted one that can be recovered, as its data is still there. */
   byId(id: string): Branch | undefined {
-    const row = this.#db.one("SELECT * FROM branches WHERE id = ?", id);
-    return row && branchOf(row);
+    return this.#all.one("WHERE id = ?", id);
   }
 
   /** As `byId`, for many at once, in their order. */
   byIds(ids: readonly string[]): Branch[] {
     const sql =
       "SELECT branches.* FROM json_each(?) AS wanted JOIN branches ON branches.id = wanted.value ORDER BY wanted.key";
-    return this.#db.all(sql, JSON.stringify(ids)).map(branchOf);
+    return this.#db.all(sql, JSON.stringify(ids)).map((row) => this.#all.read(row));
   }
 
   /** As `byId`. */
   exists(id: string): boolean {
-    return this.#db.one("SELECT 1 AS found FROM branches WHERE id = ?", id) !== undefined;
+    return this.#all.has("WHERE id = ?", id);
   }
 
   default(projectId: string): Branch | undefined {
-    const row = this.#db.one("SELECT * FROM branches WHERE project_id = ? AND is_default = 1", projectId);
-    return row && branchOf(row);
+    return this.#all.one("WHERE project_id = ? AND is_default = 1", projectId);
   }
 
   /** As `list`, the deleted ones that can be recovered among them, by what lists are searched and sorted by. */
   index(projectId: string, { withDeleted }: { withDeleted: boolean }): BranchEntry[] {
     const which = withDeleted ? "" : `AND ${present}`;
-    const sql = `SELECT id, seq, name, created_at, updated_at FROM branches WHERE project_id = ? ${which} ORDER BY seq`;
-    return this.#db.all(sql, projectId).map((row) => ({
-      id: text(row, "id"),
-      seq: number(row, "seq"),
-      name: text(row, "name"),
-      createdAt: number(row, "created_at"),
-      updatedAt: number(row, "updated_at"),
-    }));
+    return this.#entries.all(`WHERE project_id = ? ${which} ORDER BY seq`, projectId);
   }
 
   /** All branches of a project, oldest first. */
   list(projectId: string): Branch[] {
-    return this.#db
-      .all(`SELECT * FROM branches WHERE project_id = ? AND ${present} ORDER BY seq`, projectId)
-      .map(branchOf);
+    return this.#all.all(`WHERE project_id = ? AND ${present} ORDER BY seq`, projectId);
   }
 
   /** The branches of a page, the oldest on the first one. */
   page(projectId: string, page: number, perPage: number): Branch[] {
-    const sql = `SELECT * FROM branches WHERE project_id = ? AND ${present} ORDER BY seq LIMIT ? OFFSET ?`;
-    return this.#db.all(sql, projectId, perPage, (page - 1) * perPage).map(branchOf);
+    const part = `WHERE project_id = ? AND ${present} ORDER BY seq LIMIT ? OFFSET ?`;
+    return this.#all.all(part, projectId, perPage, (page - 1) * perPage);
   }
 
   /** The length of what is kept with all branches of a project, deleted ones too, as it is stored. */
   lengthOfDetails(projectId: string): number {
-    const row = this.#db.one(
-      "SELECT coalesce(sum(length(details)), 0) AS sum FROM branches WHERE project_id = ?",
-      projectId,
-    );
-    return row ? number(row, "sum") : 0;
+    return this.#all.length("details", "WHERE project_id = ?", projectId);
   }
 
   count(projectId: string): number {
-    const row = this.#db.one(`SELECT count(*) AS count FROM branches WHERE project_id = ? AND ${present}`, projectId);
-    return row ? number(row, "count") : 0;
+    return this.#all.count(`WHERE project_id = ? AND ${present}`, projectId);
   }
 
-  setState(id: string, state: string, at: number): void {
-    const sql = "UPDATE branches SET current_state = ?, state_changed_at = ?, updated_at = ? WHERE id = ?";
-    this.#db.run(sql, state, at, at, id);
+  setState(id: string, currentState: string, at: number): void {
+    this.#all.update({ currentState, stateChangedAt: at, updatedAt: at }, "WHERE id = ?", id);
   }
 
   /** Stores all fields of a branch that a call can change. */
   update({ id, parentId, name, isProtected, details, expiresAt }: Branch, at: number): void {
-    this.#db.run(
-      `UPDATE branches SET parent_id = ?, name = ?, is_protected = ?, details = ?, expires_at = ?, updated_at = ? WHERE id = ?`,
-      parentId,
-      name,
-      isProtected,
-      JSON.stringify(details),
-      expiresAt,
-      at,
-      id,
-    );
+    const changed = { parentId, name, isProtected, details, expiresAt, updatedAt: at };
+    this.#all.update(changed, "WHERE id = ?", id);
   }
 
   /** Makes a branch the default branch of its project, instead of the previous one. */
   setDefault({ id, projectId }: Branch, at: number): void {
-    const end = "UPDATE branches SET is_default = 0, updated_at = ? WHERE project_id = ? AND is_default = 1";
-    this.#db.run(end, at, projectId);
-    this.#db.run("UPDATE branches SET is_default = 1, updated_at = ? WHERE id = ?", at, id);
+    this.#all.update({ isDefault: false, updatedAt: at }, "WHERE project_id = ? AND is_default = 1", projectId);
+    this.#all.update({ isDefault: true, updatedAt: at }, "WHERE id = ?", id);
   }
 
   childrenOf({ id, projectId }: Branch): Branch[] {
-    const sql = `SELECT * FROM branches WHERE project_id = ? AND parent_id = ? AND ${present} ORDER BY seq`;
-    return this.#db.all(sql, projectId, id).map(branchOf);
+    return this.#all.all(`WHERE project_id = ? AND parent_id = ? AND ${present} ORDER BY seq`, projectId, id);
   }
 
   addUsage(id: string, activeMs: number, computeMs: number): void {
@@ -209,47 +195,19 @@ export class Branches {
 
   /** The branch that expires next. */
   nextToExpire(): { branch: Branch; due: number } | undefined {
-    const ends = `expires_at IS NOT NULL AND ${present}`;
-    const row = this.#db.one(`SELECT * FROM branches WHERE ${ends} ORDER BY expires_at, seq LIMIT 1`);
-    return row && { branch: branchOf(row), due: number(row, "expires_at") };
+    const branch = this.#all.one(`WHERE expires_at IS NOT NULL AND ${present} ORDER BY expires_at, seq LIMIT 1`);
+    return branch?.expiresAt === undefined ? undefined : { branch, due: branch.expiresAt };
   }
 
   /** The deleted branch that can no longer be recovered next. */
   nextToForget(): { id: string; due: number } | undefined {
-    const deleted = "recoverable_until IS NOT NULL ORDER BY recoverable_until, seq LIMIT 1";
-    const row = this.#db.one(`SELECT id, recoverable_until FROM branches WHERE ${deleted}`);
-    return row && { id: text(row, "id"), due: number(row, "recoverable_until") };
+    const branch = this.#deleted.one("WHERE recoverable_until IS NOT NULL ORDER BY recoverable_until, seq LIMIT 1");
+    return branch && { id: branch.id, due: branch.deletion.until };
   }
 
   delete(id: string): void {
-    this.#db.run("DELETE FROM branches WHERE id = ?", id);
+    this.#all.delete("WHERE id = ?", id);
   }
 }
 
 const present = "deleted_at IS NULL";
-
-function deletedOf(row: Row): DeletedBranch {
-  const method = text(row, "deletion_method") === "ttl" ? "ttl" : "user";
-  const deletion = { at: number(row, "deleted_at"), until: number(row, "recoverable_until"), method } as const;
-  return { ...branchOf(row), deletion };
-}
-
-function branchOf(row: Row): Branch {
-  return {
-    id: text(row, "id"),
-    seq: number(row, "seq"),
-    projectId: text(row, "project_id"),
-    parentId: optionalText(row, "parent_id"),
-    name: text(row, "name"),
-    isDefault: flag(row, "is_default"),
-    isProtected: flag(row, "is_protected"),
-    currentState: text(row, "current_state"),
-    activeMs: number(row, "active_ms"),
-    computeMs: number(row, "compute_ms"),
-    details: BranchDetails.parse(JSON.parse(text(row, "details"))),
-    expiresAt: optionalNumber(row, "expires_at"),
-    stateChangedAt: number(row, "state_changed_at"),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
-}

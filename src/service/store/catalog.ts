@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
-import { flag, number, type Row, text } from "./row.ts";
+import { flag, number, text } from "./row.ts";
+import { Table } from "./table.ts";
 
 /** A Postgres role of a branch. */
 export interface Role {
@@ -40,63 +41,54 @@ export interface CatalogThen {
 
 /** The roles and databases of branches. */
 export class Catalogs {
-  readonly #db: Database;
+  readonly #roles: Table<Role>;
+  readonly #databases: Table<BranchDatabase>;
 
   constructor(db: Database) {
-    this.#db = db;
+    const made = { branchId: text, name: text, createdAt: number, updatedAt: number };
+    this.#roles = new Table(db, "roles", { ...made, login: flag, passwordSource: text }, "in-branch");
+    this.#databases = new Table(db, "databases", { ...made, id: number, ownerName: text });
   }
 
   /** In the order of creation. */
   roles(branchId: string): Role[] {
-    return this.#db.all("SELECT * FROM roles WHERE branch_id = ? ORDER BY seq, name", branchId).map(roleOf);
+    return this.#roles.all("WHERE branch_id = ? ORDER BY seq, name", branchId);
   }
 
   role(branchId: string, name: string): Role | undefined {
-    const row = this.#db.one("SELECT * FROM roles WHERE branch_id = ? AND name = ?", branchId, name);
-    return row && roleOf(row);
+    return this.#roles.one("WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
-  putRole({ branchId, name, login, passwordSource, createdAt, updatedAt }: Role): void {
-    this.#db.run(
-      `INSERT INTO roles (branch_id, seq, name, login, password_source, created_at, updated_at)
-       VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM roles WHERE branch_id = ?), ?, ?, ?, ?, ?)
-       ON CONFLICT (branch_id, name) DO UPDATE SET password_source = excluded.password_source, updated_at = excluded.updated_at`,
-      branchId,
-      branchId,
-      name,
-      login,
-      passwordSource,
-      createdAt,
-      updatedAt,
-    );
+  putRole(role: Role): void {
+    const { branchId, name, passwordSource, updatedAt } = role;
+    const place = [branchId, name] as const;
+    if (this.#roles.update({ passwordSource, updatedAt }, "WHERE branch_id = ? AND name = ?", ...place) > 0) return;
+    this.#roles.insert(role);
   }
 
   deleteRole(branchId: string, name: string): void {
-    this.#db.run("DELETE FROM roles WHERE branch_id = ? AND name = ?", branchId, name);
+    this.#roles.delete("WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
   /** In the order of creation. */
   databases(branchId: string): BranchDatabase[] {
-    return this.#db.all("SELECT * FROM databases WHERE branch_id = ? ORDER BY id", branchId).map(databaseOf);
+    return this.#databases.all("WHERE branch_id = ? ORDER BY id", branchId);
   }
 
   database(branchId: string, name: string): BranchDatabase | undefined {
-    const row = this.#db.one("SELECT * FROM databases WHERE branch_id = ? AND name = ?", branchId, name);
-    return row && databaseOf(row);
+    return this.#databases.one("WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
   insertDatabase({ branchId, name, ownerName, createdAt, updatedAt }: Omit<BranchDatabase, "id">): void {
-    const sql = "INSERT INTO databases (branch_id, name, owner_name, created_at, updated_at) VALUES (?, ?, ?, ?, ?)";
-    this.#db.run(sql, branchId, name, ownerName, createdAt, updatedAt);
+    this.#databases.insert({ branchId, name, ownerName, createdAt, updatedAt });
   }
 
   updateDatabase({ id, name, ownerName, updatedAt }: BranchDatabase): void {
-    const sql = "UPDATE databases SET name = ?, owner_name = ?, updated_at = ? WHERE id = ?";
-    this.#db.run(sql, name, ownerName, updatedAt, id);
+    this.#databases.update({ name, ownerName, updatedAt }, "WHERE id = ?", id);
   }
 
   deleteDatabase(branchId: string, name: string): void {
-    this.#db.run("DELETE FROM databases WHERE branch_id = ? AND name = ?", branchId, name);
+    this.#databases.delete("WHERE branch_id = ? AND name = ?", branchId, name);
   }
 
   /** Changes the databases of a branch as clients of its Postgres have. */
@@ -116,8 +108,8 @@ export class Catalogs {
   copy(from: string, to: string, at: number, sourceOf: (name: string) => string): void {
     const [roles, databases] = [this.roles(from), this.databases(from)];
     const sources = new Map(this.roles(to).map(({ name, passwordSource }) => [name, passwordSource]));
-    this.#db.run("DELETE FROM roles WHERE branch_id = ?", to);
-    this.#db.run("DELETE FROM databases WHERE branch_id = ?", to);
+    this.#roles.delete("WHERE branch_id = ?", to);
+    this.#databases.delete("WHERE branch_id = ?", to);
     for (const role of roles) {
       const passwordSource = sources.get(role.name) ?? sourceOf(role.name);
       this.putRole({ ...role, branchId: to, passwordSource, createdAt: at, updatedAt: at });
@@ -139,26 +131,4 @@ export class Catalogs {
       else this.insertDatabase({ branchId, name, ownerName, createdAt: at, updatedAt: at });
     }
   }
-}
-
-function roleOf(row: Row): Role {
-  return {
-    branchId: text(row, "branch_id"),
-    name: text(row, "name"),
-    login: flag(row, "login"),
-    passwordSource: text(row, "password_source"),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
-}
-
-function databaseOf(row: Row): BranchDatabase {
-  return {
-    id: number(row, "id"),
-    branchId: text(row, "branch_id"),
-    name: text(row, "name"),
-    ownerName: text(row, "owner_name"),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
 }

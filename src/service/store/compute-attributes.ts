@@ -2,6 +2,7 @@ import type { ComputeAttribute } from "../../api/compute-attributes.ts";
 import { namesOf } from "../../api/table.ts";
 import { ComputeSettings } from "./details.ts";
 import { flag, number, type Row, text } from "./row.ts";
+import { type Fields, keptIn } from "./table.ts";
 
 /** An attribute of a compute that a client can set, as it is stored and shown. */
 interface AttributeRow<Value> {
@@ -54,18 +55,12 @@ export type StoredAttributes = { [Name in AttributeName]: (typeof attributeRows)
 type Entry = readonly [name: AttributeName, row: AttributeRow<unknown>];
 const entries: readonly Entry[] = namesOf(attributeRows).map((name) => [name, attributeRows[name]]);
 
-/** The columns of the attributes, in the order of `attributeValues`. */
-export const attributeColumns: readonly string[] = entries.map(([, { column }]) => column);
+/** Columns of the attributes. */
+export const attributeFields: Fields<StoredAttributes> = keptFields();
 
-export function attributeValues(stored: StoredAttributes): (string | number | boolean)[] {
-  return entries.map(([name]) => {
-    const value = stored[name];
-    return typeof value === "object" ? JSON.stringify(value) : value;
-  });
-}
-
-export function attributesIn(row: Row): StoredAttributes {
-  return fromEntries(([, { read, column }]) => read(row, column));
+function keptFields(): Fields<StoredAttributes>;
+function keptFields(): unknown {
+  return Object.fromEntries(entries.map(([name, { column, read }]) => [name, keptIn(column, read)]));
 }
 
 /** The attributes of a compute about which nothing is said. */

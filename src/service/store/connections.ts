@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
-import { number, type Row, text } from "./row.ts";
+import { flag, number, text } from "./row.ts";
+import { Table } from "./table.ts";
 
 /** A client's connection to a compute. */
 export interface Connection {
@@ -10,48 +11,36 @@ export interface Connection {
 }
 
 export class Connections {
-  readonly #db: Database;
+  readonly #table: Table<Connection>;
 
   constructor(db: Database) {
-    this.#db = db;
+    this.#table = new Table(db, "connections", { id: number, endpointId: text, pooled: flag, closesAt: number });
   }
 
   open(connection: Omit<Connection, "id">): void {
-    const sql = "INSERT INTO connections (endpoint_id, pooled, closes_at) VALUES (?, ?, ?)";
-    this.#db.run(sql, connection.endpointId, connection.pooled, connection.closesAt);
+    this.#table.insert(connection);
   }
 
   count(endpointId: string, pooled: boolean): number {
-    const sql = "SELECT count(*) AS open FROM connections WHERE endpoint_id = ? AND pooled = ?";
-    return number(this.#db.one(sql, endpointId, pooled) ?? { open: 0 }, "open");
+    return this.#table.count("WHERE endpoint_id = ? AND pooled = ?", endpointId, pooled);
   }
 
   any(endpointId: string): boolean {
-    return this.#db.one("SELECT 1 AS found FROM connections WHERE endpoint_id = ? LIMIT 1", endpointId) !== undefined;
+    return this.#table.has("WHERE endpoint_id = ?", endpointId);
   }
 
   /** Closes a connection whose time is over. */
   close(id: number): void {
-    this.#db.run("DELETE FROM connections WHERE id = ?", id);
+    this.#table.delete("WHERE id = ?", id);
   }
 
   /** Closes all connections to a compute and returns their number. */
   cut(endpointId: string): number {
-    return this.#db.run("DELETE FROM connections WHERE endpoint_id = ?", endpointId);
+    return this.#table.delete("WHERE endpoint_id = ?", endpointId);
   }
 
   /** The connection that closes next. */
   nextToClose(): Connection | undefined {
-    const row = this.#db.one("SELECT * FROM connections ORDER BY closes_at, id LIMIT 1");
-    return row && connectionOf(row);
+    return this.#table.one("ORDER BY closes_at, id LIMIT 1");
   }
-}
-
-function connectionOf(row: Row): Connection {
-  return {
-    id: number(row, "id"),
-    endpointId: text(row, "endpoint_id"),
-    pooled: number(row, "pooled") !== 0,
-    closesAt: number(row, "closes_at"),
-  };
 }

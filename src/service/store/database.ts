@@ -2,7 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { StoreFull } from "../refusal.ts";
 import type { Row } from "./row.ts";
-import { migrations } from "./schema.ts";
+import { firstVersion, latestVersion, steps } from "./schema.ts";
 
 /** The values that can be bound to a statement; `undefined` is stored as null, booleans as 0 and 1. */
 export type Value = SQLInputValue | boolean | undefined;
@@ -22,14 +22,17 @@ export class Database {
 
   /** `file` is a path or `:memory:`. Locks the file: two services on one file would miss each other's writes. */
   constructor(file: string) {
+    let opened: DatabaseSync | undefined;
     try {
       if (file !== ":memory:") keepPrivate(file);
-      this.#sqlite = new DatabaseSync(file, { timeout: 2000 });
+      opened = new DatabaseSync(file, { timeout: 2000 });
+      this.#sqlite = opened;
       this.#sqlite.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = ON;");
       if (file !== ":memory:") this.#sqlite.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       if (file === ":memory:") this.#startEmpty();
       else this.#migrate(file);
     } catch (error) {
+      opened?.close();
       if (error instanceof StoreUnusable) throw error;
       throw new StoreUnusable(
         `cannot use ${file} as the service's store: ${reasonOf(error)}. It must be a writable SQLite file of this program that no other service has open.`,
@@ -47,14 +50,16 @@ export class Database {
 
   #migrate(file: string): void {
     const version = Number(this.#sqlite.prepare("PRAGMA user_version").get()?.["user_version"] ?? 0);
-    if (version > migrations.length) {
+    if (version > latestVersion || (version > 0 && version < firstVersion)) {
+      const by = version > latestVersion ? "a newer version of this program" : "this program before its first release";
+      const known = version > latestVersion ? latestVersion : `${firstVersion} and newer`;
       throw new StoreUnusable(
-        `${file} was written by a newer version of this program (schema ${version}; this one knows ${migrations.length}): use that version, or another file.`,
+        `${file} was written by ${by} (schema ${version}; this one knows ${known}): use that version, or another file.`,
       );
     }
     this.transaction(() => {
-      for (const step of migrations.slice(version)) this.#sqlite.exec(step);
-      this.#sqlite.exec(`PRAGMA user_version = ${migrations.length}`);
+      for (const step of steps.slice(version === 0 ? 0 : version - firstVersion + 1)) this.#sqlite.exec(step);
+      this.#sqlite.exec(`PRAGMA user_version = ${latestVersion}`);
     });
   }
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
-import { attributeColumns, attributesIn, attributeValues, type StoredAttributes } from "./compute-attributes.ts";
+import { attributeFields, type StoredAttributes } from "./compute-attributes.ts";
 import type { Database } from "./database.ts";
 import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
+import { type Fields, oneOf, Table } from "./table.ts";
 
 /** A compute as stored. */
 export interface StoredEndpoint extends StoredAttributes {
@@ -26,97 +27,110 @@ export interface StoredEndpoint extends StoredAttributes {
   updatedAt: number;
 }
 
+const State = z.enum(endpointStates);
+
+const state = (row: Row, column: string) => State.parse(text(row, column));
+const optionalState = (row: Row, column: string) => State.optional().parse(optionalText(row, column));
+
+const changeable: Fields<Omit<StoredEndpoint, "id" | "projectId" | "type" | "createdAt">> = {
+  branchId: text,
+  name: optionalText,
+  ...attributeFields,
+  currentState: state,
+  pendingState: optionalState,
+  lastActive: optionalNumber,
+  startedAt: optionalNumber,
+  suspendedAt: optionalNumber,
+  suspendDue: optionalNumber,
+  meteredAt: optionalNumber,
+  updatedAt: number,
+};
+
+const kept: Fields<StoredEndpoint> = {
+  id: text,
+  projectId: text,
+  type: oneOf(["read_only", "read_write"], "read_write"),
+  ...changeable,
+  createdAt: number,
+};
+
+const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
+
 export class Endpoints {
   readonly #db: Database;
+  readonly #table: Table<StoredEndpoint>;
+  readonly #changeable: Table<Partial<StoredEndpoint>>;
+  readonly #deleted: Table<StoredEndpoint>;
   readonly #onChange: (projectId: string) => void;
 
   /** `onChange` is called with every project in which an endpoint changes. */
   constructor(db: Database, onChange: (projectId: string) => void) {
     this.#db = db;
+    this.#table = new Table(db, "endpoints", kept, "in-table");
+    this.#changeable = new Table(db, "endpoints", changeable);
+    this.#deleted = new Table(db, "deleted_endpoints", kept);
     this.#onChange = onChange;
   }
 
   insert(endpoint: StoredEndpoint): void {
-    const values = valuesOf(endpoint);
-    this.#db.run(
-      `INSERT INTO endpoints (seq, id, project_id, type, created_at, ${changeable.join(", ")})
-       VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM endpoints), ?, ?, ?, ?, ${changeable.map(() => "?").join(", ")})`,
-      endpoint.id,
-      endpoint.projectId,
-      endpoint.type,
-      endpoint.createdAt,
-      ...values,
-    );
+    this.#table.insert(endpoint);
     this.#onChange(endpoint.projectId);
   }
 
   /** Stores all fields of an endpoint that can change. */
   update(endpoint: StoredEndpoint): void {
-    const assignments = changeable.map((column) => `${column} = ?`).join(", ");
-    this.#db.run(`UPDATE endpoints SET ${assignments} WHERE id = ?`, ...valuesOf(endpoint), endpoint.id);
+    this.#changeable.update(endpoint, "WHERE id = ?", endpoint.id);
     this.#onChange(endpoint.projectId);
   }
 
   get(projectId: string, id: string): StoredEndpoint | undefined {
-    const row = this.#db.one("SELECT * FROM endpoints WHERE id = ? AND project_id = ?", id, projectId);
-    return row && endpointOf(row);
+    return this.#table.one("WHERE id = ? AND project_id = ?", id, projectId);
   }
 
   byId(id: string): StoredEndpoint | undefined {
-    const row = this.#db.one("SELECT * FROM endpoints WHERE id = ?", id);
-    return row && endpointOf(row);
+    return this.#table.one("WHERE id = ?", id);
   }
 
   /** All endpoints of a project, oldest first. */
   list(projectId: string): StoredEndpoint[] {
-    return this.#db.all("SELECT * FROM endpoints WHERE project_id = ? ORDER BY seq", projectId).map(endpointOf);
+    return this.#table.all("WHERE project_id = ? ORDER BY seq", projectId);
   }
 
   ofBranch(branchId: string): StoredEndpoint[] {
-    return this.#db.all("SELECT * FROM endpoints WHERE branch_id = ? ORDER BY seq", branchId).map(endpointOf);
+    return this.#table.all("WHERE branch_id = ? ORDER BY seq", branchId);
   }
 
   /** The primary of a branch, of which there is at most one. */
   primaryOf(branchId: string): StoredEndpoint | undefined {
-    const row = this.#db.one("SELECT * FROM endpoints WHERE branch_id = ? AND type = 'read_write'", branchId);
-    return row && endpointOf(row);
+    return this.#table.one("WHERE branch_id = ? AND type = 'read_write'", branchId);
   }
 
   /** The computes of a project whose usage is being metered. */
   metered(projectId: string): StoredEndpoint[] {
-    const sql = "SELECT * FROM endpoints INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
-    return this.#db.all(sql, projectId).map(endpointOf);
+    return this.#table.all(metered, projectId);
   }
 
   count(projectId: string): number {
-    const row = this.#db.one("SELECT count(*) AS count FROM endpoints WHERE project_id = ?", projectId);
-    return row ? number(row, "count") : 0;
+    return this.#table.count("WHERE project_id = ?", projectId);
   }
 
   /** The length of the settings of all computes of a project, as they are stored. */
   lengthOfSettings(projectId: string): number {
-    const row = this.#db.one(
-      "SELECT coalesce(sum(length(settings)), 0) AS sum FROM endpoints WHERE project_id = ?",
-      projectId,
-    );
-    return row ? number(row, "sum") : 0;
+    return this.#table.length("settings", "WHERE project_id = ?", projectId);
   }
 
   countMetered(projectId: string): number {
-    const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
-    const row = this.#db.one(`SELECT count(*) AS count FROM endpoints ${metered}`, projectId);
-    return row ? number(row, "count") : 0;
+    return this.#table.count(metered, projectId);
   }
 
   /** The metered computes of one branch. */
   meteredOn(projectId: string, branchId: string): StoredEndpoint[] {
-    const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
-    return this.#db.all(`SELECT * FROM endpoints ${metered} AND branch_id = ?`, projectId, branchId).map(endpointOf);
+    return this.#table.all(`${metered} AND branch_id = ?`, projectId, branchId);
   }
 
   /** The active computes of every project. */
   active(): StoredEndpoint[] {
-    return this.#db.all("SELECT * FROM endpoints WHERE current_state = 'active' ORDER BY seq").map(endpointOf);
+    return this.#table.all("WHERE current_state = 'active' ORDER BY seq");
   }
 
   /** Time at which a compute of a project last served a client, or started. */
@@ -126,7 +140,7 @@ export class Endpoints {
   }
 
   delete(endpoint: StoredEndpoint): void {
-    this.#db.run("DELETE FROM endpoints WHERE id = ?", endpoint.id);
+    this.#table.delete("WHERE id = ?", endpoint.id);
     this.#onChange(endpoint.projectId);
   }
 
@@ -150,9 +164,9 @@ export class Endpoints {
 
   /** The endpoints that went with a branch, oldest first; they are kept no longer. */
   takeDeleted(branchId: string): StoredEndpoint[] {
-    const rows = this.#db.all("SELECT * FROM deleted_endpoints WHERE branch_id = ? ORDER BY seq", branchId);
-    this.#db.run("DELETE FROM deleted_endpoints WHERE branch_id = ?", branchId);
-    return rows.map(endpointOf);
+    const endpoints = this.#deleted.all("WHERE branch_id = ? ORDER BY seq", branchId);
+    this.#deleted.delete("WHERE branch_id = ?", branchId);
+    return endpoints;
   }
 
   /** The endpoint that suspends for inactivity next. */
@@ -163,56 +177,3 @@ export class Endpoints {
     return row && { id: text(row, "id"), due: number(row, "suspend_due") };
   }
 }
-
-const changeable = [
-  "branch_id",
-  "name",
-  ...attributeColumns,
-  "current_state",
-  "pending_state",
-  "last_active",
-  "started_at",
-  "suspended_at",
-  "suspend_due",
-  "metered_at",
-  "updated_at",
-];
-
-/** In the order of `changeable`. */
-function valuesOf(endpoint: StoredEndpoint) {
-  return [
-    endpoint.branchId,
-    endpoint.name,
-    ...attributeValues(endpoint),
-    endpoint.currentState,
-    endpoint.pendingState,
-    endpoint.lastActive,
-    endpoint.startedAt,
-    endpoint.suspendedAt,
-    endpoint.suspendDue,
-    endpoint.meteredAt,
-    endpoint.updatedAt,
-  ];
-}
-
-function endpointOf(row: Row): StoredEndpoint {
-  return {
-    id: text(row, "id"),
-    projectId: text(row, "project_id"),
-    branchId: text(row, "branch_id"),
-    type: text(row, "type") === "read_only" ? "read_only" : "read_write",
-    name: optionalText(row, "name"),
-    ...attributesIn(row),
-    currentState: State.parse(text(row, "current_state")),
-    pendingState: State.optional().parse(optionalText(row, "pending_state")),
-    lastActive: optionalNumber(row, "last_active"),
-    startedAt: optionalNumber(row, "started_at"),
-    suspendedAt: optionalNumber(row, "suspended_at"),
-    suspendDue: optionalNumber(row, "suspend_due"),
-    meteredAt: optionalNumber(row, "metered_at"),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
-}
-
-const State = z.enum(endpointStates);

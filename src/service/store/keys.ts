@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.ts";
-import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
+import { number, optionalNumber, optionalText, text } from "./row.ts";
+import { type Fields, type Kept, Table } from "./table.ts";
 
 /** The owner that a key acts for. */
 export type KeyScope =
@@ -26,54 +27,73 @@ const usePrecision = 60_000;
 /** A list without an end: SQLite takes a negative limit for none. */
 const whole = { skip: 0, most: -1 };
 
+const scopeKept: Kept<KeyScope> = {
+  columns: ["kind", "account_id", "organization_id", "project_id"],
+  read(row) {
+    const kind = text(row, "kind");
+    if (kind === "personal") return { kind, accountId: text(row, "account_id") };
+    const organizationId = text(row, "organization_id");
+    if (kind === "organization") return { kind, organizationId };
+    return { kind: "project", organizationId, projectId: text(row, "project_id") };
+  },
+  write(of) {
+    if (of.kind === "personal") return [of.kind, of.accountId, undefined, undefined];
+    return [of.kind, undefined, of.organizationId, of.kind === "project" ? of.projectId : undefined];
+  },
+};
+
+const kept: Fields<ApiKey> = {
+  id: number,
+  name: text,
+  scope: scopeKept,
+  createdBy: text,
+  createdAt: number,
+  lastUsedAt: optionalNumber,
+  lastUsedFrom: optionalText,
+};
+
+/** A key with the hash of its secret. */
+interface HashedKey extends ApiKey {
+  hash: string;
+  hashPrefix: string;
+}
+
 /** The API keys. Revoked keys stay as records, but are never found again. */
 export class Keys {
   readonly #db: Database;
+  readonly #table: Table<ApiKey>;
+  readonly #hashed: Table<HashedKey>;
   /** By id: a use from another address, so soon after the stored one that it is not stored. */
   readonly #laterUses = new Map<number, { at: number; from: string; storedAt: number }>();
 
   constructor(db: Database) {
     this.#db = db;
+    this.#table = new Table(db, "api_keys", kept);
+    this.#hashed = new Table(db, "api_keys", { ...kept, hash: text, hashPrefix: text });
   }
 
   insert(secret: string, key: Pick<ApiKey, "name" | "scope" | "createdBy" | "createdAt">): ApiKey {
-    const hash = hashOf(secret);
-    const { scope } = key;
-    const row = this.#db.one(
-      `INSERT INTO api_keys (kind, name, account_id, organization_id, project_id, hash_prefix, hash, created_by, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
-      scope.kind,
-      key.name,
-      scope.kind === "personal" ? scope.accountId : undefined,
-      scope.kind === "personal" ? undefined : scope.organizationId,
-      scope.kind === "project" ? scope.projectId : undefined,
-      hash.slice(0, 12),
-      hash,
-      key.createdBy,
-      key.createdAt,
-    );
-    if (!row) throw new Error("the new key was not stored");
-    return keyOf(row);
+    const { id } = this.#hashed.inserted({ ...key, ...hashOf(secret) });
+    return { ...key, id, lastUsedAt: undefined, lastUsedFrom: undefined };
   }
 
   /** True if a key with this secret ever existed, revoked or not. */
   exists(secret: string): boolean {
-    return this.#db.one("SELECT 1 AS found FROM api_keys WHERE hash = ?", hashOf(secret)) !== undefined;
+    return this.#hashed.has("WHERE hash = ?", hashOf(secret).hash);
   }
 
   /** The valid key with this secret. The few keys with the same hash prefix are compared in constant time. */
   bySecret(secret: string): ApiKey | undefined {
-    const hash = hashOf(secret);
-    const sql = "SELECT * FROM api_keys WHERE hash_prefix = ? AND revoked_at IS NULL";
-    const row = this.#db
-      .all(sql, hash.slice(0, 12))
-      .find((candidate) => timingSafeEqual(Buffer.from(text(candidate, "hash")), Buffer.from(hash)));
-    return row && this.#shown(row);
+    const { hash, hashPrefix } = hashOf(secret);
+    const key = this.#hashed
+      .all("WHERE hash_prefix = ? AND revoked_at IS NULL", hashPrefix)
+      .find((candidate) => timingSafeEqual(Buffer.from(candidate.hash), Buffer.from(hash)));
+    return key && this.get(key.id);
   }
 
   get(id: number): ApiKey | undefined {
-    const row = this.#db.one("SELECT * FROM api_keys WHERE id = ? AND revoked_at IS NULL", id);
-    return row && this.#shown(row);
+    const key = this.#table.one("WHERE id = ? AND revoked_at IS NULL", id);
+    return key && this.#shown(key);
   }
 
   /** The oldest first; all, or those of a part. */
@@ -86,16 +106,15 @@ export class Keys {
   }
 
   #of(whose: string, owner: string, { skip, most }: typeof whole): ApiKey[] {
-    const sql = `SELECT * FROM api_keys WHERE ${whose} AND revoked_at IS NULL ORDER BY id LIMIT ? OFFSET ?`;
-    return this.#db.all(sql, owner, most, skip).map((row) => this.#shown(row));
+    const part = `WHERE ${whose} AND revoked_at IS NULL ORDER BY id LIMIT ? OFFSET ?`;
+    return this.#table.all(part, owner, most, skip).map((key) => this.#shown(key));
   }
 
   /** The number of valid keys of a scope's account or organization. */
   count(scope: KeyScope): number {
     const whose = scope.kind === "personal" ? "kind = 'personal' AND account_id = ?" : "organization_id = ?";
     const owner = scope.kind === "personal" ? scope.accountId : scope.organizationId;
-    const row = this.#db.one(`SELECT count(*) AS count FROM api_keys WHERE ${whose} AND revoked_at IS NULL`, owner);
-    return row ? number(row, "count") : 0;
+    return this.#table.count(`WHERE ${whose} AND revoked_at IS NULL`, owner);
   }
 
   /** Permanently. */
@@ -116,7 +135,7 @@ export class Keys {
   used({ id, lastUsedAt, lastUsedFrom }: ApiKey, at: number, from: string): void {
     const storedAt = this.#laterUses.get(id)?.storedAt ?? lastUsedAt;
     if (storedAt === undefined || at - storedAt >= usePrecision) {
-      this.#db.run("UPDATE api_keys SET last_used_at = ?, last_used_from = ? WHERE id = ?", at, from, id);
+      this.#table.update({ lastUsedAt: at, lastUsedFrom: from }, "WHERE id = ?", id);
       this.#laterUses.delete(id);
     } else if (from !== lastUsedFrom) this.#laterUses.set(id, { at, from, storedAt });
   }
@@ -126,33 +145,13 @@ export class Keys {
     this.#laterUses.clear();
   }
 
-  #shown(row: Row): ApiKey {
-    const key = keyOf(row);
+  #shown(key: ApiKey): ApiKey {
     const later = this.#laterUses.get(key.id);
     return later ? { ...key, lastUsedAt: later.at, lastUsedFrom: later.from } : key;
   }
 }
 
-function hashOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
-}
-
-function keyOf(row: Row): ApiKey {
-  return {
-    id: number(row, "id"),
-    name: text(row, "name"),
-    scope: scopeOf(row),
-    createdBy: text(row, "created_by"),
-    createdAt: number(row, "created_at"),
-    lastUsedAt: optionalNumber(row, "last_used_at"),
-    lastUsedFrom: optionalText(row, "last_used_from"),
-  };
-}
-
-function scopeOf(row: Row): KeyScope {
-  const kind = text(row, "kind");
-  if (kind === "personal") return { kind, accountId: text(row, "account_id") };
-  const organizationId = text(row, "organization_id");
-  if (kind === "organization") return { kind, organizationId };
-  return { kind: "project", organizationId, projectId: text(row, "project_id") };
+function hashOf(secret: string): Pick<HashedKey, "hash" | "hashPrefix"> {
+  const hash = createHash("sha256").update(secret).digest("hex");
+  return { hash, hashPrefix: hash.slice(0, 12) };
 }

@@ -1,6 +1,7 @@
-import type { Database, Value } from "./database.ts";
+import type { Database } from "./database.ts";
 import { ProjectDetails } from "./details.ts";
-import { number, optionalText, type Row, text } from "./row.ts";
+import { number, optionalText, text } from "./row.ts";
+import { type Fields, jsonOf, type Kept, Table } from "./table.ts";
 
 /** Whom a project belongs to. */
 export type Owner = { kind: "account"; id: string } | { kind: "organization"; id: string };
@@ -30,47 +31,57 @@ export interface ProjectFilter {
   limit: number;
 }
 
+const ownerKept: Kept<Owner> = {
+  columns: ["owner_account_id", "owner_organization_id"],
+  read(row) {
+    const account = optionalText(row, "owner_account_id");
+    if (account !== undefined) return { kind: "account", id: account };
+    return { kind: "organization", id: text(row, "owner_organization_id") };
+  },
+  write: ({ kind, id }) => (kind === "account" ? [id, undefined] : [undefined, id]),
+};
+
 export class Projects {
   readonly #db: Database;
+  readonly #table: Table<Project>;
 
   constructor(db: Database) {
     this.#db = db;
+    const fields: Fields<Project> = {
+      id: text,
+      seq: number,
+      name: text,
+      owner: ownerKept,
+      regionId: text,
+      pgVersion: number,
+      activeMs: number,
+      computeMs: number,
+      details: jsonOf(ProjectDetails),
+      createdAt: number,
+      updatedAt: number,
+    };
+    this.#table = new Table(db, "projects", fields, "in-table");
   }
 
   insert(project: Omit<Project, "seq" | "activeMs" | "computeMs">): void {
-    this.#db.run(
-      `INSERT INTO projects (id, seq, name, owner_account_id, owner_organization_id, region_id, pg_version, details, created_at, updated_at)
-       VALUES (?, (SELECT coalesce(max(seq), 0) + 1 FROM projects), ?, ?, ?, ?, ?, ?, ?, ?)`,
-      project.id,
-      project.name,
-      ...ownerColumns(project.owner),
-      project.regionId,
-      project.pgVersion,
-      JSON.stringify(project.details),
-      project.createdAt,
-      project.updatedAt,
-    );
+    this.#table.insert(project);
   }
 
   get(id: string): Project | undefined {
-    const row = this.#db.one("SELECT * FROM projects WHERE id = ?", id);
-    return row && projectOf(row);
+    return this.#table.one("WHERE id = ?", id);
   }
 
   list({ owners, search, afterSeq, limit }: ProjectFilter): Project[] {
-    return this.#db
-      .all(
-        `SELECT * FROM projects
-         WHERE (owner_account_id IN (SELECT value FROM json_each(?)) OR owner_organization_id IN (SELECT value FROM json_each(?)))
-           AND seq > ? AND (instr(lower(name), lower(?)) > 0 OR instr(id, lower(?)) > 0)
-         ORDER BY seq LIMIT ?`,
-        ...ownerLists(owners),
-        afterSeq ?? 0,
-        search ?? "",
-        search ?? "",
-        limit,
-      )
-      .map(projectOf);
+    return this.#table.all(
+      `WHERE (owner_account_id IN (SELECT value FROM json_each(?)) OR owner_organization_id IN (SELECT value FROM json_each(?)))
+         AND seq > ? AND (instr(lower(name), lower(?)) > 0 OR instr(id, lower(?)) > 0)
+       ORDER BY seq LIMIT ?`,
+      ...ownerLists(owners),
+      afterSeq ?? 0,
+      search ?? "",
+      search ?? "",
+      limit,
+    );
   }
 
   /** The major versions of Postgres that projects have. */
@@ -79,8 +90,7 @@ export class Projects {
   }
 
   change(id: string, { name, details }: Pick<Project, "name" | "details">, at: number): void {
-    const sql = "UPDATE projects SET name = ?, details = ?, updated_at = ? WHERE id = ?";
-    this.#db.run(sql, name, JSON.stringify(details), at, id);
+    this.#table.update({ name, details, updatedAt: at }, "WHERE id = ?", id);
   }
 
   addUsage(id: string, activeMs: number, computeMs: number): void {
@@ -89,14 +99,13 @@ export class Projects {
   }
 
   setOwner(id: string, owner: Owner, at: number): void {
-    const sql = "UPDATE projects SET owner_account_id = ?, owner_organization_id = ?, updated_at = ? WHERE id = ?";
-    this.#db.run(sql, ...ownerColumns(owner), at, id);
+    this.#table.update({ owner, updatedAt: at }, "WHERE id = ?", id);
   }
 
   /** With its branches, endpoints and operations. */
   delete(id: string): void {
     this.#db.run("DELETE FROM endpoints WHERE project_id = ?", id);
-    this.#db.run("DELETE FROM projects WHERE id = ?", id);
+    this.#table.delete("WHERE id = ?", id);
   }
 }
 
@@ -104,28 +113,4 @@ export class Projects {
 export function ownerLists(owners: readonly Owner[]): [accounts: string, organizations: string] {
   const idsOf = (kind: Owner["kind"]) => JSON.stringify(owners.filter((one) => one.kind === kind).map(({ id }) => id));
   return [idsOf("account"), idsOf("organization")];
-}
-
-function ownerColumns(owner: Owner): [Value, Value] {
-  return owner.kind === "account" ? [owner.id, undefined] : [undefined, owner.id];
-}
-
-function projectOf(row: Row): Project {
-  const account = optionalText(row, "owner_account_id");
-  return {
-    id: text(row, "id"),
-    seq: number(row, "seq"),
-    name: text(row, "name"),
-    owner:
-      account === undefined
-        ? { kind: "organization", id: text(row, "owner_organization_id") }
-        : { kind: "account", id: account },
-    regionId: text(row, "region_id"),
-    pgVersion: number(row, "pg_version"),
-    activeMs: number(row, "active_ms"),
-    computeMs: number(row, "compute_ms"),
-    details: ProjectDetails.parse(JSON.parse(text(row, "details"))),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
 }

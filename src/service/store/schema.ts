@@ -1,8 +1,11 @@
 /**
- * The store's schema, one step per version: `PRAGMA user_version` counts the steps taken. A released step never
- * changes; new steps are added at the end. Times are milliseconds since the epoch.
+ * The store's schema, one step per version: `PRAGMA user_version` counts them. The first step makes the schema of
+ * `firstVersion`: nothing was released before. A released step never changes; new steps are added at the end. Times are
+ * milliseconds since the epoch.
  */
-export const migrations: readonly string[] = [
+export const firstVersion = 8;
+
+export const steps: readonly string[] = [
   `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
@@ -25,7 +28,7 @@ export const migrations: readonly string[] = [
   CREATE TABLE members (
     organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
     account_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
-    role TEXT NOT NULL CHECK (role IN ('admin', 'member')),
+    role TEXT NOT NULL CHECK (role IN ('admin', 'member', 'editor', 'viewer', 'collaborator')),
     joined_at INTEGER NOT NULL,
     PRIMARY KEY (organization_id, account_id)
   ) STRICT, WITHOUT ROWID;
@@ -41,6 +44,7 @@ export const migrations: readonly string[] = [
     pg_version INTEGER NOT NULL,
     active_ms INTEGER NOT NULL DEFAULT 0,
     compute_ms INTEGER NOT NULL DEFAULT 0,
+    details TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     CHECK ((owner_account_id IS NULL) <> (owner_organization_id IS NULL))
@@ -75,10 +79,19 @@ export const migrations: readonly string[] = [
     is_protected INTEGER NOT NULL,
     current_state TEXT NOT NULL,
     state_changed_at INTEGER NOT NULL,
+    active_ms INTEGER NOT NULL DEFAULT 0,
+    compute_ms INTEGER NOT NULL DEFAULT 0,
+    details TEXT NOT NULL,
+    expires_at INTEGER,
     created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    recoverable_until INTEGER,
+    deletion_method TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX branches_by_project ON branches (project_id, seq);
+  CREATE INDEX branches_by_expiry ON branches (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE INDEX branches_recoverable ON branches (recoverable_until) WHERE recoverable_until IS NOT NULL;
   CREATE UNIQUE INDEX one_default_branch ON branches (project_id) WHERE is_default = 1;
 
   CREATE TABLE endpoints (
@@ -143,14 +156,6 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX connections_by_endpoint ON connections (endpoint_id, pooled);
   CREATE INDEX connections_by_close ON connections (closes_at);
-  `,
-  `
-  ALTER TABLE projects ADD COLUMN details TEXT NOT NULL DEFAULT '{}';
-  ALTER TABLE branches ADD COLUMN details TEXT NOT NULL DEFAULT '{}';
-  ALTER TABLE branches ADD COLUMN active_ms INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE branches ADD COLUMN compute_ms INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE branches ADD COLUMN expires_at INTEGER;
-  CREATE INDEX branches_by_expiry ON branches (expires_at) WHERE expires_at IS NOT NULL;
 
   CREATE TABLE roles (
     branch_id TEXT NOT NULL REFERENCES branches (id) ON DELETE CASCADE,
@@ -173,40 +178,27 @@ export const migrations: readonly string[] = [
     UNIQUE (branch_id, name)
   ) STRICT;
 
-  INSERT INTO roles SELECT id, 1, 'neondb_owner', 1, id || '/neondb_owner', created_at, created_at FROM branches;
-  INSERT INTO databases (branch_id, name, owner_name, created_at, updated_at)
-    SELECT id, 'neondb', 'neondb_owner', created_at, created_at FROM branches ORDER BY seq;
-  `,
-  `
   CREATE TABLE branch_data (
     branch_id TEXT PRIMARY KEY REFERENCES branches (id) ON DELETE CASCADE,
     generation TEXT NOT NULL,
     catalog TEXT NOT NULL,
     max_connections INTEGER NOT NULL,
-    max_worker_processes INTEGER NOT NULL
+    max_worker_processes INTEGER NOT NULL,
+    max_locks INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE branch_sources (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     branch_id TEXT NOT NULL UNIQUE REFERENCES branches (id) ON DELETE CASCADE,
-    source_id TEXT NOT NULL
+    source_id TEXT NOT NULL,
+    point TEXT
   ) STRICT;
-  `,
-  `
-  ALTER TABLE branch_sources ADD COLUMN point TEXT;
-  `,
-  // A later step that adds a column to endpoints adds it to deleted_endpoints too: rows are copied as they are.
-  `
-  ALTER TABLE branches ADD COLUMN deleted_at INTEGER;
-  ALTER TABLE branches ADD COLUMN recoverable_until INTEGER;
-  ALTER TABLE branches ADD COLUMN deletion_method TEXT;
-  CREATE INDEX branches_recoverable ON branches (recoverable_until) WHERE recoverable_until IS NOT NULL;
 
+  -- Rows of endpoints are copied as they are: a column of endpoints is one here too.
   CREATE TABLE deleted_endpoints AS SELECT * FROM endpoints WHERE false;
   CREATE TRIGGER forget_endpoints AFTER DELETE ON branches
     BEGIN DELETE FROM deleted_endpoints WHERE branch_id = old.id; END;
-  `,
-  `
+
   CREATE TABLE operator_changes (
     endpoint_id TEXT PRIMARY KEY REFERENCES endpoints (id) ON DELETE CASCADE,
     changed_at INTEGER NOT NULL
@@ -222,22 +214,6 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   `
-  ALTER TABLE members RENAME TO former_members;
-  CREATE TABLE members (
-    organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
-    account_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
-    role TEXT NOT NULL CHECK (role IN ('admin', 'member', 'editor', 'viewer', 'collaborator')),
-    joined_at INTEGER NOT NULL,
-    PRIMARY KEY (organization_id, account_id)
-  ) STRICT, WITHOUT ROWID;
-  INSERT INTO members SELECT * FROM former_members;
-  DROP TABLE former_members;
-  CREATE INDEX members_by_account ON members (account_id);
-  `,
-  `
-  ALTER TABLE branch_data ADD COLUMN max_locks INTEGER NOT NULL DEFAULT 64;
-  `,
-  `
   CREATE INDEX api_keys_by_account ON api_keys (account_id, id) WHERE revoked_at IS NULL;
   CREATE INDEX api_keys_by_organization ON api_keys (organization_id, id) WHERE revoked_at IS NULL;
   `,
@@ -245,3 +221,5 @@ export const migrations: readonly string[] = [
   CREATE INDEX roles_in_order ON roles (branch_id, seq);
   `,
 ];
+
+export const latestVersion = firstVersion + steps.length - 1;

@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
 import { number } from "./row.ts";
+import { Table } from "./table.ts";
 
 /** Usage of a project's computes in one hour. */
 export interface UsageHour {
@@ -19,9 +20,11 @@ const kept = 7 * 24;
 /** The usage of projects by the hour. */
 export class UsageHours {
   readonly #db: Database;
+  readonly #table: Table<UsageHour>;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#table = new Table(db, "usage_hours", { hour: number, activeMs: number, computeMs: number, peak: number });
   }
 
   /** Adds to an hour; of peaks the largest counts. */
@@ -36,17 +39,11 @@ export class UsageHours {
       computeMs,
       peak,
     );
-    this.#db.run("DELETE FROM usage_hours WHERE project_id = ? AND hour <= ?", projectId, hour - kept);
+    this.#table.delete("WHERE project_id = ? AND hour <= ?", projectId, hour - kept);
   }
 
   /** The hours of a project from one on, oldest first; those without usage are left out. */
   since(projectId: string, hour: number): UsageHour[] {
-    const sql = "SELECT * FROM usage_hours WHERE project_id = ? AND hour >= ? ORDER BY hour";
-    return this.#db.all(sql, projectId, hour).map((row) => ({
-      hour: number(row, "hour"),
-      activeMs: number(row, "active_ms"),
-      computeMs: number(row, "compute_ms"),
-      peak: number(row, "peak"),
-    }));
+    return this.#table.all("WHERE project_id = ? AND hour >= ? ORDER BY hour", projectId, hour);
   }
 }
