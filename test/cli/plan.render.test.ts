@@ -77,6 +77,10 @@ test.each<[BranchEntry, string]>([
     "- Branch shop/pr  delete   br-1: type x Message.",
   ],
   [branched({ step: "wait", id: "br-1", ...because }), "… Branch shop/pr  wait     REASON: Message."],
+  [
+    branched({ step: "wait", id: "br-1", ...because, keptBy: "X" }),
+    "… Branch shop/pr  wait     REASON: Message. (kept by X)",
+  ],
   [branched({ step: "refuse", id: "br-1", ...because }), "! Branch shop/pr  refuse   REASON: Message."],
 ])("the line of a Branch says what is done to what, row %#", (entry, line) => {
   expect(linesOf({ branches: [entry] })).toEqual([line]);
