@@ -13,15 +13,15 @@ export interface Model {
   /** Every step that may follow. */
   next(state: string): Step[];
   /** The promise that this state breaks; `undefined`: none. */
-  broken(state: string): string | undefined;
+  brokenSafety(state: string): string | undefined;
   /** The one step that follows if nothing goes wrong any more. */
-  fair(state: string): Step;
+  stepWithoutFaults(state: string): Step;
   /** Why all is not well in a state that repeats without faults; `undefined`: all is well. */
-  unwell(state: string): string | undefined;
+  stuck(state: string): string | undefined;
   /** Whether a step writes: where nothing goes wrong any more, nothing is to be written for ever. */
   isWrite(name: string): boolean;
   show(state: string): string;
-  /** Finds the answers that `next` or `fair` lacked; returns whether there were any. */
+  /** Finds the answers that `next` or `stepWithoutFaults` lacked; returns whether there were any. */
   settle(): Promise<boolean>;
 }
 
@@ -48,11 +48,11 @@ export interface SearchOptions {
 }
 
 /** So many steps without a fault come to rest, or never will. */
-const mostFairSteps = 600;
+const mostStepsWithoutFaults = 600;
 
 /**
- * Breadth-first search over whole states: the first violation found has the shortest trace. From every state, the fair
- * steps must also come to a state that repeats without a write, and all must be well there.
+ * Breadth-first search over whole states: the first violation found has the shortest trace. From every state,
+ * steps without faults must also come to a state that repeats without a write, and all must be well there.
  */
 export class Search {
   readonly #model: Model;
@@ -60,7 +60,7 @@ export class Search {
   readonly #states: string[] = [];
   readonly #parents: number[] = [];
   readonly #index = new Map<string, number>();
-  /** States from which the fair steps are known to end well. */
+  /** States from which the steps without faults are known to end well. */
   readonly #well = new Set<string>();
   #steps = 0;
 
@@ -86,11 +86,11 @@ export class Search {
     this.#add(this.#model.first(), -1);
     for (let at = 0; at < this.#states.length; at++) {
       const state = this.#states[at] ?? "";
-      const what = this.#model.broken(state);
+      const what = this.#model.brokenSafety(state);
       if (what !== undefined) return ended({ what, trace: await this.#traceTo(at) });
-      const unwell = await this.#endOf(state);
-      if (unwell !== undefined)
-        return ended({ what: unwell.what, trace: [...(await this.#traceTo(at)), ...unwell.trace] });
+      const stuck = await this.#endOf(state);
+      if (stuck !== undefined)
+        return ended({ what: stuck.what, trace: [...(await this.#traceTo(at)), ...stuck.trace] });
       if (this.#states.length > mostStates) return ended(undefined, true);
       for (const { to } of await this.#next(state)) {
         this.#steps += 1;
@@ -113,29 +113,30 @@ export class Search {
     return steps;
   }
 
-  async #fair(state: string): Promise<Step> {
-    let step = this.#model.fair(state);
-    while (await this.#model.settle()) step = this.#model.fair(state);
+  async #stepWithoutFaults(state: string): Promise<Step> {
+    let step = this.#model.stepWithoutFaults(state);
+    while (await this.#model.settle()) step = this.#model.stepWithoutFaults(state);
     return step;
   }
 
-  /** Follows the fair steps to rest; `undefined`: all is well there. */
+  /** Follows the steps without faults to rest; `undefined`: all is well there. */
   async #endOf(start: string): Promise<Violation | undefined> {
     const seen = new Map<string, number>();
     const path: Step[] = [];
     let state = start;
     while (!this.#well.has(state) && !seen.has(state)) {
       seen.set(state, path.length);
-      const step = await this.#fair(state);
+      const step = await this.#stepWithoutFaults(state);
       path.push(step);
       state = step.to;
-      const what = this.#model.broken(state) ?? (path.length > mostFairSteps ? "never at rest" : undefined);
+      const what =
+        this.#model.brokenSafety(state) ?? (path.length > mostStepsWithoutFaults ? "never at rest" : undefined);
       if (what !== undefined) return { what, trace: this.#shown(path) };
     }
     if (!this.#well.has(state)) {
       const cycle = path.slice(seen.get(state));
       const writes = cycle.find(({ name }) => this.#model.isWrite(name));
-      const why = this.#model.unwell(state) ?? (writes && `writes for ever: ${writes.name}`);
+      const why = this.#model.stuck(state) ?? (writes && `writes for ever: ${writes.name}`);
       if (why !== undefined) return { what: `not well at rest: ${why}`, trace: this.#shown(path) };
     }
     for (const passed of seen.keys()) this.#well.add(passed);

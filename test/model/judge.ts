@@ -29,7 +29,7 @@ export function brokenBy(
 }
 
 /** Why all is not well where nothing happens any more. */
-export function unwellBy(
+export function stuckBy(
   { facts }: World,
   object: Kube | undefined,
   service: Service,

@@ -7,40 +7,41 @@ import type { Process, World } from "./state.ts";
 
 /** How processes start, die and see the object, and how time passes for them. */
 export class Processes extends Servers {
-  protected start(at: number, w: World, from: "now" | "before" | "seen"): World | undefined {
-    const process = trusted<Process>(w.processes[at]);
+  protected start(at: number, current: World, from: "now" | "before" | "seen"): World | undefined {
+    const process = trusted<Process>(current.processes[at]);
     const terms = termOf(at);
     // What an earlier term wrote is another's from now on.
-    if (this.knowsTerm(w, terms)) this.renameTerm(w, terms);
-    if (from === "now") Object.assign(process, { seen: w.object, version: newestVersion });
-    if (from === "before") Object.assign(process, { seen: w.before, version: newestVersion - 1 });
+    if (this.knowsTerm(current, terms)) this.renameTerm(current, terms);
+    if (from === "now") Object.assign(process, { seen: current.object, version: newestVersion });
+    if (from === "before") Object.assign(process, { seen: current.before, version: newestVersion - 1 });
     process.isRunning = true;
     process.memory = 0;
-    if (process.seen !== 0 && isBare(this.content(process.seen)) && this.isBegun(w)) w.facts.isExcused = true;
-    if (!this.selects(at, process.seen)) return w;
+    if (process.seen !== 0 && isBare(this.content(process.seen)) && this.isBegun(current))
+      current.facts.isExcused = true;
+    if (!this.selects(at, process.seen)) return current;
     const memory = this.told(0, { kind: "begins", term: terms, seen: versionOf(process) });
     if (memory === undefined) return undefined;
     process.memory = memory;
-    return w;
+    return current;
   }
 
   /** Something was made, or is on its way. */
-  protected isBegun(w: World): boolean {
-    return w.flying.length > 0 || this.service(w).endpoints.some((endpoint) => bears(endpoint, ourUID));
+  protected isBegun(current: World): boolean {
+    return current.flying.length > 0 || this.service(current).endpoints.some((endpoint) => bears(endpoint, ourUID));
   }
 
-  protected dies(at: number, w: World): World {
-    const process = trusted<Process>(w.processes[at]);
+  protected dies(at: number, current: World): World {
+    const process = trusted<Process>(current.processes[at]);
     Object.assign(process, { memory: 0, isRunning: false, seen: 0, version: newestVersion });
-    return w;
+    return current;
   }
 
-  protected watch(at: number, w: World): World | undefined {
-    const process = trusted<Process>(w.processes[at]);
+  protected watch(at: number, current: World): World | undefined {
+    const process = trusted<Process>(current.processes[at]);
     const knew = process.memory !== 0;
-    Object.assign(process, { seen: w.object, version: newestVersion });
-    if (w.object === 0) process.memory = 0;
-    if (w.object === 0 || (!knew && !this.selects(at, w.object))) return w;
+    Object.assign(process, { seen: current.object, version: newestVersion });
+    if (current.object === 0) process.memory = 0;
+    if (current.object === 0 || (!knew && !this.selects(at, current.object))) return current;
     const seen = versionOf(process);
     const memory = this.told(
       process.memory,
@@ -48,39 +49,39 @@ export class Processes extends Servers {
     );
     if (memory === undefined) return undefined;
     process.memory = memory;
-    return w;
+    return current;
   }
 
-  protected tick(w: World): World | undefined {
-    if (w.flying.some(({ left }) => left === 0)) return undefined;
+  protected tick(current: World): World | undefined {
+    if (current.flying.some(({ left }) => left === 0)) return undefined;
     // Watches of several shards are at most one instant late.
     const isLate = ({ isRunning, seen, version }: Process) =>
-      isRunning && (seen !== w.object || version !== newestVersion);
-    if (w.processes.length > 1 && w.processes.some(isLate)) return undefined;
+      isRunning && (seen !== current.object || version !== newestVersion);
+    if (current.processes.length > 1 && current.processes.some(isLate)) return undefined;
     // A process that stalls longer has lost its lease.
     if (
-      w.processes.some(
+      current.processes.some(
         ({ memory }) => this.stalledSince(memory) < nowMs - (this.configuration.stallInstants - 1) * tickMs,
       )
     )
       return undefined;
     if (
-      w.processes.some(
+      current.processes.some(
         ({ memory, seen }, at) => seen !== 0 && !this.selects(at, seen) && this.effectOf(memory) !== undefined,
       )
     )
       return undefined;
-    for (const one of w.flying) one.left -= 1;
-    w.past = w.past
+    for (const one of current.flying) one.left -= 1;
+    current.past = current.past
       .map(({ service, age }) => ({ service, age: age + 1 }))
       .filter(({ age }) => age < this.configuration.lagInstants);
-    for (const process of w.processes) process.memory = this.older(process.memory);
-    return w;
+    for (const process of current.processes) process.memory = this.older(process.memory);
+    return current;
   }
 
-  protected isOutdated(at: number, w: World, memory: number): boolean {
+  protected isOutdated(at: number, current: World, memory: number): boolean {
     const run = this.run(memory);
-    const process = trusted<Process>(w.processes[at]);
+    const process = trusted<Process>(current.processes[at]);
     if (run === undefined || process.seen === 0) return true;
     const [began, now] = [this.content(run.seen.content), this.content(process.seen)];
     return (
@@ -90,9 +91,9 @@ export class Processes extends Servers {
   }
 
   /** What the condition asks for. */
-  protected confirms(w: World): World | undefined {
-    if (w.object === 0) return undefined;
-    const object = this.object(w);
+  protected confirms(current: World): World | undefined {
+    if (current.object === 0) return undefined;
+    const object = this.object(current);
     const { metadata, status } = object;
     const shows = status.conditions?.find(({ type }) => type === "Ready")?.reason;
     const { through: sent } = (status["pendingWrite"] ?? {}) as { through?: string };
@@ -106,12 +107,12 @@ export class Processes extends Servers {
     if (through !== undefined && through !== "" && through !== object.spec.connectionRef.name) {
       const spec = { ...object.spec, connectionRef: { name: through } };
       this.writeObject(
-        w,
+        current,
         this.texts.of(textOf({ ...object, spec, metadata: { ...metadata, generation: metadata.generation + 1 } })),
       );
-      return w;
+      return current;
     }
-    const [unlinked] = this.service(w).endpoints;
+    const [unlinked] = this.service(current).endpoints;
     if (
       shows === "CreateUnknown" &&
       !this.configuration.showsNames &&
@@ -120,31 +121,34 @@ export class Processes extends Servers {
     ) {
       const spec = { ...object.spec, adopt: { endpointID: `ep-${unlinked.id}` } };
       this.writeObject(
-        w,
+        current,
         this.texts.of(textOf({ ...object, spec, metadata: { ...metadata, generation: metadata.generation + 1 } })),
       );
       // What was adopted stays when its Compute goes.
-      w.facts.isRetained = true;
-      return w;
+      current.facts.isRetained = true;
+      return current;
     }
     if (shows !== "MassLoss" || metadata.annotations?.[annotations.confirmLoss] !== undefined) return undefined;
     const noted = { ...metadata.annotations, [annotations.confirmLoss]: "yes" };
-    this.writeObject(w, this.texts.of(textOf({ ...object, metadata: { ...metadata, annotations: noted } })));
-    return w;
+    this.writeObject(current, this.texts.of(textOf({ ...object, metadata: { ...metadata, annotations: noted } })));
+    return current;
   }
 
-  protected knowsTerm(w: World, term: string): boolean {
-    return [w.object, w.before, ...w.late.map(({ patch }) => patch), ...w.processes.flatMap(({ seen }) => seen)].some(
-      (text) => this.texts.text(text).includes(term),
-    );
+  protected knowsTerm(current: World, term: string): boolean {
+    return [
+      current.object,
+      current.before,
+      ...current.late.map(({ patch }) => patch),
+      ...current.processes.flatMap(({ seen }) => seen),
+    ].some((text) => this.texts.text(text).includes(term));
   }
 
-  protected renameTerm(w: World, term: string): void {
+  protected renameTerm(current: World, term: string): void {
     const renamed = (text: number) => this.texts.of(this.texts.text(text).replaceAll(term, "an earlier term"));
-    w.object = renamed(w.object);
-    w.before = renamed(w.before);
-    for (const one of w.late) one.patch = renamed(one.patch);
-    for (const process of w.processes) {
+    current.object = renamed(current.object);
+    current.before = renamed(current.before);
+    for (const one of current.late) one.patch = renamed(one.patch);
+    for (const process of current.processes) {
       process.seen = renamed(process.seen);
       if (!this.texts.text(process.memory).includes(`"${term}"`)) continue;
       process.memory = renamed(process.memory);

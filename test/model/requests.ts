@@ -13,14 +13,14 @@ export class Requests extends Processes {
     emit: (name: string, world: World | undefined) => void,
     faults: boolean,
   ): void {
-    const w = world();
-    const process = trusted<Process>(w.processes[at]);
+    const current = world();
+    const process = trusted<Process>(current.processes[at]);
     const seen = versionOf(process);
     const lists = new Map<string, Happening>();
-    const fresh = faults ? [w.service, ...w.past.map(({ service }) => service)] : [w.service];
+    const fresh = faults ? [current.service, ...current.past.map(({ service }) => service)] : [current.service];
     for (const service of fresh) {
       const list = this.listOf(service, seen.content);
-      const isOld = service !== w.service;
+      const isOld = service !== current.service;
       lists.set(`reconciles with ${isOld ? "a list that lags" : "a new list"}`, { kind: "reconciles", seen, list });
     }
     if (faults && this.configuration.held && this.texts.text(process.memory).includes('"list":'))
@@ -28,10 +28,10 @@ export class Requests extends Processes {
     if (faults && this.configuration.listless)
       lists.set("reconciles without a list", { kind: "reconciles", seen, list: "none" });
     for (const [name, happening] of lists) {
-      const t = world();
+      const copy = world();
       const memory = this.told(process.memory, happening);
       if (memory === undefined) continue;
-      this.send(at, t, memory, `process ${at} ${name}`, emit, faults);
+      this.send(at, copy, memory, `process ${at} ${name}`, emit, faults);
     }
   }
 
@@ -40,22 +40,22 @@ export class Requests extends Processes {
    */
   protected send(
     at: number,
-    w: World,
+    current: World,
     memory: number,
     name: string,
     emit: (name: string, world: World | undefined) => void,
     faults: boolean,
   ): void {
-    const state = this.text(w);
+    const state = this.text(current);
     const world = () => this.read(state);
     const effect = this.effectOf(memory);
     if (effect === undefined) {
-      const t = world();
-      trusted<Process>(t.processes[at]).memory = memory;
-      return emit(name, t);
+      const copy = world();
+      trusted<Process>(copy.processes[at]).memory = memory;
+      return emit(name, copy);
     }
     if (effect.kind === "get") {
-      const { endpoints } = this.service(w);
+      const { endpoints } = this.service(current);
       const endpoint = endpoints.find((one) => one.at === effect.through && `ep-${one.id}` === effect.id);
       const answer =
         endpoint === undefined
@@ -63,7 +63,7 @@ export class Requests extends Processes {
           : ({ kind: "ok", status: 200, value: shown(endpoint, this.configuration) } as const);
       const told = this.told(memory, { kind: "replied", reply: { kind: "answer", answer } });
       if (told !== undefined)
-        this.send(at, w, told, `${name || `process ${at}`}, GET ${effect.id}: ${answer.kind}`, emit, faults);
+        this.send(at, current, told, `${name || `process ${at}`}, GET ${effect.id}: ${answer.kind}`, emit, faults);
       return;
     }
     const what = `${name === "" ? `process ${at}` : name}${name === "" ? "" : ","} ${this.describe(effect)}`;
@@ -81,19 +81,19 @@ export class Requests extends Processes {
     faults: boolean,
   ): void {
     const { patch, version } = splitPatch(effect);
-    const replied = (t: World, reply: Reply) => this.replied(at, t, memory, reply);
+    const replied = (copy: World, reply: Reply) => this.replied(at, copy, memory, reply);
     {
-      const t = world();
-      const answer = this.apply(t, patch, version);
+      const copy = world();
+      const answer = this.apply(copy, patch, version);
       if (answer === undefined)
-        emit(`${what}: does not fit`, replied(t, { kind: "error", error: t.object === 0 ? "gone" : "stale" }));
-      else emit(what, this.answered(at, t, memory, answer));
+        emit(`${what}: does not fit`, replied(copy, { kind: "error", error: copy.object === 0 ? "gone" : "stale" }));
+      else emit(what, this.answered(at, copy, memory, answer));
     }
     if (!faults) return;
     {
-      const t = world();
-      if (this.uses(t, "patchLoss")) {
-        emit(`${what}: never arrives`, replied(t, { kind: "error", error: "unreachable" }));
+      const copy = world();
+      if (this.uses(copy, "patchLoss")) {
+        emit(`${what}: never arrives`, replied(copy, { kind: "error", error: "unreachable" }));
         const u = world();
         this.uses(u, "patchLoss");
         this.apply(u, patch, version);
@@ -101,24 +101,24 @@ export class Requests extends Processes {
       }
     }
     {
-      const t = world();
-      if (this.uses(t, "patchRefusal")) emit(`${what}: refused`, replied(t, { kind: "error", error: "refused" }));
+      const copy = world();
+      if (this.uses(copy, "patchRefusal")) emit(`${what}: refused`, replied(copy, { kind: "error", error: "refused" }));
     }
     {
-      const t = world();
-      if (this.uses(t, "patchLate")) {
-        t.late.push({ patch: this.texts.of(textOf(patch)), version });
-        emit(`${what}: on its way, no answer`, replied(t, { kind: "error", error: "unreachable" }));
+      const copy = world();
+      if (this.uses(copy, "patchLate")) {
+        copy.late.push({ patch: this.texts.of(textOf(patch)), version });
+        emit(`${what}: on its way, no answer`, replied(copy, { kind: "error", error: "unreachable" }));
         const u = world();
         this.uses(u, "patchLate");
         u.late.push({ patch: this.texts.of(textOf(patch)), version });
         if (this.uses(u, "death")) emit(`${what}: on its way, and the process dies`, this.dies(at, u));
       }
     }
-    const t = world();
-    if (this.uses(t, "death")) {
-      this.apply(t, patch, version);
-      emit(`${what}: carried out, and the process dies`, this.dies(at, t));
+    const copy = world();
+    if (this.uses(copy, "death")) {
+      this.apply(copy, patch, version);
+      emit(`${what}: carried out, and the process dies`, this.dies(at, copy));
     }
   }
 
@@ -131,7 +131,7 @@ export class Requests extends Processes {
     emit: (name: string, world: World | undefined) => void,
     faults: boolean,
   ): void {
-    const replied = (t: World, reply: Reply) => this.replied(at, t, memory, reply);
+    const replied = (copy: World, reply: Reply) => this.replied(at, copy, memory, reply);
     const ambiguous: Reply = { kind: "answer", answer: { kind: "ambiguous", message: "no answer" } };
     const { kind: _, ...write } = effect;
     if (this.isOutdated(at, world(), memory)) {
@@ -142,72 +142,72 @@ export class Requests extends Processes {
     }
     const isPost = write.method === "POST";
     const begun = () => {
-      const t = world();
-      if (isPost) this.uses(t, "post");
-      return t;
+      const copy = world();
+      if (isPost) this.uses(copy, "post");
+      return copy;
     };
     // The model ends here: with more POSTs it would go on for ever.
     if (faults && isPost && (world().facts.left["post"] ?? 0) === 0) return;
     {
-      const t = begun();
-      const answer = this.carryOut(t, write);
-      emit(`${what}${answer.kind === "ok" ? "" : `: ${answer.kind}`}`, replied(t, { kind: "answer", answer }));
+      const copy = begun();
+      const answer = this.carryOut(copy, write);
+      emit(`${what}${answer.kind === "ok" ? "" : `: ${answer.kind}`}`, replied(copy, { kind: "answer", answer }));
     }
     if (!faults) return;
-    const fate = (budget: string, name: string, change: (t: World) => World | undefined) => {
-      const t = begun();
-      if (this.uses(t, budget)) emit(`${what}: ${name}`, change(t));
+    const fate = (budget: string, name: string, change: (copy: World) => World | undefined) => {
+      const copy = begun();
+      if (this.uses(copy, budget)) emit(`${what}: ${name}`, change(copy));
     };
-    const unanswered = (t: World) => {
-      if (write.method === "RESTART") t.facts.unanswered = (t.facts.unanswered ?? 0) + 1;
-      return replied(t, ambiguous);
+    const unanswered = (copy: World) => {
+      if (write.method === "RESTART") copy.facts.unanswered = (copy.facts.unanswered ?? 0) + 1;
+      return replied(copy, ambiguous);
     };
-    const flies = (t: World) =>
-      t.flying.push({ write: this.texts.of(textOf(write)), left: this.configuration.settleInstants });
+    const flies = (copy: World) =>
+      copy.flying.push({ write: this.texts.of(textOf(write)), left: this.configuration.settleInstants });
     fate("loss", "never arrives", unanswered);
-    fate("loss", "carried out, no answer", (t) => {
-      this.carryOut(t, write);
-      return unanswered(t);
+    fate("loss", "carried out, no answer", (copy) => {
+      this.carryOut(copy, write);
+      return unanswered(copy);
     });
-    fate("late", "on its way, no answer", (t) => {
-      flies(t);
-      return unanswered(t);
+    fate("late", "on its way, no answer", (copy) => {
+      flies(copy);
+      return unanswered(copy);
     });
-    fate("refusal", "refused, the project is busy", (t) =>
-      replied(t, { kind: "answer", answer: { kind: "busy", message: "busy" } }),
+    fate("refusal", "refused, the project is busy", (copy) =>
+      replied(copy, { kind: "answer", answer: { kind: "busy", message: "busy" } }),
     );
-    fate("death", "carried out, and the process dies", (t) => {
-      this.carryOut(t, write);
-      unanswered(t);
-      return this.dies(at, t);
+    fate("death", "carried out, and the process dies", (copy) => {
+      this.carryOut(copy, write);
+      unanswered(copy);
+      return this.dies(at, copy);
     });
-    fate("death", "on its way, and the process dies", (t) => {
-      flies(t);
-      unanswered(t);
-      return this.dies(at, t);
+    fate("death", "on its way, and the process dies", (copy) => {
+      flies(copy);
+      unanswered(copy);
+      return this.dies(at, copy);
     });
   }
 
   /** The process got its reply, and goes on to its next request. */
-  protected replied(at: number, w: World, memory: number, reply: Reply): World | undefined {
+  protected replied(at: number, current: World, memory: number, reply: Reply): World | undefined {
     const told = this.told(memory, { kind: "replied", reply });
     if (told === undefined) return undefined;
-    trusted<Process>(w.processes[at]).memory = told;
-    return this.withGets(at, w);
+    trusted<Process>(current.processes[at]).memory = told;
+    return this.withGets(at, current);
   }
 
   /** A GET that follows is answered at once. */
-  protected withGets(at: number, w: World): World | undefined {
-    const effect = this.effectOf(trusted<Process>(w.processes[at]).memory);
-    if (effect?.kind !== "get") return w;
+  protected withGets(at: number, current: World): World | undefined {
+    const effect = this.effectOf(trusted<Process>(current.processes[at]).memory);
+    if (effect?.kind !== "get") return current;
     let result: World | undefined;
     this.send(
       at,
-      w,
-      trusted<Process>(w.processes[at]).memory,
+      current,
+      trusted<Process>(current.processes[at]).memory,
       "",
-      (_, t) => {
-        result ??= t;
+      (_, copy) => {
+        result ??= copy;
       },
       false,
     );
@@ -215,10 +215,13 @@ export class Requests extends Processes {
   }
 
   /** An answer of the API server enters the store before the caller sees it. */
-  protected answered(at: number, w: World, memory: number, content: number): World | undefined {
-    const process = trusted<Process>(w.processes[at]);
-    if (w.object !== 0) Object.assign(process, { seen: content, version: newestVersion });
-    return this.replied(at, w, memory, { kind: "object", object: { content, version: versionText(newestVersion) } });
+  protected answered(at: number, current: World, memory: number, content: number): World | undefined {
+    const process = trusted<Process>(current.processes[at]);
+    if (current.object !== 0) Object.assign(process, { seen: content, version: newestVersion });
+    return this.replied(at, current, memory, {
+      kind: "object",
+      object: { content, version: versionText(newestVersion) },
+    });
   }
 
   protected describe(effect: Exclude<Effect, { kind: "get" }>): string {

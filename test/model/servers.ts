@@ -12,18 +12,18 @@ export class Servers extends WorldState {
   protected readonly patched = new Map<string, number | "stale" | "gone">();
 
   /** Applies a patch if its tests hold; the object's content afterwards, or `undefined`. */
-  protected apply(w: World, patch: Patch, version: number): number | undefined {
-    if (w.object === 0 || (version !== 0 && version !== newestVersion)) return undefined;
-    const key = `${w.object} ${textOf(patch)}`;
+  protected apply(current: World, patch: Patch, version: number): number | undefined {
+    if (current.object === 0 || (version !== 0 && version !== newestVersion)) return undefined;
+    const key = `${current.object} ${textOf(patch)}`;
     let content = this.patched.get(key);
     if (content === undefined) {
-      content = this.patchedContent(w.object, patch);
+      content = this.patchedContent(current.object, patch);
       this.patched.set(key, content);
     }
     if (typeof content !== "number") return undefined;
     const { metadata } = this.content(content);
     const isGone = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
-    if (isGone || content !== w.object) this.writeObject(w, isGone ? 0 : content);
+    if (isGone || content !== current.object) this.writeObject(current, isGone ? 0 : content);
     return content;
   }
 
@@ -40,36 +40,44 @@ export class Servers extends WorldState {
   }
 
   /** A newer version: every other one is one older. */
-  protected writeObject(w: World, content: number): void {
-    if (content === w.object) return;
-    if (content === 0 && this.content(w.object).spec.deletionPolicy === "Retain") w.facts.isRetained = true;
+  protected writeObject(current: World, content: number): void {
+    if (content === current.object) return;
+    if (content === 0 && this.content(current.object).spec.deletionPolicy === "Retain") current.facts.isRetained = true;
     const names = new Map<number, number>();
     for (let version = newestVersion; version > newestVersion - 100; version--) names.set(version, version - 1);
-    for (const process of w.processes) {
+    for (const process of current.processes) {
       process.version -= 1;
       process.memory = this.texts.of(renumbered(this.texts.text(process.memory), names));
     }
     // Late patches that test a version fit no more.
-    w.late = w.late.filter(({ version }) => version === 0);
-    w.before = this.configuration.may["oldStart"] === undefined ? 0 : w.object;
-    w.object = content;
+    current.late = current.late.filter(({ version }) => version === 0);
+    current.before = this.configuration.may["oldStart"] === undefined ? 0 : current.object;
+    current.object = content;
   }
 
-  protected carryOut(w: World, write: Write) {
-    const before = this.service(w);
+  protected carryOut(current: World, write: Write) {
+    const before = this.service(current);
     const { service, answer } = carriedOut(before, write, this.configuration);
-    const bad = this.configuration.forbids(write, before, w.object === 0 ? undefined : this.object(w), w.facts);
-    if (bad !== undefined && answer.kind === "ok") w.facts.bad = bad;
-    this.change(w, service);
+    const bad = this.configuration.forbids(
+      write,
+      before,
+      current.object === 0 ? undefined : this.object(current),
+      current.facts,
+    );
+    if (bad !== undefined && answer.kind === "ok") current.facts.bad = bad;
+    this.change(current, service);
     return answer;
   }
 
-  protected change(w: World, service: Service): void {
+  protected change(current: World, service: Service): void {
     const after = this.texts.of(textOf(service));
-    if (after === w.service) return;
-    if (this.configuration.lagInstants > 0 && !w.past.some((one) => one.service === w.service && one.age === 0))
-      w.past.push({ service: w.service, age: 0 });
-    w.service = after;
+    if (after === current.service) return;
+    if (
+      this.configuration.lagInstants > 0 &&
+      !current.past.some((one) => one.service === current.service && one.age === 0)
+    )
+      current.past.push({ service: current.service, age: 0 });
+    current.service = after;
   }
 
   protected listOf(service: number, content: number) {

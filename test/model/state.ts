@@ -153,17 +153,17 @@ export class WorldState {
     return value;
   }
 
-  protected object(w: World): Kube {
-    return this.content(w.object);
+  protected object(current: World): Kube {
+    return this.content(current.object);
   }
 
   protected readonly services = new Map<number, Service>();
 
-  protected service(w: World): Service {
-    let value = this.services.get(w.service);
+  protected service(current: World): Service {
+    let value = this.services.get(current.service);
     if (value === undefined) {
-      value = trusted<Service>(JSON.parse(this.texts.text(w.service)));
-      this.services.set(w.service, value);
+      value = trusted<Service>(JSON.parse(this.texts.text(current.service)));
+      this.services.set(current.service, value);
     }
     return value;
   }
@@ -172,14 +172,14 @@ export class WorldState {
     return trusted<Write>(JSON.parse(this.texts.text(write)));
   }
 
-  protected flying(w: World): Write[] {
-    return w.flying.map(({ write }) => this.write(write));
+  protected flying(current: World): Write[] {
+    return current.flying.map(({ write }) => this.write(write));
   }
 
-  protected uses(w: World, budget: string): boolean {
-    const left = w.facts.left[budget] ?? 0;
+  protected uses(current: World, budget: string): boolean {
+    const left = current.facts.left[budget] ?? 0;
     if (left === 0) return false;
-    w.facts.left[budget] = left - 1;
+    current.facts.left[budget] = left - 1;
     return true;
   }
 
@@ -188,17 +188,17 @@ export class WorldState {
     return content !== 0 && (this.content(content).metadata.labels?.["shard"] ?? "0") === String(at);
   }
 
-  protected text(w: World): string {
-    w.flying.sort((a, b) => a.write - b.write || a.left - b.left);
-    w.late.sort((a, b) => a.patch - b.patch);
-    for (const [at, process] of w.processes.entries()) {
+  protected text(current: World): string {
+    current.flying.sort((a, b) => a.write - b.write || a.left - b.left);
+    current.late.sort((a, b) => a.patch - b.patch);
+    for (const [at, process] of current.processes.entries()) {
       // A Compute of another shard is forgotten once its reconcile is over.
       if (process.memory !== 0 && !this.selects(at, process.seen) && this.effectOf(process.memory) === undefined)
         process.memory = 0;
     }
-    this.renumber(w);
-    this.renumberRecords(w);
-    return JSON.stringify(w);
+    this.renumber(current);
+    this.renumberRecords(current);
+    return JSON.stringify(current);
   }
 
   protected last: { state: string; world: World } | undefined;
@@ -218,16 +218,16 @@ export class WorldState {
   }
 
   /** Only the order of versions counts: the newest is the object's, and the others follow without a gap. */
-  protected renumber(w: World): void {
+  protected renumber(current: World): void {
     const used = new Set<number>([newestVersion]);
-    for (const { version, memory } of w.processes) {
+    for (const { version, memory } of current.processes) {
       used.add(version);
       for (const one of versionsIn(this.texts.text(memory))) used.add(one);
     }
     const sorted = [...used].filter((version) => version > 0).toSorted((a, b) => b - a);
     if (sorted.every((version, index) => version === newestVersion - index)) return;
     const names = new Map(sorted.map((version, index) => [version, newestVersion - index]));
-    for (const process of w.processes) {
+    for (const process of current.processes) {
       process.version = names.get(process.version) ?? 0;
       process.memory = this.texts.of(renumbered(this.texts.text(process.memory), names));
     }
@@ -245,26 +245,26 @@ export class WorldState {
   }
 
   /** Of the records' numbers too, only the order counts. */
-  protected renumberRecords(w: World): void {
+  protected renumberRecords(current: World): void {
     const texts = [
-      w.object,
-      w.before,
-      ...w.late.map(({ patch }) => patch),
-      ...w.processes.flatMap(({ seen, memory }) => [seen, memory]),
+      current.object,
+      current.before,
+      ...current.late.map(({ patch }) => patch),
+      ...current.processes.flatMap(({ seen, memory }) => [seen, memory]),
     ];
     const used = [...new Set(texts.flatMap((text) => this.recordsIn(text)))].toSorted((a, b) => a - b);
     // A reconcile that waits for an answer names contents by number, which hold records too.
     if (
       used.every((n, index) => n === index + 1) ||
-      w.processes.some(({ memory }) => this.effectOf(memory) !== undefined)
+      current.processes.some(({ memory }) => this.effectOf(memory) !== undefined)
     )
       return;
     const names = new Map(used.map((n, index) => [n, index + 1]));
     const renamed = (text: number) => this.texts.of(withNumbers(this.texts.text(text), names));
-    w.object = renamed(w.object);
-    w.before = renamed(w.before);
-    for (const one of w.late) one.patch = renamed(one.patch);
-    for (const process of w.processes)
+    current.object = renamed(current.object);
+    current.before = renamed(current.before);
+    for (const one of current.late) one.patch = renamed(one.patch);
+    for (const process of current.processes)
       Object.assign(process, { seen: renamed(process.seen), memory: renamed(process.memory) });
   }
 }

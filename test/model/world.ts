@@ -1,6 +1,6 @@
 import { newestVersion, textOf, trusted } from "./canonical.ts";
 import type { Model, Step } from "./checker.ts";
-import { brokenBy, unwellBy } from "./judge.ts";
+import { brokenBy, stuckBy } from "./judge.ts";
 import { firstObject, people } from "./people.ts";
 import { Requests } from "./requests.ts";
 import type { Service } from "./service.ts";
@@ -40,34 +40,32 @@ export class WorldModel extends Requests implements Model {
     // Nobody does anything with what is gone.
     if (world().object === 0) return steps;
     for (const { name, needs, change } of people) {
-      const w = world();
-      if (!this.uses(w, needs)) continue;
-      for (const [what, after] of change({ object: this.object(w), service: this.service(w) }, this.configuration)) {
-        const t = this.read(this.text(w));
+      const current = world();
+      if (!this.uses(current, needs)) continue;
+      for (const [what, after] of change(
+        { object: this.object(current), service: this.service(current) },
+        this.configuration,
+      )) {
+        const copy = this.read(this.text(current));
         if (after.object !== undefined)
-          this.writeObject(t, after.object === "gone" ? 0 : this.texts.of(textOf(after.object)));
-        if (after.service !== undefined) this.change(t, after.service);
-        if (after.facts !== undefined) Object.assign(t.facts, after.facts);
-        if (needs === "restart") t.facts.asked = (t.facts.asked ?? 0) + 1;
-        emit(`${name}${what}`, t);
+          this.writeObject(copy, after.object === "gone" ? 0 : this.texts.of(textOf(after.object)));
+        if (after.service !== undefined) this.change(copy, after.service);
+        if (after.facts !== undefined) Object.assign(copy.facts, after.facts);
+        if (needs === "restart") copy.facts.asked = (copy.facts.asked ?? 0) + 1;
+        emit(`${name}${what}`, copy);
       }
     }
     return steps;
   }
 
-  broken(state: string): string | undefined {
+  brokenSafety(state: string): string | undefined {
     const world = this.read(state);
     return brokenBy(world, this.service(world), this.flying(world), this.configuration);
   }
 
-  unwell(state: string): string | undefined {
+  stuck(state: string): string | undefined {
     const world = this.read(state);
-    return unwellBy(
-      world,
-      world.object === 0 ? undefined : this.object(world),
-      this.service(world),
-      this.configuration,
-    );
+    return stuckBy(world, world.object === 0 ? undefined : this.object(world), this.service(world), this.configuration);
   }
 
   isWrite(name: string): boolean {
@@ -75,9 +73,9 @@ export class WorldModel extends Requests implements Model {
   }
 
   /** Nothing goes wrong any more: what is on its way arrives, watches catch up, lists are fresh. */
-  fair(state: string): Step {
-    const w = this.read(state);
-    if (w.facts.isExcused) return { name: "nobody promises more", to: state };
+  stepWithoutFaults(state: string): Step {
+    const current = this.read(state);
+    if (current.facts.isExcused) return { name: "not judged further", to: state };
     let step: Step | undefined;
     const emit = (name: string, world: World | undefined) => {
       if (world !== undefined) step ??= { name, to: this.text(world) };
@@ -85,11 +83,11 @@ export class WorldModel extends Requests implements Model {
     const world = () => this.read(state);
     const isDone = () => step !== undefined || this.missing.size > 0;
     this.lateArrivals(world, emit);
-    for (const [at, process] of w.processes.entries()) {
+    for (const [at, process] of current.processes.entries()) {
       if (isDone()) break;
-      const current = process.seen === w.object && process.version === newestVersion;
+      const isCurrent = process.seen === current.object && process.version === newestVersion;
       if (!process.isRunning) emit(`process ${at} starts`, this.start(at, world(), "now"));
-      else if (!current) emit(`process ${at} sees the object`, this.watch(at, world()));
+      else if (!isCurrent) emit(`process ${at} sees the object`, this.watch(at, world()));
       else if (process.memory === 0) continue;
       else if (this.effectOf(process.memory) !== undefined) this.send(at, world(), process.memory, "", emit, false);
       else
@@ -108,9 +106,9 @@ export class WorldModel extends Requests implements Model {
   }
 
   show(state: string): string {
-    const w = this.read(state);
+    const current = this.read(state);
     const { metadata, spec, status } =
-      w.object === 0 ? { metadata: undefined, spec: undefined, status: undefined } : this.object(w);
+      current.object === 0 ? { metadata: undefined, spec: undefined, status: undefined } : this.object(current);
     const object =
       metadata === undefined
         ? "gone"
@@ -123,15 +121,15 @@ export class WorldModel extends Requests implements Model {
             `spec ${spec?.branchID}${spec?.disabled === undefined ? "" : ` disabled=${spec.disabled}`}`,
             `status ${JSON.stringify({ ...status, conditions: status?.conditions?.find(({ type }) => type === "Ready")?.reason })}`,
           ].join("; ");
-    const { endpoints } = this.service(w);
+    const { endpoints } = this.service(current);
     const standing = endpoints
       .map(({ id, branch, name, disabled }) => `ep-${id} on ${branch}${disabled ? " disabled" : ""} ${name ?? ""}`)
       .join(", ");
-    const processes = w.processes.map((process) => this.shownProcess(process)).join(" | ");
-    const flying = this.flying(w)
+    const processes = current.processes.map((process) => this.shownProcess(process)).join(" | ");
+    const flying = this.flying(current)
       .map(({ method, id }) => `${method} ${id}`)
       .join(", ");
-    return `[${object}] service: ${standing || "nothing"}; on its way: ${flying || "nothing"}${w.late.length > 0 ? ` and ${w.late.length} patch` : ""}; ${processes}`;
+    return `[${object}] service: ${standing || "nothing"}; on its way: ${flying || "nothing"}${current.late.length > 0 ? ` and ${current.late.length} patch` : ""}; ${processes}`;
   }
 
   protected shownProcess({ isRunning, memory, version }: Process): string {
@@ -143,20 +141,20 @@ export class WorldModel extends Requests implements Model {
   }
 
   protected processSteps(at: number, world: () => World, emit: (name: string, world: World | undefined) => void): void {
-    const w = world();
-    const process = trusted<Process>(w.processes[at]);
+    const current = world();
+    const process = trusted<Process>(current.processes[at]);
     if (!process.isRunning) {
       emit(`process ${at} starts`, this.start(at, world(), "now"));
-      const t = world();
-      if (t.before !== 0 && t.before !== t.object && this.uses(t, "oldStart"))
-        emit(`process ${at} starts from an old cache`, this.start(at, t, "before"));
+      const copy = world();
+      if (copy.before !== 0 && copy.before !== copy.object && this.uses(copy, "oldStart"))
+        emit(`process ${at} starts from an old cache`, this.start(at, copy, "before"));
       return;
     }
     const d = world();
     if (this.uses(d, "death")) emit(`process ${at} dies`, this.dies(at, d));
-    const t = world();
-    if (this.uses(t, "term")) emit(`process ${at} loses the lease and leads again`, this.start(at, t, "seen"));
-    if (process.seen !== w.object || process.version !== newestVersion)
+    const copy = world();
+    if (this.uses(copy, "term")) emit(`process ${at} loses the lease and leads again`, this.start(at, copy, "seen"));
+    if (process.seen !== current.object || process.version !== newestVersion)
       emit(`process ${at} sees the object`, this.watch(at, world()));
     if (process.memory === 0) return;
     if (this.effectOf(process.memory) !== undefined) this.send(at, world(), process.memory, "", emit, true);
@@ -165,21 +163,21 @@ export class WorldModel extends Requests implements Model {
 
   protected lateArrivals(world: () => World, emit: (name: string, world: World | undefined) => void): void {
     for (const [index, { write }] of world().flying.entries()) {
-      const t = world();
-      t.flying.splice(index, 1);
+      const copy = world();
+      copy.flying.splice(index, 1);
       const sent = this.write(write);
-      this.carryOut(t, sent);
-      emit(`a late ${sent.method} ${sent.id} arrives`, t);
+      this.carryOut(copy, sent);
+      emit(`a late ${sent.method} ${sent.id} arrives`, copy);
       const lost = world();
       lost.flying.splice(index, 1);
       emit(`a late ${sent.method} ${sent.id} never arrives`, lost);
     }
     for (const [index, { patch, version }] of world().late.entries()) {
-      const t = world();
-      t.late.splice(index, 1);
-      if (this.apply(t, trusted<Patch>(JSON.parse(this.texts.text(patch))), version) !== undefined)
-        emit("a late patch arrives", t);
-      else emit("a late patch does not fit", t);
+      const copy = world();
+      copy.late.splice(index, 1);
+      if (this.apply(copy, trusted<Patch>(JSON.parse(this.texts.text(patch))), version) !== undefined)
+        emit("a late patch arrives", copy);
+      else emit("a late patch does not fit", copy);
     }
   }
 }

@@ -160,7 +160,7 @@ class Search {
 
   async #next(state: State, how: Step, step: number, path: readonly string[]): Promise<Violation | undefined> {
     const after = await this.#step(state, how);
-    const what = broken(after);
+    const what = brokenSafety(after);
     return what === undefined ? this.#from(after, step + 1, path) : { what, path };
   }
 
@@ -173,8 +173,8 @@ class Search {
     this.paths += 1;
     const atRest = await this.#calm(state);
     if (typeof atRest === "string") return { what: atRest, path };
-    const unwell = unwellAtRest(atRest);
-    if (unwell !== undefined) return { what: unwell, path };
+    const stuck = stuckAtRest(atRest);
+    if (stuck !== undefined) return { what: stuck, path };
     const leaving = structuredClone(atRest);
     deleted(leaving);
     const gone = await this.#calm(leaving);
@@ -187,12 +187,12 @@ class Search {
     let state = from;
     for (let step = 0; step < calmSteps && state.object !== undefined; step += 1) {
       state = await this.#step(state, calm);
-      const what = broken(state);
+      const what = brokenSafety(state);
       if (what !== undefined) return what;
     }
     const late = structuredClone(state);
     passed(late, 120_000);
-    return broken(late) ?? late;
+    return brokenSafety(late) ?? late;
   }
 }
 
@@ -204,7 +204,7 @@ export async function searched(configuration: Configuration, parts: Parts = {}):
 }
 
 /** A promise that is broken in a state. */
-function broken(state: State): string | undefined {
+function brokenSafety(state: State): string | undefined {
   const { service, resetsAsked, createsAsked, wasWiped, linked, ranOut } = state;
   if (ownIn(state).length > 1) return "never twice: two branches bear the uid of one object";
   const [wronged] = service.wronged;
@@ -216,7 +216,7 @@ function broken(state: State): string | undefined {
 }
 
 /** Calm for a while, an object that stands says what it has come to, and what it says is so. */
-function unwellAtRest(state: State): string | undefined {
+function stuckAtRest(state: State): string | undefined {
   const { object } = state;
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
   const { reason, message } = shownCondition(object) ?? {};
