@@ -69,14 +69,30 @@ export class EndpointIndex {
   }
 }
 
-/**
- * The endpoint that a Compute is recorded to be linked to, in its annotation or, if that was dropped or names one that
- * is proved gone, its status. Anybody can write an annotation: a text that can be no id is used nowhere.
- */
+// A Compute's link stands in its annotation, which survives backup and restore and which anybody may write, and in its
+// status, which only operators write. `status.gone` holds one id, and takes one of the two links away:
+//
+//   annotation | status.endpointID | status.gone | linked to | once that is proved gone
+//   a          | any               | none, other | a         | gone is a
+//   a          | s                 | a           | s         | gone stays a, and the status forgets s
+//   a          | a, none           | a           | none      |
+//   none       | s                 | none, other | s         | gone is s
+//   none       | s                 | s           | none      |
+
+/** The endpoint that a Compute is recorded to be linked to. A text that can be no id is used nowhere. */
 export function recordedID({ metadata, status: { endpointID, gone } }: Compute): string | undefined {
   const linked = metadata.annotations?.[annotations.endpointID];
   const id = linked === undefined || linked === gone ? endpointID : linked;
   return id !== undefined && id !== gone && couldBeEndpointId(id) ? id : undefined;
+}
+
+/** The link once this endpoint is proved gone. Of two that are, one would be looked for after the other for ever. */
+export function linkWithout(
+  goneID: string,
+  { metadata, status: { endpointID, gone } }: Compute,
+): Pick<Compute["status"], "gone" | "endpointID"> {
+  const isOther = gone !== undefined && gone !== endpointID && gone === metadata.annotations?.[annotations.endpointID];
+  return isOther && goneID === endpointID ? { gone, endpointID: undefined } : { gone: goneID };
 }
 
 /** The endpoint that `spec.adopt` names by its id. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EndpointIndex, ownershipOf, recordedID } from "../../../src/operator/claims/ownership.ts";
+import { EndpointIndex, linkWithout, ownershipOf, recordedID } from "../../../src/operator/claims/ownership.ts";
 import { annotationsOf } from "../../../src/operator/compute/observe/annotations.ts";
 import { compute, endpoint, madeBy, proofFor, uidOf } from "../../support/builders.ts";
 
@@ -52,6 +52,30 @@ describe("the recorded endpoint", () => {
     const status = { ...(endpointID && { endpointID }), ...(gone && { gone }) };
     expect(recordedID(compute({ annotations, status }))).toBe(expected);
   });
+
+  test.each<[string, string | undefined, string | undefined]>([
+    ["in the annotation alone", "ep-one", undefined],
+    ["in the status alone", undefined, "ep-one"],
+    ["in both", "ep-one", "ep-one"],
+    ["in the annotation, beside another one in the status", "ep-one", "ep-two"],
+  ])(
+    "the recorded endpoint is none once all that are recorded are proved gone, one after the other: %s",
+    (_, annotation, endpointID) => {
+      const annotations = annotation === undefined ? {} : { endpointID: annotation };
+      let status: object = endpointID === undefined ? {} : { endpointID };
+      const proved: string[] = [];
+      for (;;) {
+        const self = compute({ annotations, status });
+        const recorded = recordedID(self);
+        if (recorded === undefined) break;
+        expect(proved).not.toContain(recorded);
+        proved.push(recorded);
+        status = { ...status, ...linkWithout(recorded, self) };
+      }
+      const ids = new Set([annotation, endpointID].filter((id) => id !== undefined));
+      expect(new Set(proved)).toEqual(ids);
+    },
+  );
 });
 
 test("a loss is confirmed where the status tells it, or doubted it, and the consent is new", () => {

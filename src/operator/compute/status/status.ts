@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation } from "../../../api/operation.ts";
 import { poolerHost } from "../../../api/pooler-host.ts";
-import type { Proof } from "../../claims/ownership.ts";
+import { linkWithout, type Proof } from "../../claims/ownership.ts";
 import { rangeOf } from "../../fields/declared.ts";
 import { policyInForce } from "../../life/deletion-policy.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
@@ -38,7 +38,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...resolution(outcome, seen),
     ...concluded(compute, outcome, seen),
     ...requests(compute, outcome, seen),
-    ...goneAfter(before, outcome, seen),
+    ...goneAfter(compute, outcome, seen),
     pendingWrite: seen.record,
     // Of an endpoint that is another's, only what is declared counts.
     deletionPolicy:
@@ -62,18 +62,15 @@ function isLostOwn({ endpointID, gone }: ComputeStatus, { effect }: Outcome): bo
   return effect.kind === "gone" || (effect.kind !== "ownedByOther" && endpointID !== undefined && endpointID === gone);
 }
 
-/**
- * The endpoint that is proved gone; a list that shows it again outranks the proof. Where the annotation and the status
- * name two and both are gone, the status forgets its own: one would be looked for after the other for ever.
- */
+/** The endpoint that is proved gone; a list that shows it again outranks the proof. */
 function goneAfter(
-  { gone, endpointID }: ComputeStatus,
+  compute: Compute,
   { effect }: Outcome,
-  { endpoint, annotations }: Seen,
+  { endpoint }: Seen,
 ): Pick<ComputeStatus, "gone" | "endpointID"> {
-  if (effect.kind !== "gone") return { gone: gone !== undefined && endpoint?.id === gone ? undefined : gone };
-  const isSecond = gone !== undefined && gone === annotations.endpointID && effect.endpointID === endpointID;
-  return isSecond && gone !== endpointID ? { gone, endpointID: undefined } : { gone: effect.endpointID };
+  if (effect.kind === "gone") return linkWithout(effect.endpointID, compute);
+  const { gone } = compute.status;
+  return { gone: gone !== undefined && endpoint?.id === gone ? undefined : gone };
 }
 
 function isDue(before: string | undefined, after: string | undefined): boolean {
