@@ -121,7 +121,7 @@ function countedFrom(offset: number, value: unknown): unknown {
 }
 
 /** What the connection Secret of the Compute `created` names. The service does one such thing after another. */
-async function nameDatabase(baseURL: string): Promise<void> {
+export async function nameDatabase(baseURL: string): Promise<void> {
   const branch = `${baseURL}/projects/${project}/branches/br-one`;
   await accepted(`${branch}/roles`, { role: { name: "app" } });
   await accepted(`${branch}/databases`, { database: { name: "shop", owner_name: "app" } });

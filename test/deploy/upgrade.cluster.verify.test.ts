@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, it } from "vitest";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/guardian.ts";
 import { needsTools, runTool } from "../tools/tools.ts";
@@ -44,7 +44,7 @@ const ways = {
       for (const file of crds) {
         const definition: { metadata: object } = parse(readFileSync(file, "utf8"));
         const metadata = { ...definition.metadata, annotations: { "helm.sh/resource-policy": "keep" } };
-        writeFileSync(join(former.path, "files/crds", basename(file)), stringify({ ...definition, metadata }));
+        writeFileSync(join(former.path, "files/crds", basename(file)), JSON.stringify({ ...definition, metadata }));
       }
       await run(installation, "install", "compute-operator", former.path, "--create-namespace");
       former.remove();
@@ -70,8 +70,8 @@ describe.concurrent.each(Object.entries(ways))("by %s", (_name, way) => {
       return installation.kubectl("get", "computes", "-n", "shop", "--no-headers", "-o", columns);
     };
     const described = async () => {
-      const crd = "crd/serviceconnections.compute-operator.dev";
-      return (await installation.kubectl("get", crd, "-o", "yaml")).includes("must end in /api/v2");
+      const crd = "crd/computes.compute-operator.dev";
+      return (await installation.kubectl("get", crd, "-o", "json")).includes("is deprecated at the public service");
     };
     await way.before(installation);
     await installation.definitionsServed();

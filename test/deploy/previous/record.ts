@@ -13,7 +13,7 @@ import { Child } from "../../support/child.ts";
 import { eventually } from "../../support/eventually.ts";
 import { endEverything, temporaryDirectory } from "../../support/guardian.ts";
 import { freePort } from "../../support/ports.ts";
-import { formerURL, project, seedWith } from "../restored.ts";
+import { formerURL, nameDatabase, project, seedWith } from "../restored.ts";
 
 const [checkout] = process.argv.slice(2);
 if (checkout === undefined) throw new Error("say which checkout of an earlier version is to be recorded");
@@ -42,6 +42,7 @@ writeFileSync(
 );
 const service = await start("service", "--port", port, "--seed", seed, "--faults", "--time-scale", "20");
 await service.waitForLine(/Listening on http/);
+await nameDatabase(baseURL);
 const operator = await start("run", "--kubeconfig", cluster.kubeconfig, "--http-port=0", "--allowed-base-url", baseURL);
 
 await apply(keySecret(goodKey), connection(baseURL));
