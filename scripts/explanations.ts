@@ -80,8 +80,9 @@ export const explanations: readonly Explanation[] = [
   },
   {
     reasons: ["AdoptionRefused"],
-    meaning: "the endpoint that `adopt` names is missing, on another branch, of another type, or another Compute's",
-    todo: "correct `spec.adopt`",
+    meaning:
+      "the endpoint that `adopt` names is missing, on another branch, of another type, or another Compute's; or a restart is asked of one that only an annotation links",
+    todo: "correct `spec.adopt`; for a restart, name the endpoint in it",
   },
   {
     reasons: ["Conflict"],

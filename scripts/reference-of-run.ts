@@ -239,6 +239,7 @@ const labels = {
   ready: "x",
   result: "x",
   route: "x",
+  rule: "x",
   state: "x",
 };
 

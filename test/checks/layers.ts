@@ -60,6 +60,7 @@ const computeFloors = [
   "candidates",
   "record",
   "plan",
+  "guard",
   "requeue",
   "state",
   "execute",
@@ -134,7 +135,7 @@ export function upwardImports(sources: readonly Source[]): string[] {
 /** What pure modules reach, however far away, that acts. */
 export function impureReaches(sources: readonly Source[]): string[] {
   const acts = /^src\/operator\/(service-client|kube|connection|project)\//;
-  const pure = /^src\/operator\/(compute|branch)\/(plan|status|words)(\.ts|\/|-)/;
+  const pure = /^src\/operator\/(compute|branch|life)\/(plan|status|words|guard)(\.ts|\/|-)/;
   const start = sources.filter(({ file }) => pure.test(file));
   return start.flatMap(({ file }) =>
     reachable(file, sources)

@@ -128,7 +128,7 @@ test.each<[Fate, string]>([
   stage.shop.active();
   stage.fate = once("POST", fate);
   const metadata = `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
-  const text = compute("shop-primary", "", main, metadata);
+  const text = compute("shop-primary", "adopt: {branchPrimary: true}", main, metadata);
   const status = "status: {observedGeneration: 1}\n";
   const run = await stage.run("apply", ["-f", stage.file("a.yaml", documents(connection, text + status)), "--yes"]);
   expect(run).toMatchObject({ status: 0, out: expect.stringContaining(said) });

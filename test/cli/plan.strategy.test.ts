@@ -12,7 +12,7 @@ import { compute, connection, documents } from "./texts.ts";
 const restartOfPrimary =
   compute(
     "shop-primary",
-    "",
+    "adopt: {branchPrimary: true}",
     main,
     `uid: ${derivedUID("shop", "shop-primary")}, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`,
   ) + "status: {observedGeneration: 1}\n";

@@ -75,7 +75,10 @@ describe("what a manifest holds of its cluster", () => {
     using stage = new Stage();
     const metadata = `uid: 0b0b, annotations: {compute-operator.dev/endpoint-id: ${primary}, compute-operator.dev/restartedAt: now}`;
     const status = "status: {observedGeneration: 1, restartedAt: before}\n";
-    const text = documents(connection, compute("shop-primary", "", main, metadata) + status);
+    const text = documents(
+      connection,
+      compute("shop-primary", "adopt: {branchPrimary: true}", main, metadata) + status,
+    );
     const run = await stage.run("plan", ["-f", stage.file("a.yaml", text)]);
     expect(run).toMatchObject({ status: 2, out: expect.stringContaining(`~ shop/shop-primary  restart  ${primary}`) });
   });

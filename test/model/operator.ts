@@ -160,6 +160,10 @@ export class OperatorModel {
       awaitsOwner: () => false,
       event: () => {},
       isStopping: () => false,
+      onStop: ({ message }) => {
+        // Of a planted bug it is what a bug deserves.
+        if (real === parts) throw new Error(message);
+      },
     });
     await step(subject, state, this.#connection(lists), this.#access(lists, replay));
   }

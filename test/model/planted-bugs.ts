@@ -120,12 +120,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: /finalizer is missing|not linked/,
   },
   "an annotation that proves": {
-    parts: planning((o, s) => {
-      const action = parts.plan(o, s);
-      const id = o.annotations.recordedID;
-      const isReleased = action.kind === "release" && o.kind === "observed" && o.links.link !== undefined;
-      return isReleased && id !== undefined ? { kind: "delete", endpointID: id, why: "deleted" } : action;
-    }),
+    parts: planning(
+      (o, s) => {
+        const action = parts.plan(o, s);
+        const id = o.annotations.recordedID;
+        const isReleased = action.kind === "release" && o.kind === "observed" && o.links.link !== undefined;
+        return isReleased && id !== undefined ? { kind: "delete", endpointID: id, why: "deleted" } : action;
+      },
+      // The last guard would stop it.
+      { guard: () => undefined },
+    ),
     configuration: replica({ post: 1, type: 1, delete: 1 }, strangerStands),
     breaks: /never a stranger's/,
   },

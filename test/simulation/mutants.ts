@@ -70,7 +70,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     file: "branch/plan/delete.ts",
     line: "if (isRetained(object)) {",
     as: "if (isRetained(object) && listed.name === undefined) {",
-    breaks: /never lost/,
+    breaks: /no defect stopped/,
     from: 44,
   },
   "an end that a person gave a branch, and that is written over": {

@@ -3,6 +3,7 @@ import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { isRetained } from "../life/deletion-policy.ts";
 import { nextDue, untilDue } from "../life/due.ts";
+import type { Stop } from "../life/guard.ts";
 import { JoinedListers } from "../life/joined-listers.ts";
 import { onError } from "../life/on-error.ts";
 import { after } from "../life/outcome.ts";
@@ -21,13 +22,14 @@ import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { BranchAction } from "./action.ts";
 import { branchPatches, computeRefused, execute, restoreFinalizer } from "./execute.ts";
+import { guarded } from "./guard.ts";
 import { type ComputeStep, linkedID, type Subject } from "./observation.ts";
 import { interestOf, observe } from "./observe.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { carryOut, ownedCompute, type StoredSpecs } from "./owned-compute.ts";
+import type { BranchParts } from "./parts.ts";
 import { isOutsider, mayMeet } from "./plan/claims.ts";
 import { fallsFreeSoon, isLate, renewalInMs } from "./plan/expiry.ts";
-import { planBranch } from "./plan/plan.ts";
 import { branchReasons } from "./reasons.ts";
 import { mayHaveMade } from "./record.ts";
 import { begin, noteList } from "./remember.ts";
@@ -36,6 +38,7 @@ import { nextStatus } from "./status.ts";
 import * as words from "./words.ts";
 
 export interface BranchReconcilerOptions {
+  parts: BranchParts;
   cluster: ClusterClient;
   clock: Clock;
   connections: SessionRegistry;
@@ -62,6 +65,8 @@ export interface BranchReconcilerOptions {
   storedSpecs: StoredSpecs;
   /** True if this process reconciles the Branch, by its selector. */
   selects: (object: Branch) => boolean;
+  /** The last guard stopped a write. */
+  onStop: (stop: Stop, object: Branch) => void;
 }
 
 /** One reconcile of one Branch: observe, plan, execute, update the status. */
@@ -132,16 +137,16 @@ export class BranchReconciler {
     connection: ConnectionView,
     access: ListerAccess | undefined,
   ): Promise<Reconciled> {
-    const { cluster, clock, signal, fleet, uninstalling } = this.#options;
+    const { parts, cluster, clock, signal, fleet, uninstalling } = this.#options;
     const observed = observe(this.#subjectOf(object), memory, connection, access);
     if (observed.kind === "observed") noteList(memory, observed);
-    const action = await this.#effectiveAction(planBranch(observed, memory), object);
+    const overruled = (action: BranchAction) => this.#effectiveAction(action, object);
+    const action = await guarded(await overruled(parts.plan(observed, memory)), observed, overruled, this.#options);
     let done: Outcome;
     try {
-      const held = await restoreFinalizer(object, cluster);
       const compute = (step: ComputeStep) => this.#carryOut(step, object);
       done = await execute(action, {
-        object: held,
+        object: await restoreFinalizer(object, cluster),
         memory,
         cluster,
         clock,

@@ -1,9 +1,10 @@
 import { bind } from "./bind.ts";
 import { execute } from "./execute/execute.ts";
+import { guard } from "./guard.ts";
 import { observe } from "./observe/observe.ts";
 import { plan } from "./plan/plan.ts";
 import type { Parts } from "./step.ts";
 import { updateStatus } from "./update-status.ts";
 
 /** The parts of a reconcile as `run` uses them. */
-export const parts: Parts = { observe, plan, execute, bind, updateStatus };
+export const parts: Parts = { observe, plan, guard, execute, bind, updateStatus };

@@ -1,5 +1,6 @@
 import type { ConnectionView } from "../connection/registry.ts";
 import type { EventInput } from "../kube/event-record.ts";
+import type { Stop } from "../life/guard.ts";
 import type { Patcher } from "../life/patching.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
@@ -10,7 +11,8 @@ import { type BindTools, type Bound, type bind, unbound } from "./bind.ts";
 import type { CrdDeletion } from "./execute/context.ts";
 import { refusedPatch } from "./execute/deferred.ts";
 import type { execute } from "./execute/execute.ts";
-import { type Subject } from "./observe/observation.ts";
+import { type guard, insteadOf } from "./guard.ts";
+import type { Observed, Subject } from "./observe/observation.ts";
 import type { observe } from "./observe/observe.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
@@ -26,6 +28,7 @@ import { released } from "./words/deletion.ts";
 export interface Parts {
   observe: typeof observe;
   plan: typeof plan;
+  guard: typeof guard;
   execute: typeof execute;
   bind: typeof bind;
   updateStatus: typeof updateStatus;
@@ -44,6 +47,8 @@ export interface StepOptions extends BindTools {
   /** True if this process takes nothing more on. */
   isStopping: () => boolean;
   onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
+  /** The last guard stopped a write. */
+  onStop: (stop: Stop, compute: Compute) => void;
 }
 
 /** One reconcile of one version of a Compute: observe, plan, execute, bind its Secret, update the status. */
@@ -60,7 +65,8 @@ export function stepOf(options: StepOptions): Step {
     const { compute, annotations } = subject;
     const observed = await parts.observe(subject, state.known, connection, access);
     if (observed.kind === "observed") state.listed(observed);
-    const action = await overruled(parts.plan(observed, state.known), subject, state, options);
+    const planned = await overruled(parts.plan(observed, state.known), subject, state, options);
+    const action = await guarded(planned, observed, state, options);
     const stored = () => options.stored(compute.metadata.uid);
     const context = { compute, annotations, cluster, clock, stored, state, signal, uninstalling, access };
     const executed = await parts.execute(action, context).catch((error: unknown) => refusedPatch(error, compute));
@@ -97,4 +103,12 @@ async function overruled(
   if (sendsSpec(action) && awaitsOwner(compute)) return noop(shortlyMs);
   if (action.kind !== "wait" || action.reason === "Deleting" || !isBeingDeleted(compute)) return action;
   return (await uninstalling.now(compute)) ? letGo(released.uninstalling(undefined), subject, known) : action;
+}
+
+/** The action that is carried out. A write that the last guard stops is a defect: counted, and shown in its place. */
+async function guarded(action: Action, o: Observed, state: ReconcileState, options: StepOptions): Promise<Action> {
+  const stop = options.parts.guard(action, o, state.known);
+  if (stop === undefined) return action;
+  options.onStop(stop, o.compute);
+  return overruled(insteadOf(action, stop, o, state.known), o, state, options);
 }

@@ -91,3 +91,17 @@ export const patchRefused = (kind: string, said: string): string =>
 /** Of reason Forbidden or Rejected: the request was one for another object, which `said` names. */
 export const requestRefused = (kind: string, said: string): string =>
   `The Kubernetes API server refused a request that this ${kind} needs: ${said}. Nothing is sent to the service until the request is accepted: grant the right, or change the policy that refuses it.`;
+
+/** Of reason Conflict: a write that the last guard stopped. */
+export const stoppedByGuard = ({
+  why,
+  rule,
+  target,
+  isBeingDeleted,
+}: {
+  why: string;
+  rule: string;
+  target: string;
+  isBeingDeleted: boolean;
+}): string =>
+  `A planned write was stopped because ${why}: nothing is sent, and the write is planned again hourly. This is a defect of the operator, please report it${isBeingDeleted ? "; spec.deletionPolicy: Retain lets the object go" : ""}: ${rule}, ${target}.`;

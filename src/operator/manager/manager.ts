@@ -16,6 +16,7 @@ import type { Reconciled } from "../runtime/workqueue.ts";
 import { Controller } from "./controller.ts";
 import { EventHandlers } from "./event-handlers.ts";
 import { flowOf, type Kind } from "./flow-of.ts";
+import { countFromZero } from "./guard-stops.ts";
 import type { ManagerOptions } from "./manager-options.ts";
 import { orphansAmong } from "./orphans-among.ts";
 import { newBranchReconciler, newComputeReconciler, newPoolReconciler } from "./reconcilers.ts";
@@ -70,6 +71,7 @@ export class Manager {
         this.#log(action.kind, compute, outcome.events);
       },
     });
+    countFromZero(options.metrics);
     this.#pools = newPoolReconciler(options, this.#storedSpecs);
     this.#branches = newBranchReconciler(options, term("branch"));
     this.#handlers = new EventHandlers({

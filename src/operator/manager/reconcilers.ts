@@ -1,4 +1,5 @@
 import { awaitsBranch } from "../branch/owned-compute.ts";
+import { branchParts } from "../branch/parts.ts";
 import { BranchReconciler } from "../branch/reconciler.ts";
 import { uses } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
@@ -18,6 +19,7 @@ import { owningPool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { fleetOf } from "../resources/signature.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
+import { stopsTold } from "./guard-stops.ts";
 import { linkedKey } from "./indexes.ts";
 import type { ManagerOptions } from "./manager-options.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
@@ -41,7 +43,7 @@ export interface Term extends Pick<StepOptions, "signal"> {
 
 /** Reconciles Computes; the one place that says which parts a reconcile of `run` has. */
 export function newComputeReconciler(
-  { cluster, informers, clock, random, brake, event: report, log, options: settings }: ManagerOptions,
+  options: ManagerOptions,
   {
     connections,
     claims,
@@ -52,6 +54,7 @@ export function newComputeReconciler(
     onStep,
   }: Term & Pick<StepOptions, "isStopping" | "onStep"> & { claims: ClaimIndex },
 ): ComputeReconciler {
+  const { cluster, informers, clock, random, brake, event: report, log, options: settings } = options;
   const event = (compute: Compute, record: EventInput) => report(computeKind, compute, record);
   const secrets = new ConnectionSecrets({
     cluster,
@@ -70,6 +73,7 @@ export function newComputeReconciler(
     awaitsOwner: (compute) => awaitsOwner(compute, informers, storedSpecs, clock.now()),
     event,
     isStopping,
+    onStop: stopsTold(options, computeKind.kind),
     ...(onStep === undefined ? {} : { onStep }),
   });
   return new ComputeReconciler({
@@ -130,10 +134,12 @@ export function newPoolReconciler(
 
 /** Reconciles Branches through the sessions of this term. */
 export function newBranchReconciler(
-  { cluster, informers, clock, event, branchBrake, log, options: settings }: ManagerOptions,
+  options: ManagerOptions,
   { connections, storedSpecs, changeBlockedWorkers, signal }: Term,
 ): BranchReconciler {
+  const { cluster, informers, clock, event, branchBrake, log, options: settings } = options;
   return new BranchReconciler({
+    parts: branchParts,
     cluster,
     clock,
     connections,
@@ -168,5 +174,6 @@ export function newBranchReconciler(
     },
     storedSpecs,
     selects: (object) => settings.selects(object.metadata.labels),
+    onStop: stopsTold(options, branchKind.kind),
   });
 }

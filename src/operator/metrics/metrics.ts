@@ -92,6 +92,11 @@ function metricsOfRun({ counter, gauge, histogram }: Makers) {
       "How late the event loop was since the scrape before: p50, p99 and max.",
       ["statistic"],
     ),
+    guardStops: counter(
+      "guard_stops_total",
+      "Writes that the last guard stopped because proof or claim was missing: each is a defect of the operator.",
+      ["rule"],
+    ),
     leader: gauge("leader", "1 while this process holds the lease, else 0.", []),
   };
 }

@@ -2,6 +2,7 @@ import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import { InMemoryPatcher } from "../../../src/cli/plan/in-memory-patcher.ts";
 import { execute, restoreFinalizer } from "../../../src/operator/branch/execute.ts";
+import { guard } from "../../../src/operator/branch/guard.ts";
 import { findLinked, linkedID, type Observation } from "../../../src/operator/branch/observation.ts";
 import type { Outcome } from "../../../src/operator/branch/outcome.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
@@ -104,6 +105,8 @@ export async function reconciled(
   const observed = parts.planned?.(real, memory) ?? real;
   noteList(memory, observed);
   const action = planBranch(observed, memory);
+  const stop = parts.planned === undefined ? guard(action, observed) : undefined;
+  if (stop !== undefined) throw new Error(stop.message);
   const cluster = new InMemoryPatcher(object);
   const done = await execute(action, {
     object: await restoreFinalizer(object, cluster),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ListedBranch } from "../../../src/api/branch.ts";
+import { branchParts } from "../../../src/operator/branch/parts.ts";
 import { BranchReconciler, type BranchReconcilerOptions } from "../../../src/operator/branch/reconciler.ts";
 import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
@@ -30,7 +31,7 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
       branches.delete(id);
       return json(204, undefined);
     }
-    const { branch: asked } = z.object({ branch: z.looseObject({}) }).parse(body);
+    const { branch: asked = {} } = z.looseObject({ branch: z.looseObject({}).optional() }).parse(body);
     const made: ListedBranch = {
       ...(branches.get(id) ?? { ...main, id: `br-${branches.size}`, default: false, parent_id: main.id }),
       ...asked,
@@ -79,6 +80,7 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
   };
   const brake = new DeletionBrake(clock, 60);
   const reconciler = new BranchReconciler({
+    parts: branchParts,
     cluster: cluster.client(),
     clock,
     connections: reach.registry,
@@ -99,6 +101,7 @@ export async function setUp(options: Partial<BranchReconcilerOptions> = {}) {
     },
     storedSpecs: { isKept: () => true, answered: () => {} },
     selects: () => true,
+    onStop: () => {},
     ...options,
   });
   reach.reconcile = async (uid) => {

@@ -43,6 +43,7 @@ export async function setUp(
         },
         lately: () => Promise.resolve(false),
       },
+      onStop: () => {},
       onStep: ({ kind }) => steps.push(kind),
       ...options,
     });

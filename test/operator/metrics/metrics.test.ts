@@ -22,6 +22,7 @@ const published = [
   "drift_corrections_total",
   "operations_total",
   "watch_restarts_total",
+  "guard_stops_total",
   "leader",
   "event_loop_delay_seconds",
 ];

@@ -1,6 +1,7 @@
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
+import type { Logger } from "../../../src/operator/runtime/log.ts";
 import type { ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { connectNamespace, inMemorySettings, wholeMilliseconds } from "../../integration/support/in-memory.ts";
 import { manifest } from "../../integration/support/manifests.ts";
@@ -22,6 +23,7 @@ export interface ClusterOptions extends Partial<OperatorSettings> {
   /** What lies between the operator and the service. */
   way?: (inner: ServiceTransport) => ServiceTransport;
   weather?: ClusterWeather;
+  log?: Logger;
 }
 
 /** One service, and the clusters whose operators reach it, one after another or side by side, on one driven clock. */
@@ -111,7 +113,7 @@ export class Cluster {
   }
 
   start(settings: Partial<OperatorSettings> = {}): void {
-    const { way, weather = calm, ...rest } = this.#options;
+    const { way, weather = calm, log = silentLogger, ...rest } = this.#options;
     const { clock, network } = this.#world;
     this.#stop = new AbortController();
     this.#operator = createOperator(
@@ -120,7 +122,7 @@ export class Cluster {
         serviceTransport: way === undefined ? network : way(network),
         clock,
         random: this.#random,
-        log: silentLogger,
+        log,
       },
       { ...inMemorySettings, ...rest, ...settings },
     );

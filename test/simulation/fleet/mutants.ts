@@ -1,23 +1,23 @@
 import type { Mutant } from "../mutants.ts";
 
-/** Mutants that plays of a fleet must catch, and what is then wrong. */
+/** Mutants that plays of a fleet must catch: the last guard stops what they plan. */
 export const fleetMutants: Readonly<Record<string, Mutant & { breaks: RegExp }>> = {
   "`former` takes over although the Compute was linked before": {
     file: "compute/plan/former.ts",
     line: "return [annotations.recordedID, endpointID, gone, proof].some((one) => one !== undefined);",
     as: "return false;",
-    breaks: /signs .*: it was linked before/,
+    breaks: /endpoint-takeover-proof/,
   },
   "`former` takes over one of several": {
     file: "compute/plan/former.ts",
     line: "if (formers.length > 1) return messages.why.several;",
     as: "",
-    breaks: /signs .*: there is more than one/,
+    breaks: /endpoint-takeover-proof/,
   },
   "`former` takes over what is on another branch": {
     file: "compute/plan/former.ts",
     line: "if (former.branch_id !== branchIDOf(compute)) return messages.why.otherBranch(former.branch_id);",
     as: "",
-    breaks: /signs .*: branch or type differ/,
+    breaks: /endpoint-takeover-proof/,
   },
 };

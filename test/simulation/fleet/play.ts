@@ -1,7 +1,9 @@
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { sleep } from "../../../src/operator/runtime/clock.ts";
+import type { Logger } from "../../../src/operator/runtime/log.ts";
 import { NoResponseError, type ServiceTransport } from "../../../src/operator/service-client/transport.ts";
 import { goodKey } from "../../integration/support/seeded-service.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { isJsonObject, type JsonObject } from "../api-server/objects.ts";
 import { Dice } from "../dice.ts";
 import { seededRandom } from "../random.ts";
@@ -45,7 +47,7 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
       return made.witness;
     };
     const fleet = { name: "prod" };
-    const cluster = world.cluster({ fleet: "prod", way: way(witness, () => fleet.name) });
+    const cluster = world.cluster({ fleet: "prod", way: way(witness, () => fleet.name), log: complaining(wrong) });
     made.witness = new Witness(cluster.server, world.clock, inGoodFaithMs);
     return { cluster, fleet, witness: made.witness };
   };
@@ -93,6 +95,17 @@ export async function playFleet(seed: number, plant: Plant = (inner) => inner): 
       return atRest(cluster, world.endpoints, movedByOther);
     }),
   ];
+}
+
+/** Takes down what the last guard of an operator stops: of correct code it stops nothing. */
+function complaining(wrong: string[]): Logger {
+  return {
+    ...silentLogger,
+    error: ({ rule }, message) => {
+      if (rule !== undefined) wrong.push(message);
+    },
+    child: () => complaining(wrong),
+  };
 }
 
 /** What is wrong at the end: a Compute that says nothing true, or two endpoints with one uid. */

@@ -1,5 +1,6 @@
 import { leadingMessage } from "../../../src/operator/kube/lease.ts";
 import type { ClusterRequest } from "../../../src/operator/kube/transport.ts";
+import { guardRules } from "../../../src/operator/life/guard.ts";
 import { sameJSON } from "../../../src/operator/objects/record.ts";
 import type { Clock } from "../../../src/operator/runtime/clock.ts";
 import type { ServiceRequest } from "../../../src/operator/service-client/transport.ts";
@@ -177,6 +178,7 @@ export class Invariants {
   logged(process: string, line: string): void {
     // Only it knows: who takes a lease again that it had lost leaves no trace of that in the Lease.
     if (line.includes(leadingMessage)) this.#options.promises.leads(process);
+    if (stopIn(line)) this.#options.promises.report("no defect stopped", `${process}: ${line}`);
     if (this.keys.leakedIn(line)) this.#options.promises.report("keys stay secret", `${process} logged a key: ${line}`);
   }
 
@@ -274,4 +276,9 @@ function partsOf(object: KubeObject | undefined): Map<string, unknown> {
 function inShort(value: unknown): string | undefined {
   const [first]: unknown[] = Array.isArray(value) ? value : [];
   return isJsonObject(first) && "reason" in first ? String(first["reason"]) : JSON.stringify(value);
+}
+
+/** True if a log line says that the last guard stopped a write: of correct code it stops none. */
+function stopIn(line: string): boolean {
+  return line.includes('"rule":') && guardRules.some((rule) => line.includes(`"rule":"${rule}"`));
 }

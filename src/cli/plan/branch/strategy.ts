@@ -1,5 +1,6 @@
 import type { BranchAction } from "../../../operator/branch/action.ts";
 import { execute } from "../../../operator/branch/execute.ts";
+import { guard, insteadOf } from "../../../operator/branch/guard.ts";
 import type { Observation, Unobserved } from "../../../operator/branch/observation.ts";
 import type { Outcome } from "../../../operator/branch/outcome.ts";
 import { planBranch } from "../../../operator/branch/plan/plan.ts";
@@ -28,7 +29,7 @@ export const branchStrategy: Strategy<TrackedBranch, Seen, Step, End, Outcome> =
     return seen;
   },
   plan(seen, tracked, inventory): Planned<Step, End> {
-    const planned = planBranch(seen, tracked.memory);
+    const planned = guarded(planBranch(seen, tracked.memory), seen);
     if (planned.kind === "note") {
       return { kind: "step", action: planned, isAdoption: planned.event?.reason === "Adopted" };
     }
@@ -41,7 +42,7 @@ export const branchStrategy: Strategy<TrackedBranch, Seen, Step, End, Outcome> =
   async carryOut(action, seen, tracked, inventory) {
     const { object, memory, project } = tracked;
     const { clock, scope } = inventory.options;
-    const done = await execute(action, {
+    const done = await execute(guarded(action, seen), {
       object,
       memory,
       cluster: new InMemoryPatcher(object),
@@ -59,3 +60,9 @@ export const branchStrategy: Strategy<TrackedBranch, Seen, Step, End, Outcome> =
     return done;
   },
 };
+
+/** The action that is carried out: what the operator's last guard stops is not sent, and `plan` shows why. */
+function guarded(action: BranchAction, seen: Seen): BranchAction {
+  const stop = guard(action, seen);
+  return stop === undefined ? action : insteadOf(stop, seen);
+}

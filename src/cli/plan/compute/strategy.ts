@@ -1,5 +1,6 @@
 import { recordFailedWrite } from "../../../operator/compute/execute/deferred.ts";
 import { execute } from "../../../operator/compute/execute/execute.ts";
+import { guard, insteadOf } from "../../../operator/compute/guard.ts";
 import type { Observed } from "../../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../../operator/compute/outcome.ts";
 import type { Action } from "../../../operator/compute/plan/action.ts";
@@ -49,7 +50,7 @@ async function carryOut(
   const access = accessTo(project, clock);
   const stored = () => undefined;
   const context = { compute, annotations, cluster, clock, stored, state, signal: uninterrupted, uninstalling, access };
-  const outcome = await execute(action, context);
+  const outcome = await execute(guarded(action, seen, tracked), context);
   const { signed } = state.known;
   if (action.kind === "sign" && signed?.failure !== undefined) {
     // The operator tries again in ten minutes; a command has the back-off of any other write.
@@ -64,6 +65,12 @@ async function carryOut(
   return outcome;
 }
 
+/** The action that is carried out: what the operator's last guard stops is not sent, and `plan` shows why. */
+function guarded(action: Action, seen: Observed, { memory: { known } }: TrackedCompute): Action {
+  const stop = guard(action, seen, known);
+  return stop === undefined ? action : insteadOf(action, stop, seen, known);
+}
+
 /** Resolves the name of the branch before anything is planned: a claim to a primary counts once it has an id. */
 export async function resolveName(tracked: TrackedCompute, inventory: Inventory): Promise<void> {
   const seen = observe(tracked, inventory);
@@ -76,7 +83,8 @@ function planCompute(seen: Observed, tracked: TrackedCompute, { scope }: Invento
   const first = plan(seen, known);
   // The operator goes on after the event with this warning; here the create's line shows it.
   const warnsOf = first.kind === "wait" ? first.warnsOf : undefined;
-  const action = warnsOf === undefined ? first : plan(seen, { ...known, told: { formers: warnsOf } });
+  const planned = warnsOf === undefined ? first : plan(seen, { ...known, told: { formers: warnsOf } });
+  const action = guarded(planned, seen, tracked);
   if (isInMemory(action)) {
     return { kind: "step", action, isAdoption: action.kind === "link" && action.news === "adopted" };
   }

@@ -70,9 +70,10 @@ function planUnobserved({ object, why }: Unobserved): BranchAction {
   return { kind: "show", reason: why.reason, message: `${why.message}${wayOut}` };
 }
 
-/** A lease is renewed all the same: pausing an object is not to end its branch. */
+/** A lease that is ours alone is renewed all the same: pausing an object is not to end its branch. */
 function planPaused(o: Observation, memory: ReadonlyMemory, pauseMs: number): BranchAction {
-  const due = isBeingDeleted(o.object) ? undefined : dueEnd(o, memory);
+  const isOthers = isBeingDeleted(o.object) || rivalFor(o) !== undefined;
+  const due = isOthers ? undefined : dueEnd(o, memory);
   const isRenewal = due?.kind === "write" && due.write.op === "patch" && due.write.why === "renewal";
   if (isRenewal) return due;
   const endsInMs = pauseEndsInMs(pauseMs);

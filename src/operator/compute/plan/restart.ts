@@ -1,6 +1,6 @@
 import { settlesInMs } from "../record.ts";
 import { isOpen } from "../remembered.ts";
-import { inProgress } from "../words/conditions.ts";
+import { adoptionRefused, inProgress } from "../words/conditions.ts";
 import type { PlanRule } from "./action.ts";
 import { awaitClosing } from "./pending.ts";
 
@@ -11,7 +11,8 @@ import { awaitClosing } from "./pending.ts";
 export const restart: PlanRule = (o, s) => {
   const { compute, annotations, links } = o;
   if (links.link === undefined) return undefined;
-  const { id: endpointID, started_at: startedAt } = links.link.endpoint;
+  const { endpoint, proof } = links.link;
+  const { id: endpointID, started_at: startedAt } = endpoint;
   const { restartedAt: value, restartRequested } = annotations;
   const isKnown = (compute.status.observedGeneration ?? -1) >= 0;
   if (value === undefined || !restartRequested || !isKnown) return undefined;
@@ -24,6 +25,10 @@ export const restart: PlanRule = (o, s) => {
     const requeueAfterMs = settlesInMs(o, write);
     const message = inProgress("Restarting", endpointID);
     if (requeueAfterMs > 0) return { kind: "wait", reason: "Restarting", message, requeueAfterMs };
+  }
+  // A restart would cut connections to what may be another's: a link without proof is enough for a PATCH alone.
+  if (proof === "none") {
+    return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.restartUnproved(endpointID) };
   }
   return { kind: "restart", endpointID, value, startedAt };
 };
