@@ -62,17 +62,15 @@ export class GuardedPatch {
     return this;
   }
 
+  /** The version must match, because the list may have become another, and caches keep no names of others in it. */
   addFinalizer(name: string): this {
     if (this.#finalizers?.includes(name)) return this;
-    if (this.#finalizers === undefined) {
-      this.#testVersion = true;
-      this.#changes.push({ op: "add", path: "/metadata/finalizers", value: [name] });
-    } else {
-      this.#changes.push(
-        { op: "test", path: "/metadata/finalizers", value: this.#finalizers },
-        { op: "add", path: "/metadata/finalizers/-", value: name },
-      );
-    }
+    this.#testVersion = true;
+    this.#changes.push(
+      this.#finalizers === undefined
+        ? { op: "add", path: "/metadata/finalizers", value: [name] }
+        : { op: "add", path: "/metadata/finalizers/-", value: name },
+    );
     this.#finalizers = [...(this.#finalizers ?? []), name];
     return this;
   }

@@ -31,7 +31,7 @@ import { OperationalError } from "../runtime/operational-error.ts";
 import { Arrivals } from "./arrivals.ts";
 import { ComputeCounts } from "./compute-counts.ts";
 import { Indexes } from "./indexes.ts";
-import { labelsOfCompute, withKeptMetadata } from "./kept-metadata.ts";
+import { labelsOfCompute, labelsOfMaker, noLabels, withKeptMetadata } from "./kept-metadata.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 export interface InformersOptions extends RuntimePorts {
@@ -108,7 +108,7 @@ export class Informers {
       this.arrivals.change(change);
       each((handlers) => handlers.compute(change));
     };
-    const ofComputes = labelsOfCompute(selects);
+    const [ofComputes, ofMakers] = [labelsOfCompute(selects), labelsOfMaker(selects)];
     this.computes = reflect(computeKind, computeChanged, {
       parse: (raw) => withKeptMetadata(readable(parseCompute(raw)), ofComputes),
       onRelist: () => each((handlers) => handlers.computesRelisted()),
@@ -117,10 +117,12 @@ export class Informers {
       parse: (raw) => withKeptMetadata(readable(parseServiceConnection(raw)), noLabels),
     });
     this.pools = reflect(computePoolKind, (change) => each((handlers) => handlers.pool(change)), {
-      parse: (raw) => withKeptMetadata(readable(parseComputePool(raw))),
+      parse: (raw) => withKeptMetadata(readable(parseComputePool(raw)), ofMakers),
     });
     this.branches = reflect(branchKind, (change) => this.#branchChanged(change), {
-      ...branchesParsed,
+      parse: (raw) => withKeptMetadata(readable(parseBranch(raw)), ofMakers),
+      // An installation from before this kind lacks its CRD, or the right to it.
+      optional: true,
       onRelist: () => each((handlers) => handlers.branchesRelisted()),
     });
     const ofKeys = { ...apiKeysOnly, optional: isClusterWide };
@@ -264,15 +266,6 @@ export class Informers {
     return Object.fromEntries(ages);
   }
 }
-
-/** The labels of connections are not read; those of pools and Branches are given to the Computes that they make. */
-const noLabels: ReadonlySet<string> = new Set();
-
-/** An installation from before this kind lacks its CRD, or the right to it. */
-const branchesParsed: Partial<ReflectorOptions<Branch>> = {
-  parse: (raw) => withKeptMetadata(readable(parseBranch(raw))),
-  optional: true,
-};
 
 const apiKeysOnly: Partial<ReflectorOptions<Secret>> = {
   fieldSelector: `type=${API_KEY_SECRET_TYPE}`,

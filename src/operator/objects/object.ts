@@ -63,14 +63,14 @@ export function isHeldBy({ metadata }: Pick<KubeObject, "metadata">, finalizer: 
 }
 
 /** Kubernetes' own finalizer, of `kubectl delete --cascade=orphan`. */
-const orphaning = "orphan";
+export const orphanFinalizer = "orphan";
 
 /**
  * True while the garbage collector is to take a deleted object off its dependents as their owner: until it has, nobody
  * knows which of them stay.
  */
 export function orphansDependents(object: Pick<KubeObject, "metadata">): boolean {
-  return isBeingDeleted(object) && isHeldBy(object, orphaning);
+  return isBeingDeleted(object) && isHeldBy(object, orphanFinalizer);
 }
 
 /** Orders objects by age, then by uid: the first of several claimants wins. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { guardedPatch } from "../../../src/operator/kube/json-patch.ts";
-import { withKeptMetadata } from "../../../src/operator/manager/kept-metadata.ts";
+import { noLabels, withKeptMetadata } from "../../../src/operator/manager/kept-metadata.ts";
 import { annotations, finalizers } from "../../../src/operator/resources/names.ts";
 import { createNamespace, kubeconfig } from "../../control-plane/shared-control-plane.ts";
 import { configMap, configMaps } from "../kube/config-maps.ts";
@@ -11,12 +11,12 @@ test("a patch of an object of which only a part is kept leaves others' annotatio
   await using _ = { [Symbol.asyncDispose]: () => transport.close() };
   const namespace = await createNamespace("kept");
   const others = { annotations: { "example.com/a": "1", "example.com/b": "2" }, labels: { team: "a" } };
-  const held = ["example.com/held", "example.com/too"];
+  const held = Array.from({ length: 150 }, (_, n) => `example.com/held-${n}`);
   const object = await client.create(configMaps, configMap(namespace, "x", { ...others, finalizers: held }));
   const ref = { namespace, name: "x" };
   const send = (patch: ReturnType<typeof guardedPatch>) => client.patch(configMaps, ref, patch.ops());
 
-  const kept = withKeptMetadata(object, new Set());
+  const kept = withKeptMetadata(object, noLabels);
   expect(kept.metadata).toMatchObject({ annotations: {}, labels: {} });
   const linked = await send(
     guardedPatch(kept).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, "ep-1"),
@@ -27,8 +27,10 @@ test("a patch of an object of which only a part is kept leaves others' annotatio
     finalizers: [...held, finalizers.endpoint],
   });
 
+  const seen = withKeptMetadata(linked, noLabels);
+  expect(seen.metadata.finalizers?.indexOf(finalizers.endpoint)).toBe(150);
   const unlinked = await send(
-    guardedPatch(withKeptMetadata(linked, new Set()), { resourceVersion: true })
+    guardedPatch(seen, { resourceVersion: true })
       .removeAnnotation(annotations.endpointID)
       .removeFinalizer(finalizers.endpoint),
   );

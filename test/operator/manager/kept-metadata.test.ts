@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { labelsOfCompute, withKeptMetadata } from "../../../src/operator/manager/kept-metadata.ts";
+import {
+  labelsOfCompute,
+  labelsOfMaker,
+  noLabels,
+  withKeptMetadata,
+} from "../../../src/operator/manager/kept-metadata.ts";
 import type { ObjectMeta } from "../../../src/operator/objects/object.ts";
 import { annotations, labels } from "../../../src/operator/resources/names.ts";
 import { labelSelector } from "../../../src/operator/resources/selector.ts";
@@ -17,15 +22,15 @@ describe("what the cache keeps of an object", () => {
   test("every annotation that the operator reads is kept, and no other, under its own prefix either", () => {
     const read = Object.fromEntries(all.map((name) => [name, "x"]));
     const foreign = { "example.com/note": "y".repeat(250_000), "compute-operator.dev/other": "y".repeat(250_000) };
-    const { metadata } = withKeptMetadata(withMetadata({ annotations: { ...read, ...foreign } }));
+    const { metadata } = withKeptMetadata(withMetadata({ annotations: { ...read, ...foreign } }), noLabels);
     expect(metadata.annotations).toEqual(read);
   });
 
   test("empty annotations and labels are kept where others were, and none where there were none", () => {
     const some = withMetadata({ annotations: { a: "b" }, labels: { a: "b" } });
-    expect(withKeptMetadata(some, new Set()).metadata).toMatchObject({ annotations: {}, labels: {} });
+    expect(withKeptMetadata(some, noLabels).metadata).toMatchObject({ annotations: {}, labels: {} });
     const none = withMetadata({ annotations: undefined, labels: undefined });
-    expect(withKeptMetadata(none, new Set()).metadata).toEqual(none.metadata);
+    expect(withKeptMetadata(none, noLabels).metadata).toEqual(none.metadata);
   });
 
   test("the labels of a selector and that of a pool are kept; all where the selector is not known", () => {
@@ -40,14 +45,48 @@ describe("what the cache keeps of an object", () => {
 
   test("our owners are kept, and one other, which says that there are others", () => {
     const ownerReferences = [theirs(0), ours, theirs(1), theirs(2)];
-    const kept = withKeptMetadata(withMetadata({ ownerReferences })).metadata.ownerReferences;
+    const kept = withKeptMetadata(withMetadata({ ownerReferences }), noLabels).metadata.ownerReferences;
     expect(kept).toEqual([ours, theirs(0)]);
   });
 
-  test("the object that it is read from is left as it was, and finalizers keep their places", () => {
-    const finalizers = ["example.com/one", "compute-operator.dev/endpoint"];
-    const object = withMetadata({ finalizers, annotations: { a: "b" } });
-    expect(withKeptMetadata(object).metadata.finalizers).toEqual(finalizers);
-    expect(object.metadata.annotations).toEqual({ a: "b" });
+  test("of many owners the controlling one is kept and some of ours, and no text that is too long for one's name", () => {
+    const many = Array.from({ length: 5000 }, (_, n) => ({ ...ours, name: `pool-${n}` }));
+    const long = "x".repeat(1_000_000);
+    const other = { apiVersion: long, kind: long, name: long, uid: long };
+    const ownerReferences = [...many, { ...ours, name: long }, other, { ...ours, controller: true }];
+    const kept = withKeptMetadata(withMetadata({ ownerReferences }), noLabels).metadata.ownerReferences ?? [];
+    expect(kept[0]).toEqual({ ...ours, controller: true });
+    expect(JSON.stringify(kept).length).toBeLessThan(3000);
+    expect(kept.at(-1)?.name).toBe("x".repeat(254));
+  });
+
+  test("of labels that are given on a selector's are kept, and of the others no more than a tenth of a megabyte", () => {
+    const carried = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, n) => [`example.com/label-${n}`, "x".repeat(60)]),
+    );
+    const { metadata } = withKeptMetadata(
+      withMetadata({ labels: { ...carried, shard: "b" } }),
+      labelsOfMaker(labelSelector("shard=b")),
+    );
+    expect(metadata.labels).toMatchObject({ shard: "b", "example.com/label-0": "x".repeat(60) });
+    expect(JSON.stringify(metadata.labels).length).toBeLessThan(100_000);
+  });
+
+  test("of finalizers those that are read are kept at their places, and of others no names", () => {
+    const few = ["example.com/one", "compute-operator.dev/endpoint", "orphan"];
+    const kept = (finalizers: string[]) =>
+      withKeptMetadata(withMetadata({ finalizers }), noLabels).metadata.finalizers ?? [];
+    expect(kept(few)).toEqual(["", "compute-operator.dev/endpoint", "orphan"]);
+    const many = Array.from({ length: 50_000 }, (_, n) => `example.com/${n}`);
+    const held = kept([...many, "compute-operator.dev/endpoint", "compute-operator.dev/endpoint"]);
+    expect(held.indexOf("compute-operator.dev/endpoint")).toBe(50_000);
+    expect(Object.keys(held).length).toBeLessThan(200);
+    expect(kept(many).length).toBeGreaterThan(0);
+  });
+
+  test("the object that it is read from is left as it was", () => {
+    const object = withMetadata({ finalizers: ["example.com/one"], annotations: { a: "b" } });
+    withKeptMetadata(object, noLabels);
+    expect(object.metadata).toMatchObject({ finalizers: ["example.com/one"], annotations: { a: "b" } });
   });
 });
