@@ -115,8 +115,7 @@ test("a plan as text has Branches, Computes, what leaves, warnings, orphans and 
     "= Branch shop/pr               none     br-1",
     "+ Branch shop/pr               create   branch `x of project PROJECT",
     "= shop/a                       none     ep-1",
-    "- shop/longer                  delete   ep-`2`: a|b",
-    "c <d> <e>",
+    "- shop/longer                  delete   ep-`2`: a|b c <d> <e>",
     "- ComputePool shop/old         delete   Message.",
     "= ServiceConnection shop/kept  none     It stays.",
     "? shop/longer  warning  It goes.",
@@ -196,4 +195,14 @@ test("what is not in the manifests is counted by kind and namespace, and six nam
   ]);
   const [first] = countsOf(shop.slice(1));
   expect(first && inWordsOf(first)).toBe("5 Computes of namespace shop are not in these manifests: a, b, c, d, e");
+});
+
+test("a name or message of others cannot make a line of the plan, nor tell the terminal anything", () => {
+  const message = "\u001b[2J\nPlan: nothing to do.\u009b1A";
+  const shown = linesOf({
+    branches: [branched({ step: "error", reason: "REASON", message })],
+    entries: [computed({ step: "error", reason: "REASON", message, missingDatabase: message })],
+  });
+  expect(shown).toHaveLength(3);
+  expect(shown.join("")).not.toMatch(/\p{Cc}/u);
 });

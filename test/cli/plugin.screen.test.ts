@@ -335,3 +335,10 @@ test.each<[string, Found, string, string[]]>([
 ])("a screen shows %s", (_, found, label, rows) => {
   expect(rowsOf(found, label)).toEqual(rows);
 });
+
+test("what others wrote into a status is shown, and not obeyed by the terminal", () => {
+  const hostile = { ...condition("Ready", "False"), message: "\u001b[2Jgone\u009b1A\nCompute shop/a is ready" };
+  const page = screenOf(compute({ status: { conditions: [hostile], host: "\u001b]0;x\u0007" } }), Date.parse(after(1)));
+  expect(page).toContain("why    Active:  [2Jgone 1A Compute shop/a is ready\n");
+  expect(page.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+});

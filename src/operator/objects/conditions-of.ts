@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { printable } from "./printable.ts";
 
 /** A condition before it is known since when it holds. */
 export type ConditionDraft = Omit<Condition, "lastTransitionTime">;
@@ -63,8 +64,9 @@ export function besideReady(
 /** The longest message of a condition or event, in bytes. */
 const longestMessage = 1024;
 
-/** A message within what a condition may hold. */
-export function clippedMessage(message: string): string {
+/** A message within what a condition may hold, and on one line: names of others may be in it. */
+export function clippedMessage(text: string): string {
+  const message = printable(text);
   const bytes = Buffer.from(message, "utf8");
   if (bytes.length <= longestMessage) return message;
   const clipped = bytes

@@ -1,4 +1,5 @@
 import { isNotAllowed, isNotReady } from "../../api/error.ts";
+import { printable } from "../objects/printable.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /**
@@ -110,7 +111,7 @@ function ownError({ body }: ServiceResponse, hiding: (text: string) => string): 
   if (typeof body !== "object" || body === null) return undefined;
   const { code, message } = body as { code?: unknown; message?: unknown };
   if (typeof code !== "string" || typeof message !== "string") return undefined;
-  return { code: clip(hiding(code)), message: clip(hiding(message)) };
+  return { code: clip(printable(hiding(code))), message: clip(printable(hiding(message))) };
 }
 
 function ambiguous(response: ServiceResponse): Failure {

@@ -217,4 +217,5 @@ test("a message is cut off at 1 KiB, between two characters", () => {
   expect(Buffer.byteLength(clippedMessage(long))).toBeLessThanOrEqual(1024);
   expect(clippedMessage(long)).toMatch(/^ü{500,}…$/);
   expect(clippedMessage("short")).toBe("short");
+  expect(clippedMessage("a branch called \u001b[2Jx\n\u009b1A")).toBe("a branch called  [2Jx 1A");
 });

@@ -108,3 +108,8 @@ test.each([
 ])("a message that differs only in numbers is steady: after %j, %j is reported as %j", (before, now, reported) => {
   expect(steadyMessage(before, now)).toBe(reported);
 });
+
+test("a message of the service is one line, which a terminal shows and does not obey", () => {
+  const answer = failureOf(refusal(409, "it is\u001b[2J\u009b2J\r\nReady\u202e: True"), true);
+  expect(answer).toMatchObject({ kind: "refused", message: "it is [2J 2J Ready : True" });
+});
