@@ -1,7 +1,7 @@
 import { isInProgress } from "../../api/operation.ts";
 import { retriedAtEnd } from "../../operator/conditions/messages.ts";
 import { placeOf } from "../../operator/objects/object.ts";
-import { printable } from "../../operator/objects/printable.ts";
+import { printableLine } from "../../operator/objects/printable-line.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
 import type { Inventory } from "../plan/inventory.ts";
@@ -117,7 +117,7 @@ export class Application {
     this.#said.set(tracked, said);
     const place = placeOf(tracked.object.metadata);
     const name = tracked.kind === "Compute" ? place : `Branch ${place}`;
-    this.#options.say(`${failed ? "! " : "  "}${name}: ${printable(said)}`);
+    this.#options.say(`${failed ? "! " : "  "}${name}: ${printableLine(said)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { printable } from "../../operator/objects/printable.ts";
+import { printableLine } from "../../operator/objects/printable-line.ts";
 import type { Format } from "../commands/flags.ts";
 import {
   type BranchEntry,
@@ -81,13 +81,13 @@ function asText(plan: Plan, colour: boolean): string {
   const width = Math.max(0, ...rows.map(({ kind, name }) => kind.length + name.length));
   const lines = rows.map(({ kind, name, step, detail }) => {
     const sign = signs[step];
-    const line = printable(`${sign} ${(kind + name).padEnd(width)}  ${step.padEnd(7)}  ${detail(asWritten)}`);
+    const line = printableLine(`${sign} ${(kind + name).padEnd(width)}  ${step.padEnd(7)}  ${detail(asWritten)}`);
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
   const warned = rows.flatMap(({ name, warnings }) =>
-    warnings.map((warning) => `? ${name}  warning  ${printable(warning)}`),
+    warnings.map((warning) => `? ${name}  warning  ${printableLine(warning)}`),
   );
-  const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${printable(stateOf(orphan, asWritten))}`);
+  const others = orphans.map((orphan) => `? ${orphan.endpoint}  orphan  ${printableLine(stateOf(orphan, asWritten))}`);
   const left = undeclared.map((count) => `? ${inWordsOf(count)} (--prune shows what deleting does)`);
   return [...lines, ...warned, ...others, ...left, "", `Plan: ${inWords(plan)}.`].join("\n");
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Command } from "../../command-line.ts";
 import { shownCondition } from "../../operator/objects/conditions-of.ts";
-import { printable } from "../../operator/objects/printable.ts";
+import { printableLine } from "../../operator/objects/printable-line.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
@@ -167,7 +167,8 @@ async function until(
     }
     const ready = shownCondition(object);
     // Until the operator takes the request up, it shows what was before.
-    const line = ready === undefined || ready.status === "True" ? "" : `  ${ready.reason}: ${printable(ready.message)}`;
+    const line =
+      ready === undefined || ready.status === "True" ? "" : `  ${ready.reason}: ${printableLine(ready.message)}`;
     if (line !== said && line !== "") stdout(line);
     said = line;
     const held = object.metadata.annotations?.[annotations[name]];
@@ -176,7 +177,7 @@ async function until(
       throw new CommandProblem([
         held === undefined
           ? `the request no longer stands: ${annotation} was removed`
-          : `another request replaced this one: ${annotation} is now ${printable(held)}`,
+          : `another request replaced this one: ${annotation} is now ${printableLine(held)}`,
       ]);
     }
     if (clock.monotonic() >= endsAt) {

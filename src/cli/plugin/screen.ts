@@ -2,7 +2,7 @@ import { branchReasons } from "../../operator/branch/reasons.ts";
 import { rowOf } from "../../operator/compute/words/reasons.ts";
 import { type ConditionRow, rowIn } from "../../operator/conditions/rows.ts";
 import { conditionOf, shownCondition } from "../../operator/objects/conditions-of.ts";
-import { printable } from "../../operator/objects/printable.ts";
+import { printableLine } from "../../operator/objects/printable-line.ts";
 import { branchInWords } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { annotations } from "../../operator/resources/names.ts";
@@ -30,7 +30,7 @@ export function screenOf(found: Found, now: number): string {
     ...detailsOf(found, now),
   ];
   const width = Math.max(...rows.map(([label]) => label.length));
-  const lines = rows.map(([label, text]) => `  ${label.padEnd(width)}  ${printable(text)}`);
+  const lines = rows.map(([label, text]) => `  ${label.padEnd(width)}  ${printableLine(text)}`);
   return [`${found.kind} ${metadata.namespace ?? ""}/${metadata.name} is ${stateOf(found, now)}`, ...lines].join("\n");
 }
 

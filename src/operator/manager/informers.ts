@@ -31,7 +31,7 @@ import { OperationalError } from "../runtime/operational-error.ts";
 import { Arrivals } from "./arrivals.ts";
 import { ComputeCounts } from "./compute-counts.ts";
 import { Indexes } from "./indexes.ts";
-import { labelsOfCompute, labelsOfMaker, noLabels, withKeptMetadata } from "./kept-metadata.ts";
+import { type KeptLabels, labelsOfCompute, labelsOfMaker, noLabels, withKeptMetadata } from "./kept-metadata.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 export interface InformersOptions extends RuntimePorts {
@@ -120,9 +120,7 @@ export class Informers {
       parse: (raw) => withKeptMetadata(readable(parseComputePool(raw)), ofMakers),
     });
     this.branches = reflect(branchKind, (change) => this.#branchChanged(change), {
-      parse: (raw) => withKeptMetadata(readable(parseBranch(raw)), ofMakers),
-      // An installation from before this kind lacks its CRD, or the right to it.
-      optional: true,
+      ...branchesParsed(ofMakers),
       onRelist: () => each((handlers) => handlers.branchesRelisted()),
     });
     const ofKeys = { ...apiKeysOnly, optional: isClusterWide };
@@ -266,6 +264,12 @@ export class Informers {
     return Object.fromEntries(ages);
   }
 }
+
+/** An installation from before this kind lacks its CRD, or the right to it. */
+const branchesParsed = (kept: KeptLabels): Partial<ReflectorOptions<Branch>> => ({
+  parse: (raw) => withKeptMetadata(readable(parseBranch(raw)), kept),
+  optional: true,
+});
 
 const apiKeysOnly: Partial<ReflectorOptions<Secret>> = {
   fieldSelector: `type=${API_KEY_SECRET_TYPE}`,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { printable } from "./printable.ts";
+import { printableLine } from "./printable-line.ts";
 
 /** A condition before it is known since when it holds. */
 export type ConditionDraft = Omit<Condition, "lastTransitionTime">;
@@ -66,7 +66,7 @@ const longestMessage = 1024;
 
 /** A message within what a condition may hold, and on one line: names of others may be in it. */
 export function clippedMessage(text: string): string {
-  const message = printable(text);
+  const message = printableLine(text);
   const bytes = Buffer.from(message, "utf8");
   if (bytes.length <= longestMessage) return message;
   const clipped = bytes

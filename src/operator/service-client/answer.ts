@@ -1,5 +1,5 @@
 import { isNotAllowed, isNotReady } from "../../api/error.ts";
-import { printable } from "../objects/printable.ts";
+import { printableLine } from "../objects/printable-line.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /**
@@ -111,7 +111,7 @@ function ownError({ body }: ServiceResponse, hiding: (text: string) => string): 
   if (typeof body !== "object" || body === null) return undefined;
   const { code, message } = body as { code?: unknown; message?: unknown };
   if (typeof code !== "string" || typeof message !== "string") return undefined;
-  return { code: clip(printable(hiding(code))), message: clip(printable(hiding(message))) };
+  return { code: clip(printableLine(hiding(code))), message: clip(printableLine(hiding(message))) };
 }
 
 function ambiguous(response: ServiceResponse): Failure {

@@ -11,7 +11,7 @@ test("a patch of an object of which only a part is kept leaves others' annotatio
   await using _ = { [Symbol.asyncDispose]: () => transport.close() };
   const namespace = await createNamespace("kept");
   const others = { annotations: { "example.com/a": "1", "example.com/b": "2" }, labels: { team: "a" } };
-  const held = Array.from({ length: 150 }, (_, n) => `example.com/held-${n}`);
+  const held = Array.from({ length: 150 }, (__, n) => `example.com/held-${n}`);
   const object = await client.create(configMaps, configMap(namespace, "x", { ...others, finalizers: held }));
   const ref = { namespace, name: "x" };
   const send = (patch: ReturnType<typeof guardedPatch>) => client.patch(configMaps, ref, patch.ops());
