@@ -49,7 +49,7 @@ describe("what the cache keeps of an object", () => {
     expect(kept).toEqual([ours, theirs(0)]);
   });
 
-  test("of many owners the controlling one is kept and some of ours, and no text that is too long for one's name", () => {
+  test("many owners are cut to the controlling one, some of ours and one other, and their texts to what a name may have", () => {
     const many = Array.from({ length: 5000 }, (_, n) => ({ ...ours, name: `pool-${n}` }));
     const long = "x".repeat(1_000_000);
     const other = { apiVersion: long, kind: long, name: long, uid: long };
@@ -60,7 +60,7 @@ describe("what the cache keeps of an object", () => {
     expect(kept.at(-1)?.name).toBe("x".repeat(254));
   });
 
-  test("of labels that are given on a selector's are kept, and of the others no more than a tenth of a megabyte", () => {
+  test("many labels that are given on are cut to a selector's, and less than a tenth of a megabyte of others", () => {
     const carried = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, n) => [`example.com/label-${n}`, "x".repeat(60)]),
     );
@@ -72,7 +72,7 @@ describe("what the cache keeps of an object", () => {
     expect(JSON.stringify(metadata.labels).length).toBeLessThan(100_000);
   });
 
-  test("of finalizers those that are read are kept at their places, and of others no names", () => {
+  test("many finalizers are cut to those that are read, at their places, and no names of others", () => {
     const few = ["example.com/one", "compute-operator.dev/endpoint", "orphan"];
     const kept = (finalizers: string[]) =>
       withKeptMetadata(withMetadata({ finalizers }), noLabels).metadata.finalizers ?? [];
