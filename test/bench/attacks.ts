@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { PostgresRig, primary, project } from "../service/postgres/rig.ts";
+import { CreatedBranch, PostgresRig, primary, project } from "../service/postgres/rig.ts";
 import type { Bench, Figure } from "./figures.ts";
 
 const megabyte = 1024 ** 2;
@@ -14,8 +14,10 @@ const openMs = 3000;
 /** Requests that are to stop the service, each on a connection of its own. */
 interface Attack {
   name: string;
+  /** Makes what the requests are about, before anything is measured; answers a path or an id for `head`. */
+  prepare?: (rig: PostgresRig, uri: string) => Promise<string>;
   /** `uri`: of a role that can log in. */
-  head: (uri: string, length: number) => string;
+  head: (uri: string, length: number, prepared: string) => string;
   body: () => Buffer;
   /** Default 1. */
   times?: number;
@@ -27,7 +29,33 @@ const stranger = "postgresql://app:wrong@ep-none.localhost/stock";
 const zeros = (megabytes: number) => () => list('{"queries":[', "0,", megabytes, "0]}");
 const text = (megabytes: number) => () => list('{"query":"SELECT length($1)","params":["', "x", megabytes, '"]}');
 
+/** A branch whose only function differs from that of its parent in all of its lines; answers its path. */
+async function differing(rig: PostgresRig, uri: string): Promise<string> {
+  const lines = (word: string) => Array.from({ length: 30_000 }, (_, at) => `-- ${word} ${at}`).join("\n");
+  const long = (word: string) =>
+    `CREATE OR REPLACE FUNCTION long() RETURNS int LANGUAGE sql AS $$ SELECT 1\n${lines(word)} $$`;
+  await rig.query(uri, long("one"));
+  const made = await rig.call("POST", `/projects/${project}/branches`, { endpoints: [{ type: "read_write" }] });
+  const { branch, endpoints } = CreatedBranch.parse(made.body);
+  await rig.settled();
+  const endpoint = endpoints[0]?.id ?? "";
+  await rig.query(await rig.uri({ endpoint }), long("other"));
+  return `/api/v2/projects/${project}/branches/${branch.id}`;
+}
+
 const all: readonly Attack[] = [
+  {
+    name: "a comparison of schemas that differ in 30,000 lines, with a key",
+    prepare: differing,
+    head: (_, length, path) => apiHead("GET", `${path}/compare_schema?db_name=stock`, length),
+    body: () => Buffer.alloc(0),
+  },
+  {
+    name: "300 logins at /sql with a wrong password, at once",
+    head: (uri, length) => sqlHead(uri.replace(/:[^:@]*@/, ":wrong@"), length),
+    body: () => Buffer.from('{"query":"SELECT 1"}'),
+    times: 300,
+  },
   ...[2, 8, 60].map((size) => ({
     name: `${size} MB of zeros for statements, without a login`,
     head: (_: string, length: number) => sqlHead(stranger, length),
@@ -79,7 +107,8 @@ export const attacks: Bench = {
       await using rig = await PostgresRig.start();
       const uri = await rig.uri();
       await rig.query(uri, "SELECT 1");
-      const { waits, usual, highest, after } = await watched(rig, attack, uri);
+      const prepared = (await attack.prepare?.(rig, uri)) ?? "";
+      const { waits, usual, highest, after } = await watched(rig, attack, uri, prepared);
       progress(`${attack.name}: ${Math.max(...waits).toFixed(0)} ms`);
       figures.push(
         { name: `${attack.name}: /healthz before`, unit: "ms", samples: usual },
@@ -92,14 +121,14 @@ export const attacks: Bench = {
   },
 };
 
-async function watched(rig: PostgresRig, { head, body, times = 1, unfinished }: Attack, uri: string) {
+async function watched(rig: PostgresRig, { head, body, times = 1, unfinished }: Attack, uri: string, prepared: string) {
   const bytes = body();
   const health = new Health(rig.serviceAddress);
   const usual = await health.during(sleep(1000));
   const sockets = Array.from({ length: times }, () => {
     const { hostname, port } = new URL(`http://${rig.serviceAddress}`);
     const socket = connect(Number(port), hostname).on("error", () => {});
-    socket.write(head(uri, unfinished ?? bytes.length));
+    socket.write(head(uri, unfinished ?? bytes.length, prepared));
     socket.write(bytes);
     return socket;
   });
