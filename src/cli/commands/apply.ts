@@ -5,7 +5,7 @@ import { printableLine } from "../../operator/objects/printable-line.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
 import type { Inventory } from "../plan/inventory.ts";
-import type { Project, Tracked, TrackedBranch } from "../plan/tracked.ts";
+import type { Leaving, Project, Tracked, TrackedBranch } from "../plan/tracked.ts";
 import { branchRound } from "./apply-branches.ts";
 import { computeRound } from "./apply-computes.ts";
 import type { Round, RoundContext } from "./round.ts";
@@ -92,7 +92,6 @@ export class Application {
       const { wrote, end, said } = await roundOf(tracked, { inventory, mayWrite, open });
       if (wrote) taken.add(tracked.project);
       hasWritten ||= wrote;
-      if (end !== undefined && tracked.kind === "Branch") open.branches.delete(tracked);
       if (end !== undefined) this.#end(tracked, end);
       else if (said !== undefined) this.#say(tracked, said);
     }
@@ -125,8 +124,8 @@ function roundOf(tracked: Tracked, context: RoundContext): Promise<Round> {
   return tracked.kind === "Compute" ? computeRound(tracked, context) : branchRound(tracked, context);
 }
 
-/** The open objects, which may leave a branch. A round of Branches changes no Compute. */
-function leavingOf(open: ReadonlySet<Tracked>): { computes: Set<Compute>; branches: Set<TrackedBranch> } {
+/** The objects that are open as a round begins. */
+function leavingOf(open: ReadonlySet<Tracked>): Leaving {
   const found = { computes: new Set<Compute>(), branches: new Set<TrackedBranch>() };
   for (const tracked of open) {
     if (tracked.kind === "Compute") found.computes.add(tracked.object);
