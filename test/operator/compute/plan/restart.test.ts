@@ -4,7 +4,7 @@ import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
 import type { RememberedWrite } from "../../../../src/operator/compute/remembered.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
-import { type ComputeFields, compute, input, madeBy, now, openSince } from "../../../support/builders.ts";
+import { type ComputeFields, compute, endpoint, input, madeBy, now, openSince } from "../../../support/builders.ts";
 
 const before = "2026-01-01T10:00:00Z";
 const after = "2026-01-01T10:00:05Z";
@@ -38,6 +38,14 @@ describe("the annotation restartedAt", () => {
     const handled = (restartedAt: string) => ({ compute: self, endpoints, state: { handled: { restartedAt } } });
     expect(plan(...input(handled("second")))).toEqual(done);
     expect(plan(...input(handled("first")))).toEqual(send);
+  });
+
+  test("a restart of what only an annotation links is not sent, and says how to claim the endpoint", () => {
+    const unproved = plan(...input({ compute: restarting(), endpoints: [endpoint({ started_at: before })] }));
+    expect(unproved).toMatchObject({ kind: "blocked", reason: "AdoptionRefused" });
+    expect(unproved).toMatchObject({ message: expect.stringContaining("spec.adopt.endpointID") });
+    const adopting = restarting({ spec: { adopt: { endpointID: "ep-one" } } });
+    expect(plan(...input({ compute: adopting, endpoints: [endpoint({ started_at: before })] }))).toEqual(send);
   });
 
   test("requests nothing until the first reconcile: the value at that time is recorded as done", () => {
