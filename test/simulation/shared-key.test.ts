@@ -103,4 +103,43 @@ describe("a key that namespaces share", () => {
     world.declare("shop", "db2", { branchID: "br-1" });
     expect(await seconds(() => isReady(world.compute("shop", "db2")))).toBeLessThanOrEqual(5);
   }, 600_000);
+
+  test("serves one's Branch beside another whose 60 Branches get a new lease and a new reset every second", async () => {
+    await using tenants = new Tenants();
+    const { clock } = tenants;
+    const at = (namespace: string) => `/apis/compute-operator.dev/v1alpha1/namespaces/${namespace}/branches`;
+    const make = (namespace: string, name: string, lease: string) => {
+      const spec = { projectID: project, expiry: { lease }, connectionRef };
+      const kind = { apiVersion: "compute-operator.dev/v1alpha1", kind: "Branch" };
+      tenants.ask("POST", at(namespace), { ...kind, metadata: { name }, spec });
+    };
+    const path = `${at("good")}/pr-1`;
+    const secondsUntil = async (isDone: () => boolean) => {
+      let seconds = 0;
+      for (; !isDone() && seconds < 120; seconds += 1) {
+        for (let n = 0; n < theirs; n += 1) {
+          const object = tenants.ask("GET", `${at("evil")}/b-${n}`);
+          const annotations = { "compute-operator.dev/resetAt": `${clock.monotonic()}` };
+          const spec = { ...object.spec, expiry: { lease: `${60 + (seconds % 2)}s` } };
+          tenants.ask("PUT", `${at("evil")}/b-${n}`, {
+            ...object,
+            metadata: { ...object.metadata, annotations },
+            spec,
+          });
+        }
+        await clock.advance(1000);
+      }
+      return seconds;
+    };
+    tenants.healthy("shared.test", []);
+    tenants.share("fleet", "shared.test", { perMinute: 700, burst: 40 });
+    for (const name of ["good", "evil"]) tenants.ask("POST", "/api/v1/namespaces", { metadata: { name } });
+    await clock.advance(3000);
+    for (let n = 0; n < theirs; n += 1) make("evil", `b-${n}`, "60s");
+    await clock.advance(60_000);
+    make("good", "pr-1", "24h");
+    expect(await secondsUntil(() => isReady(tenants.ask("GET", path)))).toBeLessThan(10);
+    tenants.ask("DELETE", path);
+    expect(await secondsUntil(() => tenants.server.handle({ method: "GET", path }).status === 404)).toBeLessThan(30);
+  }, 600_000);
 });
