@@ -67,13 +67,13 @@ const computeFloors = [
   "status",
   "update-status",
   "bind",
-  "step",
+  "kind",
   "parts",
   "reconciler",
 ];
 
 /** The only readers of `status/`: what it writes, nothing else is decided from. */
-const statusReaders: readonly (string | undefined)[] = ["status", "update-status", "step"];
+const statusReaders: readonly (string | undefined)[] = ["status", "update-status", "kind"];
 
 /** The floor that any operator could stand on: it knows nothing of computes, the wire format included. */
 const groundFloor = /^src\/operator\/(runtime|objects|kube)\//;

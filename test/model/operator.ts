@@ -1,12 +1,13 @@
 import { ClaimIndex } from "../../src/operator/claims/claim-index.ts";
+import { computeKindOf, type Parts as StepParts } from "../../src/operator/compute/kind.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
 import type { Subject } from "../../src/operator/compute/observe/observation.ts";
 import { parts as stepParts } from "../../src/operator/compute/parts.ts";
 import { handOverForMs, type Remembered } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
-import { type Parts as StepParts, stepOf } from "../../src/operator/compute/step.ts";
 import type { ConnectionView } from "../../src/operator/connection/registry.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
+import { step } from "../../src/operator/life/kind.ts";
 import type { ListerAccess } from "../../src/operator/project/access.ts";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
 import { type Interned, nextMoment, textOf, trusted, valueOf } from "./canonical.ts";
@@ -146,7 +147,7 @@ export class OperatorModel {
     if (handOverForMs(state.known, now) > 0) return;
     const subject: Subject = { compute, annotations, claimants: claimantsOf(compute), now, createSettleMs, fleet };
     state.begin(annotations, true, now);
-    const step = stepOf({
+    const kind = computeKindOf({
       parts: real,
       cluster: {
         patch: (_, __, ops, options = {}) =>
@@ -165,7 +166,8 @@ export class OperatorModel {
         if (real === parts) throw new Error(message);
       },
     });
-    await step(subject, state, this.#connection(lists), this.#access(lists, replay));
+    const given = { subject, connection: this.#connection(lists) };
+    await step(kind, { object: compute, memory: state, given, access: this.#access(lists, replay) });
   }
 
   #objectOf({ content, version }: Version): unknown {

@@ -18,19 +18,6 @@ export function guard(action: BranchAction, o: Observation | Unobserved): Stop |
   return stopOf(factsOf(action.write, o), isBeingDeleted(o.object));
 }
 
-/** The action that is carried out. A stop is counted, and the action in place of the write is overruled as well. */
-export async function guarded(
-  action: BranchAction,
-  o: Observation | Unobserved,
-  overruled: (action: BranchAction, object: Branch) => Promise<BranchAction>,
-  { parts, onStop }: { parts: { guard: typeof guard }; onStop: (stop: Stop, object: Branch) => void },
-): Promise<BranchAction> {
-  const stop = parts.guard(action, o);
-  if (stop === undefined) return action;
-  onStop(stop, o.object);
-  return overruled(insteadOf(stop, o), o.object);
-}
-
 /** The action in place of a stopped write: a condition, or for `Retain` the release that it asks for all the same. */
 export function insteadOf({ message }: Stop, { object }: Observation | Unobserved): BranchAction {
   if (!isRetained(object)) return { kind: "show", reason: "Conflict", message, afterMs: hourlyMs };

@@ -5,27 +5,26 @@ import type { ConnectionSecrets } from "../connection-secret/connection-secret.t
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { isRetained } from "../life/deletion-policy.ts";
-import { JoinedListers } from "../life/joined-listers.ts";
-import { onError } from "../life/on-error.ts";
+import { Life } from "../life/life.ts";
+import type { Reconciler } from "../life/reconciler.ts";
 import type { Brake } from "../project/gate.ts";
 import type { Branch } from "../resources/branch.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
+import type { Compute } from "../resources/compute.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { shortlyMs, soonMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
+import type { ComputeKind, Given } from "./kind.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isListed } from "./observe/listed.ts";
 import { handOverForMs } from "./remembered.ts";
 import { ReconcileState } from "./state.ts";
-import type { Step } from "./step.ts";
 import { leftBehind } from "./words/events.ts";
 
 export interface ComputeReconcilerOptions {
-  step: Step;
+  kind: ComputeKind;
   cluster: Pick<ClusterClient, "get">;
   clock: Clock;
   /** Names this term of leadership in the records that it writes; random. */
@@ -48,42 +47,55 @@ export interface ComputeReconcilerOptions {
   onLeftBehind?: (compute: Compute, endpoint: string) => void;
 }
 
-/**
- * Reconciles Computes, one step at a time. It decides which version a step is given, joins the lister of the project,
- * and keeps what this term remembers of each Compute.
- */
+/** Reconciles Computes. */
 export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
-  readonly #states = new Map<string, ReconcileState>();
-  readonly #listers: JoinedListers<Compute>;
-  /**
-   * By uid: the stored version that a patch found outdated. Nothing is sent before the store has passed it; shortly the
-   * API server is asked for the newest, since a conflict may have another cause.
-   */
-  readonly #outdated = new Map<string, { version: string | undefined; until: number }>();
-  #relistedAt = Number.NEGATIVE_INFINITY;
+  readonly #states: Reconciler<Compute, ReconcileState>;
+  readonly reconcile: (uid: string) => Promise<Reconciled>;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
-    this.#listers = new JoinedListers({ ...options, newest: (uid) => options.cache.computeByUID(uid) });
+    const { cache, secrets, term } = options;
+    const life = new Life({
+      ...options,
+      newest: (uid) => cache.computeByUID(uid),
+      remember: ({ now, relistedAt }) =>
+        new ReconcileState(now, term, { lists: { countAfter: now, firstAfter: relistedAt } }),
+      seen: (compute, state, now) => state.seen(compute, now),
+      forgotten: (uid) => secrets.forget(uid),
+      given: (compute, state, now) => this.#given(compute, state, now),
+      use: (lister, compute, { subject }) => {
+        const { uid, namespace } = compute.metadata;
+        lister.use(uid, subject.annotations.recordedID, interestsOf(compute), namespace);
+      },
+      begin: ({ object, memory, given, access }, now) =>
+        memory.begin(given.subject.annotations, isListed(object, memory.known, access?.lister), now),
+      latest: (_, { object, memory }, begunAt) =>
+        Math.min(
+          secrets.readingDueAt(object.metadata.uid, begunAt) ?? Number.POSITIVE_INFINITY,
+          memory.known.held?.dueAt ?? Number.POSITIVE_INFINITY,
+        ),
+    });
+    this.#states = life.memories;
+    this.reconcile = (uid) => life.reconcile(uid);
   }
 
   /** The Compute came under the selector then. */
   entered(uid: string, at: number): void {
-    this.#stateOf(uid).entered(at);
+    this.#states.memoryOf(uid).entered(at);
   }
 
   /** A newer version of a Compute is known: its record counts from now on, also if the next version drops it. */
   changed(compute: Compute): void {
     if (!this.#options.selects(compute)) return;
-    this.#stateOf(compute.metadata.uid).seen(compute, this.#options.clock.monotonic());
+    this.#states.memoryOf(compute.metadata.uid).seen(compute, this.#options.clock.monotonic());
   }
 
   /** A Compute is gone. One that lost our finalizer by a person's hand leaves its endpoint: a person is told which. */
   gone(last: Compute): void {
     const { uid } = last.metadata;
-    const state = this.#states.get(uid);
-    this.#forget(uid);
+    const state = this.#states.known(uid);
+    this.#states.forget(uid);
     if (state === undefined || state.known.released === true || isRetained(last)) return;
     const endpointID = recordedID(last) ?? state.known.write?.made;
     const isOpen = state.known.write?.phase === "open";
@@ -93,80 +105,25 @@ export class ComputeReconciler {
     this.#options.onLeftBehind?.(last, left);
   }
 
-  /**
-   * A complete list of the API server came in, and may hide a gap: no plan is acted on from before it. What is known of
-   * writes stays: those to the API server are in the store, those to the service in each state.
-   */
+  /** Memory of writes stays: those to the API server are in the store, those to the service in each state. */
   relisted(): void {
-    const now = this.#options.clock.monotonic();
-    this.#relistedAt = now;
-    for (const state of this.#states.values()) state.needListAfter(now);
+    this.#states.relisted((state, at) => state.needListAfter(at));
   }
 
-  async reconcile(uid: string): Promise<Reconciled> {
-    const compute = this.#options.cache.computeByUID(uid);
-    if (compute === undefined || !this.#options.selects(compute)) {
-      this.#forget(uid);
-      return {};
-    }
-    const state = this.#stateOf(uid);
-    const { claims, clock, createSettleMs, fleet, secrets } = this.#options;
-    const now = clock.monotonic();
-    const annotations = annotationsOf(compute, clock.now());
-    state.seen(compute, now);
-    const outdated = this.#outdated.get(uid);
-    if (outdated !== undefined && outdated.version === compute.metadata.resourceVersion) {
-      if (now < outdated.until || !(await this.#isNewest(compute))) return { requeueAfterMs: soonMs };
-    }
-    this.#outdated.delete(uid);
+  #given(compute: Compute, state: ReconcileState, now: number): Given | number {
     const handOverMs = handOverForMs(state.known, now);
-    if (handOverMs > 0) return { requeueAfterMs: handOverMs };
-    const connection = this.#options.connections.view(compute);
-    const access = this.#listers.join(compute, connection, (lister) =>
-      lister.use(uid, annotations.recordedID, interestsOf(compute), compute.metadata.namespace),
-    );
-    const claimants = claims.claimantsOf(compute);
-    const { namespace = "" } = compute.metadata;
-    const named = this.#options.cache.branch(namespace, compute.spec.branchRef?.name ?? "");
-    const referred = referredBranch(compute, named);
-    const subject = { compute, annotations, claimants, now, createSettleMs, fleet, referred };
-    state.begin(annotations, isListed(compute, state.known, access?.lister), now);
-    try {
-      const outcome = await this.#options.step(subject, state, connection, access);
-      const requeueAfterMs = state.requeueAfter(outcome, clock.monotonic(), secrets.readingDueAt(uid, now));
-      return { requeueAfterMs };
-    } catch (error) {
-      return onError(error, computeKind, compute, { outdated: () => this.#foundOutdated(compute) });
-    } finally {
-      access?.gate.end();
-    }
-  }
-
-  #foundOutdated({ metadata: { uid, resourceVersion: version } }: Compute): Reconciled {
-    this.#outdated.set(uid, { version, until: this.#options.clock.monotonic() + shortlyMs });
-    return { requeueAfterMs: soonMs };
-  }
-
-  /** True if the API server has this very version, so that a patch of it was refused for another reason. */
-  async #isNewest(compute: Compute): Promise<boolean> {
-    this.#foundOutdated(compute);
-    const { metadata } = compute;
-    const standing = await this.#options.cluster.get(computeKind, metadata);
-    return standing?.metadata.uid === metadata.uid && standing.metadata.resourceVersion === metadata.resourceVersion;
-  }
-
-  #stateOf(uid: string): ReconcileState {
-    const now = this.#options.clock.monotonic();
-    const lists = { countAfter: now, firstAfter: this.#relistedAt };
-    const state = this.#states.get(uid) ?? new ReconcileState(now, this.#options.term, { lists });
-    this.#states.set(uid, state);
-    return state;
-  }
-
-  #forget(uid: string): void {
-    this.#listers.leave(uid);
-    this.#options.secrets.forget(uid);
-    this.#states.delete(uid);
-    this.#outdated.delete(uid);
+    if (handOverMs > 0) return handOverMs;
+    const { cache, claims, clock, connections, createSettleMs, fleet } = this.#options;
+    const named = cache.branch(compute.metadata.namespace ?? "", compute.spec.branchRef?.name ?? "");
+    const subject = {
+      compute,
+      annotations: annotationsOf(compute, clock.now()),
+      claimants: claims.claimantsOf(compute),
+      now,
+      createSettleMs,
+      fleet,
+      referred: referredBranch(compute, named),
+    };
+    return { subject, connection: connections.view(compute) };
   }
 }

@@ -3,7 +3,7 @@ import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { begun } from "../life/begin.ts";
-import { nextDue, untilDue } from "../life/due.ts";
+import type { Due } from "../life/due.ts";
 import { absenceAfter } from "../life/gone.ts";
 import { closed } from "../life/record.ts";
 import { generationOf } from "../objects/object.ts";
@@ -17,7 +17,7 @@ import { patchedAfter } from "./plan/patched.ts";
 import { afterList, afterSight } from "./record.ts";
 import type { AnsweredDelete, ReadonlyState, Remembered, RememberedWrite, Signed } from "./remembered.ts";
 import { answersCountAfter, rememberedSince, withDelete } from "./remembered.ts";
-import { type Reason, reasons } from "./words/reasons.ts";
+import type { Reason } from "./words/reasons.ts";
 
 /**
  * Memory of this term of leadership about one Compute, by uid. All of it may be lost at any time without harm. Others
@@ -247,12 +247,11 @@ export class ReconcileState {
     this.#known.released = released;
   }
 
-  /** The milliseconds until the next reconcile, at the latest `by` then; `undefined`: only a change brings it. */
-  requeueAfter(outcome: Outcome, now: number, by = Number.POSITIVE_INFINITY): number | undefined {
-    const known = this.#known;
-    if (outcome.condition.kind === "released") return undefined;
-    const row = outcome.condition.kind === "shown" ? reasons[outcome.condition.reason] : undefined;
-    known.requeue = nextDue(outcome, row, known.requeue, now);
-    return untilDue(outcome, known.requeue, now, Math.min(by, known.held?.dueAt ?? Number.POSITIVE_INFINITY));
+  get requeue(): Due {
+    return this.#known.requeue;
+  }
+
+  set requeue(due: Due) {
+    this.#known.requeue = due;
   }
 }

@@ -3,9 +3,8 @@ import { proofOf } from "../claims/ownership.ts";
 import { type Comparison, compare, desiredSpec } from "../fields/compare.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { isStalling } from "../life/due.ts";
-import { type Patcher, withStatus } from "../life/patching.ts";
-import { transition } from "../life/report.ts";
-import { shownReason } from "../objects/conditions-of.ts";
+import type { Patcher } from "../life/patching.ts";
+import { report } from "../life/report.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -65,14 +64,11 @@ export async function updateStatus(
   if (status === undefined) state.wrote();
   if (status === undefined || waits) return compute;
   if (latest.condition.kind === "shown") state.overtaken();
-  const reported = await withStatus(computePatches, cluster, status, compute);
-  state.wrote();
   // For a short time the event of a write says what its progress and its end would say.
   const { writeAt = Number.NEGATIVE_INFINITY } = known.told;
-  const isAnnounced = now - writeAt < shortlyMs;
-  const isQueued = outcome.requeue.kind === "enqueued";
-  const change = transition(shownReason(compute), outcome.condition, reasons, { isAnnounced, isQueued, events });
-  if (change !== undefined) event(reported, change);
+  const told = { reasons, isAnnounced: now - writeAt < shortlyMs };
+  const reported = await report(computePatches, { cluster, event }, compute, status, outcome, told);
+  state.wrote();
   return reported;
 }
 

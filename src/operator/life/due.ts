@@ -38,7 +38,7 @@ export function fallenDue({ dueAt }: Due, now: number): number | undefined {
  * Memory after a reconcile: when the object is due as action and reason say, or sooner if something falls due. `row`:
  * that of the reason shown.
  */
-export function nextDue(
+function nextDue(
   outcome: Pick<Outcome<string>, "condition" | "requeue">,
   row: ConditionRow | undefined,
   before: Due,
@@ -85,8 +85,26 @@ function nextByReason(
   };
 }
 
+/**
+ * The milliseconds until the next reconcile, which the memory takes up; `undefined`: only a change brings it. `latest`:
+ * its latest time, whatever the reason.
+ */
+export function dueAfter<Reason extends string>(
+  outcome: Pick<Outcome<Reason>, "condition" | "requeue">,
+  reasons: Readonly<Record<Reason, ConditionRow>>,
+  memory: { requeue: Due },
+  now: number,
+  latest: number,
+): number | undefined {
+  const { condition } = outcome;
+  if (condition.kind === "released") return undefined;
+  const row = condition.kind === "shown" ? reasons[condition.reason] : undefined;
+  memory.requeue = nextDue(outcome, row, memory.requeue, now);
+  return untilDue(outcome, memory.requeue, now, latest);
+}
+
 /** The milliseconds until the next reconcile, at the latest `by` then; `undefined`: only a change brings it. */
-export function untilDue(
+function untilDue(
   { condition, requeue }: Pick<Outcome<string>, "condition" | "requeue">,
   { dueAt }: Due,
   now: number,

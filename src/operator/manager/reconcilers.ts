@@ -3,9 +3,9 @@ import { branchParts } from "../branch/parts.ts";
 import { BranchReconciler } from "../branch/reconciler.ts";
 import { uses } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
+import { computeKindOf, type StepOptions } from "../compute/kind.ts";
 import { parts } from "../compute/parts.ts";
 import { ComputeReconciler } from "../compute/reconciler.ts";
-import { type StepOptions, stepOf } from "../compute/step.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { EventInput } from "../kube/event-record.ts";
@@ -62,7 +62,7 @@ export function newComputeReconciler(
     signal,
     ours: (namespace) => (informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace)),
   });
-  const step = stepOf({
+  const kind = computeKindOf({
     parts,
     cluster,
     clock,
@@ -77,7 +77,7 @@ export function newComputeReconciler(
     ...(onStep === undefined ? {} : { onStep }),
   });
   return new ComputeReconciler({
-    step,
+    kind,
     cluster,
     clock,
     term: termName(random),

@@ -329,6 +329,20 @@ describe("what the API server says of the object", () => {
     expect([world.isGone(), world.writes, world.events, world.delays.at(-1)]).toEqual([true, [], [], undefined]);
   });
 
+  test("a version that a patch found outdated is reconciled no more until another is there", async () => {
+    const world = await setUp();
+    world.stored();
+    let patches = 0;
+    world.cluster.fate = ({ method, path }) => {
+      const isOwn = method === "PATCH" && path.endsWith("/branches/shop");
+      return isOwn && ++patches === 1 ? { kind: "status", afterMs: 0, status: 409 } : undefined;
+    };
+    await world.run(9 * second);
+    expect([patches, world.writes, world.delays.at(-1)]).toEqual([1, [], 2 * second]);
+    await world.run(20 * second);
+    expect([world.reason(), world.writes]).toEqual(["Available", ["POST "]]);
+  });
+
   test("a finalizer that it refuses is told, and tried again in ten seconds", async () => {
     const world = await setUp();
     world.stored();

@@ -6,6 +6,7 @@ import type { Reason } from "../../../src/operator/compute/words/reasons.ts";
 import type { Compute, ComputeStatus } from "../../../src/operator/resources/compute.ts";
 import { soonMs } from "../../../src/operator/runtime/waits.ts";
 import { compute, endpoint, operation, recordOf } from "../../support/builders.ts";
+import { requeueAfter } from "./requeueing.ts";
 
 const showing = (reason: string, more: ComputeStatus = {}, spec: Partial<Compute["spec"]> = {}): Compute => {
   const ready = { type: "Ready", status: "True", reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
@@ -69,12 +70,12 @@ describe("what is held back", () => {
     const state = new ReconcileState(0, "this-term");
     expect(hold(state, shown(self, "Creating", "waits"), 100)).toBe(true);
     expect(hold(state, made, 1100, true)).toBe(true);
-    expect(state.requeueAfter(unchanged(self), 1100)).toBe(soonMs);
+    expect(requeueAfter(state, unchanged(self), 1100)).toBe(soonMs);
     expect(hold(state, shown(self, "Creating", "made"), 1100 + soonMs - 1)).toBe(true);
     expect(hold(state, shown(self, "Creating", "made"), 1100 + soonMs)).toBe(false);
     state.wrote();
     expect(state.known.held).toBeUndefined();
-    expect(state.requeueAfter(unchanged(self), 5000)).toBeUndefined();
+    expect(requeueAfter(state, unchanged(self), 5000)).toBeUndefined();
   });
 
   test("a held status of a create waits a minute where the one before shows the record", () => {

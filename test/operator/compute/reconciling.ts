@@ -1,7 +1,7 @@
 import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
+import { computeKindOf, type StepOptions } from "../../../src/operator/compute/kind.ts";
 import { parts } from "../../../src/operator/compute/parts.ts";
 import { ComputeReconciler, type ComputeReconcilerOptions } from "../../../src/operator/compute/reconciler.ts";
-import { type StepOptions, stepOf } from "../../../src/operator/compute/step.ts";
 import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
 import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
@@ -28,7 +28,7 @@ export async function setUp(
     const { signal } = new AbortController();
     const shared = { cluster: cluster.client(), clock, event: reach.event };
     const secrets = new ConnectionSecrets({ ...shared, signal, ours: () => [] });
-    const step = stepOf({
+    const kind = computeKindOf({
       ...shared,
       parts,
       signal,
@@ -44,12 +44,12 @@ export async function setUp(
         lately: () => Promise.resolve(false),
       },
       onStop: () => {},
-      onStep: ({ kind }) => steps.push(kind),
+      onStep: (action) => steps.push(action.kind),
       ...options,
     });
     return new ComputeReconciler({
       ...shared,
-      step,
+      kind,
       secrets,
       connections: reach.registry,
       claims,

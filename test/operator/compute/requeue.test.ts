@@ -5,6 +5,7 @@ import type { ReadonlyState } from "../../../src/operator/compute/remembered.ts"
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import { after } from "../../../src/operator/life/outcome.ts";
 import { compute } from "../../support/builders.ts";
+import { requeueAfter } from "./requeueing.ts";
 
 const now = 10_000;
 const self = compute();
@@ -75,21 +76,21 @@ describe("the next reconcile", () => {
   /** A reconcile that takes no time. */
   const reconciled = (state: ReconcileState, at: number) => {
     state.begin(annotationsOf(self, 0), false, at);
-    return state.requeueAfter(busy(), at);
+    return requeueAfter(state, busy(), at);
   };
 
   test("comes ever later for one reason, and soon again for another", () => {
     const state = remembering();
     const delays = [0, 1000, 3000].map((later) => reconciled(state, now + later));
     expect(delays).toEqual([1000, 2000, 4000]);
-    expect(state.requeueAfter(shown(self, "Creating", ""), now + 3000)).toBe(500);
-    expect(state.requeueAfter(busy(), now + 3500)).toBe(1000);
+    expect(requeueAfter(state, shown(self, "Creating", ""), now + 3000)).toBe(500);
+    expect(requeueAfter(state, busy(), now + 3500)).toBe(1000);
   });
 
   test("a reconcile that is due for the same reason stays as it is", () => {
     const state = remembering();
-    expect(state.requeueAfter(busy(), now)).toBe(1000);
-    expect(state.requeueAfter(busy(), now + 400)).toBe(600);
+    expect(requeueAfter(state, busy(), now)).toBe(1000);
+    expect(requeueAfter(state, busy(), now + 400)).toBe(600);
     expect(state.known.requeue.count).toBe(1);
   });
 
@@ -97,22 +98,22 @@ describe("the next reconcile", () => {
     const state = remembering();
     reconciled(state, now);
     state.begin(annotationsOf(self, 0), false, now + 999);
-    expect(state.requeueAfter(busy(), now + 1001)).toBe(1);
+    expect(requeueAfter(state, busy(), now + 1001)).toBe(1);
     expect(reconciled(state, now + 1002)).toBe(2000);
     expect(state.known.lists.countAfter).toBe(now + 1000);
   });
 
   test("a reconcile is not due where the project's next list brings it", () => {
     const state = remembering();
-    state.requeueAfter(busy(), now);
-    expect(state.requeueAfter(shown(self, "Active", ""), now)).toBeUndefined();
+    requeueAfter(state, busy(), now);
+    expect(requeueAfter(state, shown(self, "Active", ""), now)).toBeUndefined();
     expect(state.known.requeue.dueAt).toBeUndefined();
   });
 
   test("a reconcile is due as the step asks, and counts for its reason", () => {
     const state = remembering();
-    expect(state.requeueAfter(busy({ requeue: after(7000) }), now)).toBe(7000);
-    expect(state.requeueAfter(busy({ requeue: after(300) }), now)).toBe(300);
+    expect(requeueAfter(state, busy({ requeue: after(7000) }), now)).toBe(7000);
+    expect(requeueAfter(state, busy({ requeue: after(300) }), now)).toBe(300);
     expect(reconciled(state, now + 300)).toBe(4000);
   });
 
@@ -126,13 +127,13 @@ describe("the next reconcile", () => {
   ])("where nothing new is known, %s", (_, due, asked, expected) => {
     const dueAt = due === undefined ? undefined : now + due;
     const state = remembering({ requeue: requeue({ reason: "ProjectBusy", count: 3, dueAt }) });
-    expect(state.requeueAfter(unchanged(self, { requeue: after(asked) }), now)).toBe(expected);
+    expect(requeueAfter(state, unchanged(self, { requeue: after(asked) }), now)).toBe(expected);
     expect(state.known.requeue).toMatchObject({ reason: "ProjectBusy", count: 3 });
   });
 
   test("comes in ten minutes for one that is to be enqueued, and needs no list then", () => {
     const state = remembering({ requeue: requeue({ dueAt: now + 5000 }) });
-    expect(state.requeueAfter(unchanged(self, { requeue: { kind: "enqueued" } }), now)).toBe(600_000);
+    expect(requeueAfter(state, unchanged(self, { requeue: { kind: "enqueued" } }), now)).toBe(600_000);
     expect(state.known.requeue.dueAt).toBeUndefined();
     state.begin(annotationsOf(self, 0), false, now + 600_000);
     expect(state.known.lists.countAfter).toBe(0);
@@ -140,7 +141,7 @@ describe("the next reconcile", () => {
 
   test("no reconcile is due for one that was let go", () => {
     const due = () => remembering({ requeue: requeue({ dueAt: now + 5000 }) });
-    expect(due().requeueAfter({ ...unchanged(self), condition: { kind: "released" } }, now)).toBeUndefined();
+    expect(requeueAfter(due(), { ...unchanged(self), condition: { kind: "released" } }, now)).toBeUndefined();
   });
 
   test.each<[string, number, Outcome["requeue"], number]>([
@@ -152,22 +153,22 @@ describe("the next reconcile", () => {
   ])("something falls due %s", (_, due, asked, expected) => {
     const state = remembering();
     state.fallsDue(now + due);
-    expect(state.requeueAfter(shown(self, "PrimaryExists", "", { requeue: asked }), now)).toBe(expected);
+    expect(requeueAfter(state, shown(self, "PrimaryExists", "", { requeue: asked }), now)).toBe(expected);
     expect(state.known.requeue.dueAt).toBe(now + expected);
   });
 
   test("something falls due also where nothing new is known, or a reconcile is due for the same reason", () => {
     const state = remembering();
-    state.requeueAfter(shown(self, "PrimaryExists", ""), now);
+    requeueAfter(state, shown(self, "PrimaryExists", ""), now);
     state.fallsDue(now + 5000);
-    expect(state.requeueAfter(shown(self, "PrimaryExists", ""), now)).toBe(5000);
-    expect(state.requeueAfter(unchanged(self), now + 1000)).toBe(4000);
+    expect(requeueAfter(state, shown(self, "PrimaryExists", ""), now)).toBe(5000);
+    expect(requeueAfter(state, unchanged(self), now + 1000)).toBe(4000);
     state.fallsDue(undefined);
-    expect(state.requeueAfter(shown(self, "Conflict", ""), now + 1000)).toBe(60_000);
+    expect(requeueAfter(state, shown(self, "Conflict", ""), now + 1000)).toBe(60_000);
   });
 
   test("a reconcile is never due so soon that it would go round in circles", () => {
-    expect(remembering().requeueAfter(unchanged(self, { requeue: after(0.2) }), now)).toBe(1);
+    expect(requeueAfter(remembering(), unchanged(self, { requeue: after(0.2) }), now)).toBe(1);
   });
 });
 
@@ -177,7 +178,7 @@ describe("while a write is under way whose result is expected at a known time", 
   test("neither a reconcile by its reason nor its status comes before that, and both come soon after", () => {
     const state = remembering();
     state.expectResult(now + 6000, true);
-    expect(state.requeueAfter(creating, now)).toBe(6000);
+    expect(requeueAfter(state, creating, now)).toBe(6000);
     expect(state.hold(creating, { isNew: true, endpoint: undefined }, now)).toBe(true);
     expect(state.known.held?.dueAt).toBe(now + 6000);
     state.expectResult(undefined, false);
@@ -187,8 +188,8 @@ describe("while a write is under way whose result is expected at a known time", 
   test("a result that is due sooner, and a reconcile that the action asks for, change nothing", () => {
     const state = remembering();
     state.expectResult(now + 100, true);
-    expect(state.requeueAfter(creating, now)).toBe(500);
-    expect(state.requeueAfter(shown(self, "Updating", "", { requeue: after(50) }), now)).toBe(50);
+    expect(requeueAfter(state, creating, now)).toBe(500);
+    expect(requeueAfter(state, shown(self, "Updating", "", { requeue: after(50) }), now)).toBe(50);
   });
 });
 
@@ -200,7 +201,7 @@ describe("a reason that stalls after five minutes", () => {
     const at = [0];
     for (let last = 0; last < 10 * minute; last = at.at(-1) ?? 0) {
       state.begin(annotationsOf(self, 0), false, last);
-      at.push(last + (state.requeueAfter(shown(self, reason, ""), last) ?? 0));
+      at.push(last + (requeueAfter(state, shown(self, reason, ""), last) ?? 0));
     }
     return at;
   };

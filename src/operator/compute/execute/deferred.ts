@@ -1,13 +1,12 @@
 import type { EventInput } from "../../kube/event-record.ts";
 import { earlierFailure, failedNow } from "../../life/failed-write.ts";
-import { onError } from "../../life/on-error.ts";
 import { after } from "../../life/outcome.ts";
 import { conditionOf, shownReason } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import type { Wait } from "../../project/gate.ts";
-import { type Compute, computeKind } from "../../resources/compute.ts";
-import { shortlyMs, soonMs } from "../../runtime/waits.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { soonMs } from "../../runtime/waits.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
@@ -103,11 +102,4 @@ export function recordFailedWrite(
   state.failed(failed, waitMs, clock.monotonic());
   const next = { requeue: isEnqueued ? ({ kind: "enqueued" } as const) : after(waitMs) };
   return isNews ? shown(compute, reason, failed.message, next) : unchanged(compute, next);
-}
-
-/** The outcome if the API server refuses a request that the Compute needs. */
-export function refusedPatch(error: unknown, compute: Compute): Outcome {
-  return onError(error, computeKind, compute, {
-    refused: ({ reason, message }) => shown(compute, reason, message, { requeue: after(shortlyMs) }),
-  });
 }

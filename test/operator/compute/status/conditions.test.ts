@@ -5,6 +5,7 @@ import { type Reason, reasons } from "../../../../src/operator/compute/words/rea
 import { isStalling, nothingDue } from "../../../../src/operator/life/due.ts";
 import { conditionOf, readyLabel, shownReason } from "../../../../src/operator/objects/conditions-of.ts";
 import { compute } from "../../../support/builders.ts";
+import { requeueAfter } from "../requeueing.ts";
 import { active, after, minute, noon, self, statusAfter } from "./updating.ts";
 
 function isReason(text: string): text is Reason {
@@ -90,7 +91,7 @@ describe("conditions", () => {
     (reason) => {
       const state = new ReconcileState(0, "this-term");
       const outcome = shown(self, reason, "why");
-      state.requeueAfter(outcome, 0);
+      requeueAfter(state, outcome, 0);
       const { since } = state.known.requeue;
       const times = [5 * minute - 1, 5 * minute - 0.9, 5 * minute];
       expect(times.map((now) => isStalling(reason, self, { reason, count: 1, since, dueAt: undefined }, now))).toEqual([
