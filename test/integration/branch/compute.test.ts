@@ -53,6 +53,20 @@ describe("a Compute with branchRef", () => {
     expect(world.endpoint(endpointID).branch_id).toBe(world.named("default/pr-2")?.id);
   });
 
+  it("a Compute whose endpoint is on another branch is not Expired when it comes to name a Branch that has ended", async () => {
+    await using world = new BranchWorld();
+    world.branch("pr-1", { expiry: { after: "10m" } });
+    world.declare(0, { projectID: "shop", branchID: "br-preview" });
+    await world.settle(1);
+    await world.until("pr-1", "Expired", 15 * minute);
+    world.declare(0, onBranch);
+    await world.clock.advance(10_000);
+    expect(reasonOf(world)).toBe("BranchNotReady");
+    expect(world.compute(0).status.conditions?.[0]?.message).toContain("so the endpoint stays on branch br-preview");
+    expect(world.endpoints).toMatchObject([{ branch_id: "br-preview" }]);
+    expect(world.events("Expired")).toHaveLength(1);
+  });
+
   it("a Compute is Expired when its Branch has ended, and is made on the Branch's new one after resetAt", async () => {
     await using world = new BranchWorld();
     world.branch("pr-1", { expiry: { after: "10m" } });

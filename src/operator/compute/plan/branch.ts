@@ -2,7 +2,7 @@ import { mostLagMs } from "../../../api/list-lag.ts";
 import type { Difference } from "../../fields/compare.ts";
 import { branchIDOf, givenName, resolvedID } from "../../resources/compute.ts";
 import type { Observation } from "../observe/observation.ts";
-import { branchName as messages } from "../words/branch.ts";
+import { branchRef, branchName as messages } from "../words/branch.ts";
 import { meaningOf, requests } from "../words/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
 
@@ -22,8 +22,12 @@ export const resolveBranch: PlanRule = (o) => {
   const before = resolvedID(compute);
   const isKept = before !== undefined && links.link?.endpoint.branch_id === before;
   if (named.kind === "unusable") {
+    if (isKept) return undefined;
     const { reason, message } = named;
-    return isKept ? undefined : { kind: "blocked", reason, message };
+    const elsewhere = reason === "Expired" ? links.link?.endpoint.branch_id : undefined;
+    if (elsewhere === undefined) return { kind: "blocked", reason, message };
+    // The endpoint runs on, so nothing is over.
+    return { kind: "blocked", reason: "BranchNotReady", message: branchRef.endedElsewhere(name, elsewhere) };
   }
   const [id, ...others] = named.kind === "listed" ? named.ids : [];
   // An endpoint that is on its branch stays there, and other changes are sent: `unfollowed` says what is wrong.

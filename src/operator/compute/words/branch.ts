@@ -20,6 +20,8 @@ export const branchRef = {
     `Branch ${quoted(name)} is being deleted, so nothing is created or moved. Delete this Compute, or name another Branch.`,
   expired: (name: string) =>
     `Expired: Branch ${quoted(name)} came to its end, and so did the endpoint of this Compute. Delete this Compute, or do what the condition of the Branch says to have a fresh one.`,
+  endedElsewhere: (name: string, kept: string) =>
+    `The branch of Branch ${quoted(name)} came to its end, so the endpoint stays on branch ${kept}. Name another Branch, or do what the condition of this one says to have a fresh one.`,
   ended: (name: string) =>
     `The branch of Branch ${quoted(name)} is gone, so nothing is created or moved. The condition of the Branch says what to do.`,
   notReady: (name: string) =>
