@@ -82,8 +82,8 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
   },
   "a reset that is sent again without waiting for its outcome": {
     file: "branch/plan/reset.ts",
-    line: "if (settled !== undefined) return settled;",
-    as: "if (settled === undefined) return settled;",
+    line: "if (waits !== undefined) return waits;",
+    as: "if (waits !== undefined && asks === undefined) return waits;",
     breaks: /reset once/,
     from: 124,
   },
