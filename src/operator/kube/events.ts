@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { clippedMessage } from "../objects/conditions-of.ts";
 import { setNewest } from "../runtime/caches.ts";
 import { type Backoff, delayOf, type Random, sleep } from "../runtime/clock.ts";
@@ -58,6 +59,8 @@ export class EventRecorder {
   readonly #written = new Map<string, WrittenEvent>();
   readonly #spent = new Map<string, { tokens: number; at: number }>();
   readonly #stop = new AbortController();
+  /** In no reconcile's trace: whichever records the first event, those of others are written too. */
+  readonly #startWriting = AsyncResource.bind(() => this.#writeAll());
   #writing: Promise<void> | undefined;
 
   constructor(options: EventRecorderOptions) {
@@ -86,7 +89,7 @@ export class EventRecorder {
       this.#pending.remove(this.#pending.oldestOfMost() ?? "");
     }
     this.#pending.put(key, namespace, { key, subject: aloneOf(subject), input: { ...input, message }, count: 1, at });
-    this.#writing ??= this.#writeAll();
+    this.#writing ??= this.#startWriting();
   }
 
   /** Resolves once every recorded event is written. When the signal aborts, the rest is dropped. */
