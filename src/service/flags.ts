@@ -133,7 +133,7 @@ function isGiven(name: string): boolean {
 }
 
 function address(value: string, name: string): string {
-  const port = Number(/:(\d{1,5})$/.exec(value)?.[1] ?? 0);
+  const port = Number(/:(\d{1,5})$/.exec(value)?.[1]);
   if (port >= 1 && port <= 65_535 && URL.canParse(`http://${value}`) && !/[/?#@]/.test(value)) return value;
   throw new BadFlag(`${name} must be an address such as db.example.com:5432, not ${JSON.stringify(value)}`);
 }
@@ -152,6 +152,6 @@ function rulesName(value: string, name: string): string {
 
 function positive(value: string, name: string): number {
   const number = Number(value);
-  if (value.trim() !== "" && Number.isFinite(number) && number > 0) return number;
+  if (Number.isFinite(number) && number > 0) return number;
   throw new BadFlag(`${name} must be a number greater than 0, not ${JSON.stringify(value)}`);
 }

@@ -1,5 +1,7 @@
 import { timestamp } from "../clock.ts";
 import type { ServiceContext } from "../context.ts";
+import { required } from "../refusal.ts";
+import type { Account } from "../store/accounts.ts";
 import type { ApiKey } from "../store/keys.ts";
 
 /** The fields that every answer about a key has. */
@@ -21,20 +23,21 @@ function useView(key: ApiKey) {
 
 /** The only answer that contains the secret. */
 export function createdView(context: ServiceContext, key: ApiKey, secret: string) {
-  return { ...commonView(key), key: secret, created_by: creatorId(context, key) };
+  return { ...commonView(key), key: secret, created_by: creator(context, key).uuid };
 }
 
 /** A key in a list. */
 export function listedView(context: ServiceContext, key: ApiKey) {
-  const name = context.store.accounts.get(key.createdBy)?.name ?? "";
-  return { ...commonView(key), created_by: { id: creatorId(context, key), name, image: "" }, ...useView(key) };
+  const { uuid, name } = creator(context, key);
+  return { ...commonView(key), created_by: { id: uuid, name, image: "" }, ...useView(key) };
 }
 
 /** A key that was just revoked. */
 export function revokedView(context: ServiceContext, key: ApiKey) {
-  return { ...commonView(key), created_by: creatorId(context, key), ...useView(key), revoked: true };
+  return { ...commonView(key), created_by: creator(context, key).uuid, ...useView(key), revoked: true };
 }
 
-function creatorId(context: ServiceContext, key: ApiKey): string {
-  return context.store.accounts.get(key.createdBy)?.uuid ?? key.createdBy;
+/** The account that made a key; accounts are never removed. */
+function creator({ store: { accounts } }: ServiceContext, { createdBy }: ApiKey): Account {
+  return required(`account ${createdBy}`, accounts.get(createdBy));
 }

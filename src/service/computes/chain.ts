@@ -38,7 +38,7 @@ export function schedule(
       due: first ? context.backend.endOf(at, durationMs) : undefined,
       createdAt: at,
     });
-    chain ??= operation.chain;
+    chain = operation.chain;
     scheduled.push(operation);
   }
   endpoint.pendingState = pendingState;

@@ -11,7 +11,6 @@ import type { Changed } from "./create.ts";
 import { checkSettings, checkSizes, checkSuspension } from "./limits.ts";
 import { refuseWhileLocked } from "./lock.ts";
 import { meter } from "./meter.ts";
-import { suspendDue } from "./settle.ts";
 
 /** The work that brings a change of a compute into effect. */
 type Consequence =
@@ -56,40 +55,35 @@ export function changeEndpoint(
   after.updatedAt = at;
   const consequence = consequenceOf(before, after);
   if (consequence.kind === "none") {
-    after.suspendDue = suspendDue(context, after, at);
     endpoints.update(after);
     return { endpoint: after, operations: [] };
   }
   refuseWhileLocked(context, project.id, before.id);
-  const { steps, pendingState, cut } = plans[consequence.kind];
-  if (cut && context.backend.disconnect(after)) after.lastActive = at;
+  const { steps, pendingState } = plans[consequence.kind];
+  if (consequence.kind !== "apply" && context.backend.disconnect(after)) after.lastActive = at;
   if (consequence.kind === "move") Object.assign(after, { currentState: "idle", meteredAt: undefined });
   return { endpoint: after, operations: schedule(context, { endpoint: after, at, pendingState }, steps) };
 }
 
-const plans: Record<
-  Exclude<Consequence["kind"], "none">,
-  { steps: readonly Step[]; pendingState: "active" | "idle"; cut: boolean }
-> = {
-  apply: { steps: [{ action: "apply_config", effect: "none" }], pendingState: "active", cut: false },
-  restart: { steps: [{ action: "apply_config", effect: "start" }], pendingState: "active", cut: true },
-  "apply-idle": {
-    steps: [
-      { action: "apply_config", effect: "none" },
-      { action: "suspend_compute", effect: "suspend" },
-    ],
-    pendingState: "idle",
-    cut: false,
-  },
-  move: {
-    steps: [
-      { action: "apply_config", effect: "none" },
-      { action: "suspend_compute", effect: "suspend" },
-    ],
-    pendingState: "idle",
-    cut: true,
-  },
-  suspend: { steps: [{ action: "suspend_compute", effect: "suspend" }], pendingState: "idle", cut: true },
+interface Plan {
+  steps: readonly Step[];
+  pendingState: "active" | "idle";
+}
+
+const applyAndSuspend: Plan = {
+  steps: [
+    { action: "apply_config", effect: "none" },
+    { action: "suspend_compute", effect: "suspend" },
+  ],
+  pendingState: "idle",
+};
+
+const plans: Record<Exclude<Consequence["kind"], "none">, Plan> = {
+  apply: { steps: [{ action: "apply_config", effect: "none" }], pendingState: "active" },
+  restart: { steps: [{ action: "apply_config", effect: "start" }], pendingState: "active" },
+  "apply-idle": applyAndSuspend,
+  move: applyAndSuspend,
+  suspend: { steps: [{ action: "suspend_compute", effect: "suspend" }], pendingState: "idle" },
 };
 
 function consequenceOf(before: StoredEndpoint, after: StoredEndpoint): Consequence {

@@ -119,7 +119,7 @@ function usage(
 function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number) {
   const { meteredAt } = endpoint;
   const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
-  return { active, compute: active === 0 ? 0 : Math.round(active * sizeInUse(context, endpoint)) };
+  return { active, compute: Math.round(active * sizeInUse(context, endpoint)) };
 }
 
 /**
@@ -136,7 +136,6 @@ export function sizeWith(
   { minCu, maxCu }: StoredEndpoint,
   open: number,
 ): number {
-  if (minCu === maxCu) return minCu;
-  const range = computeUnitSizes.filter((size) => size >= minCu && size <= maxCu);
-  return range.find((size) => rules.maxConnections({ min: size, max: size }) >= open) ?? maxCu;
+  const covers = (size: number) => rules.maxConnections({ min: size, max: size }) >= open;
+  return Math.min(computeUnitSizes.find((size) => size >= minCu && covers(size)) ?? maxCu, maxCu);
 }

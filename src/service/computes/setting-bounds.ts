@@ -231,7 +231,9 @@ function numberOf(name: string, value: string): number | undefined {
     /^ *([+-]?(?:0x[\da-f]{1,16}|(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,4})?)) *(\w*) *$/i.exec(value) ??
     [];
   if (!bounds || figure === undefined) return undefined;
-  const number = Number(figure.replace(/^\+/, "").replace(/^-(0x.*)$/i, "$1")) * (/^-0x/i.test(figure) ? -1 : 1);
+  // A hexadecimal number with a sign is none of JavaScript's.
+  const size = Number(figure.replace(/^[+-]/, ""));
+  const number = figure.startsWith("-") ? -size : size;
   const inUnit = number * (suffix === "" ? 1 : ratio(suffix, bounds.unit));
   if (Number.isNaN(inUnit)) return undefined;
   return bounds.real ? inUnit : Math.round(inUnit);

@@ -2,6 +2,7 @@ import type { EndpointState } from "../../api/endpoint.ts";
 import { suspendAfterSeconds } from "../../api/scale-to-zero.ts";
 import type { ServiceContext } from "../context.ts";
 import { removeBranch } from "../domain/recovery.ts";
+import { required } from "../refusal.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";
 import { schedule } from "./chain.ts";
@@ -49,10 +50,7 @@ function nextEvent(context: ServiceContext): DueEvent | undefined {
   }
   const forgotten = branches.nextToForget();
   if (forgotten) events.push({ at: forgotten.due, happen: () => branches.delete(forgotten.id) });
-  return events.reduce<DueEvent | undefined>(
-    (first, event) => (first && first.at <= event.at ? first : event),
-    undefined,
-  );
+  return events.toSorted((one, other) => one.at - other.at)[0];
 }
 
 /** Ends an operation, and begins what waits for it. One with an error fails; what waits for it is cancelled. */
@@ -131,18 +129,16 @@ export function becomeReady({ store: { branches } }: ServiceContext, branchId: s
 
 function closeConnection(context: ServiceContext, id: number, endpointId: string, at: number): void {
   const { connections, endpoints } = context.store;
-  const endpoint = endpoints.byId(endpointId);
-  if (endpoint) meter(context, endpoint, at);
+  const endpoint = required("endpoint", endpoints.byId(endpointId));
+  meter(context, endpoint, at);
   connections.close(id);
-  if (!endpoint) return;
   endpoint.lastActive = at;
   endpoint.suspendDue = suspendDue(context, endpoint, at);
   endpoints.update(endpoint);
 }
 
 function suspendIdle(context: ServiceContext, id: string, at: number): void {
-  const endpoint = context.store.endpoints.byId(id);
-  if (!endpoint) return;
+  const endpoint = required("endpoint", context.store.endpoints.byId(id));
   schedule(context, { endpoint, at, pendingState: "idle" }, [{ action: "suspend_compute", effect: "suspend" }]);
 }
 

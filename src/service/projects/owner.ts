@@ -16,14 +16,10 @@ export function ownerNamed({ accounts }: Store, id: string): Owner {
   throw refusals.notFound(`account or organization ${id}`);
 }
 
-/** Moves a project to another account or organization. Keys scoped to it are revoked with the move. */
+/** Moves a project to another account or organization, which exists. Keys scoped to it are revoked with the move. */
 export function moveProject(context: ServiceContext, projectId: string, owner: Owner, at: number): void {
-  const { projects, keys, accounts } = context.store;
+  const { projects, keys } = context.store;
   const project = required(`project ${projectId}`, projects.get(projectId));
-  required(
-    `${owner.kind} ${owner.id}`,
-    owner.kind === "account" ? accounts.get(owner.id) : accounts.organization(owner.id),
-  );
   if (project.owner.kind === owner.kind && project.owner.id === owner.id) return;
   keys.revokeScopedTo(projectId, at);
   projects.setOwner(projectId, owner, at);
