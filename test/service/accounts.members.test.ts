@@ -38,6 +38,33 @@ it("a member keeps the time at which it joined when its role changes", () => {
   expect(joined()).toEqual(before);
 });
 
+it.each([
+  ["org-none/members/acc-bob", "admin", 404, "organization org-none not found"],
+  ["org-shop/members/acc-none", "admin", 404, "account acc-none not found"],
+  [
+    "org-shop/members/acc-ana",
+    "member",
+    409,
+    "acc-ana is the last administrator of organization org-shop: make another member one first",
+  ],
+  ["org-shop/members/acc-ana", "admin", 200, undefined],
+  ["org-shop/members/acc-eve", "viewer", 200, undefined],
+])("a member of an organization that is put as %s with the role %s is answered %s", (path, role, status, message) => {
+  const answer = shop.send(undefined, `PUT /_admin/organizations/${path}`, { role });
+  expect([answer.status, answer.body["message"]]).toEqual([status, message]);
+  expect(page("sort_by=email&sort_order=asc").members[0]?.member["role"]).toBe("admin");
+});
+
+it.each([
+  ["acc-none", 404, "member acc-none of organization org-shop not found"],
+  ["acc-eve", 404, "member acc-eve of organization org-shop not found"],
+  ["acc-ana", 409, expect.stringContaining("acc-ana is the last administrator")],
+  ["acc-bob", 204, undefined],
+])("a member of an organization that is taken out as %s is answered %s", (account, status, message) => {
+  const answer = shop.send(undefined, `DELETE /_admin${members}/${account}`);
+  expect([answer.status, answer.body["message"]]).toEqual([status, message]);
+});
+
 describe("the pages of an organization's members", () => {
   it.each([
     ["asc", ["ana@example.com", "bob@example.com"]],

@@ -86,6 +86,29 @@ describe("scale to zero by plan", () => {
     expect(changed).toEqual(statuses.map((status) => (status === 201 ? 200 : status)));
   });
 
+  it.each([
+    [
+      "specification",
+      "free",
+      -1,
+      "scale to zero cannot be turned off on the free plan: leave suspend_timeout_seconds at 0",
+    ],
+    ["neon", "free", -1, "scale to zero cannot be turned off on the free plan: leave suspend_timeout_seconds at 0"],
+    ["neon", "free", 60, "suspend_timeout_seconds on the free plan is fixed at 5 minutes: leave it out or at 0"],
+    ["neon", "launch", 60, "suspend_timeout_seconds on the launch plan is 5 minutes or never: send 0, 300 or -1"],
+  ] as const)(
+    "under %s the plan %s refuses %s with what is allowed, in a create and in a change",
+    (name, plan, ...row) => {
+      const [suspend_timeout_seconds, message] = row;
+      const shop = shopOn(name, plan);
+      const endpoint = { branch_id: "br-planned", type: "read_only", suspend_timeout_seconds };
+      expect(said(shop.ana("POST /projects/planned/endpoints", { endpoint }))).toEqual([422, message]);
+      const id = shop.core.context.store.endpoints.list("planned")[0]?.id;
+      const change = { endpoint: { suspend_timeout_seconds } };
+      expect(said(shop.ana(`PATCH /projects/planned/endpoints/${id}`, change))).toEqual([422, message]);
+    },
+  );
+
   it("a change of a size leaves a stored interval alone", () => {
     const shop = shopOn("neon", "free");
     const [endpoint] = shop.core.context.store.endpoints.list("planned");

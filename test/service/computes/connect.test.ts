@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { ConnectionUriAnswer } from "../../../src/api/connection-uri.ts";
-import { keys, main, primary, project, Shop } from "../support/shop.ts";
+import { inShort, keys, main, primary, project, Shop } from "../support/shop.ts";
 
 test.each([
   { pooled: false, limit: 112 },
@@ -51,6 +51,48 @@ it("a client with many others neither restarts an autoscaling compute nor loses 
   expect(shop.get(primary)).toMatchObject({ current_state: "active", started_at: before.started_at });
   expect(shop.operations()).toEqual(operations);
   expect(shop.connect(primary).body["connections"]).toBe(501);
+});
+
+it("a client reads its connection in the answer, and is the compute's last activity from then on", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.time.pass(60_000);
+  const now = new Date(shop.time.now()).toISOString();
+  const closes = new Date(shop.time.now() + 1500).toISOString();
+  expect(shop.connect(primary, 1.5, true)).toMatchObject({
+    status: 200,
+    body: { endpoint_id: primary, pooled: true, connections: 1, connected_at: now, closes_at: closes },
+  });
+  expect(shop.connect(primary, 1.5).body).toMatchObject({ pooled: false, connections: 1, max_connections: 450 });
+  expect(shop.get(primary).last_active).toBe(now);
+});
+
+it("a client that comes while the compute wakes for another one starts it no second time", () => {
+  const shop = new Shop({ projectLock: false });
+  const [first, second] = [shop.connect(primary, 60), shop.connect(primary, 60)];
+  expect(second.body["connected_at"]).toBe(first.body["connected_at"]);
+  expect(inShort(shop.operations())).toEqual(["start_compute running"]);
+  expect(shop.finishOperations().get(primary).started_at).toBe(first.body["connected_at"]);
+});
+
+it("a client is refused with the address where real servers run behind the computes, and no compute wakes", () => {
+  const shop = new Shop();
+  Object.assign(shop.core.context.backend, { address: { host: "127.0.0.1", port: 5433 } });
+  const { status, body } = shop.connect(primary, 60);
+  expect([status, body["message"]]).toEqual([
+    409,
+    "real Postgres servers run behind the computes: connect to 127.0.0.1, port 5433, with the URI of connection_uri",
+  ]);
+  expect(shop.operations()).toEqual([]);
+});
+
+it("a client of a compute that is deleted ends without it", () => {
+  const shop = new Shop();
+  shop.active();
+  shop.connect(primary, 60);
+  shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
+  shop.time.pass(61_000);
+  expect([shop.list(), shop.errors, shop.core.nextDue()]).toEqual([[], [], undefined]);
 });
 
 it("a client does not find a compute that does not exist", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, onTestFinished, test, vi } from "vitest";
 import { computeUnitSizes } from "../../../src/api/compute-units.ts";
 import { Seed } from "../../../src/service/seed/document.ts";
 import { applySeed } from "../../../src/service/seed/seed.ts";
@@ -71,6 +71,20 @@ it("the free plan cannot turn scale to zero off, nor can a change", () => {
   expect(change({ suspend_timeout_seconds: -1 })).toBe(422);
   expect(change({ autoscaling_limit_max_cu: 4 })).toBe(422);
   expect(change({ autoscaling_limit_max_cu: 2 })).toBe(200);
+});
+
+it("a setting that the servers refuse is refused as they say, after one that has bounds", () => {
+  const shop = new Shop();
+  const problem = vi.spyOn(shop.core.context.backend, "settingsProblem").mockReturnValue("Postgres refuses them");
+  onTestFinished(() => problem.mockRestore());
+  const change = (pg_settings: object) =>
+    shop.ana(`PATCH /projects/${project}/endpoints/${primary}`, { endpoint: { settings: { pg_settings } } });
+  const refused = [change({ DateStyle: "x" }), change({ work_mem: "1" })];
+  expect(refused.map(({ status, body }) => [status, body["message"]])).toEqual([
+    [400, "settings.pg_settings: Postgres refuses them"],
+    [400, expect.stringContaining('settings.pg_settings: invalid value for parameter "work_mem"')],
+  ]);
+  expect(problem.mock.calls).toEqual([[17, { DateStyle: "x" }]]);
 });
 
 it("the plan that counts is the project owner's, not the caller's", () => {

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { meter, usageByHour, usageOf } from "../../../src/service/computes/meter.ts";
 import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
@@ -196,6 +196,28 @@ it("the usage has the size that its clients give a compute from the one on that 
   expect(usedSeconds() - before).toBe(900);
   shop.time.pass(hour / 2);
   expect(usedSeconds() - before).toBe(900 + 1800);
+});
+
+it("the usage is written only where there is some, and the number of computes once an hour", () => {
+  const idle = shop.create({ branch_id: preview, type: "read_write", disabled: true }).endpoint;
+  const id = running();
+  shop.time.pass(minute);
+  const writes = vi.spyOn(shop.database, "run");
+  onTestFinished(() => writes.mockRestore());
+  const written = (what: RegExp) => {
+    const found = writes.mock.calls.filter(([sql]) => what.test(sql)).length;
+    writes.mockClear();
+    return found;
+  };
+  const usage = /INSERT INTO usage_hours|SET active_ms/;
+  shop.connect(id, 7200);
+  expect(written(usage)).toBe(3);
+  shop.connect(id, 7200);
+  shop.patch(idle.id, { name: "idle" });
+  expect(written(usage)).toBe(0);
+  shop.time.pass(hour);
+  shop.connect(id, 7200);
+  expect(written(/INSERT INTO usage_hours/)).toBe(3);
 });
 
 it("the usage is that of each project and of each branch", () => {

@@ -1,5 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { boundsProblem, numericSettings, switches } from "../../../src/service/computes/setting-bounds.ts";
+import {
+  boundsProblem,
+  numericSettings,
+  settingNumber,
+  switches,
+} from "../../../src/service/computes/setting-bounds.ts";
 import { preview, primary, project, Shop } from "../support/shop.ts";
 
 const problem = (settings: Record<string, string>, connections = 4000) => boundsProblem(settings, connections);
@@ -56,6 +61,63 @@ describe("the bounds of settings", () => {
     ["shared_buffers", "1GB"],
   ])("take %s = %j", (name, value) => {
     expect(problem({ [name]: value })).toBeUndefined();
+  });
+
+  test.each([
+    // Each unit at the greatest value of a setting, and one more.
+    ["track_activity_query_size", "65536B", "65537B"],
+    ["track_activity_query_size", "64kB", "65kB"],
+    ["max_wal_size", "65536MB", "65537MB"],
+    ["max_wal_size", "64GB", "65GB"],
+    ["effective_cache_size", "15.9TB", "16.1TB"],
+    ["vacuum_cost_delay", "100000us", "100001us"],
+    ["checkpoint_timeout", "86400000ms", "86401000ms"],
+    ["checkpoint_timeout", "86400s", "86401s"],
+    ["checkpoint_timeout", "1440min", "1441min"],
+    ["checkpoint_timeout", "24h", "25h"],
+    ["checkpoint_timeout", "1d", "2d"],
+    // Whole numbers are rounded, others are not.
+    ["work_mem", "63.6", "63.4"],
+    ["max_locks_per_transaction", "1024.4", "1024.6"],
+    ["cursor_tuple_fraction", "1.0", "1.1"],
+    ["log_min_duration_statement", "-0x1", "-0x2"],
+    ["log_min_duration_statement", "-1", "-2"],
+    ["log_min_duration_statement", "+0x7fffffff", "+0x80000000"],
+  ])("take %s = %j, and refuse %j", (name, taken, refused) => {
+    expect(problem({ [name]: taken }, 100)).toBeUndefined();
+    expect(problem({ [name]: refused }, 100)).toContain(`invalid value for parameter "${name}"`);
+  });
+
+  test.each("on ON of off 1 0 t tr true f fals false y yes n no".split(" "))("take a switch that is %s", (word) => {
+    expect(problem({ jit: word })).toBeUndefined();
+  });
+
+  it("a refusal says the bounds, the unit where the setting has one, and no more than the value's beginning", () => {
+    const invalid = (name: string, value: string) => `invalid value for parameter "${name}": "${value}": must be`;
+    expect(problem({ work_mem: "63" })).toBe(`${invalid("work_mem", "63")} 64 to 2147483647, in units of kB`);
+    expect(problem({ geqo_effort: "11" })).toBe(`${invalid("geqo_effort", "11")} 1 to 10`);
+    expect(problem({ jit: "x".repeat(101) })).toBe(`${invalid("jit", "x".repeat(100))} on or off`);
+  });
+
+  it("leave a setting that no server could read at its usual value", () => {
+    const read = (value: string) => settingNumber({ Track_Activity_Query_Size: value }, "track_activity_query_size");
+    expect(["2kB", "0x800", "1ms", "1XB", "much"].map(read)).toEqual([2048, 2048, 1024, 1024, 1024]);
+    expect(settingNumber({}, "max_locks_per_transaction")).toBe(64);
+  });
+
+  it("hold for the shared memory of each setting, to the last byte", () => {
+    const [locks, preds, query] = [64 * 400, 64 * 240, 1024];
+    const connections = 8192;
+    const room = (512 * 1024 ** 2) / connections;
+    const greatest = {
+      max_locks_per_transaction: Math.floor((room - preds - query) / 400),
+      max_pred_locks_per_transaction: Math.floor((room - locks - query) / 240),
+      track_activity_query_size: room - locks - preds,
+    };
+    for (const [name, most] of Object.entries(greatest)) {
+      expect(problem({ [name]: String(most) }, connections)).toBeUndefined();
+      expect(problem({ [name]: String(most + 1) }, connections)).toContain("more shared memory than 8192 connections");
+    }
   });
 
   it("hold for the shared memory that several settings take together, by the number of connections", () => {

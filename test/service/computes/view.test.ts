@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { preview, primary, project, Shop } from "../support/shop.ts";
+
+const path = `/projects/${project}/endpoints/${primary}`;
+
+it("a compute has the service's own domain in both its hosts, where the service has one, else the vendor's", () => {
+  const hosts = (shop: Shop) => {
+    const { host, proxy_host } = shop.get(primary);
+    return [host, proxy_host];
+  };
+  expect(hosts(new Shop({ domain: "db.example.com" }))).toEqual([`${primary}.db.example.com`, "db.example.com"]);
+  expect(hosts(new Shop())).toEqual([`${primary}.us-east-2.aws.neon.tech`, "us-east-2.aws.neon.tech"]);
+});
+
+it("a compute shows that it was made in the console, as the public service does, and nothing of it by the letter", () => {
+  expect(new Shop().ana(`GET ${path}`).body["endpoint"]).toMatchObject({ creation_source: "console" });
+  const strict = new Shop({ strictSpec: true }).list()[0];
+  expect(strict?.id).toBe(primary);
+  for (const unspecified of ["creation_source", "started_at", "suspend_timeout_seconds"]) {
+    expect(strict).not.toHaveProperty(unspecified);
+  }
+});
+
+const wanted = { branch_id: preview, type: "read_write" };
+
+it("an operation shows how long it took once it has ended", () => {
+  const shop = new Shop();
+  const [operation] = shop.create(wanted).operations;
+  const begun = shop.time.now();
+  const due = shop.core.nextDue() ?? 0;
+  expect(operation).toMatchObject({ status: "running", failures_count: 0, total_duration_ms: 0 });
+  expect(shop.finishOperations().operations()).toEqual([
+    { ...operation, status: "finished", updated_at: new Date(due).toISOString(), total_duration_ms: due - begun },
+  ]);
+});
+
+it("an operation shows no duration by the letter of the specification", () => {
+  const shop = new Shop({ strictSpec: true });
+  const { endpoint, operations } = shop.create(wanted);
+  const now = new Date(shop.time.now()).toISOString();
+  expect(operations).toEqual([
+    {
+      id: expect.any(String),
+      project_id: project,
+      branch_id: preview,
+      endpoint_id: endpoint.id,
+      action: "start_compute",
+      status: "running",
+      failures_count: 0,
+      created_at: now,
+      updated_at: now,
+    },
+  ]);
+});
