@@ -45,7 +45,7 @@ ${(bars.length - 1 - index) % 6 === 0 && html`<text x="${rounded(x + step / 2)}"
 export function scaleFor(most: number, counts: boolean): number[] {
   const rough = (most > 0 ? most : 1) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const fine = [1, 2, 5, 10].map((times) => times * power).find((step) => step >= rough) ?? 10 * power;
+  const fine = [1, 2, 5].map((times) => times * power).find((step) => step >= rough) ?? 10 * power;
   const step = counts ? Math.max(1, fine) : fine;
   const marks = Math.max(1, Math.ceil(most / step - 1e-9));
   // Multiples of a decimal fraction are not exact.

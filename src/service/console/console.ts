@@ -136,7 +136,7 @@ export class Console {
       token: layout.token,
       params: match?.params ?? {},
       query: call.query ?? {},
-      form: call.method === "POST" ? formOf(call) : {},
+      form: formOf(call),
       act: (method, path, body) => this.#act({ caller, at }, method, path, body),
     };
     try {
