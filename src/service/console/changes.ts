@@ -31,7 +31,7 @@ export function createPersonalKey(visit: Visit): string {
 }
 
 export function createOrganizationKey(visit: Visit): string {
-  const project = visit.form["project"] ?? "";
+  const { project } = visit.form;
   const body = { key_name: nameIn(visit), ...(project !== "" && { project_id: project }) };
   return keepSecret(visit, visit.act("POST", organizationKeys(visit), body).body);
 }

@@ -56,7 +56,7 @@ export function createBranch(visit: Visit): string {
 
 /** Sets the end of a branch, in seconds from now, or takes it away. */
 export function endBranch(visit: Visit): string {
-  const seconds = visit.form["seconds"] ?? "";
+  const { seconds } = visit.form;
   const end = new Date(Math.floor(visit.at / 1000) * 1000 + Number(seconds) * 1000);
   if (seconds !== "" && Number.isNaN(end.getTime()))
     throw refusals.invalid("the end must be a number of seconds from now");

@@ -14,8 +14,13 @@ beforeEach(() => {
 /** A page that follows the service's changes: the numbers it was sent, and whether the service ended it. */
 class Follower {
   readonly counts: number[] = [];
-  ended = false;
+  /** How often the service ended it. */
+  ends = 0;
   readonly close: () => void;
+
+  get ended(): boolean {
+    return this.ends > 0;
+  }
 
   constructor(visitor: Visitor) {
     const exchange = exchangeOf(visitor);
@@ -23,7 +28,7 @@ class Follower {
     this.close = exchange.open({
       send: (event) => this.counts.push(Number(/^event: changes\ndata: (\d+)\n\n$/.exec(event)?.[1])),
       end: () => {
-        this.ended = true;
+        this.ends += 1;
       },
     });
   }
@@ -67,6 +72,18 @@ it("the stream is for those who are signed in, and ends with the session", () =>
   shop.send(keys.bob, `DELETE /api_keys/${key?.id}`);
   expect([follower.counts.length, follower.ended]).toEqual([1, true]);
   expect(statusOf(bob)).toBe(401);
+});
+
+it("the stream of a session that has ended is ended once, follows no further change and gives its place to another", () => {
+  const [ana, bob] = [signedIn(), new Visitor(shop.core).signIn("acc-bob")];
+  const followers = Array.from({ length: 200 }, () => new Follower(ana));
+  expect(statusOf(bob)).toBe(503);
+  ana.post("/app/sign-out");
+  for (let changes = 0; changes < 3; changes += 1) shop.core.change(() => undefined);
+  expect(followers.map(({ counts, ends }) => [counts.length, ends])).toEqual(followers.map(() => [1, 1]));
+  expect(statusOf(bob)).toBeUndefined();
+  shop.core.close();
+  expect(followers.filter(({ ends }) => ends !== 1)).toEqual([]);
 });
 
 it("the stream ends with a reset of the service, which ends its sessions", () => {

@@ -95,6 +95,8 @@ it("the page of a compute warns where an operator would put a change back, and n
 it("another account can neither see nor change a compute", () => {
   const eve = new Visitor(shop.core).signIn("acc-eve");
   expect(eve.get(computePath).status).toBe(404);
+  // A compute that is on another branch of the project: not even its place is told.
+  expect(eve.get(`${projectPath}/branches/${preview}/computes/${primary}`).status).toBe(404);
   expect(eve.get(`${projectPath}/operations`).status).toBe(404);
   for (const verb of ["start", "suspend", "restart", "move", "delete"]) {
     expect(eve.post(`${computePath}/${verb}`, { to: preview }).status).toBe(404);
@@ -115,6 +117,34 @@ it("a compute made on the page of its branch has the type and size chosen", () =
   ]);
 });
 
+it("a compute made on the page of its branch is as small as chosen, and not larger", () => {
+  ana.post(`${branchPath}/computes`, { type: "read_only", size: "0.25" });
+  expect(shop.list().at(-1)).toMatchObject({ autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 0.25 });
+});
+
+it("the page of a compute offers what can be done with it now", () => {
+  const offered = (path = computePath) => {
+    const { html } = ana.get(path);
+    return ["start", "suspend", "restart", "move", "delete"].filter((verb) => html.includes(`/${primary}/${verb}"`));
+  };
+  expect(offered()).toEqual(["start", "restart", "move", "delete"]);
+  ana.post(`${computePath}/start`);
+  expect(textOf(ana.get(computePath))).toContain("starting… Look again");
+  shop.finishOperations();
+  expect(offered()).toEqual(["suspend", "restart", "move", "delete"]);
+  ana.post(`${computePath}/suspend`);
+  expect(offered()).toEqual(["start", "restart", "move", "delete"]);
+  shop.finishOperations();
+  shop.patch(primary, { disabled: true });
+  expect(offered()).toEqual(["move", "delete"]);
+});
+
+it("the page of a compute offers no move where the project has no other branch", () => {
+  const { id = "" } = shop.core.context.store.endpoints.ofBranch("br-ana")[0] ?? {};
+  const { status, html } = ana.get(`/app/projects/ana-own/branches/br-ana/computes/${id}`);
+  expect([status, html.includes(`/${id}/start"`), html.includes(`/${id}/move"`)]).toEqual([200, true, false]);
+});
+
 it("a primary is offered only where the branch has none", () => {
   const types = (path: string) =>
     [...ana.get(path).html.matchAll(/<option value="(read_\w+)">/g)].map(([, type]) => type);
@@ -129,8 +159,11 @@ it("a branch is made on the page of its project, with a primary compute where th
   const seen = ana.post(`${projectPath}/branches`, { ...fields, compute: "true" });
   expect(rowsIn(seen).find(([name]) => name === "feature")?.[2]).toBe("1 compute");
   shop.finishOperations();
-  const bare = ana.post(`${projectPath}/branches`, { ...fields, name: "bare" });
+  const id = shop.core.context.store.branches.list(project).find(({ name }) => name === "feature")?.id ?? "";
+  expect(textOf(ana.get(`${projectPath}/branches/${id}`))).toContain("Parent preview");
+  const bare = ana.post(`${projectPath}/branches`, { ...fields, name: " bare " });
   expect(rowsIn(bare).find(([name]) => name === "bare")?.[2]).toBe("0 computes");
+  expect(shop.core.context.store.branches.list(project).map(({ name }) => name)).toContain("bare");
   shop.finishOperations();
   const again = ana.post(`${projectPath}/branches`, fields);
   expect([again.status, problemIn(again)]).toEqual([409, expect.stringContaining('branch_name:"feature"')]);

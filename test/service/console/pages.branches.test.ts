@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { main, preview, project, Shop, staging } from "../support/shop.ts";
 import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
 
@@ -65,6 +65,7 @@ describe("the page of a branch", () => {
     const id = made({ "compute-operator.dev/uid": "0b3c" });
     expect(factsOf(id)["Made"]).toContain("by an operator, for Branch 0b3c");
     expect(textOf(ana.get(pathOf(id)))).toContain("Managed by an operator.");
+    expect(textOf(ana.get(pathOf(id)))).toContain("and is not made again. 0b3c");
   });
 
   it("shows what somebody else noted, as text", () => {
@@ -138,6 +139,13 @@ it.each([
   expect(factsOf(id)["Ends"]).toBe("never");
 });
 
+it("a branch keeps its end where a form says nothing of one", () => {
+  const id = made({}, { expires_at: later(3 * 86_400_000 + 60_000) });
+  const seen = ana.post(`${pathOf(id)}/end`);
+  expect([seen.status, problemIn(seen)]).toEqual([400, expect.stringContaining("must be a number of seconds")]);
+  expect(factsOf(id)["Ends"]).toContain("in 3 days");
+});
+
 it("a branch is reset to its parent, and says when", () => {
   const id = made();
   shop.time.pass(60_000);
@@ -171,6 +179,35 @@ it("a branch is offered only what may be done with it", () => {
   shop.ana(`POST ${apiPath}`, { branch: { parent_id: staging } });
   expect(offered(staging)).toEqual([]);
   expect(textOf(ana.get(pathOf(staging)))).toContain("has child branches");
+});
+
+it("a branch is offered a reset alone as the default one, and all but a reset without a parent", () => {
+  const offered = (id: string) =>
+    ["end", "reset", "delete"].filter((verb) => ana.get(pathOf(id)).html.includes(`action="${pathOf(id)}/${verb}"`));
+  shop.ana(`POST ${apiPath}/${preview}/set_as_default`);
+  const child = made();
+  shop.ana(`POST ${apiPath}/${child}/set_as_default`);
+  expect(offered(child)).toEqual(["reset"]);
+  shop.ana(`POST ${apiPath}`, { branch: { name: "bare", init_source: "schema-only" } });
+  const bare = shop.core.context.store.branches.list(project).find(({ name }) => name === "bare")?.id ?? "";
+  expect(offered(bare)).toEqual(["end", "delete"]);
+});
+
+it("a branch says since when its history is kept, and how large it is", () => {
+  vi.spyOn(shop.core.context.backend, "history").mockReturnValue({
+    since: shop.time.now(),
+    position: 0n,
+    bytes: 3.5 * 1024 ** 2,
+  });
+  shop.time.pass(60_000);
+  expect(factsOf(preview)["History"]).toBe("since 2026-01-01 00:00 UTC 1 minute ago , 4 MiB");
+});
+
+it("a branch without computes or operations says so, in place of empty tables", () => {
+  const seen = ana.get(pathOf(preview));
+  expect(textOf(seen)).toContain("This branch has no computes: nobody can connect to it.");
+  expect(textOf(seen)).toContain("Operations None yet.");
+  expect(seen.html).not.toContain("<table");
 });
 
 it("a branch can be recovered after its deletion where the service keeps deleted branches, and says so", () => {

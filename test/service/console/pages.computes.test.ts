@@ -148,6 +148,42 @@ it("a refused form still has chosen what the person chose, ready to be sent agai
   expect(seen.html).toContain('name="shown" value="1/1/0"');
 });
 
+it("a refused form leaves the choices of the branch's other computes as they are", () => {
+  const { endpoint } = shop.create({ branch_id: main, type: "read_only", autoscaling_limit_max_cu: 2 });
+  shop.finishOperations();
+  const seen = ana.post(page, { ...shown, min: "4", max: "2", suspend: "900" });
+  const forms = [...seen.html.matchAll(/<form class="change".*?<\/form>/gs)].map(([form]) => form);
+  const other = forms.find((form) => form.includes(endpoint.id)) ?? "";
+  expect([...other.matchAll(/<option[^>]* selected>([^<]+)/g)].map(([, text]) => text)).toEqual([
+    "1",
+    "2",
+    "after 5 minutes",
+  ]);
+});
+
+it.each([
+  ["empty", ""],
+  ["blank", "  "],
+])("a field that is %s leaves the compute as it is", (_, value) => {
+  shop.patch(primary, { suspend_timeout_seconds: 900 });
+  const updated = shop.get(primary).updated_at;
+  shop.time.pass(1000);
+  const seen = ana.post(page, { ...shown, shown: "1/1/900", min: value, max: value, suspend: value });
+  expect(seen.status).toBe(200);
+  expect(shop.get(primary)).toMatchObject({
+    autoscaling_limit_min_cu: 1,
+    autoscaling_limit_max_cu: 1,
+    suspend_timeout_seconds: 900,
+    updated_at: updated,
+  });
+});
+
+it("a form without fields leaves the compute as it is", () => {
+  shop.patch(primary, { suspend_timeout_seconds: 900 });
+  expect(ana.post(page, { compute: primary, shown: "1/1/900" }).status).toBe(200);
+  expect(shop.get(primary)).toMatchObject({ autoscaling_limit_max_cu: 1, suspend_timeout_seconds: 900 });
+});
+
 it("a change is held to the limits of the free plan, in words", () => {
   const bob = new Visitor(shop.core).signIn("acc-bob");
   const own = rowsIn(bob.get("/app/projects/bob-own/branches/br-bob"))[0]?.[2] ?? "";

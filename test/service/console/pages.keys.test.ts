@@ -146,3 +146,78 @@ describe("the keys of an organization", () => {
     expect(eve.post("/app/organizations/org-other/keys", { name: "theft", project }).status).toBe(404);
   });
 });
+
+describe("the page of keys", () => {
+  it.each([
+    ["admin", "You administer this organization: you create and revoke its keys.", ["", "mal"]],
+    ["member", "You are a member: you create keys for one project.", ["mal"]],
+    ["editor", "You are an editor: you create keys for one project.", ["mal"]],
+    ["viewer", "You are a viewer: your keys read this organization's projects and change nothing.", undefined],
+    ["collaborator", "You are a collaborator: you reach the projects in which you are given a role.", undefined],
+  ] as const)(
+    "tells the %s of an organization the rights of the role, and offers what it may create",
+    (role, words, projects) => {
+      shop.applySeed({
+        accounts: [{ id: "acc-mal", email: "mal@example.com" }],
+        organizations: [
+          {
+            id: "org-mal",
+            name: "Mall",
+            members: [
+              { account: "acc-ana", role: "admin" },
+              { account: "acc-mal", role },
+            ],
+            apiKeys: [{ name: "shared", key: "mal-key" }],
+          },
+        ],
+        projects: [{ id: "mal", name: "malls", owner: "org-mal" }],
+      });
+      const seen = new Visitor(shop.core).signIn("acc-mal").get("/app/keys");
+      const section = /<section aria-labelledby="org-mal">.*?<\/section>/s.exec(seen.html)?.[0] ?? "";
+      expect(textOf({ ...seen, html: section })).toContain(words);
+      expect(section.includes("Revoke for good")).toBe(role === "admin");
+      expect(section.includes('<th scope="col">Revoke</th>')).toBe(role === "admin");
+      const form = /<form class="create"[^>]*>.*?<\/form>/s.exec(section)?.[0];
+      const offered = [...(form ?? "").matchAll(/<option value="([^"]*)">/g)].map(([, id]) => id);
+      expect(form && offered).toEqual(projects);
+      if (form === undefined) return;
+      expect(form).toContain('action="/app/organizations/org-mal/keys"');
+      expect(form).toContain('aria-label="New key of Mall"');
+      expect(form).toContain("project malls (mal)</option>");
+    },
+  );
+
+  it("says that a list has no keys yet, or none on a further page", () => {
+    shop.applySeed({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
+    const visitor = new Visitor(shop.core).signIn("acc-new");
+    expect(textOf(visitor.get("/app/keys"))).toContain("None yet.");
+    expect(textOf(visitor.get("/app/keys?page=2"))).toContain("None on this page.");
+    expect(visitor.get("/app/keys").html).not.toContain("<table");
+  });
+
+  it("names the scope and the maker of each key of an organization, and no key of a deleted project", () => {
+    bob.post("/app/organizations/org-shop/keys", { name: "two", project: "shop-two" });
+    const section = () => {
+      const seen = ana.get("/app/keys");
+      return rowsIn({
+        ...seen,
+        html: /<section aria-labelledby="org-shop">.*?<\/section>/s.exec(seen.html)?.[0] ?? "",
+      });
+    };
+    const before = section().map((row) => row.slice(0, 3));
+    expect(before).toEqual([
+      ["ci", "All projects", "You"],
+      ["one-project", "Project shop", "You"],
+      ["two", "Project shop-two", "bob@example.com"],
+    ]);
+    shop.ana("PATCH /projects/shop-two", { project: { name: "second" } });
+    expect(section().at(-1)?.[1]).toBe("Project second");
+    expect(shop.ana("DELETE /projects/shop-two").status).toBe(200);
+    expect(section().map(([name]) => name)).toEqual(["ci", "one-project"]);
+  });
+
+  it("a form without a project is for all of the organization", () => {
+    const secret = secretIn(ana.post("/app/organizations/org-shop/keys", { name: "all" })) ?? "";
+    expect(answers(secret, "GET /projects/shop-two")).toBe(200);
+  });
+});

@@ -66,6 +66,38 @@ describe("the search of computes", () => {
     expect(textOf(ana.get("/app/computes?search=ep-shop"))).toContain("No compute has ep-shop in its id");
   });
 
+  it("takes the first 256 characters of what is searched for, without the spaces around it", () => {
+    expect(found("  ep-shop-prim \t")).toEqual([primary]);
+    const box = (path: string) => /id="search"[^>]* value="([^"]*)"/.exec(ana.get(path).html)?.[1];
+    expect(box(`/app/computes?search=${"a".repeat(300)}`)).toBe("a".repeat(256));
+    expect(box(`/?search=${"a".repeat(300)}`)).toBe("a".repeat(256));
+  });
+
+  it("says in what it found nothing, and that there is nothing yet where nothing was searched for", () => {
+    shop.applySeed({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
+    const visitor = new Visitor(shop.core).signIn("acc-new");
+    expect(textOf(visitor.get("/app/computes"))).toContain("There are no computes yet");
+    expect(textOf(visitor.get("/app/computes?search=x"))).toContain("No compute has x in its id");
+    expect(textOf(visitor.get("/"))).toContain("There are no projects yet.");
+    expect(textOf(visitor.get("/?search=x"))).toContain("No project has x in its name or id.");
+  });
+
+  it("begins at the first row where the place to go on from is none", () => {
+    const all = rowsIn(ana.get("/app/computes"));
+    expect(all.length).toBeGreaterThan(1);
+    for (const after of ["", "x", "1x", "-1", "1".repeat(16)])
+      expect([after, rowsIn(ana.get(`/app/computes?after=${after}`))]).toEqual([after, all]);
+    expect(rowsIn(ana.get("/?after=x"))).toEqual(rowsIn(ana.get("/")));
+  });
+
+  it("shows the status of a compute in a class of its own name, which gives it its colour", () => {
+    const shownAs = () =>
+      /<tr id="ep-shop-primary".*?class="status (\w+)">(\w+)</s.exec(ana.get("/app/computes").html)?.slice(1);
+    expect(shownAs()).toEqual(["idle", "Idle"]);
+    shop.active();
+    expect(shownAs()).toEqual(["active", "Active"]);
+  });
+
   it("goes on page by page", () => {
     const endpoints = Array.from({ length: 60 }, () => ({ branchID: "br-wide", type: "read_only" as const }));
     shop.applySeed({

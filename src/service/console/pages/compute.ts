@@ -74,7 +74,7 @@ If it still manages this compute, it puts back what is changed here: change its 
   const fleet = management.fleet === undefined ? "" : ` of fleet ${management.fleet}`;
   return html`<p class="warning" role="note"><strong>Managed by an operator${fleet}.</strong>
 It puts back what is changed here, and makes a new compute where this one is deleted: change its Compute manifest instead.
-<code>${compute.name ?? ""}</code></p>`;
+<code>${compute.name}</code></p>`;
 }
 
 /** The connection string of the chosen database and role; by default the first database and its owner. */

@@ -42,7 +42,7 @@ function createForm({ context, token, form }: Visit, { id }: Project): Html {
     html`<option value="${branch}"${isDefault && html` selected`}>${name}</option>`;
   return html`<form class="create" method="post" action="${pathOf("app", "projects", id, "branches")}" autocomplete="off"
 aria-label="New branch">${tokenField(token)}
-<label>Name <input name="name" maxlength="256" value="${form["name"] ?? ""}"></label>
+<label>Name <input name="name" maxlength="256" value="${form["name"]}"></label>
 <label>Parent <select name="parent">${context.store.branches.page(id, 1, mostChoices).map(option)}</select></label>
 <label><input type="checkbox" name="compute" value="true" checked> with a primary compute</label>
 <button>Create branch</button></form>`;
