@@ -1,152 +1,91 @@
 import { ClusterClient } from "../../src/operator/kube/client.ts";
-import { ClusterError, isAlreadyExists } from "../../src/operator/kube/errors.ts";
-import { guardedPatch } from "../../src/operator/kube/json-patch.ts";
+import { EventRecorder } from "../../src/operator/kube/events.ts";
 import { requireLeader } from "../../src/operator/kube/leadership.ts";
 import { LeaderElection } from "../../src/operator/kube/lease.ts";
-import { listAll } from "../../src/operator/kube/list-all.ts";
-import { isObjectOf } from "../../src/operator/kube/objects.ts";
 import { Reflector } from "../../src/operator/kube/reflector.ts";
-import type { KubeObject, ResourceKind } from "../../src/operator/objects/object.ts";
-import { sameJSON } from "../../src/operator/objects/record.ts";
-import { type Reconciled, WorkQueue } from "../../src/operator/runtime/workqueue.ts";
-import {
-  type ConfigMap,
-  configMapKind,
-  finalizer,
-  isCopyOf,
-  type Mirror,
-  type MirrorPorts,
-  type MirrorStatus,
-  mirrorKind,
-  ownerLabel,
-} from "./mirror.ts";
+import type { ClusterTransport } from "../../src/operator/kube/transport.ts";
+import { dueAfter, fallenDue, nothingDue } from "../../src/operator/life/due.ts";
+import { step } from "../../src/operator/life/kind.ts";
+import { Reconciler } from "../../src/operator/life/reconciler.ts";
+import { isBeingDeleted, isHeldBy, type KubeObject, type ResourceKind } from "../../src/operator/objects/object.ts";
+import type { RuntimePorts } from "../../src/operator/runtime/log.ts";
+import { WorkQueue } from "../../src/operator/runtime/workqueue.ts";
+import { isCopyOf, type Memory, mirrorKindOf, noteRecord } from "./kind.ts";
+import { type ConfigMap, configMapKind, type Mirror, mirrorPatches, reasons } from "./mirror.ts";
 
-// An example of an operator: a Mirror keeps copies of a ConfigMap in other namespaces.
-//
-// Expected flow: finalizer, copies, status; when deleted: copies away, finalizer away. Guarantees: a ConfigMap without
-// this Mirror's label is never touched, and no copy outlives its Mirror, whatever crashes or gets no reply in between.
-// Assumption: a request takes effect within `settleMs` of its sending. The only memory, `#quietFrom`, may be lost.
+/** The ports of the controller. A request takes effect within `settleMs` of its end. */
+export interface MirrorPorts extends RuntimePorts {
+  transport: ClusterTransport;
+  identity: string;
+  settleMs: number;
+}
 
 /** Stands for election, and keeps all Mirrors while this process leads. */
 export function runMirrors(ports: MirrorPorts, signal: AbortSignal): Promise<void> {
-  const { transport, clock } = ports;
-  const client = new ClusterClient(transport, { clock, timeoutMs: 4000, signal });
+  const client = new ClusterClient(ports.transport, { clock: ports.clock, timeoutMs: 4000, signal });
   const election = new LeaderElection({ ...ports, client, namespace: "default", name: "mirrors" });
-  const onStarted = (leading: AbortSignal) => new Mirrors(ports, requireLeader(election), leading).run();
-  return election.run({ signal, onStarted });
+  return election.run({ signal, onStarted: (leading) => lead(ports, requireLeader(election), leading) });
 }
 
-class Mirrors {
-  readonly #ports: MirrorPorts;
-  readonly #signal: AbortSignal;
-  readonly #client: ClusterClient;
-  readonly #mirrors: Reflector<Mirror>;
-  readonly #maps: Reflector<ConfigMap>;
-  readonly #queue: WorkQueue;
-  /** From then on no create can arrive that this term, or the one before, has no answer to. */
-  #quietFrom: number;
-
-  constructor(ports: MirrorPorts, beforeSend: () => void, signal: AbortSignal) {
-    const { clock, transport, settleMs } = ports;
-    this.#ports = ports;
-    this.#signal = signal;
-    this.#quietFrom = clock.monotonic() + settleMs;
-    this.#queue = new WorkQueue({ ...ports, backoff: { baseMs: 100, factor: 2, maxMs: 5000, jitter: 0.3 } });
-    const onAnswer = (kind: ResourceKind, object: KubeObject, { created }: { created: boolean }) =>
-      (kind.plural === "mirrors" ? this.#mirrors : this.#maps).answered(object, created);
-    const client = new ClusterClient(transport, { clock, timeoutMs: 4000, signal, beforeSend, onAnswer });
-    this.#client = client;
-    const wake = (object: Mirror) => this.#queue.add(object.metadata.uid);
-    this.#mirrors = new Reflector({ ...ports, client, kind: mirrorKind, onChange: ({ object }) => wake(object) });
-    this.#maps = new Reflector({
-      ...ports,
-      client,
-      kind: configMapKind,
-      onChange: ({ object: { metadata } }) => {
-        const concerns = (mirror: Mirror) => mirror.spec.source === metadata.name || isCopyOf(mirror, metadata.labels);
-        this.#mirrors.store.list().filter(concerns).forEach(wake);
-      },
-    });
-  }
-
-  async run(): Promise<void> {
-    const signal = this.#signal;
-    const reflecting = [this.#mirrors.run(signal), this.#maps.run(signal)];
-    await Promise.all([this.#mirrors.whenSynced(signal), this.#maps.whenSynced(signal)]).catch(() => {});
-    await Promise.all([...reflecting, this.#queue.run({ workers: 2, signal, handle: (uid) => this.#handle(uid) })]);
-  }
-
-  async #handle(uid: string): Promise<void> {
+/** Informers, queue and reconciles of one term. */
+async function lead(ports: MirrorPorts, beforeSend: () => void, signal: AbortSignal): Promise<void> {
+  const { clock, log } = ports;
+  const onAnswer = (kind: ResourceKind, object: KubeObject, { created }: { created: boolean }) => {
+    if (kind.kind === "Mirror") mirrors.answered(object, created);
+    if (kind.kind === "ConfigMap") maps.answered(object, created);
+  };
+  const cluster = new ClusterClient(ports.transport, { clock, timeoutMs: 4000, signal, beforeSend, onAnswer });
+  const queue = new WorkQueue({ ...ports, backoff: { baseMs: 100, factor: 2, maxMs: 5000, jitter: 0.3 } });
+  const wake = ({ metadata: { uid } }: Mirror) => queue.add(uid);
+  const parse = (raw: unknown) => {
+    const read = mirrorPatches.parse(raw);
+    return read.ok ? read.value : undefined;
+  };
+  const { kind: mirrorKind } = mirrorPatches;
+  const mirrors = new Reflector({
+    ...ports,
+    client: cluster,
+    kind: mirrorKind,
+    parse,
+    onChange: ({ object }) => wake(object),
+  });
+  const concerns = (map: ConfigMap) => (mirror: Mirror) =>
+    mirror.spec.source === map.metadata.name || isCopyOf(mirror, map);
+  const onChange = ({ object }: { object: ConfigMap }) => mirrors.store.list().filter(concerns(object)).forEach(wake);
+  const maps = new Reflector({ ...ports, client: cluster, kind: configMapKind, onChange });
+  const events = new EventRecorder({ ...ports, client: cluster, component: "mirrors" });
+  const kind = mirrorKindOf({
+    ...ports,
+    cluster,
+    maps: maps.store,
+    event: (mirror, note) => events.record(mirror, note),
+    onStop: ({ rule }, { metadata: { name } }) => log.error({ rule, name }, "The last guard stopped a write"),
+  });
+  const memories = new Reconciler<Mirror, Memory>({
+    cluster,
+    clock,
+    kindOf: () => mirrorKind,
+    newest: (uid) => mirrors.store.byUid(uid),
+    selects: (mirror) => !isBeingDeleted(mirror) || isHeldBy(mirror, mirrorPatches.finalizer),
+    remember: () => ({ requeue: nothingDue, write: undefined }),
+    seen: noteRecord,
+  });
+  const turn = async (object: Mirror, memory: Memory, now: number) => {
+    if (fallenDue(memory.requeue, now) !== undefined) memory.requeue = { ...memory.requeue, dueAt: undefined };
+    const { done } = await step(kind, { object, memory, given: undefined, access: undefined });
+    return { requeueAfterMs: dueAfter(done, reasons, memory, clock.monotonic(), Number.POSITIVE_INFINITY) };
+  };
+  const handle = async (uid: string) => {
     try {
-      const mirror = this.#mirrors.store.byUid(uid);
-      const { requeueAfterMs }: Reconciled = mirror === undefined ? {} : await this.#reconcile(mirror);
-      this.#queue.forget(uid);
-      if (requeueAfterMs !== undefined) this.#queue.addAfter(uid, requeueAfterMs);
+      const { requeueAfterMs } = await memories.reconcile(uid, turn);
+      queue.forget(uid);
+      if (requeueAfterMs !== undefined) queue.addAfter(uid, requeueAfterMs);
     } catch (error) {
-      this.#ports.log.warn({ uid, error }, "The reconcile failed: retrying");
-      this.#queue.retry(uid);
+      log.warn({ uid, error }, "The reconcile failed: retrying");
+      queue.retry(uid);
     }
-  }
-
-  async #reconcile(mirror: Mirror): Promise<Reconciled> {
-    const { namespace = "", deletionTimestamp, generation, finalizers = [] } = mirror.metadata;
-    if (deletionTimestamp !== undefined) return finalizers.includes(finalizer) ? this.#remove(mirror) : {};
-    if (!finalizers.includes(finalizer)) {
-      await this.#client.patch(mirrorKind, mirror.metadata, guardedPatch(mirror).addFinalizer(finalizer).ops());
-      return {};
-    }
-    const { source: name, targets } = mirror.spec;
-    const source = this.#maps.store.get(namespace, name);
-    const wanted = source === undefined ? [] : targets.filter((target) => target !== namespace);
-    const copies = this.#maps.store.list().filter(({ metadata }) => isCopyOf(mirror, metadata.labels));
-    for (const copy of copies) {
-      if (copy.metadata.name !== name || !wanted.includes(copy.metadata.namespace ?? "")) await this.#delete(copy);
-      else if (!sameJSON(copy.data, source?.data)) {
-        const patch = guardedPatch(copy, { resourceVersion: true }).set(["data"], source?.data ?? {});
-        await this.#client.patch(configMapKind, copy.metadata, patch.ops());
-      }
-    }
-    const refused: string[] = [];
-    for (const target of wanted) {
-      const found = this.#maps.store.get(target, name);
-      if (found === undefined && !(await this.#create(mirror, target, source?.data))) refused.push(target);
-      else if (found !== undefined && !isCopyOf(mirror, found.metadata.labels)) refused.push(target);
-    }
-    const status: MirrorStatus = { observedGeneration: generation, copies: wanted.length - refused.length, refused };
-    if (sameJSON(mirror.status, status)) return {};
-    const ops = guardedPatch(mirror, { resourceVersion: true }).setStatus(status).ops();
-    await this.#client.patch(mirrorKind, mirror.metadata, ops, { subresource: "status" });
-    return {};
-  }
-
-  /** False if the name is taken: the watch brings what has it. */
-  async #create(mirror: Mirror, namespace: string, data: Record<string, string> = {}): Promise<boolean> {
-    const metadata = { name: mirror.spec.source, namespace, labels: { [ownerLabel]: mirror.metadata.uid } };
-    try {
-      await this.#client.create(configMapKind, { apiVersion: "v1", kind: "ConfigMap", metadata, data });
-      return true;
-    } catch (error) {
-      if (isAlreadyExists(error)) return false;
-      const { clock, settleMs } = this.#ports;
-      if (!(error instanceof ClusterError)) this.#quietFrom = clock.monotonic() + settleMs;
-      throw error;
-    }
-  }
-
-  /** A fresh list and not the store proves that nothing is left, once nothing can arrive any more. */
-  async #remove(mirror: Mirror): Promise<Reconciled> {
-    const { clock } = this.#ports;
-    const waitMs = this.#quietFrom - clock.monotonic();
-    const selection = { labelSelector: `${ownerLabel}=${mirror.metadata.uid}`, limit: 100 };
-    const read = (item: unknown) => (isObjectOf(configMapKind, item) ? [item] : []);
-    const copies = (await listAll(this.#client, configMapKind, selection, read)).items.flat();
-    for (const copy of copies) await this.#delete(copy);
-    if (copies.length > 0 || waitMs > 0) return { requeueAfterMs: Math.max(waitMs, 10) };
-    await this.#client.patch(mirrorKind, mirror.metadata, guardedPatch(mirror).removeFinalizer(finalizer).ops());
-    return {};
-  }
-
-  async #delete({ metadata }: ConfigMap): Promise<void> {
-    await this.#client.delete(configMapKind, metadata, { uid: metadata.uid });
-  }
+  };
+  const reflecting = [mirrors.run(signal), maps.run(signal)];
+  await Promise.all([mirrors.whenSynced(signal), maps.whenSynced(signal)]).catch(() => {});
+  await Promise.all([...reflecting, queue.run({ workers: 2, signal, handle })]);
 }

@@ -4,20 +4,45 @@ import { isJsonObject, type JsonObject } from "../simulation/api-server/objects.
 import { ApiServer } from "../simulation/api-server/server.ts";
 import { InMemoryClusterTransport } from "../simulation/api-server/transport.ts";
 import { seededRandom } from "../simulation/random.ts";
+import { definitionOf } from "../support/definition.ts";
 import { silentLogger } from "../support/silent-logger.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 import { runMirrors } from "./controller.ts";
-import { mirrorDefinition, ownerLabel } from "./mirror.ts";
+import { mirrorPatches, ownerLabel } from "./mirror.ts";
 
 export const source = "settings";
 export const targets = ["a", "b", "c"] as const;
 const mirrors = "/apis/example.dev/v1/namespaces/shop/mirrors";
+
+const strings = { type: "array", items: { type: "string" } };
+const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** The definition that the API server serves Mirrors from. */
+const definition = definitionOf(mirrorPatches.kind, {
+  type: "object",
+  required: ["spec"],
+  properties: {
+    apiVersion: { type: "string" },
+    kind: { type: "string" },
+    metadata: { type: "object" },
+    spec: {
+      type: "object",
+      required: ["source", "targets"],
+      properties: { source: { type: "string" }, targets: strings },
+    },
+    status: open,
+  },
+});
 
 export interface WorldOptions {
   seed: number;
   /** Of the controller's requests. */
   weather?: ClusterWeather;
   settleMs?: number;
+  /** Takes the record of a create out of what the controller writes: a planted bug. */
+  isWithoutRecord?: boolean;
+  /** Where a request ends without an answer, a proxy answers 504. */
+  hasProxy?: boolean;
   /** Called for each request of the controller but those for its lease, before it is sent. */
   onRequest?: (request: ClusterRequest, world: MirrorWorld) => void;
 }
@@ -32,12 +57,14 @@ export class MirrorWorld {
   #processes = 0;
   /** Requests of the controller that change something other than its lease. */
   writes = 0;
+  /** Mirrors that had two copies in one namespace at any time, also where the controller deleted one since. */
+  readonly twice = new Set<string>();
 
   constructor(options: WorldOptions) {
     this.#options = options;
     this.#random = seededRandom(options.seed);
     this.#server = new ApiServer({ clock: this.clock, random: this.#random, controllerManager: true });
-    this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", mirrorDefinition);
+    this.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
     for (const name of ["shop", ...targets]) this.send("POST", "/api/v1/namespaces", { metadata: { name } });
   }
 
@@ -68,17 +95,35 @@ export class MirrorWorld {
     return {
       request: async (request, options) => {
         life.throwIfAborted();
+        this.#watchForTwo();
         if (!request.path.includes("/leases")) {
           if (request.method !== "GET") this.writes += 1;
           this.#options.onRequest?.(request, this);
         }
         // What was sent arrives, also after the death of its sender.
-        const answer = await inner.request(request, { ...options, signal: AbortSignal.any([]) });
+        const sent = this.#options.isWithoutRecord === true ? withoutRecord(request) : request;
+        const answer = await inner
+          .request(sent, { ...options, signal: AbortSignal.any([]) })
+          .catch((error: unknown) => {
+            if (this.#options.hasProxy !== true) throw error;
+            return { status: 504, body: {} };
+          });
+        this.#watchForTwo();
         life.throwIfAborted();
         return answer;
       },
       watch: (request, options) => inner.watch(request, options),
     };
+  }
+
+  #watchForTwo(): void {
+    const seen = new Set<string>();
+    for (const { namespace, owner } of this.maps()) {
+      if (owner === undefined) continue;
+      const place = JSON.stringify([owner, namespace]);
+      if (seen.has(place)) this.twice.add(`a Mirror has two copies in ${namespace}`);
+      seen.add(place);
+    }
   }
 
   setSource(value: string): void {
@@ -136,4 +181,14 @@ export class MirrorWorld {
 function recordAt(value: JsonObject, member: string): JsonObject {
   const found = value[member];
   return isJsonObject(found) ? found : {};
+}
+
+/** A request with no `pendingWrite` in the status that it writes. */
+function withoutRecord(request: ClusterRequest): ClusterRequest {
+  if (!request.path.endsWith("/status") || !Array.isArray(request.body)) return request;
+  const body = request.body.map((op: unknown) => {
+    if (!isJsonObject(op) || op["path"] !== "/status") return op;
+    return { ...op, value: { ...recordAt(op, "value"), pendingWrite: undefined } };
+  });
+  return { ...request, body };
 }

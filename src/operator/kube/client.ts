@@ -102,8 +102,9 @@ export class ClusterClient {
   }
 
   async create<T extends KubeObject>(kind: ResourceKind<T>, object: Draft<T>, call: CallOptions = {}): Promise<T> {
-    const path = pathOf(kind, { namespace: object.metadata.namespace });
-    const about = targetOf(kind, object.metadata);
+    const { namespace, name = "" } = object.metadata;
+    const path = pathOf(kind, { namespace });
+    const about = targetOf(kind, { namespace, name });
     const response = await this.#write({ method: "POST", path, body: object }, call, about);
     return this.#answered(kind, response, { created: true });
   }

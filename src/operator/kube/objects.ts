@@ -4,9 +4,9 @@ import type { Logger } from "../runtime/log.ts";
 
 export type { KubeObject, ObjectMeta, OwnerReference, ResourceKind } from "../objects/object.ts";
 
-/** An object to create, without what the API server adds. */
+/** An object to create, without what the API server adds. With `generateName`, each request makes another object. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata" | "status"> & {
-  metadata: Pick<ObjectMeta, "name"> &
+  metadata: (Pick<ObjectMeta, "name"> | { name?: undefined; generateName: string }) &
     Partial<Pick<ObjectMeta, "namespace" | "labels" | "annotations" | "finalizers" | "ownerReferences">>;
 };
 

@@ -1,39 +1,38 @@
 import type { ConditionRow } from "../conditions/rows.ts";
-import { isBeingDeleted } from "../objects/object.ts";
+import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
-import type { ConnectionUser } from "../resources/connection-user.ts";
 import type { Due } from "./due.ts";
 import type { Stop } from "./guard.ts";
-import type { Connected } from "./joined-listers.ts";
 import { onError, type Refusal } from "./on-error.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchedKind } from "./patching.ts";
 
 /** One reconcile of one version of an object. */
-export interface Turn<Object, Memory, Given> {
+export interface Turn<Object, Memory, Given, Access = ListerAccess | undefined> {
   object: Object;
   memory: Memory;
   /** The kind's knowledge of the object before anything is asked of the service. */
   given: Given;
-  /** `undefined` while the connection is not open. */
-  access: ListerAccess | undefined;
+  /** The way to the service; `undefined` while the connection is not open, or for a kind without a service. */
+  access: Access;
 }
 
-/** A kind's own in the life of an object that has something at the service. */
+/** A kind's own in the life of an object that has something at the service, or elsewhere. */
 export interface Kind<
-  Object extends ConnectionUser,
+  Object extends KubeObject,
   Seen,
   Action,
   Memory extends { requeue: Due },
   Reason extends string,
-  Given extends { connection: Connected },
+  Given,
   Done extends Outcome<Reason>,
+  Access = ListerAccess | undefined,
 > {
   patches: PatchedKind<Object>;
   /** The meaning of each reason for conditions, events and the next reconcile. */
   reasons: Readonly<Record<Reason, ConditionRow>>;
   /** Joins the object with what the service shows, and takes that into the memory. */
-  observe: (turn: Turn<Object, Memory, Given>) => Seen | Promise<Seen>;
+  observe: (turn: Turn<Object, Memory, Given, Access>) => Seen | Promise<Seen>;
   /** The next step; sends nothing. */
   plan: (seen: Seen, memory: Memory) => Action;
   /** The last guard: the stop of a write that lacks proof or claim. */
@@ -46,25 +45,26 @@ export interface Kind<
   /** Asks the API server whether the object is deleted only because its definition is. */
   uninstalling: (object: Object) => Promise<boolean>;
   /** Carries out the step: at most one write to the service. */
-  execute: (action: Action, seen: Seen, turn: Turn<Object, Memory, Given>) => Promise<Done>;
+  execute: (action: Action, seen: Seen, turn: Turn<Object, Memory, Given, Access>) => Promise<Done>;
   /** The outcome of a step for which the API server refused a request. */
-  refused: (refusal: Refusal, action: Action, turn: Turn<Object, Memory, Given>) => Done;
+  refused: (refusal: Refusal, action: Action, turn: Turn<Object, Memory, Given, Access>) => Done;
   /** Reports the outcome: events, and one status patch at most. Returns what the next reconcile follows from. */
-  status: (done: Done, seen: Seen, turn: Turn<Object, Memory, Given>, action: Action) => Promise<Done>;
+  status: (done: Done, seen: Seen, turn: Turn<Object, Memory, Given, Access>, action: Action) => Promise<Done>;
 }
 
 /** One reconcile: observe, plan, guard, execute, report. */
 export async function step<
-  Object extends ConnectionUser,
+  Object extends KubeObject,
   Seen,
   Action,
   Memory extends { requeue: Due },
   Reason extends string,
-  Given extends { connection: Connected },
+  Given,
   Done extends Outcome<Reason>,
+  Access,
 >(
-  kind: Kind<Object, Seen, Action, Memory, Reason, Given, Done>,
-  turn: Turn<Object, Memory, Given>,
+  kind: Kind<Object, Seen, Action, Memory, Reason, Given, Done, Access>,
+  turn: Turn<Object, Memory, Given, Access>,
 ): Promise<{ done: Done; seen: Seen }> {
   const { object, memory } = turn;
   const seen = await kind.observe(turn);
