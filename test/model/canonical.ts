@@ -59,7 +59,7 @@ const presentMs = 500;
 
 /** Times of which nothing depends but their order to those of later lists. */
 const ordering =
-  /(?<="(?:countAfter|firstAfter|seenSince|dueAt)":|"laidOver":\{"at":|"laidOver":\{"at":\d{13},"before":|"ep-\d",|"answered":\[\{"at":)\d{13}/g;
+  /(?<="(?:countAfter|firstCreateAfter|seenSince|dueAt)":|"laidOver":\{"at":|"laidOver":\{"at":\d{13},"before":|"ep-\d",|"answered":\[\{"at":)\d{13}/g;
 
 export interface Forgetting {
   /** Times older than so many instants all count as that old. */

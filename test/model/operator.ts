@@ -198,7 +198,7 @@ export class OperatorModel {
       getEndpoint: (_: string, id: string) => replay.service({ kind: "get", through, id }),
     };
     const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0, end: () => {} };
-    const gate = { pass: () => undefined, answered: () => {}, enqueuesRefused: false, isWaiting: false, end: () => {} };
+    const gate = { pass: () => undefined, answered: () => {}, waitsAgain: false, isWaiting: false, end: () => {} };
     return trusted<ListerAccess>({ client, reservation, gate, lister: lister(lists, replay) });
   }
 

@@ -38,8 +38,8 @@ function shown(
   const said = wordsOf(action);
   const step = stepOf(reason, tracked, open);
   if (step === "none" || reason === "Paused") return ended(true, said);
-  const isLasting = step === "refuse" || (step === "error" && branchReasons[reason].requeue !== "backoff");
-  return isLasting ? ended(false, said) : { wrote: false, said };
+  const isOver = step === "refuse" || (step === "error" && branchReasons[reason].requeue !== "backoff");
+  return isOver ? ended(false, said) : { wrote: false, said };
 }
 
 function sent(

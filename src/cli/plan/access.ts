@@ -22,5 +22,5 @@ export function accessTo(project: Project, clock: Clock): ServiceAccess {
     },
   };
   const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0 };
-  return { lister, client, reservation, gate: { pass: () => undefined, answered: () => {}, enqueuesRefused: false } };
+  return { lister, client, reservation, gate: { pass: () => undefined, answered: () => {}, waitsAgain: false } };
 }

@@ -29,11 +29,11 @@ export class Clients {
     const { namespace = "", name = "" } = connection?.metadata ?? {};
     const limits = connection?.spec.requestBudget ?? defaultRequestBudget;
     const budget = this.#budgets.join(fingerprint, `${namespace}/${name}`, limits);
-    const through = `${fingerprint} ${account.caBundle ?? ""}`;
-    const known = this.#clients.get(through);
+    const reachedBy = `${fingerprint} ${account.caBundle ?? ""}`;
+    const known = this.#clients.get(reachedBy);
     if (known !== undefined) return known;
     const client = new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
-    this.#clients.set(through, client);
+    this.#clients.set(reachedBy, client);
     return client;
   }
 }

@@ -1,5 +1,5 @@
 import type { BranchListing } from "../../api/branch-listing.ts";
-import { isFormers, notedUID } from "../../operator/branch/observation.ts";
+import { isOfFormerBranch, notedUID } from "../../operator/branch/observation.ts";
 import { type EndpointIndex, type Ownership, recordedID } from "../../operator/claims/ownership.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
 import { type Fleet, keyOf, signatureIn } from "../../operator/resources/signature.ts";
@@ -61,7 +61,7 @@ function notedUIDOf({ object }: TrackedBranch, listing: BranchListing, fleet: st
   const all = [...listing.all];
   if (all.some((listed) => notedUID(listed) === uid)) return uid;
   const before = derivedBranchUID(undefined, namespace, name);
-  const formers = all.filter((listed) => isFormers(listed, object, fleet)).flatMap((one) => notedUID(one) ?? []);
+  const formers = all.filter((listed) => isOfFormerBranch(listed, object, fleet)).flatMap((one) => notedUID(one) ?? []);
   const [only = uid, another] = new Set(formers);
   const own = all.some((listed) => notedUID(listed) === before) ? before : uid;
   return another === undefined && only !== uid ? only : own;

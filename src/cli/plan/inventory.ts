@@ -188,8 +188,8 @@ export class Inventory {
   #reached(user: ConnectionUser, { account, connection }: Reach): Project {
     this.#baseURLs.set(nameOf(connectionKeyOf(user)), account.baseURL);
     const { projectID } = user.spec;
-    const through = `${accountFingerprint(account)} ${account.caBundle ?? ""}`;
-    const id = `${projectID} ${through} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
+    const reachedBy = `${accountFingerprint(account)} ${account.caBundle ?? ""}`;
+    const id = `${projectID} ${reachedBy} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
     const known = this.#projects.get(id);
     if (known !== undefined) return known;
     const client = this.#clients.of(account, connection);
@@ -208,7 +208,7 @@ export class Inventory {
 
 /** The base URL and key with which a project was listed. */
 function listedThrough(project: Project | undefined): string | undefined {
-  return project?.listing?.kind === "listed" ? project.client.through : undefined;
+  return project?.listing?.kind === "listed" ? project.client.fingerprint : undefined;
 }
 
 function unlisted(failure: Failure, { id, client }: Project): Unlisted {

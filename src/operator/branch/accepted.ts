@@ -11,7 +11,7 @@ import * as words from "./words.ts";
 export function accepted(
   planned: BranchWrite,
   { branch }: WrittenBranch,
-  { object, memory, through: observedThrough }: Pick<ExecuteContext, "object" | "memory"> & { through: string },
+  { object, memory, fingerprint: observedThrough }: Pick<ExecuteContext, "object" | "memory"> & { fingerprint: string },
   now: number,
 ): Outcome {
   switch (planned.op) {

@@ -130,7 +130,7 @@ async function probe(id: string, context: ExecuteContext, access: ServiceAccess)
 async function write(planned: BranchWrite, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { object, memory, clock } = context;
   const identity = identityOf(planned, generationOf(object));
-  const held = whileBackingOff(identity, access.client.through, context);
+  const held = whileBackingOff(identity, access.client.fingerprint, context);
   if (held !== undefined) return held;
   if (planned.op === "delete" && (await context.uninstalling())) {
     const message = words.released.uninstalling(planned.id);
@@ -150,7 +150,7 @@ async function write(planned: BranchWrite, context: ExecuteContext, access: Serv
   access.gate.answered(answer);
   if (answer.kind === "ok") {
     memory.failed = undefined;
-    return accepted(planned, answer.value, { object: ready, memory, through: access.client.through }, now);
+    return accepted(planned, answer.value, { object: ready, memory, fingerprint: access.client.fingerprint }, now);
   }
   return refused(planned, answer, { ...context, object: ready }, access);
 }

@@ -42,7 +42,7 @@ export interface Observation extends Subject {
   /** Of the base URL and key. */
   fingerprint: string;
   /** The branch at the service, and why it is this object's. */
-  linked: { listed: ListedBranch; by: Ownership } | undefined;
+  linked: { listed: ListedBranch; by: BranchProof } | undefined;
   /** The id of the branch that this object is linked to and that the list lacks. */
   missing: string | undefined;
 }
@@ -54,7 +54,7 @@ export type Unobserved = Subject & {
 };
 
 /** `note`: our note; `created` and `former`: as `status.proof` says; `none`: it is only linked. */
-export type Ownership = "note" | "created" | "former" | "adopted" | "none";
+export type BranchProof = "note" | "created" | "former" | "adopted" | "none";
 
 /** A blank value asks for nothing: a template that was given none writes one, and a reset drops data. */
 export function annotationOf({ metadata }: Branch, name: "resetAt" | "reconcileRequestedAt") {
@@ -83,12 +83,12 @@ export function noteFor(object: Branch, fleet: string | undefined): Record<strin
 }
 
 /** True if a former Branch of this fleet, namespace and name made the branch. */
-export function isFormers({ note }: ListedBranch, object: Branch, fleet: string | undefined): boolean {
+export function isOfFormerBranch({ note }: ListedBranch, object: Branch, fleet: string | undefined): boolean {
   return fleet !== undefined && note?.[noteKeys.fleet] === fleet && note[noteKeys.object] === placeOf(object.metadata);
 }
 
 /** Our note or the status proves a branch this object's; another's note outranks the status. */
-export function ownershipOf(object: Branch, listed: ListedBranch): Ownership {
+export function ownershipOf(object: Branch, listed: ListedBranch): BranchProof {
   const { uid } = object.metadata;
   const noted = notedUID(listed);
   if (noted === uid) return "note";
@@ -100,7 +100,7 @@ export function ownershipOf(object: Branch, listed: ListedBranch): Ownership {
 }
 
 /** True if renewal, reset and deletion of the branch are this object's. */
-export function isOurs(by: Ownership): boolean {
+export function isOurs(by: BranchProof): boolean {
   return by === "note" || by === "created" || by === "former";
 }
 
@@ -127,7 +127,7 @@ export function isProvedElsewhere({ status: { proof, observedThrough } }: Branch
 }
 
 /** As `findLinked`, where the base URL may have been changed: a note of ours is a proof at any service. */
-export function linkedThrough(fingerprint: string, object: Branch, listing: BranchListing): Observation["linked"] {
+export function findLinkedAt(fingerprint: string, object: Branch, listing: BranchListing): Observation["linked"] {
   const linked = findLinked(object, listing);
   const isVoid = linked !== undefined && linked.by !== "note" && isProvedElsewhere(object, fingerprint);
   return isVoid ? { ...linked, by: "none" } : linked;

@@ -5,7 +5,7 @@ import type { ListerAccess } from "../project/access.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { longPauseMs, pauseMessage } from "../service-client/request-reservation.ts";
-import { linkedID, linkedThrough, type Observation, type Subject, type Unobserved } from "./observation.ts";
+import { findLinkedAt, linkedID, type Observation, type Subject, type Unobserved } from "./observation.ts";
 import type { ReadonlyMemory } from "./state.ts";
 import { doing, meaningOf } from "./words.ts";
 
@@ -43,7 +43,7 @@ export function observe(
     listing,
     serviceNow: session.time.now(),
     fingerprint: session.fingerprint,
-    linked: linkedThrough(session.fingerprint, object, listing),
+    linked: findLinkedAt(session.fingerprint, object, listing),
     missing: missingIn(object, listing),
   };
 }

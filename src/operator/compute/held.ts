@@ -19,7 +19,7 @@ import { isAtRest, isProgress } from "./words/reasons.ts";
 const recordedForMs = 60_000;
 
 /** Members that later processes rely on, or a person waits for: never held back. */
-const lasting = [
+const neverHeld = [
   "restartedAt",
   "lastHandledReconcileAt",
   "lastHandledConfirmLoss",
@@ -43,7 +43,7 @@ export function mayWait({ compute, condition }: Outcome, after: ComputeStatus, i
   // A later process sees in lists what was sent; it needs the generation for what they do not show, and for Report.
   const isNeeded = spec.driftPolicy === "Report" || isHidden;
   if (isNeeded && before.appliedGeneration !== after.appliedGeneration) return false;
-  return lasting.every((field) => sameJSON(before[field], after[field]));
+  return neverHeld.every((field) => sameJSON(before[field], after[field]));
 }
 
 /**
@@ -70,7 +70,7 @@ export function withHeld(outcome: Outcome, held: HeldStatus | undefined, isSeen:
   return {
     ...outcome,
     condition: condition.kind === "unchanged" && isAbout(outcome.compute, held) ? held.condition : condition,
-    effect: effect.kind === "none" ? lastingEffect(held.effect, isSeen) : withOperations(effect, held.effect),
+    effect: effect.kind === "none" ? effectStillToShow(held.effect, isSeen) : withOperations(effect, held.effect),
   };
 }
 
@@ -84,7 +84,7 @@ function withOperations(effect: Effect, held: Effect): Effect {
   return isEnd ? { ...effect, operations: held.operations } : effect;
 }
 
-function lastingEffect(effect: Effect, isSeen: boolean): Effect {
+function effectStillToShow(effect: Effect, isSeen: boolean): Effect {
   if (effect.kind !== "accepted") return { kind: "none" };
   return isSeen ? { ...effect, endpoint: undefined } : effect;
 }

@@ -60,7 +60,7 @@ export class ComputeReconciler {
       ...options,
       newest: (uid) => cache.computeByUID(uid),
       remember: ({ now, relistedAt }) =>
-        new ReconcileState(now, term, { lists: { countAfter: now, firstAfter: relistedAt } }),
+        new ReconcileState(now, term, { lists: { countAfter: now, firstCreateAfter: relistedAt } }),
       seen: (compute, state, now) => state.seen(compute, now),
       forgotten: (uid) => secrets.forget(uid),
       given: (compute, state, now) => this.#given(compute, state, now),

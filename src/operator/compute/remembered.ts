@@ -19,7 +19,7 @@ export interface Remembered {
     /** A list counts only if its request began later: a write ended then, or the watch may have missed events. */
     countAfter: number;
     /** The first create may use a list whose request began after this, also from before the Compute was first seen. */
-    firstAfter: number;
+    firstCreateAfter: number;
     /** The last write, if its answer is laid over lists: when it ended, and after when lists counted before it. */
     laidOver?: { at: number; before: number };
   };
@@ -129,7 +129,7 @@ export function withDelete(
 export function rememberedSince(now: number): Remembered {
   return {
     seenSince: now,
-    lists: { countAfter: now, firstAfter: now },
+    lists: { countAfter: now, firstCreateAfter: now },
     deletes: noDeletes,
     corrections: none,
     requeue: nothingDue,

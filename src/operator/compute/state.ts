@@ -41,7 +41,7 @@ export class ReconcileState {
   /** The Compute came under this process's selector then. */
   entered(at: number): void {
     this.#known.enteredAt = at;
-    this.#known.lists = { ...this.#known.lists, firstAfter: at };
+    this.#known.lists = { ...this.#known.lists, firstCreateAfter: at };
   }
 
   /** A write has ended, or an event may have been missed: only lists that begin after this count. */
@@ -53,7 +53,7 @@ export class ReconcileState {
   answerLaidOver(at: number): void {
     const { lists, seenSince } = this.#known;
     // A list that was new enough for the first create is new enough for the steps that follow it.
-    const before = lists.countAfter <= seenSince ? lists.firstAfter : answersCountAfter(this.#known);
+    const before = lists.countAfter <= seenSince ? lists.firstCreateAfter : answersCountAfter(this.#known);
     this.#known.lists = { ...lists, countAfter: Math.max(lists.countAfter, at), laidOver: { at, before } };
   }
 
@@ -222,8 +222,8 @@ export class ReconcileState {
     const { compute, condition, effect } = outcome;
     const dueAt = heldUntil(this.#known, { compute, isNew: news.isNew }, now);
     if (now >= dueAt) return false;
-    const lasting = effect.kind === "accepted" ? { ...effect, endpoint: news.endpoint } : effect;
-    this.#known.held = { generation: generationOf(compute), condition, effect: lasting, dueAt };
+    const toShow = effect.kind === "accepted" ? { ...effect, endpoint: news.endpoint } : effect;
+    this.#known.held = { generation: generationOf(compute), condition, effect: toShow, dueAt };
     return true;
   }
 

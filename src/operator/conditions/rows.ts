@@ -3,7 +3,7 @@
  * `backoff`: after a failure that is expected to pass. `patient`: after one that somebody else has to fix. `slow`: at
  * most hourly; a person has to act, and their change enqueues the Compute.
  */
-export type Requeue = "refresh" | "progress" | "backoff" | "patient" | "slow";
+export type RetryPace = "refresh" | "progress" | "backoff" | "patient" | "slow";
 
 /**
  * The standing of an object that shows a reason, which decides whether the reason is an event. `trouble`: a warning,
@@ -20,7 +20,7 @@ export interface ConditionRow {
   reconciling: boolean;
   /** `later`: once it has held for `stallsAfterMs`, and instead of `reconciling`. It is retried all the same. */
   stalled: boolean | "later";
-  requeue: Requeue;
+  requeue: RetryPace;
   /**
    * The reach of the object's connection to its project, as far as the reason says. `first`: not until the first list
    * of the project. Left out: it reaches the project.
@@ -102,9 +102,9 @@ export function standingIn(
 export const stallsAfterMs = 300_000;
 
 /** The delay before the n-th reconcile in a row for one reason, in milliseconds; `undefined` waits for news. */
-export function requeueDelay(requeue: Exclude<Requeue, "refresh">, earlier: number): number;
-export function requeueDelay(requeue: Requeue, earlier: number): number | undefined;
-export function requeueDelay(requeue: Requeue, earlier: number): number | undefined {
+export function requeueDelay(requeue: Exclude<RetryPace, "refresh">, earlier: number): number;
+export function requeueDelay(requeue: RetryPace, earlier: number): number | undefined;
+export function requeueDelay(requeue: RetryPace, earlier: number): number | undefined {
   switch (requeue) {
     case "refresh":
       return undefined;

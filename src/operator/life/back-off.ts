@@ -3,7 +3,7 @@ export interface FailedWrite<Reason extends string = string> {
   /** Identity: what the write sends, and the generation that it was planned for. */
   write: string;
   /** Of the base URL and key that it was sent with. */
-  through?: string;
+  fingerprint?: string;
   reason: Reason;
   message: string;
   /** Monotonic milliseconds. */
@@ -19,5 +19,5 @@ export function backingOff<Failed extends FailedWrite>(
   now: number,
 ): Failed | undefined {
   if (failed?.write !== write || now >= failed.until) return undefined;
-  return failed.through === undefined || failed.through === account ? failed : undefined;
+  return failed.fingerprint === undefined || failed.fingerprint === account ? failed : undefined;
 }

@@ -1,4 +1,4 @@
-import { type Requeue, requeueDelay } from "../conditions/rows.ts";
+import { type RetryPace, requeueDelay } from "../conditions/rows.ts";
 import type { ServiceAccess } from "../project/access.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { FailedWrite } from "./back-off.ts";
@@ -7,15 +7,15 @@ import type { FailedWrite } from "./back-off.ts";
 export function earlierFailure<Failed extends FailedWrite>(
   failed: Failed | undefined,
   write: string,
-  { through }: Pick<ServiceAccess["client"], "through">,
+  { fingerprint }: Pick<ServiceAccess["client"], "fingerprint">,
 ): Failed | undefined {
-  return failed?.write === write && failed.through === through ? failed : undefined;
+  return failed?.write === write && failed.fingerprint === fingerprint ? failed : undefined;
 }
 
 /** Memory of a write that the API server refused, and how long it is not sent again. */
 export function refusedNow<Reason extends string>(
   { write, before }: { write: string; before: FailedWrite | undefined },
-  { reason, message, requeue }: { reason: Reason; message: string; requeue: Requeue },
+  { reason, message, requeue }: { reason: Reason; message: string; requeue: RetryPace },
 ): { failed: Omit<FailedWrite<Reason>, "until">; waitMs: number } {
   const failures = before?.write === write ? before.failures + 1 : 0;
   return { failed: { write, reason, message, failures }, waitMs: requeueDelay(requeue, failures) ?? 1000 };
@@ -29,14 +29,20 @@ const spreadFrom = 3;
 export function failedNow<Reason extends string>(
   { write, uid, before }: { write: string; uid: string; before: FailedWrite | undefined },
   failure: Failure,
-  { reason, message: said, requeue }: { reason: Reason; message: string; requeue: Requeue },
+  { reason, message: said, requeue }: { reason: Reason; message: string; requeue: RetryPace },
   { client, gate }: Pick<ServiceAccess, "client" | "gate">,
 ): { failed: Omit<FailedWrite<Reason>, "until">; waitMs: number; isEnqueued: boolean; isNews: boolean } {
   const earlier = earlierFailure(before, write, client);
   const failures = earlier === undefined ? 0 : earlier.failures + 1;
-  const failed = { write, through: client.through, reason, message: steadyMessage(earlier?.message, said), failures };
+  const failed = {
+    write,
+    fingerprint: client.fingerprint,
+    reason,
+    message: steadyMessage(earlier?.message, said),
+    failures,
+  };
   // Operations often end at once: a project is reported busy if it refuses the same write again.
-  if (failure.kind === "busy" && failure.retryAfterMs === undefined && gate.enqueuesRefused)
+  if (failure.kind === "busy" && failure.retryAfterMs === undefined && gate.waitsAgain)
     return { failed, waitMs: 0, isEnqueued: true, isNews: earlier !== undefined };
   const asked = "retryAfterMs" in failure ? (failure.retryAfterMs ?? 0) : 0;
   const backoff = requeueDelay(requeue, failures) ?? 1000;

@@ -16,7 +16,7 @@ export interface ServiceAccess {
   /** The reconcile's share of the request budget; it is asked before anything is begun that needs the service. */
   reservation: Pick<RequestReservation, "tryTake" | "waitMs" | "closedForMs">;
   /** The gate that every write has to pass. */
-  gate: Pick<Gate, "pass" | "answered" | "enqueuesRefused">;
+  gate: Pick<Gate, "pass" | "answered" | "waitsAgain">;
 }
 
 /** The same with what observing and waiting need, which `apply` does without. */

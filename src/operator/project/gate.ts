@@ -66,7 +66,7 @@ export class Gate {
   }
 
   /** The service refused the write with 423: it waits for its project here, and the Compute is enqueued. */
-  get enqueuesRefused(): boolean {
+  get waitsAgain(): boolean {
     return this.#isRefused;
   }
 

@@ -1,4 +1,4 @@
-import { type Failure, isLasting } from "../service-client/answer.ts";
+import { type Failure, isRefusedForGood } from "../service-client/answer.ts";
 import { type Priority, priorities } from "../service-client/priority.ts";
 
 /**
@@ -37,7 +37,7 @@ export class ListTiming {
   /** Time of the newest list; before the first list, that of the first use. */
   #seenAt: number;
   /** The first and the last of the failures of one kind since. */
-  #failing: { isLasting: boolean; since: number; until: number } | undefined;
+  #failing: { isRefusal: boolean; since: number; until: number } | undefined;
 
   constructor(now: number) {
     this.#seenAt = now;
@@ -69,8 +69,8 @@ export class ListTiming {
 
   failed(failure: Failure, now: number): void {
     this.#failures += 1;
-    const [before, lasting] = [this.#failing, isLasting(failure)];
-    this.#failing = { isLasting: lasting, since: before?.isLasting === lasting ? before.since : now, until: now };
+    const [before, refusal] = [this.#failing, isRefusedForGood(failure)];
+    this.#failing = { isRefusal: refusal, since: before?.isRefusal === refusal ? before.since : now, until: now };
   }
 
   /** True if a failure is more than the single one that changes nothing. */
@@ -109,7 +109,7 @@ export class ListTiming {
     const tooOldAt = this.#seenAt + intervals * intervalMs;
     if (this.#failing === undefined) return tooOldAt;
     const { since, until } = this.#failing;
-    if (!this.#failing.isLasting) return Math.min(tooOldAt, since + failingForMs);
+    if (!this.#failing.isRefusal) return Math.min(tooOldAt, since + failingForMs);
     return until - since >= confirmAfterMs ? Math.min(tooOldAt, until) : tooOldAt;
   }
 

@@ -72,7 +72,7 @@ export function isRefused({ kind }: Failure): boolean {
 }
 
 /** True if the service refused the call, or the key: the same key is not answered otherwise by waiting. */
-export function isLasting(failure: Failure): boolean {
+export function isRefusedForGood(failure: Failure): boolean {
   return isRefused(failure) || failure.kind === "unauthorized";
 }
 

@@ -57,7 +57,7 @@ export class ServiceClient {
   }
 
   /** The fingerprint of base URL and key. */
-  get through(): string {
+  get fingerprint(): string {
     return accountFingerprint(this.#options.account);
   }
 

@@ -101,7 +101,7 @@ export async function reconciled(
   const client = clientTo(service, clock, fate);
   begin(memory, object, state.now);
   const memoryBefore = structuredClone(memory);
-  const real = observationOf(state, lags ? state.before : service.branches, client.through);
+  const real = observationOf(state, lags ? state.before : service.branches, client.fingerprint);
   const observed = parts.planned?.(real, memory) ?? real;
   noteList(memory, observed);
   const action = planBranch(observed, memory);
@@ -206,7 +206,7 @@ function accessOver(client: ServiceClient) {
     operations: { follow: () => {} },
   };
   const reservation = { tryTake: () => true, waitMs: 0, closedForMs: 0 };
-  const gate = { pass: () => undefined, answered: () => {}, enqueuesRefused: false };
+  const gate = { pass: () => undefined, answered: () => {}, waitsAgain: false };
   return { lister, client, reservation, gate };
 }
 

@@ -3,8 +3,8 @@ import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import type { BranchAction } from "../../../src/operator/branch/action.ts";
 import {
+  findLinkedAt,
   linkedID,
-  linkedThrough,
   noteFor,
   type Observation,
   type Subject,
@@ -157,7 +157,7 @@ export function observation(seen: Seen = {}): Observation {
     fingerprint: "here",
     ...rest,
     listing,
-    linked: linkedThrough(rest.fingerprint ?? "here", object, listing),
+    linked: findLinkedAt(rest.fingerprint ?? "here", object, listing),
     missing: id !== undefined && listing.byID(id) === undefined ? id : undefined,
   };
 }

@@ -327,7 +327,7 @@ describe("a write that the service accepts", () => {
     expect(outcome.news).toStrictEqual({
       branchID: "br-one",
       proof: { uid: object.metadata.uid, branchID: "br-one", by: "created" },
-      observedThrough: acting.access.client.through,
+      observedThrough: acting.access.client.fingerprint,
       gone: undefined,
       appliedExpiry: "after 72h",
       appliedEnd: inMs(minute),

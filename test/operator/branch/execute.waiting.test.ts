@@ -82,7 +82,7 @@ describe("a write that waits for others of its project", () => {
     const object = acting.stored();
     acting.memory.failed = {
       write: identityOf(writes.patch, object.metadata.generation ?? 0),
-      through: acting.access.client.through,
+      fingerprint: acting.access.client.fingerprint,
       reason: "ServiceUnavailable",
       message: "",
       until: 0,

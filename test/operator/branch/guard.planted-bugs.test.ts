@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import { guard } from "../../../src/operator/branch/guard.ts";
-import type { Observation, Ownership } from "../../../src/operator/branch/observation.ts";
+import type { BranchProof, Observation } from "../../../src/operator/branch/observation.ts";
 import { type BranchParts, branchParts } from "../../../src/operator/branch/parts.ts";
 import { dueEnd } from "../../../src/operator/branch/plan/expiry.ts";
 import { planReset } from "../../../src/operator/branch/plan/reset.ts";
@@ -39,7 +39,7 @@ function seeing(change: (o: Observation) => Observation, rule = branchParts.plan
 }
 
 const by =
-  (ownership: Ownership) =>
+  (ownership: BranchProof) =>
   (o: Observation): Observation => {
     const listed = o.listing.byID("br-one");
     return listed === undefined ? o : { ...o, linked: { listed, by: ownership } };

@@ -3,10 +3,10 @@ import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import {
   findLinked,
-  isFormers,
+  findLinkedAt,
+  isOfFormerBranch,
   isOurs,
   linkedID,
-  linkedThrough,
   notedUID,
   noteFor,
   ownershipOf,
@@ -67,7 +67,7 @@ describe("the note of a branch", () => {
     ["of another place", madeBy(branch({ name: "next" }), {}, "prod"), "prod", false],
     ["that is not there", listed(), "prod", false],
   ])("a note %s is told by fleet and place to be a former object's or not", (_, one, fleet, isTheirs) => {
-    expect(isFormers(one, self, fleet)).toBe(isTheirs);
+    expect(isOfFormerBranch(one, self, fleet)).toBe(isTheirs);
   });
 });
 
@@ -142,7 +142,7 @@ describe("the branch of an object whose base URL was changed", () => {
   const got = (by: string, observedThrough?: string) =>
     branch({ linked: "br-one", status: { ...proved(by).status, observedThrough } });
   const by = (object: typeof self, ...branches: ListedBranch[]) =>
-    linkedThrough(through(here), object, new BranchListing([main, ...branches], 0))?.by;
+    findLinkedAt(through(here), object, new BranchListing([main, ...branches], 0))?.by;
 
   test.each(["created", "former"])("the proof %s of another service counts for nothing", (proof) => {
     expect(by(got(proof, through(there)), listed())).toBe("none");

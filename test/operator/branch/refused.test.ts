@@ -131,7 +131,7 @@ describe("a write that failed", () => {
     const { outcome, memory } = failing(writes.patch, refusal(422), { branches: 7 });
     expect(memory.failed).toEqual({
       write: identityOf(writes.patch, 1),
-      through: acting.access.client.through,
+      fingerprint: acting.access.client.fingerprint,
       reason: "Rejected",
       message: messageOf(outcome),
       until: at + minute,

@@ -14,10 +14,13 @@ const remembering = (fields: Partial<ReadonlyState> = {}) => new ReconcileState(
 
 describe("a reconcile that is due", () => {
   test("wants a list from when it was due, and is over", () => {
-    const state = remembering({ requeue: requeue({ dueAt: 9000 }), lists: { countAfter: 5, firstAfter: 0 } });
+    const state = remembering({ requeue: requeue({ dueAt: 9000 }), lists: { countAfter: 5, firstCreateAfter: 0 } });
     state.begin(annotationsOf(self, 0), false, now);
     expect(state.known).toMatchObject({ lists: { countAfter: 9000 }, requeue: { dueAt: undefined } });
-    const written = remembering({ requeue: requeue({ dueAt: 9000 }), lists: { countAfter: 9500, firstAfter: 0 } });
+    const written = remembering({
+      requeue: requeue({ dueAt: 9000 }),
+      lists: { countAfter: 9500, firstCreateAfter: 0 },
+    });
     written.begin(annotationsOf(self, 0), false, now);
     expect(written.known.lists.countAfter).toBe(9500);
   });

@@ -96,7 +96,7 @@ describe("the endpoint that this process created", () => {
 test("a Compute that comes under this selector is created on a list from after that", () => {
   const state = new ReconcileState(0, "this-term");
   state.entered(7);
-  expect(state.known).toMatchObject({ enteredAt: 7, lists: { firstAfter: 7 } });
+  expect(state.known).toMatchObject({ enteredAt: 7, lists: { firstCreateAfter: 7 } });
 });
 
 describe("the record of a request", () => {
@@ -180,7 +180,7 @@ test("what the status says was carried out is remembered, and kept where that is
 
 describe("the list that an answer is laid over", () => {
   test("the list under an answer to the first create may be from before the Compute was first seen, and after a relist may not", () => {
-    const state = new ReconcileState(1000, "this-term", { lists: { countAfter: 1000, firstAfter: 5 } });
+    const state = new ReconcileState(1000, "this-term", { lists: { countAfter: 1000, firstCreateAfter: 5 } });
     state.answerLaidOver(1500);
     expect(answersCountAfter(state.known)).toBe(5);
     state.needListAfter(2000);
@@ -188,7 +188,7 @@ describe("the list that an answer is laid over", () => {
   });
 
   test("the list under a later write is as new as before that write", () => {
-    const state = new ReconcileState(1000, "this-term", { lists: { countAfter: 1000, firstAfter: 5 } });
+    const state = new ReconcileState(1000, "this-term", { lists: { countAfter: 1000, firstCreateAfter: 5 } });
     state.needListAfter(1200);
     state.answerLaidOver(1500);
     expect(answersCountAfter(state.known)).toBe(1200);

@@ -7,11 +7,11 @@ import { clientOf, json, ScriptedService } from "../../support/scripted-service.
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
 const client = clientOf(new ScriptedService(() => json(200, {})), new VirtualClock());
-const { through } = client;
+const { fingerprint } = client;
 
 const before = (failures: number): FailedWrite => ({
   write: "patch 7",
-  through,
+  fingerprint,
   reason: "ProjectBusy",
   message: "It is busy for 10 s.",
   until: 5,
@@ -23,27 +23,27 @@ const lost: Failure = { kind: "ambiguous", message: "no answer" };
 interface Given {
   known?: FailedWrite | undefined;
   requeue?: "backoff" | "patient";
-  enqueuesRefused?: boolean;
+  waitsAgain?: boolean;
   uid?: string;
 }
 
-function failing(failure: Failure, { known, requeue = "backoff", enqueuesRefused = false, uid = "u-1" }: Given = {}) {
-  const gate = { pass: () => undefined, answered: () => {}, enqueuesRefused };
+function failing(failure: Failure, { known, requeue = "backoff", waitsAgain = false, uid = "u-1" }: Given = {}) {
+  const gate = { pass: () => undefined, answered: () => {}, waitsAgain };
   const meaning = { reason: "ProjectBusy", message: "It is busy for 20 s.", requeue } as const;
   return failedNow({ write: "patch 7", uid, before: known }, failure, meaning, { client, gate });
 }
 
 test.each<[string, FailedWrite | undefined, string, string, boolean]>([
-  ["none", undefined, "patch 7", through, false],
-  ["this one", before(2), "patch 7", through, true],
-  ["none of another generation", before(2), "patch 8", through, false],
+  ["none", undefined, "patch 7", fingerprint, false],
+  ["this one", before(2), "patch 7", fingerprint, true],
+  ["none of another generation", before(2), "patch 8", fingerprint, false],
   ["none with another key", before(2), "patch 7", "other", false],
 ])("the earlier failure of a write is %s", (_, failed, write, way, isEarlier) => {
-  expect(earlierFailure(failed, write, { through: way })).toBe(isEarlier ? failed : undefined);
+  expect(earlierFailure(failed, write, { fingerprint: way })).toBe(isEarlier ? failed : undefined);
 });
 
-test("a write that failed is recorded with what it sent, through what, why, and how often", () => {
-  const failed = { write: "patch 7", through, reason: "ProjectBusy" };
+test("a write that failed is recorded with what it sent, with which key, why, and how often", () => {
+  const failed = { write: "patch 7", fingerprint, reason: "ProjectBusy" };
   const first = failing(lost);
   expect(first).toEqual({
     failed: { ...failed, message: "It is busy for 20 s.", failures: 0 },
@@ -67,20 +67,20 @@ test.each<[string, Failure, Given, number]>([
   ["a patient fifth, which is not spread", lost, { requeue: "patient", known: before(3) }, 80_000],
   ["a service that asks for longer", { kind: "rateLimited", message: "", retryAfterMs: 7000 }, {}, 7000],
   ["a service that asks for less", { kind: "unavailable", message: "", retryAfterMs: 10 }, {}, 1000],
-  ["a project that is busy for a time that it says", { ...busy, retryAfterMs: 3000 }, { enqueuesRefused: true }, 3000],
+  ["a project that is busy for a time that it says", { ...busy, retryAfterMs: 3000 }, { waitsAgain: true }, 3000],
   ["a project that is busy where nothing enqueues", busy, {}, 1000],
 ])("after %s the write waits", (_, failure, given, waitMs) => {
   expect(failing(failure, given)).toMatchObject({ waitMs, isEnqueued: false, isNews: true });
 });
 
 test("a write of a busy project is enqueued by that, and news only the second time", () => {
-  expect(failing(busy, { enqueuesRefused: true })).toMatchObject({ waitMs: 0, isEnqueued: true, isNews: false });
-  expect(failing(busy, { enqueuesRefused: true, known: before(0) })).toMatchObject({
+  expect(failing(busy, { waitsAgain: true })).toMatchObject({ waitMs: 0, isEnqueued: true, isNews: false });
+  expect(failing(busy, { waitsAgain: true, known: before(0) })).toMatchObject({
     waitMs: 0,
     isEnqueued: true,
     isNews: true,
   });
-  expect(failing(lost, { enqueuesRefused: true })).toMatchObject({ waitMs: 1000, isEnqueued: false });
+  expect(failing(lost, { waitsAgain: true })).toMatchObject({ waitMs: 1000, isEnqueued: false });
 });
 
 test("writes that failed together from the fourth time on are sent again apart, within 30 % of their back-off", () => {

@@ -96,7 +96,7 @@ describe("a write", () => {
       const gate = gateOf("a");
       expect(gate.pass("other")).toBeUndefined();
       gate.answered({ kind });
-      expect(gate.enqueuesRefused).toBe(kind === "busy");
+      expect(gate.waitsAgain).toBe(kind === "busy");
       gate.end();
       expect(pass("a")).toBe(pauseMs > 0 ? "project" : undefined);
       await clock.advance(pauseMs);

@@ -159,12 +159,12 @@ function isNameOthers(object: KubeObject, { host, fleet, objects }: BranchScene)
   const noted = notedUID(holder);
   if (noted === uid) return false;
   const note: JsonObject = isJsonObject(holder.details.annotations) ? holder.details.annotations : {};
-  const isFormers =
+  const isOfFormerBranch =
     fleet !== undefined &&
     note["compute-operator.dev/fleet"] === fleet &&
     note["compute-operator.dev/object"] === `${namespace}/${name}` &&
     !objects.some(({ metadata }) => metadata.uid === noted);
-  return !(isJsonObject(adopt) && adopt["former"] === true && isFormers);
+  return !(isJsonObject(adopt) && adopt["former"] === true && isOfFormerBranch);
 }
 
 function proofOf(object: KubeObject): JsonObject | undefined {

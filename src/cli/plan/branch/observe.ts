@@ -1,8 +1,8 @@
 import type { ListedBranch } from "../../../api/branch.ts";
 import { BranchListing } from "../../../api/branch-listing.ts";
 import {
+  findLinkedAt,
   linkedID,
-  linkedThrough,
   type Observation,
   type Subject,
   type Unobserved,
@@ -39,8 +39,8 @@ export function observe(tracked: TrackedBranch, inventory: Inventory, leaving: L
   }
   if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
   const serviceNow = clock.now();
-  const { through: fingerprint } = project.client;
-  const linked = linkedThrough(fingerprint, tracked.object, listing);
+  const { fingerprint } = project.client;
+  const linked = findLinkedAt(fingerprint, tracked.object, listing);
   if (!scope.cluster && linked !== undefined && tracked.object.status.branchID === undefined) {
     tracked.object = withAssumedEnd(tracked.object, linked, serviceNow);
     tracked.endIsAssumed = true;

@@ -26,7 +26,7 @@ export function observe({ object: compute, project }: TrackedCompute, inventory:
   const { index, startedAt } = listing;
   const links = ownershipOf(compute, index);
   const endpointID = links.link?.endpoint.id;
-  const { through: fingerprint } = client;
+  const { fingerprint } = client;
   return {
     ...subject,
     fleet: fleetOfLinked(compute, links, fleet),

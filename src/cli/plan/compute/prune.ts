@@ -22,7 +22,7 @@ export function trackPrunedComputes(
   const places = usersByProject(inventory, namespace);
   const names = new Set(inventory.computes.map(({ metadata }) => derivedUID(metadata.namespace ?? "", metadata.name)));
   for (const [project, connectionRef] of places) {
-    const place = { namespace, projectID: project.id, connectionRef, through: project.client.through };
+    const place = { namespace, projectID: project.id, connectionRef, fingerprint: project.client.fingerprint };
     // A list has no order of its own, and the plan after a person's answer must be the plan before it.
     const unowned = unownedIn(project, place, inventory)
       .filter(({ branch_id }) => !leaving.has(branch_id))
@@ -47,7 +47,7 @@ interface PrunePlace {
   projectID: string;
   connectionRef: Compute["spec"]["connectionRef"];
   /** The account whose list shows the endpoints. */
-  through: string;
+  fingerprint: string;
 }
 
 /** The endpoints of the project that apply made for the namespace, and that no Compute has or adopts. */
@@ -77,7 +77,7 @@ function adoptsByBranchName(compute: Compute, endpoint: Endpoint, project: Proje
 function removed([first]: readonly Endpoint[], uid: string, place: PrunePlace, now: number): Compute | undefined {
   if (first === undefined) return undefined;
   const { id, branch_id: branchID, type } = first;
-  const { connectionRef, projectID, namespace, through: observedThrough } = place;
+  const { connectionRef, projectID, namespace, fingerprint: observedThrough } = place;
   const deletionTimestamp = new Date(now).toISOString();
   const ready = {
     type: "Ready",

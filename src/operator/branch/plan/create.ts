@@ -3,7 +3,7 @@ import { branchNameOf } from "../../resources/branch.ts";
 import { noteKeys } from "../../resources/names.ts";
 import { shortlyMs, soonMs } from "../../runtime/waits.ts";
 import type { BranchAction, CreateBody } from "../action.ts";
-import { isFormers, notedUID, type Observation } from "../observation.ts";
+import { isOfFormerBranch, notedUID, type Observation } from "../observation.ts";
 import type { ReadonlyMemory } from "../state.ts";
 import { adoption, creating, taken } from "../words.ts";
 import { wantedEnd } from "./expiry.ts";
@@ -36,7 +36,7 @@ function former(o: Observation, listed: ListedBranch): BranchAction | undefined 
   const { adopt } = object.spec;
   if (adopt === undefined || !("former" in adopt)) return undefined;
   if (fleet === undefined) return { kind: "show", reason: "AdoptionRefused", message: adoption.noFleet };
-  if (!isFormers(listed, object, fleet) || lives(notedUID(listed) ?? "")) return undefined;
+  if (!isOfFormerBranch(listed, object, fleet) || lives(notedUID(listed) ?? "")) return undefined;
   return take(o, listed, "former");
 }
 

@@ -8,7 +8,7 @@ import type { Written } from "../../service-client/client.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { creating, inProgress } from "../words/conditions.ts";
-import { created as messages } from "../words/events.ts";
+import { created as createdMessages } from "../words/events.ts";
 import { requests } from "../words/failures.ts";
 import { type ExecuteContext, newestOf } from "./context.ts";
 import { recordFailedWrite } from "./deferred.ts";
@@ -79,7 +79,7 @@ function created(
   endpoint: Endpoint,
   operations: Written["operations"],
 ): Outcome {
-  const message = lost ? messages.replacement(endpoint.id) : messages.first(endpoint.id);
+  const message = lost ? createdMessages.replacement(endpoint.id) : createdMessages.first(endpoint.id);
   return shown(linked, "Creating", inProgress("Creating", endpoint.id), {
     // A change of the spec during the POST is still to be sent.
     effect: { kind: "accepted", generation: generationOf(recorded), endpoint, operations },

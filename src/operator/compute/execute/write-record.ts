@@ -56,7 +56,7 @@ export async function writeRecord(
       ...statusCarrying(compute, state),
       pendingWrite: record,
       ...(disables === true ? { disabledByUs: true } : {}),
-      ...(creating === undefined ? {} : creatingStatus(creating, context, client.through)),
+      ...(creating === undefined ? {} : creatingStatus(creating, context, client.fingerprint)),
     };
     latest = await withStatus(computePatches, cluster, status, compute);
   }
@@ -73,20 +73,20 @@ export async function writeRecord(
 
 /**
  * The status of a create under way. Whatever it makes has the spec of this generation, also if nothing tells that it
- * did. `through`: the base URL and key that will show what is made, so that a later loss is not one seen through
+ * did. `fingerprint`: of the base URL and key that will show what is made, so that a later loss is not one seen through
  * others. The connection is in use from now on, whether its namespace keeps the access or not.
  */
 function creatingStatus(
   message: string,
   { compute, clock }: ExecuteContext,
-  through: string,
+  fingerprint: string,
 ): Partial<Compute["status"]> {
   const conditions = conditionsOf(compute, "Creating", message, { now: clock.now(), compared: false });
   return {
     conditions,
     appliedGeneration: generationOf(compute),
     state: "Creating",
-    observedThrough: through,
+    observedThrough: fingerprint,
     clusterConnection: clusterConnectionOf(compute),
   };
 }

@@ -135,7 +135,7 @@ function enoughFor(observed: Listing, need: ListingNeed): number {
  * enough; before a first create nothing was written, and what came into being since is refused by the service.
  */
 function enoughForChange(endpointID: string | undefined, { state, lister }: ListingNeed): number {
-  if (endpointID === undefined) return state.lists.firstAfter;
+  if (endpointID === undefined) return state.lists.firstCreateAfter;
   const after = answersCountAfter(state);
   return lister.answers.has(endpointID) ? after : Math.max(after, lister.writtenAt(endpointID));
 }

@@ -8,7 +8,7 @@ import type { EndpointLister } from "../../project/endpoint-lister.ts";
 import { branchIDOf, resolvedID } from "../../resources/compute.ts";
 import { unsupported } from "../../resources/compute-status.ts";
 import { shortlyMs } from "../../runtime/waits.ts";
-import { type Failure, isLasting } from "../../service-client/answer.ts";
+import { type Failure, isRefusedForGood } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
 import type { ReadonlyState } from "../remembered.ts";
@@ -127,7 +127,7 @@ function branchOfMissing(
  * says more than the pause.
  */
 function meaningOfList(failure: Failure, { compute }: Subject, { reservation }: ListerAccess) {
-  const isPaused = reservation.closedForMs > 0 && !isLasting(failure);
+  const isPaused = reservation.closedForMs > 0 && !isRefusedForGood(failure);
   const asksPause = isPaused || ("retryAfterMs" in failure && failure.retryAfterMs !== undefined);
   return meaningOf(asksPause ? pauseAskedFor : failure, requests.listEndpoints(compute.spec.projectID));
 }

@@ -107,10 +107,11 @@ describe("of a change is remembered", () => {
     acting.answer = () => refusal(503, "later");
     const waits = [msOf(await send()), msOf(await send())];
     expect(known.failedWrite?.failures).toBe(1);
-    expect(known.failedWrite?.through).toBe(acting.access.lister.client.through);
+    expect(known.failedWrite?.fingerprint).toBe(acting.access.lister.client.fingerprint);
     waits.push(msOf(await send({ attributes: { pooler_enabled: false } })));
     await send();
-    if (known.failedWrite !== undefined) acting.remember({ failedWrite: { ...known.failedWrite, through: "another" } });
+    if (known.failedWrite !== undefined)
+      acting.remember({ failedWrite: { ...known.failedWrite, fingerprint: "another" } });
     waits.push(msOf(await send()));
     expect(waits).toEqual([1000, 2000, 1000, 1000]);
   });

@@ -23,7 +23,7 @@ function waiting(wait?: "brake" | "project" | "budget", { waitMs = 6000, closedF
   if (wait === "project") access.lister.writeLimiter.take("another");
   const reservation = { tryTake: () => wait !== "budget", waitMs, closedForMs };
   const gate =
-    wait === "budget" ? { pass: () => "budget" as const, answered: () => {}, enqueuesRefused: true } : access.gate;
+    wait === "budget" ? { pass: () => "budget" as const, answered: () => {}, waitsAgain: true } : access.gate;
   const send = (action: Action, one = self) =>
     execute(action, { ...acting.context(one), access: { ...access, reservation, gate } });
   return { acting, self, send };
@@ -58,9 +58,9 @@ describe("a write that waits", () => {
       const { acting, send } = waiting(wait);
       const [action, other] = wait === "brake" ? [remove, { ...remove, endpointID: "ep-two" }] : [poolerPatch, restart];
       const failed = compute({ linked: "ep-one", shows: "ServiceUnavailable" });
-      const { through } = acting.access.client;
+      const { fingerprint } = acting.access.client;
       const write = identityOf(action, failed.metadata.generation ?? 0);
-      const failure = { write, through, reason: "ServiceUnavailable", message: "HTTP 500", failures: 1 } as const;
+      const failure = { write, fingerprint, reason: "ServiceUnavailable", message: "HTTP 500", failures: 1 } as const;
       acting.tools.state.failed(failure, 1000, 0);
       const kept = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" }, events: [] };
       expect(await send(action, failed)).toMatchObject(kept);

@@ -151,7 +151,7 @@ export class Acting {
   /** Plans for what is seen, as a list shows it, and carries the step out. */
   async reconcile(self: Compute, fields: InputFields = {}) {
     const { state, clock } = this.tools;
-    const { through: fingerprint, account } = this.access.client;
+    const { fingerprint, account } = this.access.client;
     const now = clock.monotonic();
     const list = { fingerprint, baseURL: account.baseURL, startedAt: now - 1, ...fields.list };
     const [observed] = input({ ...fields, list, compute: self, now });

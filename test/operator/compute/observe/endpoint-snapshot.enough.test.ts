@@ -59,16 +59,16 @@ describe("the latest list is enough", () => {
   });
 
   test.each([
-    ["for the first create if it began after the watch was complete", { firstAfter: -1 }, "observed"],
-    ["not if it began in that moment", { firstAfter: 0 }, "pending"],
+    ["for the first create if it began after the watch was complete", { firstCreateAfter: -1 }, "observed"],
+    ["not if it began in that moment", { firstCreateAfter: 0 }, "pending"],
     ["not if something was written since the Compute was first seen", { countAfter: 1001 }, "pending"],
-  ])("%s", async (_, offsets: { firstAfter?: number; countAfter?: number }, kind) => {
+  ])("%s", async (_, offsets: { firstCreateAfter?: number; countAfter?: number }, kind) => {
     const spec = { type: "read_only", branchID: "br-new" };
     const { observed, observeNow, state } = await listed({ unlinked: true, spec });
-    const { firstAfter = -1, countAfter = 1000 } = offsets;
+    const { firstCreateAfter = -1, countAfter = 1000 } = offsets;
     Object.assign(state.known, {
       seenSince: observed.startedAt + 1000,
-      lists: { countAfter: observed.startedAt + countAfter, firstAfter: observed.startedAt + firstAfter },
+      lists: { countAfter: observed.startedAt + countAfter, firstCreateAfter: observed.startedAt + firstCreateAfter },
     });
     expect(await observeNow()).toMatchObject({ kind });
   });
@@ -79,7 +79,7 @@ test("the latest list is enough for the first create of a replica beside a prima
     const { observed, observeNow, state } = await listed({ unlinked: true, spec: { type, branchID: "br-main" } });
     Object.assign(state.known, {
       seenSince: observed.startedAt + 1000,
-      lists: { countAfter: observed.startedAt + 1000, firstAfter: observed.startedAt - 1 },
+      lists: { countAfter: observed.startedAt + 1000, firstCreateAfter: observed.startedAt - 1 },
     });
     return (await observeNow()).kind;
   };

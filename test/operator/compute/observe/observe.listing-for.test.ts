@@ -58,13 +58,13 @@ describe("after a write whose answer shows the whole endpoint", () => {
 
 describe("the first create", () => {
   /** A Compute that is first seen some time after its project was listed. */
-  async function late(fields: Parameters<typeof observing>[0] = {}, firstAfter = -1) {
+  async function late(fields: Parameters<typeof observing>[0] = {}, firstCreateAfter = -1) {
     const one = await observing({ unlinked: true, ...fields });
     one.reach.endpoints.delete("ep-one");
     one.reach.endpoints.set("ep-two", endpoint({ id: "ep-two", name: "theirs" }));
     await one.seen();
     const { observeNow, state } = one;
-    Object.assign(state.known, { seenSince: 5000, lists: { countAfter: 5000, firstAfter } });
+    Object.assign(state.known, { seenSince: 5000, lists: { countAfter: 5000, firstCreateAfter } });
     await one.clock.advance(5000 - one.clock.monotonic());
     return { ...one, observeNow };
   }
@@ -79,8 +79,8 @@ describe("the first create", () => {
     ["from before a watch was lost", [replica, 4000]],
     ["where the branch has a primary", [{ spec: { branchID: endpoint().branch_id } }]],
     ["where it is to adopt", [{ spec: { ...replica.spec, adopt: { endpointID: "ep-two" } } }]],
-  ])("the first create is not planned on a list %s", async (_, [fields, firstAfter]) => {
-    const { observeNow } = await late(fields, firstAfter);
+  ])("the first create is not planned on a list %s", async (_, [fields, firstCreateAfter]) => {
+    const { observeNow } = await late(fields, firstCreateAfter);
     expect(await observeNow()).toMatchObject({ kind: "pending" });
   });
 });

@@ -261,9 +261,9 @@ describe("a write that failed", () => {
   });
 
   test("a failed write is tried again at once with another key", () => {
-    const state = { failedWrite: { ...failedWrite(same).failedWrite, through: "another key" } };
+    const state = { failedWrite: { ...failedWrite(same).failedWrite, fingerprint: "another key" } };
     expect(plan(...input({ compute: sized, endpoints: [seen], state }))).toMatchObject({ kind: "patch" });
-    const sameKey = { failedWrite: { ...failedWrite(same).failedWrite, through: "here" } };
+    const sameKey = { failedWrite: { ...failedWrite(same).failedWrite, fingerprint: "here" } };
     expect(plan(...input({ compute: sized, endpoints: [seen], state: sameKey }))).toMatchObject({ kind: "wait" });
   });
 

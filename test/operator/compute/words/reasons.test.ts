@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Row, reasons, rowOf } from "../../../../src/operator/compute/words/reasons.ts";
-import { type Requeue, requeueDelay } from "../../../../src/operator/conditions/rows.ts";
+import { type RetryPace, requeueDelay } from "../../../../src/operator/conditions/rows.ts";
 
 test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
   const lines = Object.entries(reasons).map(([reason, { ready, synced, reconciling, stalled, requeue }]) =>
@@ -123,7 +123,7 @@ describe("the next reconcile", () => {
     ["backoff", [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]],
     ["patient", [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]],
     ["slow", [60_000, 120_000, 240_000, 480_000, 960_000, 1_920_000, 3_600_000, 3_600_000]],
-  ] as const)("by %s comes after %j ms", (requeue: Requeue, delays) => {
+  ] as const)("by %s comes after %j ms", (requeue: RetryPace, delays) => {
     const rounded = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms));
     expect(delays.map((_, before) => rounded(requeueDelay(requeue, before)))).toEqual(delays);
   });
