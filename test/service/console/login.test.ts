@@ -1,4 +1,5 @@
 import { beforeEach, expect, it, vi } from "vitest";
+import { sessionLength } from "../../../src/service/console/sessions.ts";
 import { keys, Shop } from "../support/shop.ts";
 import { problemIn, type Seen, textOf, Visitor } from "./visitor.ts";
 
@@ -54,6 +55,24 @@ it("signing in offers each account with its plan, and with its address where its
     ["acc-eve", "eve@example.com scale plan"],
     ["acc-zoe", "Zoe zoe@example.com, scale plan"],
   ]);
+});
+
+it("signing in speaks of no accounts of this machine to a browser elsewhere", () => {
+  expect(textOf(visitor.get("/"))).toContain("As an account of this machine");
+  const stranger = textOf(new Visitor(shop.core, { remote: "10.0.0.7" }).get("/"));
+  expect(stranger).not.toContain("As an account of this machine");
+  expect(stranger).toContain("With an API key");
+});
+
+it.each([
+  ["somebody has asked for a page with it", (ana: Visitor) => ana.get("/app/keys")],
+  ["somebody else has signed in", () => new Visitor(shop.core).signIn("acc-bob")],
+])("a session that has ended stays so when the clock is set back, once %s", (_, between) => {
+  visitor.signIn("acc-ana");
+  shop.time.pass(sessionLength);
+  between(visitor);
+  shop.time.pass(-1);
+  expect(visitor.get("/app/keys").status).toBe(401);
 });
 
 it("signing in offers the first 100 accounts", () => {

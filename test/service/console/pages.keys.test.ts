@@ -87,6 +87,17 @@ it("the keys of an account and of its organizations are shown page by page", () 
   ]);
 });
 
+it("the pages of keys go on as far as the longest list, also where that is an organization's", () => {
+  shop.core.change(({ store }, at) => {
+    for (let made = 0; made < 60; made += 1) {
+      const scope = { kind: "organization", organizationId: "org-shop" } as const;
+      store.keys.insert(`key-${made}`, { name: `n${made}`, scope, createdBy: "acc-ana", createdAt: at });
+    }
+  });
+  expect(textOf(ana.get("/app/keys"))).toContain("Page 1 of 2 Next");
+  expect(ana.get("/app/keys?page=2").html).toContain('<th scope="row">n59</th>');
+});
+
 it("a key without a name, or with one that is too long, is not made", () => {
   const nameless = ana.post("/app/keys", { name: "  " });
   expect([nameless.status, problemIn(nameless)]).toEqual([400, expect.stringContaining("The key needs a name")]);
