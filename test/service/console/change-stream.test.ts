@@ -63,7 +63,11 @@ it("the stream of changes begins with the number that a page has, and reports ev
 });
 
 it("the stream is for those who are signed in, and ends with the session", () => {
-  expect(statusOf(new Visitor(shop.core))).toBe(401);
+  expect(exchangeOf(new Visitor(shop.core))).toMatchObject({
+    kind: "answer",
+    reply: { status: 401, headers: {} },
+    delayMs: 0,
+  });
   const bob = new Visitor(shop.core, { remote: "10.0.0.7", headers: { host: "computes.example" } });
   bob.get("/");
   bob.post("/app/sign-in", { key: keys.bob });
