@@ -88,6 +88,13 @@ describe("a refusal of a caller", () => {
       "this call needs an editor of organization org-shop",
     ],
     [
+      "a viewer who makes a key for one project",
+      "POST /organizations/org-shop/api_keys",
+      { key_name: "one", project_id: project },
+      viewer,
+      "this call needs an editor of organization org-shop",
+    ],
+    [
       "a member who deletes a project",
       `DELETE /projects/${project}`,
       {},
