@@ -125,8 +125,7 @@ describe.each(runs)("%s under the rules %s", (cli, name) => {
       const parsed: unknown = body === "" ? undefined : JSON.parse(body);
       return api.problems(method, path.replace("/api/v2", ""), status, parsed);
     });
-    // The file is older than the names of permissions.
-    expect(new Set(problems.filter((problem) => !problem.includes("effective_project_permission")))).toEqual(new Set());
+    expect(new Set(problems)).toEqual(new Set());
   });
 });
 

@@ -1,16 +1,11 @@
 import { createNeonClient } from "@neon/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rules, rulesNames } from "../../../src/service/rules.ts";
 import { ListeningShop } from "../support/listening.ts";
 import { keys, main, preview, primary, project } from "../support/shop.ts";
 import { PublicApi } from "./public-api.ts";
 
 let shop: ListeningShop;
-beforeAll(async () => {
-  shop = await ListeningShop.start({ timeScale: 200, rateLimits: { perMinute: 1e6, perSecondAndRoute: 1e6 } });
-});
-afterAll(async () => {
-  await shop[Symbol.asyncDispose]();
-});
 
 function client() {
   return createNeonClient({
@@ -38,7 +33,8 @@ const session: Readonly<Record<string, (neon: Client) => Promise<unknown>>> = {
     await apiKeys.revoke({ keyId: Number(key?.id) });
     expect((await apiKeys.list()).map(({ name }) => name)).not.toContain("sdk");
   },
-  "projects.list": async ({ projects }) => expect(await projects.list({ limit: 1 }).all()).toHaveLength(3),
+  "projects.list": async ({ projects }) =>
+    expect(await projects.list({ limit: 1, org_id: "org-shop" }).all()).toHaveLength(2),
   "projects.get": async ({ projects }) => expect((await projects.get({ projectId: project })).name).toBe("shop"),
   "projects.create": async ({ projects }) => {
     const settings = { autoscaling_limit_max_cu: 2, pg_settings: { work_mem: "64MB" } };
@@ -56,7 +52,9 @@ const session: Readonly<Record<string, (neon: Client) => Promise<unknown>>> = {
     expect(made).toMatchObject({ pg_version: 16, default_endpoint_settings: settings });
   },
   "projects.createAndConnect": async ({ projects }) =>
-    expect((await projects.createAndConnect({ name: "quick" })).connectionString).toMatch(/^postgresql:/),
+    expect((await projects.createAndConnect({ name: "quick", org_id: "org-shop" })).connectionString).toMatch(
+      /^postgresql:/,
+    ),
   "projects.update": async ({ projects }) =>
     expect((await projects.update({ projectId: project, name: "renamed" })).name).toBe("renamed"),
   "projects.transferFromUser": async ({ projects }) => {
@@ -69,9 +67,9 @@ const session: Readonly<Record<string, (neon: Client) => Promise<unknown>>> = {
   "projects.permissions.list": async ({ projects }) =>
     expect(await projects.permissions.list({ projectId: project })).toEqual([]),
   "projects.delete": async ({ projects }) => {
-    const [quick] = await projects.list({ search: "quick" }).all();
+    const [quick] = await projects.list({ search: "quick", org_id: "org-shop" }).all();
     await projects.delete({ projectId: quick?.id ?? "" });
-    expect(await projects.list({ search: "quick" }).all()).toEqual([]);
+    expect(await projects.list({ search: "quick", org_id: "org-shop" }).all()).toEqual([]);
   },
   "branches.list": async ({ branches }) => expect(await branches.list({ projectId: project }).all()).toHaveLength(3),
   "branches.getDefault": async ({ branches }) =>
@@ -195,7 +193,15 @@ const one = { projectId: project, endpointId: primary };
 const unserved =
   /^(triggers|logs|snapshots|consumption|storage|functions|buckets|credentials|aiGateway|auth|client|customDomains)\b|^postgres\.dataApi\.|^projects\.(members|permissions\.(grant|revoke)|recover)|^branches\.(compareSchema|finalizeRestore)/;
 
-describe("@neon/sdk", () => {
+describe.each(rulesNames)("@neon/sdk under the rules %s", (ruled) => {
+  beforeAll(async () => {
+    const rateLimits = { perMinute: 1e6, perSecondAndRoute: 1e6 };
+    shop = await ListeningShop.start({ rules: rules[ruled], timeScale: 200, rateLimits });
+  });
+  afterAll(async () => {
+    await shop[Symbol.asyncDispose]();
+  });
+
   it.each(Object.entries(session))("%s", async (_, act) => {
     await expect(act(client())).resolves.not.toThrow();
   });

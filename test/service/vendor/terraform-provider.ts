@@ -19,7 +19,11 @@ const Database = z.looseObject({ name: z.string(), owner_name: z.string() });
 
 /** Sends what the provider sends; every answer is one that the public API gives. */
 export class TerraformProvider {
-  readonly shop = new Shop();
+  readonly shop: Shop;
+
+  constructor(options: ConstructorParameters<typeof Shop>[0] = {}) {
+    this.shop = new Shop(options);
+  }
 
   /** The provider takes these for success. Everything else that it does not expect ends a run of Terraform. */
   ok(line: string, body?: object): Body {
