@@ -144,16 +144,16 @@ export function impureReaches(sources: readonly Source[]): string[] {
   );
 }
 
-/** Circles of modules that load one another, each once; imports of types alone close none. */
+/** Circles of modules that import one another, types alone included, each once: a reader cannot begin anywhere. */
 export function cycles(sources: readonly Source[]): string[] {
-  const loads = loadsOf(sources);
+  const imported = new Map(sources.map(({ file, imports }) => [file, imports.map(({ to }) => to)]));
   const found: string[] = [];
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
     const at = path.indexOf(file);
     if (at >= 0) found.push([...path.slice(at), file].join(" → "));
     if (at >= 0 || done.has(file)) return;
-    for (const next of loads.get(file) ?? []) visit(next, [...path, file]);
+    for (const next of imported.get(file) ?? []) visit(next, [...path, file]);
     done.add(file);
   };
   for (const { file } of sources) visit(file, []);
