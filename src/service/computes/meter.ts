@@ -133,7 +133,7 @@ function sizeInUse({ backend, options: { rules } }: ServiceContext, endpoint: St
 /** The size of a compute with so many open connections. */
 export function sizeWith(
   rules: ServiceContext["options"]["rules"],
-  { minCu, maxCu }: StoredEndpoint,
+  { minCu, maxCu }: Pick<StoredEndpoint, "minCu" | "maxCu">,
   open: number,
 ): number {
   const covers = (size: number) => rules.maxConnections({ min: size, max: size }) >= open;

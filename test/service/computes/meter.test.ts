@@ -1,5 +1,6 @@
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { meter, usageByHour, usageOf } from "../../../src/service/computes/meter.ts";
+import { meter, sizeWith, usageByHour, usageOf } from "../../../src/service/computes/meter.ts";
+import { rules } from "../../../src/service/rules.ts";
 import { keys, main, preview, primary, project, Shop, staging } from "../support/shop.ts";
 
 const hour = 3_600_000;
@@ -218,6 +219,21 @@ it("the usage is written only where there is some, and the number of computes on
   shop.time.pass(hour);
   shop.connect(id, 7200);
   expect(written(/INSERT INTO usage_hours/)).toBe(3);
+});
+
+it.each([
+  [2, 2, 0, 2],
+  [2, 2, 5000, 2],
+  [0.25, 4, 0, 0.25],
+  [0.25, 4, 112, 0.25],
+  [0.25, 4, 113, 0.5],
+  [0.25, 4, 226, 1],
+  [1, 2, 226, 1],
+  [1, 2, 451, 2],
+  [1, 2, 902, 2],
+  [0.25, 16, 5000, 16],
+])("a compute from %s to %s CU with %s clients has %s CU", (minCu, maxCu, clients, size) => {
+  expect(sizeWith(rules.specification, { minCu, maxCu }, clients)).toBe(size);
 });
 
 it("the usage is that of each project and of each branch", () => {
