@@ -4,7 +4,7 @@ import { recordedID } from "../claims/ownership.ts";
 import { afterShown, closed, opened, settlesAt, unsent } from "../life/record.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
-import { candidatesOf } from "./candidates.ts";
+import { candidatesOf, namelessIn } from "./candidates.ts";
 import { hasFinalizer, type Observation } from "./observe/observation.ts";
 import { openWrite, type RememberedWrite } from "./remembered.ts";
 
@@ -195,7 +195,9 @@ export function afterList(write: RememberedWrite, o: Observation): RememberedWri
     if (own === undefined) return isDue ? over : write;
     return { ...write, firstShown: new Map([[own, write.firstShown.get(own) ?? o.startedAt]]) };
   }
-  return isDue && (isGivenUp(o) || candidatesOf(o, write).length === 0) ? over : write;
+  const firstShown = namelessIn(write, o);
+  const isSettled = isDue && (isGivenUp(o) || candidatesOf(o, { ...write, firstShown }).length === 0);
+  return isSettled ? over : { ...write, firstShown };
 }
 
 /** True if a record of a request that was never sent, or refused, is for something that is still to be done. */

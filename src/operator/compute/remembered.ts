@@ -60,7 +60,10 @@ export interface Remembered {
 export interface RememberedWrite extends Write<WriteRecord> {
   /** The endpoint that the request made or changed: as its answer says, or as a list showed since. */
   made?: string;
-  /** By endpoint, the start of the first list that showed our name on what is taken over. */
+  /**
+   * By endpoint, the start of the first list that showed a candidate without a name beside a newer signature, or our
+   * name on what is taken over.
+   */
   firstShown: ReadonlyMap<string, number>;
 }
 

@@ -143,14 +143,63 @@ describe("an endpoint without a name that a create may have made", () => {
     expect(listed([endpoint()], begun(settled), { write }).phase).toBe("closed");
   });
 
-  test("keeps it open however long newer signatures stand beside it: only a name or a person decides", () => {
-    const signed = madeBy(compute({ uid: uidOf("b"), name: "other", spec: { type: "read_only" } }), { id: "ep-two" });
-    const lists = [10_000, settled, 10 * settled];
-    const write = lists.reduce<RememberedWrite>(
-      (before, startedAt) => listed([endpoint(later), { ...signed, ...later }], { startedAt }, { write: before }),
-      openSince(0, { newest: "2026-01-01T10:00:00Z" }),
-    );
-    expect(write.phase).toBe("open");
+  describe("beside a signature on another endpoint that was made since", () => {
+    const newest = "2026-01-01T10:00:00Z";
+    const nameless = endpoint({ id: "ep-nameless", ...later });
+    const other = compute({ uid: uidOf("b"), name: "other", spec: { type: "read_only" } });
+    const signed = madeBy(other, { id: "ep-signed", ...later });
+    const after = (...lists: [number, readonly Endpoint[]][]) =>
+      lists.reduce<RememberedWrite>(
+        (write, [startedAt, endpoints]) => listed(endpoints, { startedAt }, { write }),
+        openSince(0, { newest }),
+      ).phase;
+    const both = [nameless, signed];
+
+    test.each<[string, RememberedWrite["phase"], [number, readonly Endpoint[]][]]>([
+      [
+        "two such lists 60 s apart prove that it is another's",
+        "closed",
+        [
+          [10_000, both],
+          [settled, both],
+        ],
+      ],
+      [
+        "two such lists less than 60 s apart prove nothing",
+        "open",
+        [
+          [10_001, both],
+          [settled, both],
+        ],
+      ],
+      ["one list proves nothing", "open", [[settled + 60_000, both]]],
+      [
+        "the second list must show the signature too",
+        "open",
+        [
+          [10_000, both],
+          [settled, [nameless]],
+        ],
+      ],
+      [
+        "the settle time must be over too",
+        "open",
+        [
+          [0, both],
+          [60_000, both],
+        ],
+      ],
+      [
+        "an older signature proves nothing",
+        "open",
+        [
+          [10_000, [nameless, { ...signed, created_at: "2026-01-01T09:00:00Z" }]],
+          [settled, [nameless, { ...signed, created_at: "2026-01-01T09:00:00Z" }]],
+        ],
+      ],
+    ])("%s", (_, phase, lists) => {
+      expect(after(...lists)).toBe(phase);
+    });
   });
 });
 
