@@ -110,7 +110,7 @@ class Window {
 
   /** Milliseconds until another request is admitted; 0 if it is now. A clock that was set back resets the count. */
   wait(at: number): number {
-    while ((this.#times[this.#first] ?? at) + this.#span <= at) this.#first += 1;
+    while ((this.#times[this.#first] ?? Number.POSITIVE_INFINITY) + this.#span <= at) this.#first += 1;
     if (this.#first > this.#size) {
       this.#times = this.#times.slice(this.#first);
       this.#first = 0;

@@ -89,3 +89,9 @@ it("a compute is deleted also where its branch is not protected, and not where i
   expect([protect(true), shop.ana(`DELETE ${path}`).status]).toEqual([200, 422]);
   expect([protect(false), shop.ana(`DELETE ${path}`).status]).toEqual([200, 200]);
 });
+
+it("an operation takes a millisecond at least, however fast the service's time runs", () => {
+  const shop = new Shop({ timeScale: 1e9 });
+  shop.create({ branch_id: preview, type: "read_write" });
+  expect((shop.core.nextDue() ?? 0) - shop.time.now()).toBe(1);
+});
