@@ -189,7 +189,7 @@ export class OperatorModel {
     const write = (method: "POST" | "PATCH" | "DELETE" | "RESTART", id: string, body: unknown) =>
       replay.service({ kind: "write", method, through, id, body });
     const client = {
-      through,
+      fingerprint: through,
       account: { baseURL: through },
       createEndpoint: (_: string, body: unknown) => write("POST", "", body),
       patchEndpoint: (_: string, id: string, body: unknown) => write("PATCH", id, body),
