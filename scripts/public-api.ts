@@ -25,8 +25,7 @@ const ObjectSchema = z.looseObject({ properties: Fields.default({}), required: z
 /** What is kept of a schema: enough to tell a field that the public API knows from one that it does not. */
 const copied = ["type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "required"] as const;
 
-/** The newest Postgres of the OpenAPI file, and of the public service since: the SDK's types name none. */
-const olderPostgres = 18;
+/** The newest Postgres of the public service: the OpenAPI file is older, and the SDK's types name none. */
 const newestPostgres = 19;
 
 /** The public API as a table of its operations, one a line: the service must not read the packages. */
@@ -81,11 +80,13 @@ function compact(document: Record<string, unknown>, value: unknown): Record<stri
   const kept = Object.fromEntries(copied.flatMap((key) => (schema[key] === undefined ? [] : [[key, schema[key]]])));
   return {
     ...kept,
-    ...(kept["maximum"] === olderPostgres && { maximum: newestPostgres }),
     ...(nullable === true && { type: [schema["type"], "null"] }),
     ...(properties !== undefined && {
       properties: Object.fromEntries(
-        Object.entries(Fields.parse(properties)).map(([name, field]) => [name, compact(document, field)]),
+        Object.entries(Fields.parse(properties)).map(([name, field]) => [
+          name,
+          { ...compact(document, field), ...(name === "pg_version" && { maximum: newestPostgres }) },
+        ]),
       ),
       additionalProperties: false,
     }),

@@ -119,7 +119,7 @@ async function declaredBy(
   const leaving = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
   const declaredAt = new Map(all.map(({ object, where }) => [object.metadata.uid, where]));
   const pruned = leaving.map((each) => ({ ...each, where: declaredAt.get(each.object.metadata.uid) ?? each.where }));
-  // A Compute whose owner leaves goes with it, also if the manifests declare it by itself.
+  // A Compute whose owner leaves goes with it, also if a manifest of its own declares it.
   const uids = new Set(pruned.map(({ object }) => object.metadata.uid));
   const computes = all.filter(({ object }) => !uids.has(object.metadata.uid));
   const pools = written.pools.map(({ object: { metadata, spec }, where }) => ({

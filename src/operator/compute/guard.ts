@@ -51,7 +51,7 @@ function factsOf(action: WriteAction, o: Observed, s: ReadonlyState): Facts {
       if (uidIn(action.name) !== o.compute.metadata.uid) return { ...facts, shown: "stranger" };
       if (!action.takesOver) return { ...facts, shown: shownOf(endpoint, o, s) };
       const rival = facts.rival ?? wisherFor(endpoint, o);
-      return { ...facts, shown: isOfFormerBranch(endpoint, o) ? "former" : "stranger", rival, isOpen: isOpen(o, s) };
+      return { ...facts, shown: isOfFormerCompute(endpoint, o) ? "former" : "stranger", rival, isOpen: isOpen(o, s) };
     }
     case "patch": {
       const { branch_id: to } = action.attributes;
@@ -150,7 +150,7 @@ function absence({ compute, endpoints }: Observation): Shown {
 }
 
 /** A takeover needs `adopt.former`, one endpoint with fleet and key and the wrong uid, and no endpoint before. */
-function isOfFormerBranch(endpoint: Endpoint, { compute, endpoints, fleet }: Observation): boolean {
+function isOfFormerCompute(endpoint: Endpoint, { compute, endpoints, fleet }: Observation): boolean {
   const { spec, status } = compute;
   if (fleet === undefined || spec.adopt === undefined || !("former" in spec.adopt)) return false;
   const wasLinked = [linkIn(compute), status.endpointID, status.gone, status.proof].some((one) => one !== undefined);

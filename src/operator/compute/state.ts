@@ -183,7 +183,7 @@ export class ReconcileState {
     return delayMs;
   }
 
-  /** Nothing is open of the record any more. */
+  /** The record is closed. */
   #close(): void {
     this.changeWrite((write) => write && closed(write));
   }

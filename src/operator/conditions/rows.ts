@@ -47,7 +47,7 @@ export const rows = {
   /** Something is in the way of seeing the object at the service, or of writing to it. */
   hindered: { ...retried, synced: "compared", reaches: "first" },
   stalled: { ...inProgress, reconciling: false, stalled: true, requeue: "slow" },
-  /** Nothing is sent, and nothing of the project looked at. */
+  /** The project is neither written to nor looked at. */
   paused: {
     ready: "kept",
     synced: "compared",

@@ -46,12 +46,12 @@ export function opened<W extends Write<unknown>>(write: W, now: number): W {
   return { ...write, phase: "open", openedAt: now };
 }
 
-/** Nothing more can come of the request; `now`: of the answer that says so. */
+/** The request can have no further effect; `now`: of the answer that says so. */
 export function closed<W extends Write<unknown>>(write: W, now?: number): W {
   return now === undefined ? { ...write, phase: "closed" } : { ...write, phase: "closed", closedAt: now };
 }
 
-/** Nothing of the request took effect or can take effect: the next attempt may use the record again. */
+/** The request had no effect and can have none: the next attempt may use the record again. */
 export function unmade<W extends Write<unknown>>(write: W): W {
   return { ...write, phase: "unsent" };
 }

@@ -97,7 +97,7 @@ export function usageOfBranch(context: ServiceContext, branch: Branch, at: numbe
   return usage(context, branch, context.store.endpoints.meteredOn(branch.projectId, branch.id), at);
 }
 
-/** The usage of branches of one project, each asked for by itself: for pages of many. */
+/** The usage of branches of one project, each asked for on its own: for pages of many. */
 export function usageOfBranches(context: ServiceContext, projectId: string, at: number): (branch: Branch) => Usage {
   const running = Map.groupBy(context.store.endpoints.metered(projectId), ({ branchId }) => branchId);
   return (branch) => usage(context, branch, running.get(branch.id) ?? [], at);

@@ -67,15 +67,15 @@ export function whyNotTakenOver(
   view: View,
 ): string | undefined {
   const own = signatureIn(signatureOf(compute, view.fleet));
-  const isOfFormerBranch = ({ name }: Shown) => {
+  const isOfFormerCompute = ({ name }: Shown) => {
     const signature = signatureIn(name);
     return signature?.fleet === own?.fleet && signature?.key === own?.key;
   };
   const { adopt, branchID, type } = specOf(compute);
   if (!isJsonObject(adopt) || adopt["former"] !== true) return "spec.adopt.former does not ask for it";
-  if (!isOfFormerBranch(target)) return "fleet and key are not its own";
+  if (!isOfFormerCompute(target)) return "fleet and key are not its own";
   if (view.linked.has(compute.metadata.uid)) return "it was linked before";
-  if (endpoints.filter((one) => isOfFormerBranch(one) && !view.isNew(one)).length > 1) return "there is more than one";
+  if (endpoints.filter((one) => isOfFormerCompute(one) && !view.isNew(one)).length > 1) return "there is more than one";
   if (target.branch_id !== branchID || target.type !== type) return "branch or type differ";
   const others = view.computes.filter(({ metadata }) => metadata.uid !== compute.metadata.uid);
   const holder = others.find(

@@ -141,9 +141,9 @@ export class FleetGuard {
     const own = signatureIn(signatureOf(compute, fleet));
     const formers = endpoints.filter(({ projectId, name }) => {
       const signature = signatureIn(name);
-      const isOfFormerBranch =
+      const isOfFormerCompute =
         signature?.fleet === own?.fleet && signature?.key === own?.key && signature?.uid !== own?.uid;
-      return projectId === specOf(compute)["projectID"] && isOfFormerBranch;
+      return projectId === specOf(compute)["projectID"] && isOfFormerCompute;
     });
     const [former] = formers;
     if (former === undefined || formers.length > 1 || this.#changedLately(former)) return undefined;

@@ -84,7 +84,7 @@ const counts = memoize<EndpointIndex, Map<BranchListing | undefined, EndpointSna
 
 /**
  * `notListedIn`, counted once for each list, or each of branches beside it, by whose lack endpoints are not missed.
- * Where all of a project is missing, each of its Computes would count all of them: 4.2 s for 5,000.
+ * Counting them for each Compute would take 4.2 s where 5,000 are missing.
  */
 export function notListedBy(
   branches: BranchListing | undefined,

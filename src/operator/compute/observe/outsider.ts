@@ -5,7 +5,7 @@ import { reasons } from "../words/reasons.ts";
 
 /**
  * True if a Compute claims nothing: its connection reaches nothing, and it never had, or tried to make, anything there.
- * What it had at another service, before its connection was changed, counts for nothing.
+ * Endpoints at another service, from before its connection was changed, do not count.
  */
 export function isOutsider(compute: Compute, connections: Reach): boolean {
   return hadNothingAt(connections.baseURLOf(compute), compute) && isOutOfReach(compute, reasons, connections);

@@ -16,7 +16,7 @@ const settled: Row = { ...usual, ...rows.settled };
 const inProgress: Row = { ...usual, ...rows.inProgress };
 const sameSpec: Row = { ...inProgress, synced: "True" };
 const retried: Row = { ...usual, ...rows.retried };
-/** Nothing of the project can be seen. */
+/** The project cannot be seen. */
 const unseen = { ...usual, planError: true } as const;
 const failed = { ...unseen, apply: "fail" } as const;
 const stalled: Row = { ...usual, ...rows.stalled };
