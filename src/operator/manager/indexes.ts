@@ -11,24 +11,34 @@ import { ObjectIndex } from "./object-index.ts";
 /** The objects that an event of another concerns, found without a look at all of them. */
 export class Indexes {
   /** By the place of the connection that they name; the namespace of a ClusterServiceConnection is empty. */
-  readonly users = new ObjectIndex<Compute>((user) => [placeOf(connectionKeyOf(user))]);
-  readonly branchUsers = new ObjectIndex<Branch>((user) => [placeOf(connectionKeyOf(user))]);
+  readonly users: ObjectIndex<Compute>;
+  readonly branchUsers: ObjectIndex<Branch>;
   /** By the place of the Branch that they name. */
-  readonly computesOnBranch = new ObjectIndex<Compute>(({ metadata: { namespace }, spec: { branchRef } }) =>
-    branchRef === undefined ? [] : [placeOf({ namespace, name: branchRef.name })],
-  );
+  readonly computesOnBranch: ObjectIndex<Compute>;
   /** By namespace, project and branch: where their endpoints are, and may still come to be. */
-  readonly computesAt = new ObjectIndex<Compute>((compute) =>
-    placesOf(compute).map((id) => linkedKey(compute.metadata.namespace, compute.spec.projectID, id)),
-  );
-  readonly linkedBranches = new ObjectIndex<Branch>(({ metadata: { namespace }, spec, status: { branchID } }) =>
-    branchID === undefined ? [] : [linkedKey(namespace, spec.projectID, branchID)],
-  );
+  readonly computesAt: ObjectIndex<Compute>;
+  readonly linkedBranches: ObjectIndex<Branch>;
   /** By project: those that wait for something that another has, or for room. */
-  readonly waitingBranches = new ObjectIndex<Branch>((object) =>
-    conditionOf(object.status, "Stalled")?.status === "True" ? [object.spec.projectID] : [],
-  );
+  readonly waitingBranches: ObjectIndex<Branch>;
   readonly branchPlaces = new BranchPlaces();
+
+  /** The caches that it is about. */
+  constructor(compute: (uid: string) => Compute | undefined, branch: (uid: string) => Branch | undefined) {
+    this.users = new ObjectIndex(compute, (user) => [placeOf(connectionKeyOf(user))]);
+    this.branchUsers = new ObjectIndex(branch, (user) => [placeOf(connectionKeyOf(user))]);
+    this.computesOnBranch = new ObjectIndex(compute, ({ metadata: { namespace }, spec: { branchRef } }) =>
+      branchRef === undefined ? [] : [placeOf({ namespace, name: branchRef.name })],
+    );
+    this.computesAt = new ObjectIndex(compute, (object) =>
+      placesOf(object).map((id) => linkedKey(object.metadata.namespace, object.spec.projectID, id)),
+    );
+    this.linkedBranches = new ObjectIndex(branch, ({ metadata: { namespace }, spec, status: { branchID } }) =>
+      branchID === undefined ? [] : [linkedKey(namespace, spec.projectID, branchID)],
+    );
+    this.waitingBranches = new ObjectIndex(branch, ({ spec, status }) =>
+      conditionOf(status, "Stalled")?.status === "True" ? [spec.projectID] : [],
+    );
+  }
 
   compute(change: Change<Compute>): void {
     for (const index of [this.users, this.computesOnBranch, this.computesAt]) index.change(change);

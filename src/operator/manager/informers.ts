@@ -76,7 +76,10 @@ export interface ChangeHandlers {
 export class Informers {
   readonly computes: Reflectors<Compute>;
   readonly branches: Reflectors<Branch>;
-  readonly indexes = new Indexes();
+  readonly indexes = new Indexes(
+    (uid) => this.computes.byUid(uid),
+    (uid) => this.branches.byUid(uid),
+  );
   readonly counts = new ComputeCounts();
   readonly arrivals: Arrivals;
   readonly #connections: Reflectors<ServiceConnection>;
