@@ -1,4 +1,5 @@
 import type { ListedBranch } from "../../api/branch.ts";
+import { declaresRetain } from "../life/deletion-policy.ts";
 import { type Facts, type Shown, type Stop, stopOf } from "../life/guard.ts";
 import { isBeingDeleted, olderFirst, placeOf } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
@@ -20,7 +21,7 @@ export function guard(action: BranchAction, o: Observation | Unobserved): Stop |
 
 /** The action in place of a stopped write: a condition, or for `Retain` the release that it asks for all the same. */
 export function insteadOf({ message }: Stop, { object }: Observation | Unobserved): BranchAction {
-  if (!isRetained(object)) return { kind: "show", reason: "Conflict", message, afterMs: hourlyMs };
+  if (!declaresRetain(object)) return { kind: "show", reason: "Conflict", message, afterMs: hourlyMs };
   const { branchID, expiresAt } = object.status;
   const kept = branchID === undefined ? words.released.none : words.released.retained(branchID, expiresAt);
   return { kind: "release", event: "Released", message: kept };
@@ -38,7 +39,7 @@ function factsOf(write: BranchWrite, o: Observation | Unobserved): Facts {
   const listed = o.listing.byID(write.id);
   if (listed === undefined) return { write: row, target, shown: "stranger" };
   const shown = shownOf(listed, o);
-  const isRetainedDelete = write.op === "delete" && isRetained(o.object);
+  const isRetainedDelete = write.op === "delete" && declaresRetain(o.object);
   // A branch is deleted with its object alone.
   const isKept = write.op === "delete" && !isBeingDeleted(o.object);
   return {
@@ -64,10 +65,6 @@ function rowOf(write: BranchWrite, { spec }: Branch): Facts["write"] {
       return isDeclared && Object.keys(write.body).length === 1 ? "branch protection" : "branch end";
     }
   }
-}
-
-function isRetained(object: Branch): boolean {
-  return isBeingDeleted(object) && object.spec.deletionPolicy === "Retain";
 }
 
 function uidIn({ note }: ListedBranch): string | undefined {

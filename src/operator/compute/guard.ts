@@ -1,5 +1,6 @@
 import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../api/ids.ts";
+import { declaresRetain } from "../life/deletion-policy.ts";
 import { type Facts, type Shown, type Stop, stopOf } from "../life/guard.ts";
 import { isBeingDeleted, olderFirst } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
@@ -24,7 +25,7 @@ export function guard(action: Action, o: Observed, s: ReadonlyState): Stop | und
 
 /** The action in place of a stopped write: a condition, or for `Retain` the release that it asks for all the same. */
 export function insteadOf(action: Action, { message }: Stop, o: Observed, s: ReadonlyState): Action {
-  if (isRetained(o.compute)) {
+  if (declaresRetain(o.compute)) {
     return letGo(released.retained("endpointID" in action ? action.endpointID : undefined), o, s);
   }
   // A deletion that waits is let go once the CRD itself goes.
@@ -61,7 +62,7 @@ function factsOf(action: WriteAction, o: Observed, s: ReadonlyState): Facts {
     case "restart":
       return { ...facts, shown: shownOf(endpoint, o, s) };
     case "delete":
-      return { ...facts, shown: shownOfDeleted(endpoint, o, s), isRetained: isRetained(o.compute) };
+      return { ...facts, shown: shownOfDeleted(endpoint, o, s), isRetained: declaresRetain(o.compute) };
   }
 }
 
@@ -78,10 +79,6 @@ function writeOf(action: WriteAction, compute: Compute): Facts["write"] {
     case "delete":
       return isBeingDeleted(compute) ? "endpoint delete" : "endpoint surplus";
   }
-}
-
-function isRetained(compute: Compute): boolean {
-  return isBeingDeleted(compute) && compute.spec.deletionPolicy === "Retain";
 }
 
 /** The uid in a name that is a signature, in a fleet or not. */

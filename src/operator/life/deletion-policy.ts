@@ -1,3 +1,5 @@
+import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
+
 /** An object with a deletion policy: as declared, and as the status shows it in force. */
 export interface Policied {
   spec: { deletionPolicy?: string | undefined };
@@ -17,4 +19,9 @@ export function policyInForce({ spec, status }: Policied, by?: string): string |
 /** True if what the object has at the service stays by the policy in force. */
 export function isRetained(object: Policied): boolean {
   return policyInForce(object) === "Retain";
+}
+
+/** True for an object that is being deleted and declares `Retain` itself; for the last guard, which asks no rule. */
+export function declaresRetain(object: Policied & Pick<KubeObject, "metadata">): boolean {
+  return isBeingDeleted(object) && object.spec.deletionPolicy === "Retain";
 }
