@@ -10,11 +10,11 @@ import { secretKind } from "../resources/secret.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
-import { connectionDetails } from "./details.ts";
+import { filledDetails, whyUnread } from "./filled-details.ts";
 import { builtFrom, digest, digestOfData, isOwnedBy, type KeptSecret, templateOf } from "./kept-secret.ts";
-import { readingDetails, secretConflict, secretForbidden, secretRejected, secretUpdated } from "./messages.ts";
+import { secretConflict, secretForbidden, secretRejected, secretUpdated } from "./messages.ts";
 import { Readings } from "./readings.ts";
-import { filledIn, type Template } from "./template.ts";
+import type { Template } from "./template.ts";
 
 type Cluster = Pick<ClusterClient, "create" | "delete" | "listPage" | "patch">;
 
@@ -151,21 +151,17 @@ export class ConnectionSecrets {
       if (due) readings.failed(uid);
       return unread;
     }
-    const details = await connectionDetails(compute, endpoint, intact ? uriIn(existing) : undefined, client, signal);
+    const details = await filledDetails(compute, endpoint, intact ? uriIn(existing) : undefined, client, signal);
     if (details.kind === "failed") {
       readings.failed(uid);
       const isUnknown = details.failure.kind === "notFound";
-      return isUnknown || requested || !intact ? failedBinding(details.failure, wanted, branch_id) : unread;
+      return isUnknown || requested || !intact ? whyUnread(details.failure, wanted, branch_id) : unread;
     }
     // Other readings leave the hour as it is: it is what spreads a fleet.
     if (due) readings.succeeded(uid);
     if (details.kind === "same") return bound;
-    const added = filledIn(template, details.data);
-    if (added.kind !== "filled") {
-      const message = added.kind === "missing" ? secretRejected.template(added) : secretRejected.tooLarge;
-      return { kind: "failed", reason: "Rejected", message };
-    }
-    const content = { source, template, data: encoded({ ...details.data, ...added.data }) };
+    if (details.kind === "rejected") return { kind: "failed", reason: "Rejected", message: details.message };
+    const content = { source, template, data: encoded(details.data) };
     if (existing === undefined) return create(compute, wanted.name, content, cluster);
     if (intact && isDigestOf(existing, content.data)) return bound;
     return repair(existing, content, rewritten(existing, source, intact, role), cluster);
@@ -290,11 +286,4 @@ function isDigestOf({ metadata }: KeptSecret, data: Record<string, string>): boo
 
 function encoded(data: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
-}
-
-function failedBinding(failure: Failure, wanted: Wanted, branchID: string): Binding {
-  const doing = readingDetails(wanted.name);
-  if (failure.kind !== "notFound") return { kind: "unread", failure, doing };
-  // A 404 is about the database or the role, or the very call, which not every service has.
-  return { kind: "failed", reason: "Rejected", message: secretRejected.notFound(wanted, branchID, failure.message) };
 }
