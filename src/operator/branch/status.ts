@@ -46,7 +46,7 @@ export function nextStatus(
       next.resetAt = annotationOf(object, "resetAt");
     }
   }
-  next.deletionPolicy = policyInForce({ spec: object.spec, status: next }, next.branchID && next.proof?.by);
+  next.deletionPolicy = policyInForce({ spec: object.spec, status: next });
   next.state = stateOf(next, reason ?? shownReason(object), isBeingDeleted(object), listed);
   if (condition.kind === "shown") {
     const compared = seen?.linked === undefined ? undefined : before.appliedGeneration === object.metadata.generation;

@@ -1,18 +1,19 @@
 import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
 
-/** An object with a deletion policy: as declared, and as the status shows it in force. */
+/** An object with a deletion policy, and the proof of what it has at the service. */
 export interface Policied {
   spec: { deletionPolicy?: string | undefined };
-  status: { deletionPolicy?: string | undefined };
+  status: { proof?: { by: string } | undefined };
 }
 
 /**
- * The policy in force. Where none is declared, what was adopted is kept. `by`: the proof of what the object has at the
- * service; `undefined`: it cannot be seen, and the policy stays the one that the status shows.
+ * The policy in force; `undefined`: none is declared, and nothing was made or adopted yet. What was adopted is kept.
+ * `status.deletionPolicy` only shows it: one that a spec declared, and declares no more, decides nothing. `by`: the
+ * proof, where a list shows a newer one than the status has.
  */
-export function policyInForce({ spec, status }: Policied, by?: string): string | undefined {
+export function policyInForce({ spec, status }: Policied, by = status.proof?.by): string | undefined {
   if (spec.deletionPolicy !== undefined) return spec.deletionPolicy;
-  if (by === undefined) return status.deletionPolicy;
+  if (by === undefined) return undefined;
   return by === "adopted" ? "Retain" : "Delete";
 }
 

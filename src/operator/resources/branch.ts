@@ -267,7 +267,7 @@ export function owningBranch(compute: Pick<KubeObject, "metadata">): OwnerRefere
 export function ownedComputeSpec({ metadata, spec, status }: Branch): object | undefined {
   if (spec.compute === undefined) return undefined;
   const { projectID, connectionRef } = spec;
-  const inherited = spec.deletionPolicy ?? (status.deletionPolicy === "Retain" ? "Retain" : undefined);
+  const inherited = spec.deletionPolicy ?? (status.proof?.by === "adopted" ? "Retain" : undefined);
   const deletionPolicy = spec.compute.deletionPolicy ?? inherited;
   return {
     ...spec.compute,

@@ -268,12 +268,11 @@ describe("the policy in force for the deletion", () => {
     ["Delete for one that was made", mine(), "Delete"],
     ["Delete for one that was taken over", mine({ status: { proof: proof("former") } }), "Delete"],
     [
-      "what it was where nothing proves the branch",
+      "none where nothing proves the branch, whatever was declared before",
       mine({ status: { proof: undefined, deletionPolicy: "Retain" } }),
-      "Retain",
+      undefined,
     ],
-    ["what it was without a branch", branch({ status: { deletionPolicy: "Retain" } }), "Retain"],
-    ["none without a branch", branch(), undefined],
+    ["none without a branch", branch({ status: { deletionPolicy: "Retain" } }), undefined],
   ])("the policy in force is %s", (_, object, policy) => {
     expect(after(object, shown("Creating"))?.deletionPolicy).toBe(policy);
   });

@@ -7,19 +7,24 @@ test.each<[string | undefined, string | undefined, string | undefined, string | 
   [undefined, "Delete", "adopted", "Retain"],
   [undefined, "Retain", "created", "Delete"],
   [undefined, "Retain", "none", "Delete"],
-  [undefined, "Retain", undefined, "Retain"],
-  [undefined, undefined, undefined, undefined],
+  [undefined, "Retain", undefined, undefined],
 ])("declared %s, shown %s, had by %s: the policy in force is %s", (declared, shown, by, expected) => {
-  const object = { spec: { deletionPolicy: declared }, status: { deletionPolicy: shown } };
-  expect(policyInForce(object, by)).toBe(expected);
+  const status = { deletionPolicy: shown };
+  const proof = by === undefined ? undefined : { by };
+  expect(policyInForce({ spec: { deletionPolicy: declared }, status: { ...status, proof } })).toBe(expected);
+  const older = { ...status, proof: { by: by === "adopted" ? "created" : "adopted" } };
+  if (by !== undefined) {
+    expect(policyInForce({ spec: { deletionPolicy: declared }, status: older }, by)).toBe(expected);
+  }
 });
 
 test.each<[string | undefined, string | undefined, boolean]>([
   ["Retain", undefined, true],
-  [undefined, "Retain", true],
-  ["Delete", "Retain", false],
+  [undefined, "adopted", true],
+  ["Delete", "adopted", false],
+  [undefined, "created", false],
   [undefined, undefined, false],
-])("declared %s, shown %s: what is at the service stays or not", (declared, shown, expected) => {
-  const object = { spec: { deletionPolicy: declared }, status: { deletionPolicy: shown } };
+])("declared %s, had by %s: what is at the service stays or not", (declared, by, expected) => {
+  const object = { spec: { deletionPolicy: declared }, status: by === undefined ? {} : { proof: { by } } };
   expect(isRetained(object)).toBe(expected);
 });

@@ -53,7 +53,7 @@ export function letGo(message: string, { compute, fleet }: Subject, { write }: R
   return { ...release, message: `${message} ${open}`, warns: true };
 }
 
-/** Without a policy in the spec the endpoint decides, or while it cannot be seen the policy that the status shows. */
+/** Without a policy in the spec the endpoint decides, or while it cannot be seen the proof in the status. */
 function isKept({ kind, compute }: Observed): boolean {
   return kind === "observed" ? compute.spec.deletionPolicy === "Retain" : isRetained(compute);
 }

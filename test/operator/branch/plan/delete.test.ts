@@ -51,12 +51,6 @@ describe("a Branch that is being deleted has its branch", () => {
       "Another Branch object owns the branch",
     ],
     ["to be kept by the spec", going({ linked: "br-one", spec: { deletionPolicy: "Retain" } }), {}, "it has no end"],
-    [
-      "to be kept by the policy in force",
-      going({ linked: "br-one", status: { deletionPolicy: "Retain" } }),
-      {},
-      "Retain",
-    ],
   ])("kept where it is %s", (_, object, seen: Seen, text) => {
     expect(planned({ object, ...seen })).toEqual(released(text));
   });
@@ -68,11 +62,9 @@ describe("a Branch that is being deleted has its branch", () => {
     );
   });
 
-  test("deleted by the policy of the spec, whatever was in force before", () => {
+  test.each([{ deletionPolicy: "Delete" }, {}])("deleted by the policy of %j, whatever was in force before", (spec) => {
     const status = { deletionPolicy: "Retain" };
-    expect(planned({ object: going({ linked: "br-one", spec: { deletionPolicy: "Delete" }, status }) })).toEqual(
-      deletes(),
-    );
+    expect(planned({ object: going({ linked: "br-one", spec, status }) })).toEqual(deletes());
   });
 });
 
@@ -228,8 +220,10 @@ describe("a create without a usable answer, before the finalizer goes", () => {
     expect(planned({ object: unlinked, branches: [others] })).toEqual(none);
   });
 
-  test("an object with Retain waits for no create", () => {
+  test("an object with Retain waits for no create, but one that declared it once does", () => {
     const object = going({ spec: { deletionPolicy: "Retain" } });
     expect(planned({ object }, post(now))).toEqual(none);
+    const declaredOnce = going({ status: { deletionPolicy: "Retain" } });
+    expect(planned({ object: declaredOnce }, post(now))).toMatchObject({ kind: "show", reason: "Deleting" });
   });
 });

@@ -37,17 +37,20 @@ describe("a Compute that is being deleted", () => {
   });
 
   test.each(["unavailable", "pending"] as const)(
-    "a Compute is let go by the policy that the status shows while the service is %s, unless the spec sets another",
+    "a Compute is let go by the proof that the status has while the service is %s, unless the spec sets a policy",
     (kind) => {
       const observation =
         kind === "pending"
           ? ({ kind } as const)
           : ({ kind, reason: "Unauthorized", message: "refused", projectGone: false } as const);
-      const shown = (policy: string, spec = {}) =>
-        plan(...input({ compute: going({ linked: "ep-one", spec, status: { deletionPolicy: policy } }), observation }));
-      expect(shown("Retain")).toMatchObject(released("deletionPolicy is Retain"));
-      expect(shown("Retain", { deletionPolicy: "Delete" }).kind).not.toBe("release");
-      expect(shown("Delete").kind).not.toBe("release");
+      const shown = (by: string, spec = {}) => {
+        const proof = { uid: going().metadata.uid, endpointID: "ep-one", by };
+        const status = { deletionPolicy: "Retain", proof };
+        return plan(...input({ compute: going({ linked: "ep-one", spec, status }), observation }));
+      };
+      expect(shown("adopted")).toMatchObject(released("deletionPolicy is Retain"));
+      expect(shown("adopted", { deletionPolicy: "Delete" }).kind).not.toBe("release");
+      expect(shown("signature").kind).not.toBe("release");
     },
   );
 });

@@ -255,9 +255,11 @@ describe("the deletion policy in force", () => {
     expect(policyOf(spec, { proof })).toBe(policy);
   });
 
-  test("stays while no endpoint is seen, and is not known before", () => {
-    expect(policyOf({}, { endpoint: undefined }, { deletionPolicy: "Retain" })).toBe("Retain");
-    expect(policyOf({}, { endpoint: undefined })).toBeUndefined();
+  test("stays by its proof while no endpoint is seen, and is not known before", () => {
+    const proof = (by: string) => ({ proof: { uid: compute().metadata.uid, endpointID: "ep-one", by } });
+    expect(policyOf({}, { endpoint: undefined }, proof("adopted"))).toBe("Retain");
+    expect(policyOf({}, { endpoint: undefined }, { ...proof("signature"), deletionPolicy: "Retain" })).toBe("Delete");
+    expect(policyOf({}, { endpoint: undefined }, { deletionPolicy: "Retain" })).toBeUndefined();
     const another = shown(compute({ linked: "ep-one", status: { deletionPolicy: "Delete" } }), "Conflict", "no", {
       effect: { kind: "ownedByOther" },
     });
