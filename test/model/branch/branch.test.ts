@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { configurations, lateCreates } from "./configurations.ts";
+import { configurations, lateCreates, policies } from "./configurations.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { searched } from "./search.ts";
 
@@ -19,10 +19,13 @@ test.each(configurations(2, 3))(
   },
 );
 
-test("no path of late creates, deaths and a deletion breaks a promise of Branches, and all ends well", async () => {
-  const world = { name: "late creates", expiry: { never: true }, showsResets: true };
-  const { paths, reconciles, violation } = await searched({ ...world, ...lateCreates });
-  console.log(`${world.name}: ${paths} paths, ${reconciles} reconciles`);
+test.each([
+  { name: "late creates and deaths", among: lateCreates },
+  { name: "late creates and changes of the policy", among: policies },
+])("no path of $name and a deletion breaks a promise of Branches, and all ends well", async ({ name, among }) => {
+  const world = { name, expiry: { never: true }, showsResets: true };
+  const { paths, reconciles, violation } = await searched({ ...world, ...among });
+  console.log(`${name}: ${paths} paths, ${reconciles} reconciles`);
   expect(violation).toBeUndefined();
   expect(paths).toBeGreaterThan(500);
 });

@@ -7,6 +7,13 @@ export const lateCreates = {
   among: ["the process dies", "a request that comes late", "the object is deleted"],
 } as const;
 
+/** A policy that is declared and taken back, around a create that comes late. */
+export const policies = {
+  happenings: 4,
+  steps: 4,
+  among: ["a person declares Retain, or no policy again", "a request that comes late", "the object is deleted"],
+} as const;
+
 /** The worlds that are searched: `happenings` at most, each at one of the first `steps`. */
 export function configurations(happenings: number, steps: number): Configuration[] {
   const all = { happenings, steps, showsResets: true };

@@ -2,7 +2,7 @@ import { planReset } from "../../../src/operator/branch/plan/reset.ts";
 import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { never, unmade } from "../../../src/operator/life/record.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
-import { lateCreates } from "./configurations.ts";
+import { lateCreates, policies } from "./configurations.ts";
 import { parentID } from "./service.ts";
 import type { Parts } from "./world.ts";
 
@@ -99,6 +99,18 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     },
     breaks: /never another's|all is well/,
+  },
+  "a policy that was declared once and decides while no branch is linked": {
+    parts: {
+      planned: (observed) => {
+        const { object, linked } = observed;
+        // Declared and taken back: two edits.
+        if ((object.metadata.generation ?? 1) < 3 || linked !== undefined) return observed;
+        return { ...observed, object: { ...object, spec: { ...object.spec, deletionPolicy: "Retain" } } };
+      },
+    },
+    ...policies,
+    breaks: /never left/,
   },
   "a finalizer that is not put back": {
     parts: { stored: (object) => ({ ...object, metadata: { ...object.metadata, finalizers: [] } }) },

@@ -52,6 +52,16 @@ const events: Readonly<Record<string, Event>> = {
       spec: { ...spec, expiry: "after" in spec.expiry ? { never: true } : { after: "5h" } },
     };
   },
+  "a person declares Retain, or no policy again": (state) => {
+    if (state.object === undefined) return;
+    const { metadata, spec } = state.object;
+    const { deletionPolicy, ...undeclared } = spec;
+    state.object = {
+      ...state.object,
+      metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 },
+      spec: deletionPolicy === undefined ? { ...spec, deletionPolicy: "Retain" } : undeclared,
+    };
+  },
   "the object is deleted": deleted,
   "the branch goes at the service": (state) => {
     state.service.branches = state.service.branches.filter(({ id }) => id === parentID);
@@ -235,6 +245,6 @@ function leftBehind(state: State): string | undefined {
     const { reason, message } = shownCondition(state.object) ?? {};
     return `deletion ends: ${reason}: ${message}`;
   }
-  const [left] = ownIn(state);
+  const [left] = state.isRetained ? [] : ownIn(state);
   return left === undefined ? undefined : `never left: branch ${left.id} of an object that is gone`;
 }

@@ -43,6 +43,8 @@ export interface State {
   wasWiped: boolean;
   /** The linked branch came to the end of its lease while the operator could renew that. */
   ranOut: string | undefined;
+  /** The object went while its spec declared Retain. */
+  isRetained: boolean;
 }
 
 /** What happens to one step of the operator. */
@@ -84,6 +86,7 @@ export function begun({ showsResets, expiry }: { showsResets: boolean; expiry: o
     linked: [],
     wasWiped: false,
     ranOut: undefined,
+    isRetained: false,
   };
 }
 
@@ -123,6 +126,7 @@ export async function reconciled(
   const status = isDeletedMeanwhile ? undefined : nextStatus(done, observed, memory, state.now);
   const stored = status === undefined ? done.object : { ...done.object, status };
   state.object = done.condition.kind === "released" ? undefined : (parts.stored?.(stored) ?? stored);
+  state.isRetained = state.object === undefined && object.spec.deletionPolicy === "Retain";
   if (isDeletedMeanwhile) deleted(state);
   const { branchID } = state.object?.status ?? {};
   if (branchID !== undefined && !state.linked.includes(branchID)) state.linked.push(branchID);

@@ -13,9 +13,8 @@ test.each<[string | undefined, string | undefined, string | undefined, string | 
   const proof = by === undefined ? undefined : { by };
   expect(policyInForce({ spec: { deletionPolicy: declared }, status: { ...status, proof } })).toBe(expected);
   const older = { ...status, proof: { by: by === "adopted" ? "created" : "adopted" } };
-  if (by !== undefined) {
-    expect(policyInForce({ spec: { deletionPolicy: declared }, status: older }, by)).toBe(expected);
-  }
+  const newest = by === undefined ? { proof } : older;
+  expect(policyInForce({ spec: { deletionPolicy: declared }, status: newest }, by)).toBe(expected);
 });
 
 test.each<[string | undefined, string | undefined, boolean]>([
