@@ -144,8 +144,18 @@ describe("the declared spec", () => {
       { deletionPolicy: "Retain" },
       "Delete",
     ],
-    ["Retain where that is in force for the Branch", { compute: {} }, { proof: { uid: "u", branchID: "br-one", by: "adopted" } }, "Retain"],
-    ["none where the branch is deleted with its object", { compute: {} }, { deletionPolicy: "Retain", proof: { uid: "u", branchID: "br-one", by: "created" } }, undefined],
+    [
+      "Retain where that is in force for the Branch",
+      { compute: {} },
+      { proof: { uid: "u", branchID: "br-one", by: "adopted" } },
+      "Retain",
+    ],
+    [
+      "none where the branch is deleted with its object",
+      { compute: {} },
+      { deletionPolicy: "Retain", proof: { uid: "u", branchID: "br-one", by: "created" } },
+      undefined,
+    ],
   ])("the declared spec has as deletionPolicy %s", (_, spec, status, policy) => {
     expect(of(spec, status)?.deletionPolicy).toBe(policy);
   });

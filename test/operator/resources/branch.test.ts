@@ -83,8 +83,18 @@ test("the Compute of a Branch is made with project, connection and branch of tha
 test.each<[string, object, object, string | undefined]>([
   ["its own", { compute: { deletionPolicy: "Delete" }, deletionPolicy: "Retain" }, {}, "Delete"],
   ["that of its Branch", { compute: {}, deletionPolicy: "Retain" }, {}, "Retain"],
-  ["that in force when its Branch is deleted", { compute: {} }, { proof: { uid: "u", branchID: "br-one", by: "adopted" } }, "Retain"],
-  ["none where the default is in force", { compute: {} }, { deletionPolicy: "Retain", proof: { uid: "u", branchID: "br-one", by: "created" } }, undefined],
+  [
+    "that in force when its Branch is deleted",
+    { compute: {} },
+    { proof: { uid: "u", branchID: "br-one", by: "adopted" } },
+    "Retain",
+  ],
+  [
+    "none where the default is in force",
+    { compute: {} },
+    { deletionPolicy: "Retain", proof: { uid: "u", branchID: "br-one", by: "created" } },
+    undefined,
+  ],
   [
     "that of its Branch, rather than the one that was in force",
     { compute: {}, deletionPolicy: "Delete" },
