@@ -7,6 +7,8 @@ export interface ComputeFilter {
   owners: readonly Owner[];
   /** A part of the compute's id or name, or of the name or id of its branch. */
   search: string;
+  /** Parts of signatures: one of them at its beginning, or the other one in it, is as good. */
+  signature: { fleet: string; key: string };
   /** End of the page before. */
   after: number | undefined;
   limit: number;
@@ -28,12 +30,20 @@ export class ComputeSearch {
     this.#db = db;
   }
 
-  find({ owners, search, after, limit }: ComputeFilter): FoundCompute[] {
+  find({ owners, search, signature, after, limit }: ComputeFilter): FoundCompute[] {
     const columns = ["e.id", "lower(coalesce(e.name, ''))", "lower(b.name)", "b.id"];
     // The name of an operator's compute ends with the uid of its object, without hyphens where it has a fleet.
     const sought = search.toLowerCase();
     const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(sought) ? sought.replaceAll("-", "") : sought;
-    const matches = [...columns.map((column) => `instr(${column}, ?1) > 0`), "instr(coalesce(e.name, ''), ?2) > 0"];
+    const matches = [
+      ...columns.map((column) => `instr(${column}, ?1) > 0`),
+      "instr(coalesce(e.name, ''), ?2) > 0",
+      "instr(coalesce(e.name, ''), ?7) = 1",
+      "instr(coalesce(e.name, ''), ?8) > 0",
+      // Read only where a note is looked for: the details of a branch are JSON.
+      `?9 AND json_extract(b.details, ${noted("object")}) = ?10`,
+      `?9 AND json_extract(b.details, ${noted("uid")}) = ?10`,
+    ];
     return this.#db
       .all(
         `SELECT e.seq, e.id, p.name AS project_name, b.name AS branch_name
@@ -46,9 +56,17 @@ export class ComputeSearch {
         ...ownerLists(owners),
         after ?? 0,
         limit,
+        signature.fleet,
+        signature.key,
+        search.includes("/") || uid !== sought,
+        search,
       )
       .map(foundOf);
   }
+}
+
+function noted(name: string): string {
+  return `'$.annotations."compute-operator.dev/${name}"'`;
 }
 
 function foundOf(row: Row): FoundCompute {

@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { main, preview, primary, project, Shop, staging } from "../support/shop.ts";
+import { digest, signatureOf } from "./signature.ts";
 import { problemIn, rowsIn, textOf, Visitor } from "./visitor.ts";
 
 const projectPath = `/app/projects/${project}`;
 const branchPath = `${projectPath}/branches/${main}`;
 const computePath = `${branchPath}/computes/${primary}`;
+
+const uid = "0d0c4b5e-11aa-4bbb-8ccc-0123456789ab";
 
 let shop: Shop;
 let ana: Visitor;
@@ -77,19 +80,41 @@ it("the page of a compute shows a refusal there in words", () => {
   expect(textOf(seen)).toContain("Connection string");
 });
 
-it("the page of a compute warns where an operator would put a change back, and names its fleet", () => {
-  expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
-  shop.patch(primary, { name: "k8s-0d0c4b5e-11aa-4bbb-8ccc-0123456789ab" });
-  expect(textOf(ana.get(computePath))).toContain("Managed by an operator.");
-  expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(`${primary} managed by an operator, which puts changes back`);
-  const key = "0123456789abcdef";
-  shop.patch(primary, { name: `k8s-89abcdef-${key}-${key}${key}` });
-  expect(textOf(ana.get(computePath))).toContain("Managed by an operator of fleet 89abcdef.");
-  expect(rowsIn(ana.get(branchPath))[0]?.[2]).toBe(
-    `${primary} managed by an operator of fleet 89abcdef, which puts changes back`,
-  );
+it("the page of a compute says which Compute keeps it, by its uid, and how to find its name", () => {
+  const keeper = () => [textOf(ana.get(computePath)), rowsIn(ana.get(branchPath))[0]?.[2]];
+  expect(keeper()).toEqual([expect.not.stringContaining("Kept by"), primary]);
+  shop.patch(primary, { name: `k8s-${uid}` });
+  expect(keeper()).toEqual([
+    expect.stringContaining(`Kept by Compute with uid ${uid} . The operator puts back what is changed here`),
+    `${primary} kept by Compute with uid ${uid}`,
+  ]);
+  const seen = ana.get(computePath);
+  expect(textOf(seen)).toContain(`UID:.metadata.uid | grep ${uid}`);
+  expect(seen.html).toContain(`href="/app/computes?search=${uid}"`);
+  shop.patch(primary, { name: signatureOf("previews", "shop/db") });
+  expect(keeper()[1]).toBe(`${primary} kept by Compute with uid ${uid} , fleet ${digest("previews", 8)}`);
   shop.patch(primary, { name: "k8s-of-mine" });
-  expect(textOf(ana.get(computePath))).not.toContain("Managed by an operator");
+  expect(keeper()).toEqual([expect.not.stringContaining("Kept by"), primary]);
+});
+
+it("the page of a compute names its Compute and fleet where the note of its branch has the names of the signature", () => {
+  const annotation_value = {
+    "compute-operator.dev/uid": "0b3c4d5e-11aa-4bbb-8ccc-0123456789ab",
+    "compute-operator.dev/fleet": "previews",
+    "compute-operator.dev/object": "shop/pr-42",
+  };
+  const endpoints = [{ type: "read_write" }];
+  shop.ana(`POST /projects/${project}/branches`, { branch: { name: "pr-42" }, endpoints, annotation_value });
+  shop.finishOperations();
+  const { branches, endpoints: computes } = shop.core.context.store;
+  const branch = branches.list(project).find(({ name }) => name === "pr-42")?.id ?? "";
+  const [compute] = computes.ofBranch(branch);
+  shop.patch(compute?.id ?? "", { name: signatureOf("previews", "shop/pr-42") });
+  const page = `${projectPath}/branches/${branch}/computes/${compute?.id}`;
+  expect(textOf(ana.get(page))).toContain("Kept by Compute shop/pr-42 , fleet previews .");
+  expect(textOf(ana.get(page))).not.toContain("grep");
+  shop.patch(compute?.id ?? "", { name: signatureOf("previews", "shop/pr-43") });
+  expect(textOf(ana.get(page))).toContain(`Kept by Compute with uid ${uid} , fleet previews .`);
 });
 
 it("another account can neither see nor change a compute", () => {

@@ -46,26 +46,26 @@ describe("the page of a branch", () => {
     const id = made();
     expect(factsOf(id)).toEqual({ Parent: "main", Made: "2026-01-01 00:00 UTC just now", Ends: "never" });
     expect(factsOf(main)["Parent"]).toBe("none");
-    expect(textOf(ana.get(pathOf(id)))).not.toContain("Managed by an operator");
+    expect(textOf(ana.get(pathOf(id)))).not.toContain("Kept by");
   });
 
   it("names the operator that made the branch, its fleet and its object, and warns", () => {
     const id = made(note);
-    expect(factsOf(id)["Made"]).toContain("by an operator, for Branch shop/pr-42");
-    const page = textOf(ana.get(pathOf(id)));
-    expect(page).toContain("Managed by an operator of fleet one.");
+    const seen = ana.get(pathOf(id));
+    const page = textOf(seen);
+    expect(page).toContain("Kept by Branch shop/pr-42 , fleet one .");
+    expect(seen.html).toContain('href="/app/computes?search=shop%2Fpr-42"');
     expect(page).toContain("Change or delete its Branch manifest instead");
     expect(page).toContain("Its operator will report it as lost");
     expect(rowsIn(ana.get(projectPath)).find(([name]) => name?.startsWith("pr-42"))?.[0]).toBe(
-      "pr-42 by an operator, for Branch shop/pr-42",
+      "pr-42 kept by Branch shop/pr-42 , fleet one",
     );
   });
 
   it("names an operator by the uid where its note says no more", () => {
     const id = made({ "compute-operator.dev/uid": "0b3c" });
-    expect(factsOf(id)["Made"]).toContain("by an operator, for Branch 0b3c");
-    expect(textOf(ana.get(pathOf(id)))).toContain("Managed by an operator.");
-    expect(textOf(ana.get(pathOf(id)))).toContain("and is not made again. 0b3c");
+    expect(textOf(ana.get(pathOf(id)))).toContain("Kept by Branch with uid 0b3c .");
+    expect(factsOf(id)["Made"]).toBe("2026-01-01 00:00 UTC just now");
   });
 
   it("shows what somebody else noted, as text", () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { keys, main, preview, primary, project, Shop } from "../support/shop.ts";
+import { signatureOf } from "./signature.ts";
 import { rowsIn, textOf, Visitor } from "./visitor.ts";
 
 const uid = "0d0c4b5e-11aa-4bbb-8ccc-0123456789ab";
@@ -56,6 +57,26 @@ describe("the search of computes", () => {
     shop.patch(primary, { name });
     expect(found(uid)).toEqual([primary]);
     expect(found("0d0c4b5e-11aa-4bbb-8ccc-0123456789ac")).toEqual([]);
+  });
+
+  it("finds the computes of a Compute or a fleet by its name, which the signature has as a digest, and shows it", () => {
+    shop.patch(primary, { name: signatureOf("previews", "shop/db") });
+    expect([found("shop/db"), found("previews"), found("shop/d"), found("preview")]).toEqual([
+      [primary],
+      [primary],
+      [],
+      [],
+    ]);
+    const [row] = rowsIn(ana.get("/app/computes?search=shop/db"));
+    expect(row?.[0]).toContain("kept by Compute shop/db , fleet");
+    expect(rowsIn(ana.get("/app/computes?search=previews"))[0]?.[0]).toContain(", fleet previews");
+  });
+
+  it("finds the computes of a Branch that the note of the branch names, by its name or its uid", () => {
+    const annotation_value = { "compute-operator.dev/uid": uid, "compute-operator.dev/object": "shop/pr-42" };
+    shop.ana(`POST /projects/${project}/branches`, { endpoints: [{ type: "read_write" }], annotation_value });
+    expect([found("shop/pr-42").length, found(uid).length, found("shop/pr-4"), found("pr-42")]).toEqual([1, 1, [], []]);
+    expect(found("shop/pr-42", new Visitor(shop.core).signIn("acc-eve"))).toEqual([]);
   });
 
   it("finds nothing of somebody else's, deleted or not", () => {

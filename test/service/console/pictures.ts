@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { script } from "../../../src/service/console/script.ts";
 import { stylesheet } from "../../../src/service/console/stylesheet.ts";
 import { TestService } from "../support/service.ts";
+import { signatureOf } from "./signature.ts";
 import type { Site } from "./site.ts";
 import { Visitor } from "./visitor.ts";
 
@@ -92,6 +93,11 @@ export function stage(): TestService {
     },
   });
   if (status !== 201) throw new Error(`the branch was not made: ${status}`);
+  service.core.settle();
+  const [owned] = service.core.context.store.endpoints.list(project).slice(-1);
+  service.send("ana-key", `PATCH /projects/${project}/endpoints/${owned?.id}`, {
+    endpoint: { name: signatureOf("previews", "shop/pr-42") },
+  });
   service.time.pass(3 * hour);
   connect("ep-early-isle-9c0d1e2f", 900);
   service.send("ana-key", `PATCH /projects/${project}/endpoints/${primary}`, { endpoint: sized(0.25, 4) });

@@ -3,6 +3,7 @@ import type { Branch } from "../../store/branches.ts";
 import { type Html, html } from "../html.ts";
 import { moment, momentAhead } from "../labels.ts";
 import type { Visit } from "../visit.ts";
+import { keeperInWords } from "./management.ts";
 import { branchPath } from "./paths.ts";
 
 /** Origin of a branch, its maker and its end. */
@@ -13,7 +14,7 @@ export function branchFacts(visit: Visit, branch: Branch): Html {
   return html`<dl class="facts">
 ${branch.currentState !== "ready" && fact("Status", html`${branch.currentState === "init" ? "being made" : branch.currentState}`)}
 ${fact("Parent", parentOf(visit, branch))}
-${fact("Made", html`${moment(branch.createdAt, at)} ${madeBy(branch)}`)}
+${fact("Made", moment(branch.createdAt, at))}
 ${fact("Ends", branch.expiresAt === undefined ? html`never` : momentAhead(branch.expiresAt, at))}
 ${details.last_reset_at !== undefined && fact("Last reset", moment(Date.parse(details.last_reset_at), at))}
 ${history && fact("History", html`since ${moment(history.since, at)}, ${Math.ceil(history.bytes / 1024 ** 2)} MiB`)}
@@ -25,17 +26,14 @@ ${otherValues(details).map(([name, value]) => fact(name, html`${value}`))}
 export function branchWarning({ details }: Branch): Html | undefined {
   const note = noteOf(details);
   if (!note) return undefined;
-  const fleet = note.fleet === undefined ? "" : ` of fleet ${note.fleet}`;
-  return html`<p class="warning" role="note"><strong>Managed by an operator${fleet}.</strong>
-Change or delete its Branch manifest instead: a branch that is deleted here counts as lost, and is not made again.
-<code>${note.object ?? note.uid}</code></p>`;
+  return html`<p class="warning" role="note"><strong>Kept by ${keeperInWords({ kind: "Branch", ...note })}.</strong>
+Change or delete its Branch manifest instead: a branch that is deleted here counts as lost, and is not made again.</p>`;
 }
 
-/** The maker of a branch, in a few words; `undefined` where none is noted. */
-export function madeBy({ details }: Branch): Html | undefined {
+/** The Kubernetes object that keeps a branch, in a few words; `undefined` where none is noted. */
+export function keptBy({ details }: Branch): Html | undefined {
   const note = noteOf(details);
-  if (!note) return undefined;
-  return html`<small class="managed">by an operator, for Branch ${note.object ?? note.uid}</small>`;
+  return note && html`<small class="managed">kept by ${keeperInWords({ kind: "Branch", ...note })}</small>`;
 }
 
 function parentOf({ context }: Visit, { projectId, parentId, details }: Branch): Html {

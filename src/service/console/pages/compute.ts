@@ -1,5 +1,4 @@
 import { reachProject } from "../../accounts/caller.ts";
-import { managementOf } from "../../domain/managed.ts";
 import { param } from "../../http/route.ts";
 import { connectionUri } from "../../projects/roles.ts";
 import { refusals, required } from "../../refusal.ts";
@@ -7,9 +6,10 @@ import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
-import { ago, memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
+import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
+import { computeWarning } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { mostChoices } from "./paging.ts";
 import { computePath } from "./paths.ts";
@@ -46,7 +46,7 @@ export function computePage(visit: Visit): Page {
 <p class="about" id="about" data-live>${role}, ${access} · <span class="status ${statusInWords(compute).toLowerCase()}">
 ${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="again" href="">Look again</a>`} ·
 ${sizeInWords(compute)}, ${memoryInWords(compute)} · last active ${moment(compute.lastActive, visit.at)}</p>
-${managed(visit, compute)}
+${computeWarning(visit, compute)}
 <section id="connect" data-live><h2>Connect</h2>${connectPanel(visit, subject)}</section>
 <section id="actions" data-live><h2>Actions</h2>${actions(visit, subject)}</section>
 <section id="operations" data-live><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
@@ -61,20 +61,6 @@ function subjectOf(visit: Visit): Subject {
   const compute = context.store.endpoints.get(project.id, param(visit, "endpoint_id"));
   if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
   return { project, branch, compute };
-}
-
-/** A warning if an operator manages the compute. */
-function managed({ context, at }: Visit, compute: StoredEndpoint): Html | undefined {
-  const management = managementOf(context.store, compute);
-  if (!management) return undefined;
-  if (management.kind === "changed") {
-    return html`<p class="warning" role="note"><strong>Changed by an operator ${ago(at - management.at)}.</strong>
-If it still manages this compute, it puts back what is changed here: change its Compute manifest instead.</p>`;
-  }
-  const fleet = management.fleet === undefined ? "" : ` of fleet ${management.fleet}`;
-  return html`<p class="warning" role="note"><strong>Managed by an operator${fleet}.</strong>
-It puts back what is changed here, and makes a new compute where this one is deleted: change its Compute manifest instead.
-<code>${compute.name}</code></p>`;
 }
 
 /** The connection string of the chosen database and role; by default the first database and its owner. */

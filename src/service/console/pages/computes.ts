@@ -1,4 +1,5 @@
 import { visibleOwners } from "../../accounts/caller.ts";
+import { signaturePartsOf } from "../../domain/managed.ts";
 import type { FoundCompute } from "../../store/compute-search.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { type Html, html } from "../html.ts";
@@ -13,7 +14,7 @@ export function computesPage(visit: Visit): Page {
   const { context, caller, query } = visit;
   const search = (query["search"] ?? "").trim().slice(0, 256);
   const after = positionIn(visit);
-  const filter = { owners: visibleOwners(context.store, caller), search, after };
+  const filter = { owners: visibleOwners(context.store, caller), search, signature: signaturePartsOf(search), after };
   const found = context.store.computeSearch.find({ ...filter, limit: mostFound });
   const { shown, next } = pageOf(found, search);
   return {
@@ -24,7 +25,8 @@ export function computesPage(visit: Visit): Page {
 <button>Search</button></form>
 <div id="computes" data-live>${shown.length === 0 ? nothingFound(search) : table(visit, shown)}</div>
 ${next !== undefined && html`<p><a href="/app/computes?${next}">More computes</a></p>`}
-<p class="hint">A compute that an operator made is also found by the uid of its Compute object.</p>`,
+<p class="hint">A compute that an operator made is also found by its fleet, and by its Compute or Branch, as
+<code>namespace/name</code> or by uid.</p>`,
   };
 }
 

@@ -4,6 +4,11 @@ export function branchPath(projectId: string, branchId: string): string {
   return pathOf("app", "projects", projectId, "branches", branchId);
 }
 
+/** The search for the computes of a Kubernetes object or a fleet, by its name or uid. */
+export function searchPath(sought: string): string {
+  return `/app/computes?${new URLSearchParams({ search: sought }).toString()}`;
+}
+
 export function computePath(projectId: string, branchId: string, endpointId: string): string {
   return `${branchPath(projectId, branchId)}${pathOf("computes", endpointId)}`;
 }

@@ -8,7 +8,7 @@ import { type Html, html } from "../html.ts";
 import { counted, momentAhead, usageInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { madeBy } from "./branch-facts.ts";
+import { keptBy } from "./branch-facts.ts";
 import { mostChoices, pageLinks, pageNumber, perPage } from "./paging.ts";
 import { branchPath } from "./paths.ts";
 import { usageCharts } from "./usage.ts";
@@ -53,7 +53,7 @@ function row({ context, at }: Visit, branch: Branch): Html {
   const { id, name, projectId, isDefault, isProtected } = branch;
   const active = computes.filter(({ currentState }) => currentState === "active").length;
   return html`<tr id="${id}" data-live><th scope="row"><a href="${branchPath(projectId, id)}">${name}</a>${isDefault && badge("default")}
-${isProtected && badge("protected")}${madeBy(branch)}${
+${isProtected && badge("protected")}${keptBy(branch)}${
   branch.expiresAt !== undefined && html`<small>ends ${momentAhead(branch.expiresAt, at)}</small>`
 }</th><td><code>${id}</code></td>
 <td>${counted(computes.length, "compute")}${active > 0 && html`<small>${active} active</small>`}</td>
