@@ -315,7 +315,11 @@ describe("flags", () => {
     ["plan", [], "-f or -k is needed: -f a file, a directory, or - for standard input; -k a kustomization"],
     ["plan", ["-f", "a", "--output", "html"], `--output must be text, json or markdown, not "html"`],
     ["plan", ["-f", "a", "--key", "k"], "--key"],
-    ["apply", ["-f", "a", "--timeout", "soon"], `--timeout must be a duration such as 60s or 1m30s, not "soon"`],
+    [
+      "apply",
+      ["-f", "a", "--timeout", "soon"],
+      `--timeout must be a duration from 1s to 1d in the units s, m, h and d, such as 60s or 1m30s, not "soon"`,
+    ],
     ["plan", ["deploy/samples"], "'deploy/samples' belongs to no flag: manifests are named with -f or -k"],
     ["export", [], "--project is needed: the id of the project; or --all-projects"],
     ["export", ["--project", "p", "--all-projects"], "--project and --all-projects exclude each other"],

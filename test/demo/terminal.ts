@@ -53,8 +53,8 @@ function steady(line: string): string {
   return line
     .replace(/^ {3}/, "")
     .replace(/ep-[a-z]+-[a-z]+-[0-9a-f]{8}/g, "ep-late-reef-04982728")
-    .replace(/ENDPOINT +LAST-ACTIVE +AGE$/, "ENDPOINT")
-    .replace(/(ep-late-reef-04982728) +\S+ +\S+$/, "$1")
+    .replace(/ +LAST-ACTIVE +AGE$/, "")
+    .replace(/^( *shop-\S+ +r[wo] .*? (?:True|False) +\S+) .*$/, "$1")
     .replace(/, (\d+|no) reads?\.$/, ".")
     .trimEnd();
 }

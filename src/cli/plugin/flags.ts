@@ -78,8 +78,7 @@ export function parseTarget<Shape extends z.ZodRawShape>(syntax: Command, args: 
   return { ...values, name };
 }
 
-/** Milliseconds, also of a pause that is longer than a day. */
+/** Milliseconds; a pause may be longer than a day. */
 function pauseDuration(value: string, name: string): number {
-  const days = /^([1-9][0-9]{0,2})d$/.exec(value)?.[1];
-  return days === undefined ? duration(value, name) : Number(days) * 24 * 3_600_000;
+  return duration(value, name, 999);
 }

@@ -8,7 +8,7 @@ import { isRetained } from "../life/deletion-policy.ts";
 import { Life } from "../life/life.ts";
 import type { Reconciler } from "../life/reconciler.ts";
 import type { Brake } from "../project/gate.ts";
-import type { Branch } from "../resources/branch.ts";
+import { type Branch, branchNameOf } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -123,6 +123,7 @@ export class ComputeReconciler {
       createSettleMs,
       fleet,
       referred: referredBranch(compute, named),
+      referredName: named && branchNameOf(named),
     };
     return { subject, connection: connections.view(compute) };
   }

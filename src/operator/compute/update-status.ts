@@ -108,6 +108,7 @@ function statusAfter(
     clearsDisabling: list !== undefined && clearsDisabling(list, known),
     operations: list?.operations ?? [],
     restarted: known.handled.restartedAt,
+    referredName: o.referredName,
     fingerprint: list?.fingerprint,
     binding: secret.binding,
     stalls,

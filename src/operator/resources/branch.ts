@@ -59,13 +59,13 @@ const expiry = z
   .union([
     z.strictObject({
       after: duration("expiry.after", 10, MONTH_SECONDS).describe(
-        "The branch ends this long after it was created, reset or given another expiry, whichever was last; 720h at most.",
+        "The branch ends this long after it was created, reset or given another expiry, whichever was last, in s, m, h and d, for example 72h: from 10s to 30d.",
       ),
     }),
     z.strictObject({ at: time.describe("The branch ends at this time (RFC 3339).") }),
     z.strictObject({
       lease: duration("expiry.lease", 60, MONTH_SECONDS).describe(
-        "The branch ends this long after the operator last renewed it: while this object exists, the operator does so; 720h at most.",
+        "The branch ends this long after the operator last renewed it: while this object exists, the operator does so. In s, m, h and d, for example 24h: from 60s to 30d.",
       ),
     }),
     z.strictObject({ never: z.literal(true).describe("true: the branch has no end.") }),

@@ -14,7 +14,7 @@ const scaleToZero = withRules(
     after: duration("scaleToZero.after", shortestSuspendSeconds, longestSuspendSeconds)
       .optional()
       .describe(
-        "Time without activity until the compute is suspended, in s, m and h, for example 5m: from 60s to 168h (seven days). Needs enabled: true. Left out, the service decides (300 seconds).",
+        "Time without activity until the compute is suspended, in s, m, h and d, for example 5m: from 60s to 7d. Needs enabled: true. Left out, the service decides (300 seconds).",
       ),
   }),
   {

@@ -120,6 +120,10 @@ export const computeStatus = z.object({
     "When the compute was last active (RFC 3339), brought up to date every 15 minutes; absent before it ever was.",
   ),
   createdAt: optionalText("When the service created the endpoint (RFC 3339)."),
+  access: optionalText("The type in short, as kubectl get shows it: rw for read_write, ro for read_only."),
+  branch: optionalText(
+    "The branch as kubectl get shows it: its name where spec.branchName or spec.branchRef gives one, else its id.",
+  ),
   size: optionalText("The size in words, for example 0.25–2 CU; that of the spec until an endpoint was seen."),
   capacity: capacity.optional().describe("What the compute can hold at its size."),
   operations: z

@@ -45,6 +45,30 @@ const READY: Column = {
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
   description: "Whether everything is as declared.",
 };
+/** The branch by its name, or by its id where no name is known; `status.branchName` of a Branch means the same. */
+const branchShown = (jsonPath: string): Column => ({
+  name: "Branch",
+  type: "string",
+  jsonPath,
+  description: "The branch, by its name at the service, or by its id where no name is known.",
+});
+/** The ids that only `-o wide` shows. */
+const IDS: readonly Column[] = [
+  {
+    name: "Project",
+    type: "string",
+    jsonPath: ".spec.projectID",
+    description: "The service's id of the project.",
+    wide: true,
+  },
+  {
+    name: "Branch-ID",
+    type: "string",
+    jsonPath: ".status.branchID",
+    description: "The service's id of the branch.",
+    wide: true,
+  },
+];
 /** An object that has ended as declared has no condition Ready. */
 const REASON = reasonOf("Synced");
 const AGE: Column = {
@@ -70,22 +94,29 @@ export const definitions: readonly Definition[] = [
     description: "A Compute is one compute (endpoint) of a Postgres-hosting service, kept as declared here.",
     spec: computeSpec,
     status: computeStatus,
+    shortNames: ["cmp"],
     columns: [
-      { name: "Type", type: "string", jsonPath: ".spec.type", description: "read_write or read_only." },
       {
-        name: "Branch",
+        name: "Type",
         type: "string",
-        // A part of a union may name a member of a member.
-        jsonPath: ".spec['branchID','branchName','branchRef.name']",
-        description: "The branch it serves, by id, name or Branch as the spec gives it.",
+        jsonPath: ".status.access",
+        description: "rw for type read_write (the branch's primary), ro for read_only (a read replica).",
       },
+      branchShown(".status.branch"),
       { name: "Size", type: "string", jsonPath: ".status.size", description: "Its size in compute units." },
       { name: "State", type: "string", jsonPath: ".status.state", description: "What it is doing." },
       READY,
       REASON,
-      { name: "Endpoint", type: "string", jsonPath: ".status.endpointID", description: "The service's id of it." },
       { name: "Last-Active", type: "date", jsonPath: ".status.lastActive", description: "When it was last active." },
       AGE,
+      ...IDS,
+      {
+        name: "Endpoint",
+        type: "string",
+        jsonPath: ".status.endpointID",
+        description: "The service's id of the endpoint.",
+        wide: true,
+      },
       { name: "Host", type: "string", jsonPath: ".status.host", description: "Host to connect to.", wide: true },
     ],
   },
@@ -112,6 +143,7 @@ export const definitions: readonly Definition[] = [
     description: "A ComputePool keeps a number of equal read replicas on one branch.",
     spec: computePoolSpec,
     status: computePoolStatus,
+    shortNames: ["cpool"],
     columns: [
       { name: "Desired", type: "integer", jsonPath: ".spec.replicas", description: "Replicas asked for." },
       { name: "Replicas", type: "integer", jsonPath: ".status.replicas", description: "Replicas that exist." },
@@ -122,6 +154,7 @@ export const definitions: readonly Definition[] = [
       {
         name: "Branch",
         type: "string",
+        // A part of a union may name a member of a member.
         jsonPath: ".spec.template['branchID','branchName','branchRef.name']",
         description: "The branch, by id, name or Branch.",
         wide: true,
@@ -147,14 +180,14 @@ export const definitions: readonly Definition[] = [
     status: branchStatus,
     shortNames: ["brn"],
     columns: [
-      { name: "Branch", type: "string", jsonPath: ".status.branchID", description: "The service's id of it." },
+      branchShown(".status.branchName"),
       { name: "State", type: "string", jsonPath: ".status.state", description: "What it is doing." },
       READY,
       REASON,
       // A date column shows a time to come as invalid.
       { name: "Expires", type: "string", jsonPath: ".status.expiresAt", description: "When the service deletes it." },
       AGE,
-      { name: "Name", type: "string", jsonPath: ".status.branchName", description: "Its name there.", wide: true },
+      ...IDS,
     ],
     rules: [
       {

@@ -5,16 +5,20 @@ const secondsPer = new Map([
   ["s", 1],
   ["m", 60],
   ["h", 3600],
+  ["d", 24 * 3600],
 ]);
 
+/** With this many digits no sum of parts of 20 characters leaves the integers of CEL. */
+const written = /^([0-9]{1,14}[smhd])+$/;
+
 /**
- * Whole seconds of a duration as manifests write it: numbers followed by s, m or h, for example "90s" or "1h30m".
+ * Whole seconds of a duration as manifests write it: numbers followed by s, m, h or d, for example "90s" or "1d12h".
  * Undefined for anything else.
  */
 export function secondsOf(text: string): number | undefined {
-  if (!/^([0-9]+(s|m|h))+$/.test(text)) return undefined;
+  if (!written.test(text)) return undefined;
   let seconds = 0;
-  for (const [, count, unit = ""] of text.matchAll(/([0-9]+)([smh])/g)) {
+  for (const [, count, unit = ""] of text.matchAll(/([0-9]+)([smhd])/g)) {
     seconds += Number(count) * (secondsPer.get(unit) ?? 0);
   }
   return seconds;
@@ -34,19 +38,21 @@ export function durationOf(seconds: number): string {
   return parts.join("") || "0s";
 }
 
-/** A duration field from `least` to `most` seconds. */
+/** The same as a sum in CEL, which knows no days and whose `duration()` fails at a text that is none. */
+const secondsInCEL = [
+  "self.findAll('[0-9]+[smhd]').map(part, int(part.substring(0, part.size() - 1))",
+  " * (part.endsWith('d') ? 86400 : part.endsWith('h') ? 3600 : part.endsWith('m') ? 60 : 1)).sum()",
+].join("");
+
+/** A duration field from `least` to `most` seconds. One rule, so that a bad one is answered by one sentence. */
 export function duration(what: string, least: number, most: number) {
   const range: Rule<string> = {
-    cel: `duration(self) >= duration('${least}s') && duration(self) <= duration('${most}s')`,
-    message: `${what} must be between ${durationOf(least)} and ${durationOf(most)}`,
+    cel: `self.matches('${written.source}') && ${secondsInCEL} >= ${least} && ${secondsInCEL} <= ${most}`,
+    message: `${what} must be between ${durationOf(least)} and ${durationOf(most)}, in the units s, m, h and d, for example 1h30m or 1d`,
     holds: (text) => {
       const seconds = secondsOf(text);
-      return seconds === undefined || (seconds >= least && seconds <= most);
+      return seconds !== undefined && seconds >= least && seconds <= most;
     },
   };
-  const text = z
-    .string()
-    .max(20)
-    .regex(/^([0-9]+(s|m|h))+$/, "must be numbers with the units s, m or h, for example 90s or 1h30m");
-  return withRules(text, range);
+  return withRules(z.string().max(20), range);
 }

@@ -80,7 +80,9 @@ export const serviceConnectionSpec = z.object({
     ),
   refreshInterval: duration("refreshInterval", 5, 24 * 3600)
     .default("30s")
-    .describe("How often the endpoints of each project in use are listed, in s, m and h: from 5s to 24h."),
+    .describe(
+      "How often the endpoints of each project in use are listed, in s, m, h and d, for example 30s: from 5s to 24h.",
+    ),
   requestBudget: requestBudget.describe(
     "How many requests may be sent. All connections with one base URL and key share one budget; the lowest figures win.",
   ),

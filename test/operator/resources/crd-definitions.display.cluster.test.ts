@@ -19,8 +19,8 @@ const condition = (type: string, reason: string) => ({
 
 /** Stores an object and its status. */
 async function store(kind: Kind, name: string, status: Fields): Promise<void> {
-  const plural = `${kind.toLowerCase()}s`;
-  await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(manifest(kind, {}, name)) });
+  const plural = kind.toLowerCase();
+  await kubectl(["apply", "-n", namespace, "-f", "-"], { input: JSON.stringify(manifest(kind, {}, name)) });
   const patch = JSON.stringify({ status });
   await kubectl(["patch", "-n", namespace, plural, name, "--subresource=status", "--type=merge", "-p", patch]);
 }
@@ -39,52 +39,66 @@ async function table(...args: string[]): Promise<string[][]> {
     );
 }
 
+const reasons = (reason: string) => ({ conditions: [condition("Ready", reason), condition("Synced", reason)] });
+
 const computeStatus = {
   observedGeneration: 1,
-  conditions: [condition("Ready", "Active"), condition("Synced", "Active")],
+  ...reasons("Active"),
   type: "read_write",
+  access: "rw",
   branchID: "br-aged-salad-637688",
+  branch: "br-aged-salad-637688",
   size: "0.25–2 CU",
   state: "Active",
   endpointID: "ep-cool-term-123456",
   lastActive: "2026-01-02T03:04:05Z",
   host: "ep-cool-term-123456.us-east-2.aws.example.com",
 };
-const shown = ["read_write", "br-aged-salad-637688", "0.25–2 CU", "Active", "True", "Active", "ep-cool-term-123456"];
-const head = ["NAME", "TYPE", "BRANCH", "SIZE", "STATE", "READY", "REASON", "ENDPOINT", "LAST-ACTIVE", "AGE"];
+const shown = ["rw", "br-aged-salad-637688", "0.25–2 CU", "Active", "True", "Active", "AGE", "AGE"];
+const head = ["NAME", "TYPE", "BRANCH", "SIZE", "STATE", "READY", "REASON", "LAST-ACTIVE", "AGE"];
+const wide = [...head, "PROJECT", "BRANCH-ID", "ENDPOINT", "HOST"];
 
 describe("kubectl get", () => {
-  it("shows of a Compute what a console would and why it is not ready, and its host with -o wide", async () => {
+  it("shows of a Compute what a console would and why it is not ready, and ids and host with -o wide", async () => {
     await store("Compute", "shop-primary", computeStatus);
-    expect(await table("computes")).toEqual([head, ["shop-primary", ...shown, "AGE", "AGE"]]);
+    expect(await table("cmp")).toEqual([head, ["shop-primary", ...shown]]);
+    const { branchID, endpointID, host } = computeStatus;
     expect(await table("computes", "-o", "wide")).toEqual([
-      [...head, "HOST"],
-      ["shop-primary", ...shown, "AGE", "AGE", computeStatus.host],
+      wide,
+      ["shop-primary", ...shown, "shiny-wind-028834", branchID, endpointID, host],
+    ]);
+  });
+
+  it("needs at most 112 columns for ids of usual length", async () => {
+    const seen = { ...computeStatus, state: "NotCreated", ...reasons("BranchNotFound") };
+    for (const name of ["shop-primary", "shop-preview"]) await store("Compute", name, seen);
+    const lines = (await kubectl(["get", "-n", namespace, "computes"])).split("\n");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(112);
+    await kubectl(["delete", "-n", namespace, "computes", "shop-preview"]);
+  });
+
+  it("shows a Branch by its name and its ids with -o wide, in columns as of a Compute", async () => {
+    const ends = { branchID: "br-cold-lake-1", branchName: "shop/pr-42", expiresAt: "2026-01-05T03:04:05Z" };
+    await store("Branch", "pr-42", { ...ends, state: "Ready", ...reasons("Available") });
+    const row = ["pr-42", "shop/pr-42", "Ready", "True", "Available", ends.expiresAt, "AGE"];
+    const columns = ["NAME", "BRANCH", "STATE", "READY", "REASON", "EXPIRES", "AGE"];
+    expect(await table("brn")).toEqual([columns, row]);
+    expect(await table("brn", "-o", "wide")).toEqual([
+      [...columns, "PROJECT", "BRANCH-ID"],
+      [...row, "shiny-wind-028834", "br-cold-lake-1"],
     ]);
   });
 
   it.each([
     ["branch", "by-name", { branchName: "main branch" }, "main branch"],
     ["Branch", "by-ref", { branchRef: { name: "pr-42" } }, "pr-42"],
-  ])(
-    "shows the %s of a Compute and of a pool by its name, where the manifest gives that",
-    async (_, name, given, shows) => {
-      const pool = { template: { projectID: "shiny-wind-028834", ...given } };
-      for (const object of [
-        manifest("Compute", { branchID: undefined, ...given }, name),
-        manifest("ComputePool", pool, name),
-      ]) {
-        await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(object) });
-      }
-      const [[, row = []], [, poolRow = []]] = [
-        await table("computes", name),
-        await table("computepools", name, "-o", "wide"),
-      ];
-      expect(row.slice(0, 3)).toEqual([name, "read_write", shows]);
-      expect(poolRow.at(-1)).toBe(shows);
-      await kubectl(["delete", "-n", namespace, `compute/${name}`, `computepool/${name}`]);
-    },
-  );
+  ])("shows the %s of a pool by its name, where the manifest gives that", async (_, name, given, shows) => {
+    const pool = manifest("ComputePool", { template: { projectID: "shiny-wind-028834", ...given } }, name);
+    await kubectl(["create", "-n", namespace, "-f", "-"], { input: JSON.stringify(pool) });
+    const [, row = []] = await table("cpool", name, "-o", "wide");
+    expect(row.at(-1)).toBe(shows);
+    await kubectl(["delete", "-n", namespace, `computepool/${name}`]);
+  });
 
   it("shows of a ServiceConnection whether its key works, by its short name", async () => {
     await store("ServiceConnection", "default", {
@@ -139,7 +153,7 @@ describe("kubectl explain", () => {
     ["compute.spec.adopt.branchPrimary", "primary read-write endpoint"],
     ["compute.status.operations.failuresCount", "How many attempts have failed."],
     ["sconn.spec.apiKeySecretRef.key", "holds the API key"],
-    ["computepool.spec.template.scaleToZero.after", "from 60s to 168h"],
+    ["computepool.spec.template.scaleToZero.after", "for example 5m: from 60s to 7d"],
   ])("says what %s is", async (field, description) => {
     // The API server describes a kind a moment after it serves it.
     const text = await eventually(`an explanation of ${field}`, () => kubectl(["explain", field]));

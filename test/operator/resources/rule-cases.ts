@@ -47,7 +47,6 @@ export const fieldCases: readonly RuleCase[] = [
     ["19 CU is no size", units(19, 19), sizes, units(18, 18)],
     ["a size is a number", units("2", 2), "must be of type number", units(2, 2)],
     ["a size has both ends", { computeUnits: { min: 1 } }, "spec.computeUnits.max: Required value", units(1, 1)],
-    ["after is written in s, m and h", after("7d"), "should match '^([0-9]+(s|m|h))+$'", after("1h30m")],
     ["after is no number", after(300), "must be of type string", after("300s")],
     ["type is one of two", { type: "primary" }, 'supported values: "read_write", "read_only"', { type: "read_only" }],
     [
@@ -154,6 +153,15 @@ export const celCases: readonly RuleCase[] = [
     ["min ≤ max", units(4, 2), "computeUnits.min must not be greater than computeUnits.max", units(2, 4)],
     ["no autoscaling up to 18 CU", units(16, 18), fixedAbove16, units(0.25, 16)],
     ["no autoscaling up to 56 CU", units(0.25, 56), fixedAbove16, units(56, 56)],
+    ...["5x", "", "5", "-5m", "1.5h", "5m ", "five", `${"9".repeat(15)}s`].map(
+      (text): [string, Fields, RegExp, Fields] => [
+        `after is no ${JSON.stringify(text)}`,
+        after(text),
+        /^[^\n]*scaleToZero.after must be between 1m and 168h, in the units s, m, h and d, for example 1h30m or 1d$/,
+        after("1h30m"),
+      ],
+    ),
+    ["after may be given in days, also with hours", after("6d24h1s"), "must be between 1m and 168h", after("6d24h")],
     ["after is at least a minute", after("59s"), "scaleToZero.after must be between 1m and 168h", after("60s")],
     ["after is at most seven days", after("168h1s"), "scaleToZero.after must be between 1m and 168h", after("168h")],
     [

@@ -22,6 +22,8 @@ export interface Subject {
   fleet: Fleet | undefined;
   /** Result of `spec.branchRef`; absent where the spec has none. */
   referred?: ReferredBranch | undefined;
+  /** Name at the service of the Branch that `spec.branchRef` names; absent where there is no such Branch. */
+  referredName?: string | undefined;
 }
 
 /** The branch of the Branch that a Compute names; `unusable`: nothing is created on it or moved to it. */

@@ -31,6 +31,8 @@ export interface Seen {
   operations: readonly Operation[];
   /** The value of `restartedAt` that this process last carried out. */
   restarted?: string | undefined;
+  /** Name at the service of the Branch that `spec.branchRef` names, where there is one. */
+  referredName?: string | undefined;
   /** Of the base URL and key through which the endpoint was seen. */
   fingerprint: string | undefined;
   /** Name of the connection Secret, where it stands. */

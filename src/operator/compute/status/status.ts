@@ -19,6 +19,7 @@ import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
 import { capacityOf, sizeInWords } from "./capacity.ts";
+import { printedColumns } from "./printed-columns.ts";
 import { isUnmade, stateSeen, stateUnseen } from "./printed-state.ts";
 import type { Seen } from "./seen.ts";
 
@@ -32,7 +33,7 @@ const mostOperations = 10;
 export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefined {
   const { compute } = outcome;
   const before = compute.status;
-  const after = {
+  const shown = {
     ...before,
     ...observed(before, outcome, seen),
     ...resolution(outcome, seen),
@@ -47,6 +48,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
         : policyInForce(compute, seen.endpoint && seen.proof),
     binding: seen.binding === undefined ? undefined : { name: seen.binding },
   };
+  const after = isNews(outcome, seen) ? { ...shown, ...printedColumns(compute, shown, seen) } : shown;
   const operations = withTimesOf(before.operations, after.operations);
   // A closed record is no reason for a write while something is on its way, and the record of a request that was never
   // sent is none either: a definition that drops the record would be sent it for ever.
@@ -107,13 +109,16 @@ const nothingShown = {
   operations: undefined,
 } satisfies Partial<ComputeStatus>;
 
+function isNews({ condition }: Outcome, { endpoint, absent }: Seen): boolean {
+  return condition.kind === "shown" || endpoint !== undefined || absent;
+}
+
 /** Members that show the endpoint as the service does. */
 function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeStatus {
   const { endpoint, absent } = seen;
   const declared = outcome.compute.spec.computeUnits;
   if (endpoint === undefined) {
-    // Nothing new was seen.
-    if (outcome.condition.kind !== "shown" && !absent) return {};
+    if (!isNews(outcome, seen)) return {};
     const size = declared === undefined ? undefined : sizeInWords(declared);
     return {
       ...(outcome.effect.kind === "ownedByOther" ? nothingShown : {}),

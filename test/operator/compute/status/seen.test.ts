@@ -46,9 +46,18 @@ describe("what was last seen of an endpoint", () => {
       expect(whole.status).toHaveProperty(field);
     }
     const left = statusAfter(shown(whole, "Conflict", "", { effect: { kind: "ownedByOther" } }), gone);
-    const kept = ["appliedGeneration", "conditions", "observedGeneration", "observedThrough", "proof", "state"];
+    const kept = [
+      "access",
+      "appliedGeneration",
+      "branch",
+      "conditions",
+      "observedGeneration",
+      "observedThrough",
+      "proof",
+      "state",
+    ];
     expect(Object.keys(left).toSorted()).toEqual(kept);
-    expect(left.state).toBe("NotCreated");
+    expect(left).toMatchObject({ state: "NotCreated", branch: disabled.spec.branchID });
   });
 });
 
