@@ -315,6 +315,7 @@ test.each<[string, Found, string, string[]]>([
   ["a reset that was asked for", branch({ metadata: asked("resetAt") }), "asked", ["reset noon, not carried out yet"]],
   ["no reset that was carried out", branch({ metadata: asked("resetAt"), status: { resetAt: "noon" } }), "asked", []],
   ["no reset of a Compute, which has none", compute({ metadata: asked("resetAt") }), "asked", []],
+  ["a restart of a pool", pool({ metadata: asked("restartedAt") }), "asked", ["restart noon, not carried out yet"]],
   ["no restart of a Branch, which has none", branch({ metadata: asked("restartedAt") }), "asked", []],
   [
     "the first four operations, by when they last changed",

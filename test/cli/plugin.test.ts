@@ -218,9 +218,21 @@ describe("restart", () => {
     expect(done).toMatchObject({ status: 0, out: expect.stringContaining("restarted Compute shop/shop-preview") });
   });
 
-  test("a restart is for Computes alone", async () => {
+  test("a restart is for Computes and pools alone", async () => {
     using beside = cluster();
-    expect((await run(beside, "restart pr-1")).err).toContain("has no Compute named pr-1");
+    expect((await run(beside, "restart pr-1")).err).toContain("has no Compute or ComputePool named pr-1");
+  });
+
+  test("a restart of a pool sets the pool's annotation, and is waited for until all members have restarted", async () => {
+    using beside = cluster();
+    const value = () => annotationsOf(beside, "readers", "computepools")["compute-operator.dev/restartedAt"];
+    const began = beside.stage.time.now();
+    beside.stage.time.passing = () => {
+      if (beside.stage.time.now() - began > 5000) report(beside, "restartedAt", value(), "readers", "computepools");
+    };
+    const done = await run(beside, "restart readers --wait");
+    expect(done.out).toBe("asked for a restart of ComputePool shop/readers\nrestarted ComputePool shop/readers");
+    expect(value()).toBe(new Date(began).toISOString());
   });
 });
 
@@ -333,7 +345,7 @@ test.each([
 });
 
 test.each([
-  ["restart branch/pr-1", "the kind of branch/pr-1 must be compute"],
+  ["restart branch/pr-1", "the kind of branch/pr-1 must be compute or computepool"],
   ["psql branch/pr-1", "the kind of branch/pr-1 must be compute"],
   ["reset compute/pr-1 --yes", "the kind of compute/pr-1 must be branch"],
   ["pause computepool/readers", "the kind of computepool/readers must be compute or branch"],

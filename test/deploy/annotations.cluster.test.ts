@@ -4,16 +4,18 @@ import { apply, createNamespace, kubectl, tryKubectl } from "../control-plane/sh
 import { manifest } from "../operator/resources/manifest.ts";
 import { eventually } from "../support/eventually.ts";
 
+type Kind = "Branch" | "Compute" | "ComputePool";
+
 let namespace = "";
 
-function named(name: string, annotations: Record<string, string>, kind: "Branch" | "Compute" = "Compute") {
+function named(name: string, annotations: Record<string, string>, kind: Kind = "Compute") {
   const own = Object.entries(annotations).map(([key, value]) => [`compute-operator.dev/${key}`, value]);
   const object = manifest(kind, {}, name);
   return { ...object, metadata: { name, namespace, annotations: Object.fromEntries(own) } };
 }
 
-/** Tries whether the API server takes a Compute or a Branch, and stores nothing. */
-function tried(annotations: Record<string, string>, kind?: "Branch") {
+/** Tries whether the API server takes an object, and stores nothing. */
+function tried(annotations: Record<string, string>, kind?: Kind) {
   const input = JSON.stringify(named("tried", annotations, kind));
   return tryKubectl(["create", "--dry-run=server", "-f", "-"], { input });
 }
@@ -55,6 +57,11 @@ describe("an annotation of the operator's", () => {
 
   it.each(["", "  ", "now\nand then", "x".repeat(257)])("resetAt of a Branch is refused as %j", async (resetAt) => {
     expect((await tried({ resetAt }, "Branch")).stderr).toContain("1 to 256 printable characters");
+  });
+
+  it("restartedAt of a pool is refused where it is blank, and accepted as a time", async () => {
+    expect((await tried({ restartedAt: " " }, "ComputePool")).stderr).toContain("1 to 256 printable characters");
+    expect((await tried({ restartedAt: "2026-01-01T00:00:00Z" }, "ComputePool")).stderr).toBe("");
   });
 
   it("resetAt of a Branch is accepted as a time", async () => {

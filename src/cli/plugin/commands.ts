@@ -77,11 +77,11 @@ export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<n
   });
 }
 
-/** `restart NAME`: asks for one restart. */
+/** `restart NAME`: asks for one restart, of a pool for one of each member. */
 export function restartCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   const read = (given: readonly string[]) => parseTarget(restartSyntax, given, wait);
   return onObject(restartSyntax, read, args, ports, async (cluster, flags) => {
-    const found = await find(cluster, flags.name, ["Compute"]);
+    const found = await find(cluster, flags.name, ["Compute", "ComputePool"]);
     return request(found, restarting, { cluster, flags }, ports);
   });
 }
@@ -187,9 +187,11 @@ async function until(
   }
 }
 
-/** A request of a paused object waits. */
-function pauseNote({ object }: Found, { clock }: CliPorts): string {
-  return pausedForMs(object, clock.now()) === undefined ? "" : "; it is paused, so that waits until it goes on";
+/** A request of a paused object waits; a pool cannot be paused. */
+function pauseNote({ kind, object }: Found, { clock }: CliPorts): string {
+  return kind === "ComputePool" || pausedForMs(object, clock.now()) === undefined
+    ? ""
+    : "; it is paused, so that waits until it goes on";
 }
 
 function nameOf({ kind, object: { metadata } }: Found): string {

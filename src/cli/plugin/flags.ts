@@ -41,7 +41,7 @@ export const psqlSyntax = objectCommand(
 export const restartSyntax = waiting(
   objectCommand(
     "restart",
-    "Restarts a Compute's compute, which cuts its connections: sets the annotation restartedAt.",
+    "Restarts a Compute's compute, or those of a pool one after another, which cuts their connections: sets the annotation restartedAt.",
   ),
   "the restart is carried out",
 );

@@ -120,6 +120,7 @@ function actorOf({ kind, object }: Found, reason: string): "person" | "others" |
 
 function detailsOf(found: Found, now: number): Row[] {
   if (found.kind === "Branch") return requestRows(found, "resetAt", "reset");
+  if (found.kind === "ComputePool") return requestRows(found, "restartedAt", "restart");
   if (found.kind !== "Compute") return [];
   const { spec, status } = found.object;
   const operations = (status.operations ?? []).slice(0, mostOperations).map((operation): Row => {

@@ -1,7 +1,7 @@
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeSpec } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, owningPool } from "../resources/compute-pool.ts";
-import { labels } from "../resources/names.ts";
+import { annotations, labels } from "../resources/names.ts";
 import { conflict } from "./messages.ts";
 
 /** A Compute that a pool owns, with its index. */
@@ -55,9 +55,29 @@ export function planPool(
     ),
     update: current.filter((member) => member.index < replicas && !isKept(specOf(pool, member), member.compute)),
     remove: current.filter(({ index }) => index >= replicas).toReversed(),
+    restart: toRestart(
+      pool,
+      current.filter(({ index }) => index < replicas),
+    ),
     /** Reason why a replica cannot be created without action by the user. */
     blocked: ownedByOther.length === 0 ? undefined : conflict(`${pool.metadata.name}-${ownedByOther[0]?.index}`),
   };
+}
+
+/** The value of the annotation `restartedAt` of a pool or member. */
+export function restartOf({ metadata }: Pick<Compute | ComputePool, "metadata">): string | undefined {
+  return metadata.annotations?.[annotations.restartedAt];
+}
+
+/**
+ * The members that get the pool's value of `restartedAt`. Each gets one value once: a later one that a person gives a
+ * member stays. The value that a pool is made with asks for nothing, as with a Compute.
+ */
+function toRestart(pool: ComputePool, members: readonly Member[]): Member[] {
+  const { restartGiven, observedGeneration = -1 } = pool.status;
+  const value = restartOf(pool);
+  if (value === undefined || value === restartGiven || observedGeneration < 0) return [];
+  return members.filter(({ compute }) => restartOf(compute) !== value);
 }
 
 /**

@@ -1,31 +1,23 @@
-import { conditionsFor } from "../conditions/conditions.ts";
-import type { ConditionRow } from "../conditions/rows.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import { createOwned, ownerReference } from "../kube/create-owned.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { onError } from "../life/on-error.ts";
-import { conditionOf, hasEnded } from "../objects/conditions-of.ts";
+import { conditionOf } from "../objects/conditions-of.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
-import { type ComputePool, type ComputePoolStatus, computePoolKind } from "../resources/compute-pool.ts";
-import { API_VERSION, labels } from "../resources/names.ts";
+import { type ComputePool, computePoolKind } from "../resources/compute-pool.ts";
+import { API_VERSION, annotations, labels } from "../resources/names.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import * as messages from "./messages.ts";
 import { poolEvent } from "./messages.ts";
-import { type Member, memberSpec, membersOf, type PoolPlan, planPool, specOf } from "./plan.ts";
-import { poolReasons, rowOfMembers } from "./reasons.ts";
+import { type Member, memberSpec, membersOf, type PoolPlan, planPool, restartOf, specOf } from "./plan.ts";
 import { SlowStart } from "./slow-start.ts";
-import { fieldsChanged, type StoredSpecs } from "./stored-specs.ts";
-
-/** Reason why the pool cannot reach its spec without action by the user. */
-interface Blocked {
-  reason: "Conflict" | "FormerMembers" | "Rejected";
-  message: string;
-}
+import { type Blocked, blockedIn, poolStatus } from "./status.ts";
+import type { StoredSpecs } from "./stored-specs.ts";
 
 /** A change of one member. */
 interface Change {
@@ -73,13 +65,14 @@ export class PoolReconciler {
     const { generation = 0 } = pool.metadata;
     const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
-    const changes = due.length + plan.adopt.length + plan.update.length + plan.remove.length;
+    const changes = due.length + plan.adopt.length + plan.update.length + plan.remove.length + plan.restart.length;
     // The watch may be sooner.
     if (changes > 0 && !(await this.#isUnchanged(pool))) return { requeueAfterMs: shortlyMs };
     const changed = await this.#execute(pool, [
       ...plan.adopt.map((compute) => ({ member: compute.metadata, send: () => this.#adopt(pool, compute) })),
       ...plan.update.map((one) => ({ member: one.compute.metadata, send: () => this.#update(pool, one) })),
       ...plan.remove.map(({ compute }) => ({ member: compute.metadata, send: () => this.#remove(compute) })),
+      ...plan.restart.map(({ compute }) => ({ member: compute.metadata, send: () => this.#restart(pool, compute) })),
     ]);
     const create = (index: number) => ({ member: placeOf(pool, index), send: () => this.#create(pool, index) });
     const batches = {
@@ -137,6 +130,7 @@ export class PoolReconciler {
 
   async #create(pool: ComputePool, index: number): Promise<void> {
     const spec = memberSpec(pool, index);
+    const restartedAt = restartOf(pool);
     const created = await createOwned(
       this.#options.cluster,
       computeKind,
@@ -146,6 +140,7 @@ export class PoolReconciler {
         metadata: {
           ...placeOf(pool, index),
           labels: { ...pool.metadata.labels, [labels.pool]: pool.metadata.name },
+          ...(restartedAt === undefined ? {} : { annotations: { [annotations.restartedAt]: restartedAt } }),
         },
         spec,
       },
@@ -186,6 +181,14 @@ export class PoolReconciler {
     if (member.ok) this.#options.storedSpecs.answered(sent, member.value);
   }
 
+  async #restart(pool: ComputePool, compute: Compute): Promise<void> {
+    const patch = guardedPatch(compute, { resourceVersion: true }).setAnnotation(
+      annotations.restartedAt,
+      restartOf(pool),
+    );
+    await this.#options.cluster.patch(computeKind, compute.metadata, patch.ops());
+  }
+
   async #remove({ metadata }: Compute): Promise<void> {
     await this.#options.cluster.delete(computeKind, metadata, { uid: metadata.uid });
   }
@@ -210,72 +213,4 @@ export class PoolReconciler {
 
 function placeOf({ metadata: { namespace, name } }: ComputePool, index: number): Change["member"] {
   return { namespace, name: `${name}-${index}` };
-}
-
-/** Obstacle that keeps the pool from its spec until a person acts. */
-function blockedIn({ blocked }: PoolPlan, members: readonly Member[]): Blocked | undefined {
-  if (blocked !== undefined) return { reason: "Conflict", message: blocked };
-  const waiting = members.find(({ compute }) => conditionOf(compute.status, "Ready")?.reason === "FormerMembers");
-  const condition = waiting && conditionOf(waiting.compute.status, "Ready");
-  return condition === undefined ? undefined : { reason: "FormerMembers", message: condition.message };
-}
-
-/** The fields of the template that the API server stores otherwise in members that are in place. */
-function changedFields(pool: ComputePool, members: readonly Member[]): string[] {
-  const fields = members.flatMap((member) => fieldsChanged(specOf(pool, member), member.compute.spec));
-  return [...new Set(fields)].toSorted();
-}
-
-function poolStatus(
-  pool: ComputePool,
-  members: readonly Member[],
-  { update }: PoolPlan,
-  blocked: Blocked | undefined,
-  now: number,
-): { status: ComputePoolStatus; isOfMembers: boolean } {
-  const { metadata, spec } = pool;
-  const current = members.filter(({ compute }) => compute.metadata.deletionTimestamp === undefined);
-  // A member that was just updated is not ready for the template yet.
-  const ready = current.filter((member) => isReady(member.compute) && !update.includes(member)).length;
-  const complete = current.length === spec.replicas && members.length === spec.replicas && update.length === 0;
-  const shown = (): { row: ConditionRow; reason: string; message: string; isOfMembers?: true } => {
-    if (blocked !== undefined) return { row: poolReasons[blocked.reason], ...blocked };
-    if (!complete)
-      return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.changing(metadata.name) };
-    const fields = () => changedFields(pool, members);
-    if (ready === spec.replicas) return { row: poolReasons.Ready, reason: "Ready", message: messages.ready(fields()) };
-    // The Branch of the template came to its end, and all members with it.
-    const ended = current.length > 0 && current.every(({ compute }) => hasEnded(compute));
-    if (ended) return { row: poolReasons.Expired, reason: "Expired", message: messages.ended };
-    const waiting = current.filter(({ compute }) => !isReady(compute));
-    const common = commonReason(waiting);
-    if (common === undefined) {
-      return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.notReady(metadata.name) };
-    }
-    const message = messages.notReady(waiting.length, spec.replicas, common.message);
-    return { row: rowOfMembers(common.isStalled), reason: common.reason, message, isOfMembers: true };
-  };
-  const { row, isOfMembers = false, ...condition } = shown();
-  const status = {
-    observedGeneration: metadata.generation ?? 0,
-    conditions: conditionsFor(pool, row, condition, { now, compared: undefined }),
-    replicas: members.length,
-    readyReplicas: ready,
-    selector: `${labels.pool}=${metadata.name}`,
-  };
-  return { status, isOfMembers };
-}
-
-/** The reason that all these members show, if they show one; `isStalled`: each needs a person. */
-function commonReason(members: readonly Member[]): { reason: string; message: string; isStalled: boolean } | undefined {
-  const shown = members.map(({ compute }) => conditionOf(compute.status, "Ready"));
-  const [first] = shown;
-  if (first === undefined || shown.some((each) => each?.reason !== first.reason)) return undefined;
-  const isStalled = members.every(({ compute }) => conditionOf(compute.status, "Stalled")?.status === "True");
-  return { reason: first.reason, message: first.message ?? "", isStalled };
-}
-
-/** Ready for the present spec. */
-function isReady({ metadata, status }: Compute): boolean {
-  return conditionOf(status, "Ready")?.status === "True" && status.observedGeneration === metadata.generation;
 }

@@ -14,6 +14,14 @@ export const computePoolSpec = z.object({
     .min(0)
     .max(1000)
     .describe("How many read replicas there are, 1000 at most. kubectl scale and autoscalers set it."),
+  maxUnavailable: z
+    .int32()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe(
+      "How many read replicas may be without connections at a time because of a change or restart; 1 if left out. The others wait their turn.",
+    ),
   adoptFormer: optionalFlag(
     "true: each read replica gets adopt: {former: true}, so that a pool finds its replicas after the loss of the cluster.",
   ),
@@ -29,6 +37,12 @@ export const computePoolStatus = z.object({
     .describe("Ready: all replicas exist, carry the template and are ready. Reconciling and Stalled only while true."),
   replicas: z.int32().optional().describe("How many Computes of this pool exist."),
   readyReplicas: z.int32().optional().describe("How many of them are ready."),
+  updatedReplicas: z
+    .int32()
+    .optional()
+    .describe("How many of them have the template, and an endpoint at the service that is as it says."),
+  restartGiven: optionalText("The last value of the restartedAt annotation that every read replica was given."),
+  restartedAt: optionalText("The last value of the restartedAt annotation that all read replicas carried out."),
   selector: optionalText("Label selector of the pool's Computes, for autoscalers."),
 });
 
@@ -39,6 +53,11 @@ export type ComputePoolStatus = z.output<typeof computePoolStatus>;
 export type ComputePool = Declared<ComputePoolSpec, ComputePoolStatus>;
 
 export const computePoolKind = ownKind<ComputePool>("ComputePool", "computepools");
+
+/** Number of members that may be without connections at a time. */
+export function maxUnavailableOf({ spec }: Pick<ComputePool, "spec">): number {
+  return spec.maxUnavailable ?? 1;
+}
 
 /** The owner reference to the ComputePool that a Compute is a member of. */
 export function owningPool(compute: Pick<KubeObject, "metadata">): OwnerReference | undefined {

@@ -59,7 +59,7 @@ function pool(before: object): ComputePool {
   return read.value;
 }
 
-const nothing: PoolPlan = { create: [], adopt: [], update: [], remove: [], blocked: undefined };
+const nothing: PoolPlan = { create: [], adopt: [], update: [], remove: [], restart: [], blocked: undefined };
 const member = { index: 0, compute: compute() };
 const creating = { ...nothing, create: [1] };
 const removing = { ...nothing, remove: [member] };
