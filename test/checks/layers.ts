@@ -54,7 +54,7 @@ const operatorLayers: Readonly<Record<string, readonly string[]>> = {
 const computeFloors = [
   "words",
   "outcome",
-  "remembered",
+  "memory",
   "observe",
   "held",
   "candidates",

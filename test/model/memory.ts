@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
-import type { Remembered } from "../../src/operator/compute/remembered.ts";
+import type { ComputeMemory } from "../../src/operator/compute/memory.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
 import type { Answer } from "../../src/operator/service-client/answer.ts";
@@ -54,7 +54,7 @@ export interface Run {
 
 /** What a process knows of the Compute between two reconciles, or knew when the present one began. */
 export interface Memory {
-  known: Remembered;
+  known: ComputeMemory;
   lists: Lists;
   term: string;
   /** The version that a patch found outdated. */
@@ -76,7 +76,7 @@ export function momentIn({ at, since }: Run, now: number): number {
 /** A state that remembers this. */
 export function stateOf({ known, term }: Memory): ReconcileState {
   const state = new ReconcileState(0, term);
-  const { deletes = state.known.deletes, write } = known as Partial<Remembered>;
+  const { deletes = state.known.deletes, write } = known as Partial<ComputeMemory>;
   Object.assign(state.known, known, {
     deletes,
     write: write && { ...write, firstShown: write.firstShown ?? new Map() },
@@ -85,9 +85,9 @@ export function stateOf({ known, term }: Memory): ReconcileState {
 }
 
 /** Without when it is due again, and how often something failed or was said: the model reconciles at any time. */
-export function forgetful(known: Remembered): Remembered {
-  const { failedWrite, missing, write, patched, deletes = new Map<string, never>() } = known as Partial<Remembered>;
-  return trusted<Remembered>({
+export function forgetful(known: ComputeMemory): ComputeMemory {
+  const { failedWrite, missing, write, patched, deletes = new Map<string, never>() } = known as Partial<ComputeMemory>;
+  return trusted<ComputeMemory>({
     ...known,
     requeue: { reason: "", count: 0, dueAt: undefined },
     told: { ...known.told, writeAt: undefined },

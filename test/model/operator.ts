@@ -1,9 +1,9 @@
 import { ClaimIndex } from "../../src/operator/claims/claim-index.ts";
 import { computeKindOf, type Parts as StepParts } from "../../src/operator/compute/kind.ts";
+import { type ComputeMemory, handOverForMs } from "../../src/operator/compute/memory.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
 import type { Subject } from "../../src/operator/compute/observe/observation.ts";
 import { parts as stepParts } from "../../src/operator/compute/parts.ts";
-import { handOverForMs, type Remembered } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
 import type { ConnectionView } from "../../src/operator/connection/registry.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
@@ -28,7 +28,7 @@ import { Replay } from "./replay.ts";
 /** The parts of the operator that a reconcile calls; a planted bug replaces one. */
 export interface Parts extends StepParts {
   /** What a reconcile remembers before and after. */
-  remembers: (known: Remembered, before: Remembered | undefined) => Remembered;
+  remembers: (known: ComputeMemory, before: ComputeMemory | undefined) => ComputeMemory;
   /** A version of the Compute is seen. */
   seen: (state: ReconcileState, compute: Compute, now: number) => void;
   /** A patch as it leaves. */
@@ -202,7 +202,7 @@ export class OperatorModel {
     return trusted<ListerAccess>({ client, reservation, gate, lister: lister(lists, replay) });
   }
 
-  #textOf(memory: Memory, before: Remembered | undefined): string {
+  #textOf(memory: Memory, before: ComputeMemory | undefined): string {
     const known = forgetful(this.#settings.parts.remembers(memory.known, before));
     return textOf({ ...memory, known });
   }

@@ -1,5 +1,5 @@
+import type { ComputeMemory } from "../../src/operator/compute/memory.ts";
 import type { Observed } from "../../src/operator/compute/observe/observation.ts";
-import type { Remembered } from "../../src/operator/compute/remembered.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
 import { trusted } from "./canonical.ts";
 import type { Configuration } from "./configuration.ts";
@@ -189,7 +189,7 @@ function planning(plan: Parts["plan"], more: Partial<Parts> = {}): Parts {
   return { ...parts, plan, ...more };
 }
 
-function remembering(remembers: (known: Remembered, before: Remembered | undefined) => Remembered): Parts {
+function remembering(remembers: (known: ComputeMemory, before: ComputeMemory | undefined) => ComputeMemory): Parts {
   return { ...parts, remembers };
 }
 

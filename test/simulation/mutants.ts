@@ -40,7 +40,7 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     from: 13,
   },
   "an endpoint that is said to be lost, and stands": {
-    file: "compute/plan/settle.ts",
+    file: "compute/plan/at-rest.ts",
     line: "const reason = restingState(endpoint);",
     as: 'if (compute.spec.driftPolicy === "Report" && compute.spec.adopt === undefined) return { kind: "wait", reason: "EndpointLost", message: "Lost.", requeueAfterMs: 60_000 };\nconst reason = restingState(endpoint);',
     breaks: /all is well/,

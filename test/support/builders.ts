@@ -3,6 +3,7 @@ import type { Operation } from "../../src/api/operation.ts";
 import { ClaimIndex } from "../../src/operator/claims/claim-index.ts";
 import type { Claimants } from "../../src/operator/claims/claims.ts";
 import { EndpointIndex, ownershipOf } from "../../src/operator/claims/ownership.ts";
+import type { ReadonlyState, RememberedWrite } from "../../src/operator/compute/memory.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
 import type {
   EndpointSnapshot,
@@ -13,7 +14,6 @@ import type {
   Unavailable,
 } from "../../src/operator/compute/observe/observation.ts";
 import { isOutsider } from "../../src/operator/compute/observe/outsider.ts";
-import type { ReadonlyState, RememberedWrite } from "../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../src/operator/compute/state.ts";
 import {
   branchIDOf,

@@ -7,10 +7,10 @@ import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { annotations } from "../resources/names.ts";
 import { signatureOf } from "../resources/signature.ts";
 import { hourlyMs } from "../runtime/waits.ts";
+import type { ReadonlyState } from "./memory.ts";
 import { type Observation, type Observed, who } from "./observe/observation.ts";
 import { type Action, isWrite, type WriteAction } from "./plan/action.ts";
 import { letGo } from "./plan/delete.ts";
-import type { ReadonlyState } from "./remembered.ts";
 import { released } from "./words/deletion.ts";
 
 // The facts that the last guard needs of a Compute. They are read from its metadata, spec and status, from names and

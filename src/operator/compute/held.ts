@@ -3,8 +3,8 @@ import { generationOf } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { Compute, ComputeStatus } from "../resources/compute.ts";
 import { soonMs } from "../runtime/waits.ts";
+import type { HeldStatus, ReadonlyState } from "./memory.ts";
 import type { Effect, Outcome } from "./outcome.ts";
-import type { HeldStatus, ReadonlyState } from "./remembered.ts";
 import { isAtRest, isProgress } from "./words/reasons.ts";
 
 // A status that says nothing but what is on the way is held back in memory: the next one replaces it, and a patch is

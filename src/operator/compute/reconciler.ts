@@ -15,11 +15,11 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { ComputeKind, Given } from "./kind.ts";
+import { handOverForMs } from "./memory.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isListed } from "./observe/listed.ts";
-import { handOverForMs } from "./remembered.ts";
 import { ReconcileState } from "./state.ts";
 import { leftBehind } from "./words/events.ts";
 

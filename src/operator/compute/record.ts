@@ -5,8 +5,8 @@ import { afterShown, closed, opened, settlesAt, unsent } from "../life/record.ts
 import { shownReason } from "../objects/conditions-of.ts";
 import { branchIDOf, type Compute, type WriteRecord } from "../resources/compute.ts";
 import { candidatesOf, namelessIn } from "./candidates.ts";
+import { openWrite, type RememberedWrite } from "./memory.ts";
 import { hasFinalizer, type Observation } from "./observe/observation.ts";
-import { openWrite, type RememberedWrite } from "./remembered.ts";
 
 // The record of a Compute's write, `status.pendingWrite` (`life/record.ts` has the protocol). A success leaves it open:
 // it closes with a list that shows the endpoint, or is settled by one that began so late that nothing can arrive any

@@ -1,8 +1,8 @@
 import { mostLagMs } from "../../api/list-lag.ts";
+import type { ReadonlyState } from "./memory.ts";
 import type { Observation, Observed } from "./observe/observation.ts";
 import { deleteDueAt } from "./plan/lost.ts";
 import { closesAt } from "./record.ts";
-import type { ReadonlyState } from "./remembered.ts";
 
 /**
  * Next time from which a list may end what no change at the service ends: only time shows that the record or a note may

@@ -9,14 +9,14 @@ import { closed } from "../life/record.ts";
 import { generationOf } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { heldUntil } from "./held.ts";
+import type { AnsweredDelete, ComputeMemory, ReadonlyState, RememberedWrite, Signed } from "./memory.ts";
+import { answersCountAfter, rememberedSince, withDelete } from "./memory.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { type Observation } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PatchAction } from "./plan/action.ts";
-import { patchedAfter } from "./plan/patched.ts";
+import { patchedAfter } from "./plan/after-patch.ts";
 import { afterList, afterSight } from "./record.ts";
-import type { AnsweredDelete, ReadonlyState, Remembered, RememberedWrite, Signed } from "./remembered.ts";
-import { answersCountAfter, rememberedSince, withDelete } from "./remembered.ts";
 import type { Reason } from "./words/reasons.ts";
 
 /**
@@ -27,9 +27,9 @@ import type { Reason } from "./words/reasons.ts";
 export class ReconcileState {
   /** Names the term in the records that it writes. */
   readonly term: string;
-  readonly #known: Remembered;
+  readonly #known: ComputeMemory;
 
-  constructor(now: number, term: string, known: Partial<Remembered> = {}) {
+  constructor(now: number, term: string, known: Partial<ComputeMemory> = {}) {
     this.term = term;
     this.#known = { ...rememberedSince(now), ...known };
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { newestIn } from "../../../src/operator/compute/candidates.ts";
+import { isOpen, type RememberedWrite } from "../../../src/operator/compute/memory.ts";
 import {
   afterList,
   afterSight,
@@ -12,7 +13,6 @@ import {
   recordIn,
   relinked,
 } from "../../../src/operator/compute/record.ts";
-import { isOpen, type RememberedWrite } from "../../../src/operator/compute/remembered.ts";
 import { never } from "../../../src/operator/life/record.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import {

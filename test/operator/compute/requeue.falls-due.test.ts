@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
+import type { ReadonlyState } from "../../../src/operator/compute/memory.ts";
 import { plan } from "../../../src/operator/compute/plan/plan.ts";
-import type { ReadonlyState } from "../../../src/operator/compute/remembered.ts";
 import { fallsDueAt } from "../../../src/operator/compute/requeue.ts";
 import {
   type ComputeFields,

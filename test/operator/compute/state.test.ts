@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { answersCountAfter, type ReadonlyState } from "../../../src/operator/compute/remembered.ts";
+import { answersCountAfter, type ReadonlyState } from "../../../src/operator/compute/memory.ts";
 import { ReconcileState } from "../../../src/operator/compute/state.ts";
 import {
   type ComputeFields,

@@ -7,7 +7,7 @@ import { planBranch } from "../../../operator/branch/plan/plan.ts";
 import { noteVersion } from "../../../operator/branch/record.ts";
 import { noteList } from "../../../operator/branch/remember.ts";
 import { nextStatus } from "../../../operator/branch/status.ts";
-import { accessTo, uninterrupted } from "../access.ts";
+import { accessTo, uninterrupted } from "../direct-access.ts";
 import { InMemoryPatcher } from "../in-memory-patcher.ts";
 import { withoutRetain } from "../messages.ts";
 import type { DryRun, Planned, Strategy } from "../strategy.ts";

@@ -1,5 +1,5 @@
-import { recordFailedWrite } from "../../../operator/compute/execute/deferred.ts";
 import { execute } from "../../../operator/compute/execute/execute.ts";
+import { recordFailedWrite } from "../../../operator/compute/execute/unsent.ts";
 import { guard, insteadOf } from "../../../operator/compute/guard.ts";
 import type { Observed } from "../../../operator/compute/observe/observation.ts";
 import type { Outcome } from "../../../operator/compute/outcome.ts";
@@ -9,7 +9,7 @@ import { updateStatus } from "../../../operator/compute/update-status.ts";
 import { requests } from "../../../operator/compute/words/failures.ts";
 import { shownReason } from "../../../operator/objects/conditions-of.ts";
 import { isDerivedUID } from "../../manifests/derived-uid.ts";
-import { accessTo, uninterrupted } from "../access.ts";
+import { accessTo, uninterrupted } from "../direct-access.ts";
 import { InMemoryPatcher } from "../in-memory-patcher.ts";
 import type { Inventory } from "../inventory.ts";
 import type { CommandScope } from "../scope.ts";

@@ -4,7 +4,7 @@ import type { ServiceAccess } from "../../project/access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";
-import type { RememberedWrite } from "../remembered.ts";
+import type { RememberedWrite } from "../memory.ts";
 import type { ExecuteContext } from "./context.ts";
 
 /** With these the service did nothing: what is known of the endpoint stays true. */

@@ -11,8 +11,8 @@ import { creating, inProgress } from "../words/conditions.ts";
 import { created as createdMessages } from "../words/events.ts";
 import { requests } from "../words/failures.ts";
 import { type ExecuteContext, newestOf } from "./context.ts";
-import { recordFailedWrite } from "./deferred.ts";
 import { writeLink } from "./patch-metadata.ts";
+import { recordFailedWrite } from "./unsent.ts";
 import { outdated, writeRecord } from "./write-record.ts";
 
 type Create = Extract<Action, { kind: "create" }>;

@@ -8,8 +8,8 @@ import { deleted, deleting, orRetain, released } from "../words/deletion.ts";
 import { requests } from "../words/failures.ts";
 import { EndpointAttempt } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
-import { recordFailedWrite } from "./deferred.ts";
 import { release } from "./patch-metadata.ts";
+import { recordFailedWrite } from "./unsent.ts";
 
 /** The CRD itself is being deleted: that removes the operator, and no endpoint. */
 export function keepEndpoint(endpointID: string, context: ExecuteContext): Promise<Outcome> {

@@ -11,11 +11,11 @@ import { deleting } from "../words/deletion.ts";
 import { meaningOf, requests } from "../words/failures.ts";
 import type { ExecuteContext } from "./context.ts";
 import { createEndpoint } from "./create.ts";
-import { paused, waiting } from "./deferred.ts";
 import { deleteEndpoint, keepEndpoint } from "./delete.ts";
 import { link, release, restoreFinalizer } from "./patch-metadata.ts";
 import { restartEndpoint, restarted } from "./restart.ts";
 import { signEndpoint } from "./sign.ts";
+import { paused, waiting } from "./unsent.ts";
 import { patchEndpoint } from "./update.ts";
 
 type ConfirmDeletion = Extract<Action, { kind: "confirmDeletion" }>;

@@ -4,10 +4,10 @@ import { letGo, type PatchedKind, patched, patchOf, withFinalizer, withStatus } 
 import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
+import { isOpen } from "../memory.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
 import { carriedBy, chosen, relinked } from "../record.ts";
-import { isOpen } from "../remembered.ts";
 import type { ReconcileState } from "../state.ts";
 import { adopted, created, tookOverFormer } from "../words/events.ts";
 import type { ExecuteContext } from "./context.ts";

@@ -8,7 +8,7 @@ import { inProgress, restartDone } from "../words/conditions.ts";
 import * as events from "../words/events.ts";
 import { requests } from "../words/failures.ts";
 import type { ExecuteContext } from "./context.ts";
-import { recordFailedWrite } from "./deferred.ts";
+import { recordFailedWrite } from "./unsent.ts";
 import { outdated, writeRecord } from "./write-record.ts";
 
 type Restart = Extract<Action, { kind: "restart" }>;

@@ -8,7 +8,7 @@ import { creating } from "../words/conditions.ts";
 import { requests } from "../words/failures.ts";
 import { EndpointAttempt, shownBy } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
-import { recordFailedWrite } from "./deferred.ts";
+import { recordFailedWrite } from "./unsent.ts";
 import { outdated, writeRecord } from "./write-record.ts";
 
 type Sign = Extract<Action, { kind: "sign" }>;

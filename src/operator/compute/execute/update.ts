@@ -9,8 +9,8 @@ import * as events from "../words/events.ts";
 import { requests } from "../words/failures.ts";
 import { EndpointAttempt, shownBy } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
-import { recordFailedWrite } from "./deferred.ts";
 import { noteDisabling } from "./patch-metadata.ts";
+import { recordFailedWrite } from "./unsent.ts";
 import { outdated, writeRecord } from "./write-record.ts";
 
 export async function patchEndpoint(

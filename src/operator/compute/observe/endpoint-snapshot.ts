@@ -10,7 +10,7 @@ import { areOfOneService } from "../../resources/fingerprint.ts";
 import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority.ts";
-import { answersCountAfter, isUnanswered, type ReadonlyState } from "../remembered.ts";
+import { answersCountAfter, isUnanswered, type ReadonlyState } from "../memory.ts";
 import { type EndpointSnapshot, type Subject } from "./observation.ts";
 
 /** One index per list, however many Computes look into it. */

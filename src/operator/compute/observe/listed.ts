@@ -1,7 +1,7 @@
 import { recordedID } from "../../claims/ownership.ts";
 import type { EndpointLister } from "../../project/endpoint-lister.ts";
 import type { Compute } from "../../resources/compute.ts";
-import type { ReadonlyState } from "../remembered.ts";
+import type { ReadonlyState } from "../memory.ts";
 
 /**
  * True if a requeue that is due needs no list of its own: one is expected, or shows already what was waited for. An

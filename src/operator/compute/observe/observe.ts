@@ -11,8 +11,8 @@ import { shortlyMs } from "../../runtime/waits.ts";
 import { type Failure, isRefusedForGood } from "../../service-client/answer.ts";
 import type { Priority } from "../../service-client/priority.ts";
 import { longPauseMs, pauseMessage } from "../../service-client/request-reservation.ts";
-import type { ReadonlyState } from "../remembered.ts";
-import { isUnanswered } from "../remembered.ts";
+import type { ReadonlyState } from "../memory.ts";
+import { isUnanswered } from "../memory.ts";
 import { meaningOf, requests } from "../words/failures.ts";
 import { listingFor, notListedBy, snapshotFor } from "./endpoint-snapshot.ts";
 import {

@@ -4,9 +4,9 @@ import type { Attributes, Difference } from "../../fields/compare.ts";
 import type { ResolvedBranch } from "../../resources/compute.ts";
 import { pauseEndsInMs } from "../../resources/pause.ts";
 import { signatureIn } from "../../resources/signature.ts";
+import type { ReadonlyState } from "../memory.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import type { Observation } from "../observe/observation.ts";
-import type { ReadonlyState } from "../remembered.ts";
 import type { Progress, Reason } from "../words/reasons.ts";
 
 /** Occasion of a link. `former`: the endpoint was taken over from a former Compute, and a list shows our signature. */

@@ -3,10 +3,10 @@ import { isBeingDeleted } from "../../objects/object.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import { chosenAmong } from "../candidates.ts";
+import type { ReadonlyState } from "../memory.ts";
+import { isOpen } from "../memory.ts";
 import { hasFinalizer, type Observation } from "../observe/observation.ts";
 import { closesAt, type Opening, openingOf } from "../record.ts";
-import type { ReadonlyState } from "../remembered.ts";
-import { isOpen } from "../remembered.ts";
 import { creating, unknown as messages, moving } from "../words/conditions.ts";
 import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 

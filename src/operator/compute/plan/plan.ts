@@ -2,10 +2,11 @@ import { backingOff } from "../../life/back-off.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../../objects/object.ts";
 import { soonMs } from "../../runtime/waits.ts";
+import type { ReadonlyState } from "../memory.ts";
 import { type Observation, type Observed, type Unavailable } from "../observe/observation.ts";
-import type { ReadonlyState } from "../remembered.ts";
 import * as messages from "../words/conditions.ts";
 import { type Action, identityOf, isWrite, noop, type PlanRule, pauseOf } from "./action.ts";
+import { blockingOperation, operationInProgress, settle } from "./at-rest.ts";
 import { branchEnd, endedBranch, resolveBranch } from "./branch.ts";
 import { adoption, creation } from "./create.ts";
 import { planDelete } from "./delete.ts";
@@ -22,7 +23,6 @@ import {
 import { adoptReplacement, lostEndpoint } from "./lost.ts";
 import { pendingWrite } from "./pending.ts";
 import { restart } from "./restart.ts";
-import { blockingOperation, operationInProgress, settle } from "./settle.ts";
 import { updateFields } from "./update.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */

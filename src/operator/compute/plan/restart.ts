@@ -1,5 +1,5 @@
+import { isOpen } from "../memory.ts";
 import { settlesInMs } from "../record.ts";
-import { isOpen } from "../remembered.ts";
 import { adoptionRefused, inProgress } from "../words/conditions.ts";
 import type { PlanRule } from "./action.ts";
 import { awaitClosing } from "./pending.ts";

@@ -1,10 +1,10 @@
 import type { ExecuteContext } from "../../../../src/operator/compute/execute/context.ts";
 import { execute } from "../../../../src/operator/compute/execute/execute.ts";
+import type { ReadonlyState } from "../../../../src/operator/compute/memory.ts";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import type { Outcome } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { accessTo, type ListerAccess } from "../../../../src/operator/project/access.ts";
 import { DeletionBrake } from "../../../../src/operator/project/deletion-brake.ts";

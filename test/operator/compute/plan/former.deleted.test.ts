@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { RememberedWrite } from "../../../../src/operator/compute/memory.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import type { RememberedWrite } from "../../../../src/operator/compute/remembered.ts";
 import { signatureOf } from "../../../../src/operator/resources/signature.ts";
 import {
   compute,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { RememberedWrite } from "../../../../src/operator/compute/memory.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import type { RememberedWrite } from "../../../../src/operator/compute/remembered.ts";
 import {
   type ComputeFields,
   compute,

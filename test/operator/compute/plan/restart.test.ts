@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { RememberedWrite } from "../../../../src/operator/compute/memory.ts";
 import { annotationsOf } from "../../../../src/operator/compute/observe/annotations.ts";
 import { shown } from "../../../../src/operator/compute/outcome.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import type { RememberedWrite } from "../../../../src/operator/compute/remembered.ts";
 import { nextStatus } from "../../../../src/operator/compute/status/status.ts";
 import { type ComputeFields, compute, endpoint, input, madeBy, now, openSince } from "../../../support/builders.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { ReadonlyState } from "../../../../src/operator/compute/memory.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
 import { ReconcileState } from "../../../../src/operator/compute/state.ts";
 import { type ComputeFields, compute, input, madeBy, now, observedBy, operation } from "../../../support/builders.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { ReadonlyState } from "../../../../src/operator/compute/memory.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import type { ReadonlyState } from "../../../../src/operator/compute/remembered.ts";
 import { type ComputeFields, compute, input, madeBy, now, openSince } from "../../../support/builders.ts";
 
 const minute = 60_000;

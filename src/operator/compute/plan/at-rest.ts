@@ -3,9 +3,9 @@ import { isInProgress, type Operation, operationOutcome } from "../../../api/ope
 import { compare, type Difference, desiredSpec, isDeprecated } from "../../fields/compare.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { seldomMs, soonMs } from "../../runtime/waits.ts";
+import type { ReadonlyState } from "../memory.ts";
+import { isOpen } from "../memory.ts";
 import { type Observation } from "../observe/observation.ts";
-import type { ReadonlyState } from "../remembered.ts";
-import { isOpen } from "../remembered.ts";
 import { drifted, inProgress, movedOutside, notKept, notMoved, operationFailed, resting } from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";

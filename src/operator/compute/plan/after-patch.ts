@@ -2,8 +2,8 @@ import { isInProgress } from "../../../api/operation.ts";
 import { compare, desiredSpec } from "../../fields/compare.ts";
 import { generationOf } from "../../objects/object.ts";
 import { branchIDOf } from "../../resources/compute.ts";
+import type { Patched } from "../memory.ts";
 import { type Observation } from "../observe/observation.ts";
-import type { Patched } from "../remembered.ts";
 
 /** An accepted PATCH after a list: over once the list shows it, and else remembered with the lists without it. */
 export function patchedAfter(

@@ -9,7 +9,7 @@ import type { Effect, Outcome } from "./outcome.ts";
 import type { Reason } from "./words/reasons.ts";
 
 /** Contents of a `ReconcileState`. Times on the monotonic clock, in milliseconds. */
-export interface Remembered {
+export interface ComputeMemory {
   /** Time at which this process first saw the Compute. */
   seenSince: number;
   /** Time at which the Compute came under this process's selector from outside. */
@@ -106,7 +106,7 @@ export interface HeldStatus {
 }
 
 /** Values that most Computes have none of: one copy for all. */
-const noDeletes: Remembered["deletes"] = new Map();
+const noDeletes: ComputeMemory["deletes"] = new Map();
 const none: readonly never[] = [];
 const nothing = {};
 
@@ -120,16 +120,16 @@ const unanswered: AnsweredDelete = {
 
 /** The answers with what is newly known of one. */
 export function withDelete(
-  deletes: Remembered["deletes"],
+  deletes: ComputeMemory["deletes"],
   endpointID: string,
   change: Partial<AnsweredDelete>,
-): Remembered["deletes"] {
+): ComputeMemory["deletes"] {
   const known = deletes.get(endpointID) ?? unanswered;
   return new Map(deletes).set(endpointID, { ...known, ...change });
 }
 
 /** Memory of a Compute that was first seen now. */
-export function rememberedSince(now: number): Remembered {
+export function rememberedSince(now: number): ComputeMemory {
   return {
     seenSince: now,
     lists: { countAfter: now, firstCreateAfter: now },
@@ -150,7 +150,7 @@ export interface Signed {
   failure?: Failure;
 }
 
-export type ReadonlyState = Readonly<Remembered>;
+export type ReadonlyState = Readonly<ComputeMemory>;
 
 /** A Compute that comes under this process's selector is left to the previous one for this long, in milliseconds. */
 const handOverMs = 60_000;
