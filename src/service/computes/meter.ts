@@ -1,6 +1,7 @@
 import { computeUnitSizes } from "../../api/compute-units.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
+import { keptQuarters, type Quarter } from "../store/endpoint-quarters.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { Project } from "../store/projects.ts";
 import type { UsageHour } from "../store/usage-hours.ts";
@@ -22,9 +23,10 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
   if (active > 0) {
     context.store.projects.addUsage(endpoint.projectId, active, compute);
     context.store.branches.addUsage(endpoint.branchId, active, compute);
-    for (const part of partsOf(context, endpoint, at)) {
-      context.store.usageHours.add(endpoint.projectId, { ...part, peak: 0 });
+    for (const { index: hour, ...part } of partsOf(context, endpoint, at, hourMs)) {
+      context.store.usageHours.add(endpoint.projectId, { hour, ...part, peak: 0 });
     }
+    for (const part of unbookedQuarters(context, endpoint, at)) context.store.quarters.add(endpoint.id, part);
   }
   notePeak(context, endpoint, at);
   endpoint.meteredAt = endpoint.currentState === "active" ? at : undefined;
@@ -37,6 +39,9 @@ export function meter(context: ServiceContext, endpoint: StoredEndpoint, at: num
 function notePeak({ store }: ServiceContext, endpoint: StoredEndpoint, at: number): void {
   const { projectId, meteredAt } = endpoint;
   const [was, is] = [meteredAt !== undefined, endpoint.currentState === "active"];
+  if (is && !was) {
+    store.quarters.add(endpoint.id, { ...noQuarter(quarterOf(at)), wakes: 1 });
+  }
   if (was === is && (meteredAt === undefined || hourOf(meteredAt) === hourOf(at))) return;
   const peak = store.endpoints.countMetered(projectId) + (is && !was ? 1 : 0);
   store.usageHours.add(projectId, { hour: hourOf(at), activeMs: 0, computeMs: 0, peak });
@@ -49,17 +54,65 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourMs);
 }
 
-/** The part of a compute's usage that is not recorded yet, by the hour. */
-function partsOf(context: ServiceContext, endpoint: StoredEndpoint, at: number): Omit<UsageHour, "peak">[] {
+/** Usage in a stretch of time: the stretches between the epoch and its beginning, and as in `UsageHour`. */
+interface Part {
+  index: number;
+  activeMs: number;
+  computeMs: number;
+}
+
+/** The part of a compute's usage that is not recorded yet, by stretches of `unitMs`, none before `since`. */
+function partsOf(context: ServiceContext, endpoint: StoredEndpoint, at: number, unitMs: number, since = 0): Part[] {
   const { meteredAt: from } = endpoint;
   if (from === undefined || at <= from) return [];
   const { compute } = unbooked(context, endpoint, at);
-  const parts: Omit<UsageHour, "peak">[] = [];
-  for (let hour = hourOf(from); hour * hourMs < at; hour += 1) {
-    const activeMs = Math.min(at, (hour + 1) * hourMs) - Math.max(from, hour * hourMs);
-    parts.push({ hour, activeMs, computeMs: Math.round((compute * activeMs) / (at - from)) });
+  const parts: Part[] = [];
+  for (let index = Math.max(since, Math.floor(from / unitMs)); index * unitMs < at; index += 1) {
+    const activeMs = Math.min(at, (index + 1) * unitMs) - Math.max(from, index * unitMs);
+    parts.push({ index, activeMs, computeMs: Math.round((compute * activeMs) / (at - from)) });
   }
   return parts;
+}
+
+/** The length of a quarter of an hour, in milliseconds. */
+export const quarterMs = hourMs / 4;
+
+function quarterOf(at: number): number {
+  return Math.floor(at / quarterMs);
+}
+
+function unbookedQuarters(context: ServiceContext, endpoint: StoredEndpoint, at: number): Quarter[] {
+  const connections = context.backend.connections(endpoint, false) + context.backend.connections(endpoint, true);
+  return partsOf(context, endpoint, at, quarterMs, firstQuarter(at)).map(({ index: quarter, ...part }) => ({
+    quarter,
+    ...part,
+    connections,
+    wakes: 0,
+  }));
+}
+
+function firstQuarter(at: number): number {
+  return quarterOf(at) - keptQuarters + 1;
+}
+
+/** The last day of a compute by the quarter of an hour, the present one last. */
+export function lastDayOf(context: ServiceContext, endpoint: StoredEndpoint, at: number): Quarter[] {
+  const first = firstQuarter(at);
+  const day = Array.from({ length: keptQuarters }, (_, index) => noQuarter(first + index));
+  const seen = [...context.store.quarters.since(endpoint.id, first), ...unbookedQuarters(context, endpoint, at)];
+  for (const { quarter, activeMs, computeMs, connections, wakes } of seen) {
+    const one = day[quarter - first];
+    if (!one) continue;
+    one.activeMs += activeMs;
+    one.computeMs += computeMs;
+    one.connections = Math.max(one.connections, connections);
+    one.wakes += wakes;
+  }
+  return day;
+}
+
+function noQuarter(quarter: number): Quarter {
+  return { quarter, activeMs: 0, computeMs: 0, connections: 0, wakes: 0 };
 }
 
 /** The usage of a project in each of the last hours, the present one last. */
@@ -78,7 +131,9 @@ export function usageByHour(context: ServiceContext, project: Project, hours: nu
     });
   };
   for (const recorded of context.store.usageHours.since(project.id, first)) add(recorded);
-  for (const endpoint of running) for (const part of partsOf(context, endpoint, at)) add({ ...part, peak: 0 });
+  for (const endpoint of running) {
+    for (const { index: hour, ...part } of partsOf(context, endpoint, at, hourMs)) add({ hour, ...part, peak: 0 });
+  }
   add({ hour: last, activeMs: 0, computeMs: 0, peak: running.length });
   return Array.from({ length: hours }, (_, index) => {
     const hour = first + index;

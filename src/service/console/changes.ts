@@ -3,13 +3,14 @@ import { param } from "../http/route.ts";
 import { refusals } from "../refusal.ts";
 import { sizeInWords, suspensionInWords } from "./labels.ts";
 import { pageNumber } from "./pages/paging.ts";
-import { branchPath } from "./pages/paths.ts";
+import { branchPath, computePath } from "./pages/paths.ts";
 import { pathOf, type Visit } from "./visit.ts";
 
 /** Changes what the person edited of a compute's size and scale to zero; returns the path to show next. */
 export function changeCompute(visit: Visit): string {
   const { context, form, session, query } = visit;
-  const [projectId, endpointId] = [param(visit, "project_id"), form["compute"] ?? ""];
+  const { endpoint_id: ofPage } = visit.params;
+  const [projectId, endpointId] = [param(visit, "project_id"), ofPage ?? form["compute"] ?? ""];
   const [min, max, suspend] = (form["shown"] ?? "").split("/");
   const endpoint = {
     ...(form["min"] !== min && { autoscaling_limit_min_cu: numberIn(form["min"]) }),
@@ -22,6 +23,7 @@ export function changeCompute(visit: Visit): string {
     const suspends = suspensionInWords(after.suspendTimeoutSeconds);
     session.notice = `${endpointId} has ${sizeInWords(after)}. Scale to zero: ${suspends}.`;
   }
+  if (ofPage !== undefined) return computePath(projectId, param(visit, "branch_id"), ofPage);
   const path = branchPath(projectId, param(visit, "branch_id"));
   return `${path}?page=${pageNumber(query)}#${encodeURIComponent(endpointId)}`;
 }

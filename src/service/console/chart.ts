@@ -7,6 +7,8 @@ export interface Bar {
   value: number;
   /** The value in words. */
   words: string;
+  /** True for a dot above the bar. */
+  marked?: boolean;
 }
 
 export interface Chart {
@@ -33,11 +35,12 @@ ${ticks.map(
   (tick) => html`<line x1="${left}" x2="${width}" y1="${y(tick)}" y2="${y(tick)}"></line>
 <text x="${left - 6}" y="${y(tick)}" dy="4" text-anchor="end">${tick}</text>`,
 )}
-${bars.map(({ label, value, words }, index) => {
+${bars.map(({ label, value, words, marked }, index) => {
   const x = rounded(left + index * step);
   return html`<g><title>${label}: ${words}</title><rect class="back" x="${x}" y="${top}" width="${rounded(step)}" height="${y(0) - top}"></rect>
 <rect class="bar" x="${rounded(x + step * 0.15)}" y="${y(value)}" width="${rounded(step * 0.7)}" height="${rounded(y(0) - y(value))}"></rect></g>
-${(bars.length - 1 - index) % 6 === 0 && html`<text x="${rounded(x + step / 2)}" y="${height - 6}" text-anchor="${index === bars.length - 1 ? "end" : "middle"}">${label}</text>`}`;
+${marked && html`<circle cx="${rounded(x + step / 2)}" cy="${top}" r="3"></circle>`}
+${(bars.length - 1 - index) % Math.ceil(bars.length / 4) === 0 && html`<text x="${rounded(x + step / 2)}" y="${height - 6}" text-anchor="${index === bars.length - 1 ? "end" : "middle"}">${label}</text>`}`;
 })}</svg></figure>`;
 }
 

@@ -43,6 +43,7 @@ export function consoleRoutes(): ConsoleRoute[] {
     { method: "POST", path: `${branch}/reset`, submit: resetBranch, again: branchPage },
     { method: "POST", path: `${branch}/delete`, submit: deleteBranch, again: branchPage },
     { method: "GET", path: compute, live: true, show: showCompute },
+    { method: "POST", path: compute, submit: changeCompute, again: computePage },
     onCompute("start", startCompute),
     onCompute("suspend", suspendCompute),
     onCompute("restart", restartCompute),

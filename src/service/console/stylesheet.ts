@@ -41,13 +41,14 @@ code { font: .9em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: an
 .facts dt { color: var(--soft); font-size: .85em; }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 .facts small { display: inline; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem; }
 .chart { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .7rem .8rem; }
 .chart figcaption { color: var(--soft); font-size: .85em; }
 .chart svg { display: block; width: 100%; height: auto; }
 .chart line { stroke: var(--line); }
 .chart text { fill: var(--soft); font-size: 12px; }
 .chart .bar { fill: var(--accent); }
+.chart circle { fill: var(--accent); stroke: var(--card); }
 .chart .back { fill: transparent; }
 .chart g:hover .back { fill: var(--line); }
 .trail { gap: .5rem; color: var(--soft); }

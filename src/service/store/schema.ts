@@ -220,6 +220,17 @@ export const steps: readonly string[] = [
   `
   CREATE INDEX roles_in_order ON roles (branch_id, seq);
   `,
+  `
+  CREATE TABLE endpoint_quarters (
+    endpoint_id TEXT NOT NULL REFERENCES endpoints (id) ON DELETE CASCADE,
+    quarter INTEGER NOT NULL,
+    active_ms INTEGER NOT NULL,
+    compute_ms INTEGER NOT NULL,
+    connections INTEGER NOT NULL,
+    wakes INTEGER NOT NULL,
+    PRIMARY KEY (endpoint_id, quarter)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

@@ -5,6 +5,7 @@ import { Catalogs } from "./catalog.ts";
 import { ComputeSearch } from "./compute-search.ts";
 import { Connections } from "./connections.ts";
 import { Database } from "./database.ts";
+import { EndpointQuarters } from "./endpoint-quarters.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Keys } from "./keys.ts";
 import { Operations } from "./operations.ts";
@@ -34,6 +35,7 @@ export class Store {
   readonly projects: Projects;
   readonly computeSearch: ComputeSearch;
   readonly usageHours: UsageHours;
+  readonly quarters: EndpointQuarters;
   readonly branches: Branches;
   readonly branchData: BranchDataRows;
   readonly catalogs: Catalogs;
@@ -50,6 +52,7 @@ export class Store {
     this.projects = new Projects(db);
     this.computeSearch = new ComputeSearch(db);
     this.usageHours = new UsageHours(db);
+    this.quarters = new EndpointQuarters(db);
     this.branches = new Branches(db);
     this.branchData = new BranchDataRows(db);
     this.catalogs = new Catalogs(db);

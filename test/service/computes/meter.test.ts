@@ -210,7 +210,7 @@ it("the usage is written only where there is some, and the number of computes on
     writes.mockClear();
     return found;
   };
-  const usage = /INSERT INTO usage_hours|SET active_ms/;
+  const usage = /INSERT INTO usage_hours|UPDATE \w+ SET active_ms/;
   shop.connect(id, 7200);
   expect(written(usage)).toBe(3);
   shop.connect(id, 7200);

@@ -38,11 +38,7 @@ export const pictures: readonly Picture[] = [
   {
     file: "console-compute.png",
     pathOn: () => `${projectPath}/branches/${main}/computes/${primary}`,
-    height: 720,
-    async prepare(page) {
-      await page.getByRole("button", { name: "Copy" }).click();
-      await page.getByRole("button", { name: "Copied" }).waitFor();
-    },
+    height: 900,
   },
 ];
 

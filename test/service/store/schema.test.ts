@@ -70,6 +70,7 @@ it("a data file from before the schema was one is opened with all that it holds"
 
 it("a data file from before the schema was one has the columns of a new one", () => {
   writeOld();
+  Store.open(file).close();
   const fresh = join(directory.path, "fresh.sqlite");
   Store.open(fresh).close();
   expect(columnsIn(file).length).toBeGreaterThan(100);

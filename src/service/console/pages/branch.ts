@@ -21,9 +21,10 @@ import { branchActions } from "./branch-actions.ts";
 import { branchFacts, branchWarning } from "./branch-facts.ts";
 import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
-import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
+import { sizeOptions } from "./options.ts";
 import { pageLinks, pageNumber, perPage } from "./paging.ts";
 import { branchPath, computePath } from "./paths.ts";
+import { sizeForm } from "./size-form.ts";
 
 /** A branch: its computes, whose size and scale to zero can be changed in place, its actions and its operations. */
 export function branchPage(visit: Visit): Page {
@@ -89,25 +90,6 @@ ${progress && html`<small>${progress}… ${again}</small>`}</td>
 ${managementInWords(visit, compute)}</th>
 <td class="whole" id="size-${id}" data-live><strong>${sizeInWords(compute)}</strong><small>${memoryInWords(compute)}</small></td>
 <td id="active-${id}" data-live>${moment(lastActive, visit.at)}</td>
-<td id="change-${id}" data-live>${changeForm(visit, compute, free)}</td></tr>
+<td id="change-${id}" data-live>${sizeForm(visit, compute, free)}</td></tr>
 `;
-}
-
-/**
- * The form is sent to its own page, so a refusal is shown there with the person's choices kept. It contains the
- * previous values, so only changed fields are sent to the API.
- */
-function changeForm({ token, query, form }: Visit, compute: StoredEndpoint, free: boolean): Html {
-  const { id, minCu, maxCu, suspendTimeoutSeconds } = compute;
-  const shown = { min: minCu, max: maxCu, suspend: suspensionValue(suspendTimeoutSeconds) };
-  const chosen = (field: keyof typeof shown) =>
-    form["compute"] === id && form[field] !== undefined ? Number(form[field]) : shown[field];
-  return html`<form class="change" method="post" action="?page=${pageNumber(query)}" autocomplete="off"
-aria-label="Change ${id}">${tokenField(token)}<input type="hidden" name="compute" value="${id}">
-<input type="hidden" name="shown" value="${shown.min}/${shown.max}/${shown.suspend}">
-<span><label for="min-${id}">From</label> <select id="min-${id}" name="min">${sizeOptions(chosen("min"), free)}</select>
-<label for="max-${id}">to</label> <select id="max-${id}" name="max">${sizeOptions(chosen("max"), free)}</select> vCPU</span>
-<span><label for="suspend-${id}">Scale to zero</label>
-<select id="suspend-${id}" name="suspend">${suspensionOptions(chosen("suspend"), free)}</select>
-<button class="quiet" aria-label="Save ${id}">Save</button></span></form>`;
 }

@@ -1,5 +1,6 @@
 import { reachProject } from "../../accounts/caller.ts";
 import { param } from "../../http/route.ts";
+import { planOf } from "../../projects/owner.ts";
 import { connectionUri } from "../../projects/roles.ts";
 import { refusals, required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
@@ -9,10 +10,12 @@ import { type Html, html } from "../html.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
+import { dayCharts } from "./day.ts";
 import { computeWarning } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { mostChoices } from "./paging.ts";
 import { computePath } from "./paths.ts";
+import { sizeForm } from "./size-form.ts";
 
 /** A compute and what its page needs. */
 interface Subject {
@@ -48,6 +51,11 @@ ${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="ag
 ${sizeInWords(compute)}, ${memoryInWords(compute)} · last active ${moment(compute.lastActive, visit.at)}</p>
 ${computeWarning(visit, compute)}
 <section id="connect" data-live><h2>Connect</h2>${connectPanel(visit, subject)}</section>
+<section id="size" data-live><h2>Size</h2>${sizeForm(visit, compute, planOf(visit.context.store, project.owner) === "free")}
+<p class="hint">A fixed size has the same number at both ends. A new size restarts a running compute: its connections are cut
+for a moment.</p></section>
+<section id="day" data-live><h2>Last 24 hours</h2>${dayCharts(visit, compute)}
+<p class="hint">By the quarter of an hour, in UTC.</p></section>
 <section id="actions" data-live><h2>Actions</h2>${actions(visit, subject)}</section>
 <section id="operations" data-live><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
   };
