@@ -29,6 +29,10 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "carry the plan out once and wait; needs no cluster",
     load: async () => (await import("./cli/commands/command.ts")).applyCommand,
   },
+  connection: {
+    summary: "print what an application connects with, without a cluster",
+    load: async () => (await import("./cli/commands/connection.ts")).connectionCommand,
+  },
   export: {
     summary: "print manifests for the computes that a project has",
     load: async () => (await import("./cli/commands/command.ts")).exportCommand,
@@ -88,6 +92,7 @@ async function loadCompletion(): Promise<Command> {
     runSyntax,
     cli.planSyntax,
     cli.applySyntax,
+    cli.connectionSyntax,
     cli.exportSyntax,
     ...plugin.pluginSyntaxes,
     crdsSyntax,

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { expect } from "vitest";
 import { applyCommand, exportCommand, planCommand } from "../../src/cli/commands/command.ts";
+import { connectionCommand } from "../../src/cli/commands/connection.ts";
 import type { CliPorts } from "../../src/cli/commands/ports.ts";
 import type { Ended } from "../../src/cli/commands/programs.ts";
 import { type Prepared, type PrepareOptions, prepare } from "../../src/cli/plan/prepare.ts";
@@ -49,6 +50,7 @@ export type Fate = "answered" | "lost before" | "lost after" | 409 | 423 | 429 |
 const commands = {
   plan: planCommand,
   apply: applyCommand,
+  connection: connectionCommand,
   export: exportCommand,
   status: plugin.statusCommand,
   psql: plugin.psqlCommand,

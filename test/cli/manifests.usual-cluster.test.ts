@@ -40,13 +40,15 @@ describe("the cluster that kubectl would use", () => {
     expect(stage.env).not.toHaveProperty("KUBECONFIG");
   });
 
-  test("the cluster is left out with --no-cluster, and by apply", async () => {
+  test("the cluster is left out with --no-cluster, and by apply with or without it", async () => {
     using world = usual();
     const alone = await world.plan("--no-cluster");
     expect(alone.out).toContain("is kept by an operator, and nothing shows for which Compute");
     const { stage } = world.beside;
     const applied = await stage.run("apply", ["-f", stage.file("a.yaml", held), "--yes"]);
     expect(applied.out).toBe(alone.out);
+    const without = await stage.run("apply", ["-f", stage.file("a.yaml", held), "--yes", "--no-cluster"]);
+    expect(without).toEqual(applied);
     const both = await world.plan("--no-cluster", "--context", "main");
     expect(both.err).toContain("--no-cluster excludes --kubeconfig and --context");
   });

@@ -122,6 +122,8 @@ export function testOf({ page, text, place }: Documented): string | undefined {
   if (text.startsWith("kubectl compute-operator")) return "test/docs/plugin.cluster.verify.test.ts";
   if (place === "prompt") return played[page];
   const [program = "", verb = ""] = text.split(" ");
+  if (page === "docs/connect.md" && place === "block" && program !== "kubectl")
+    return "test/docs/connect.verify.test.ts";
   const listed = cannotRun[`${program} ${verb}`];
   if (listed !== undefined) return listed.instead;
   switch (program) {

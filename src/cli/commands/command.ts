@@ -8,6 +8,7 @@ import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
 import { tooManyDeletes } from "../plan/prune.ts";
 import { renderPlan } from "../plan/render.ts";
 import { Application } from "./apply.ts";
+import { requireWritable, secretsNote, writeConnections } from "./connections.ts";
 import { exportProjects } from "./export.ts";
 import {
   type ApplyFlags,
@@ -37,10 +38,22 @@ export function planCommand(args: readonly string[], ports: CliPorts): Promise<n
 /** `compute-operator apply`: returns the exit status, 0 if everything is as declared. */
 export function applyCommand(args: readonly string[], ports: CliPorts): Promise<number> {
   return reporting(applySyntax, parseApplyFlags, args, ports, (flags) =>
-    withTransport(ports, async (transport) =>
-      apply(flags, await prepare({ ...flags, writes: true }, ports, transport), ports),
-    ),
+    withTransport(ports, async (transport) => {
+      if (flags.connectionFile !== undefined) requireWritable(flags.connectionFile);
+      const prepared = await prepare({ ...flags, writes: true }, ports, transport);
+      const status = await apply(flags, prepared, ports);
+      if (status === 0) await handOut(flags, prepared, ports);
+      return status;
+    }),
   );
+}
+
+/** End of an apply that succeeded: the connections, or the command that prints one. */
+async function handOut(flags: ApplyFlags, { inventory }: Prepared, ports: CliPorts): Promise<void> {
+  const { connectionFile } = flags;
+  if (connectionFile !== undefined) return writeConnections(inventory, connectionFile, ports);
+  const note = secretsNote(inventory, flags);
+  if (note !== undefined) ports.stdout(note);
 }
 
 /** Shows the plan, asks, and carries out what was shown: a plan that has changed meanwhile is not applied. */

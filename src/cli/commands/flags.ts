@@ -1,13 +1,23 @@
 import { z } from "zod";
-import { BadFlag, type Command, duration, flag, newCommand, parsed, repeatable, whole } from "../../command-line.ts";
+import {
+  BadFlag,
+  type Command,
+  duration,
+  flag,
+  newCommand,
+  type Option,
+  parsed,
+  repeatable,
+  whole,
+} from "../../command-line.ts";
 import { publicServicePattern } from "../../operator/connection/resolve.ts";
 import { createSettle, fleetName, name as nameOf } from "../../operator/flags.ts";
 
 const more = `The service is reached through the ServiceConnection and Secret that the manifests hold, else those of the cluster. If there are none, --base-url names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is sent to --base-url alone, and a key of the cluster to the address alone that its connection has there, never to an address that only a manifest names.`;
 
 /** A command that reads manifests. */
-function manifestsCommand(name: string, about: string): Command {
-  return newCommand(name, about, { usage: "(-f PATH... | -k DIR) [flags]", more })
+function manifestsCommand(name: string, about: string, argument = ""): Command {
+  return newCommand(name, about, { usage: `${argument}(-f PATH... | -k DIR) [flags]`, more })
     .addOption(repeatable("-f, --filename <PATH>", "a file, a directory (with all below it), or - for standard input"))
     .option("-k, --kustomize <DIR>", "a directory with a kustomization, which kustomize or kubectl builds")
     .addOption(
@@ -19,6 +29,7 @@ function manifestsCommand(name: string, about: string): Command {
     )
     .option("--kubeconfig <FILE>", "compare with the cluster that this file names")
     .option("--context <NAME>", "compare with the cluster of this context, instead of the current one")
+    .option("--no-cluster", "read no cluster, also where there is a kubeconfig")
     .addOption(
       flag(
         "--fleet <NAME>",
@@ -35,6 +46,9 @@ function manifestsCommand(name: string, about: string): Command {
 const Format = z.enum(["text", "json", "markdown"]);
 export type Format = z.infer<typeof Format>;
 
+const ConnectionFormat = z.enum(["uri", "env", "json"]);
+export type ConnectionFormat = z.infer<typeof ConnectionFormat>;
+
 const pruneBranchesHelp =
   "with --prune: also delete the branches that apply created for Branches, with their data. Without it they are kept and named";
 
@@ -44,14 +58,13 @@ export const planSyntax = manifestsCommand(
 Compares with the cluster that kubectl would use, if there is a kubeconfig and the cluster has our kinds.
 Exit status: 0 nothing to do, 2 changes, 1 an error or something that only a person can put right.`,
 )
-  .option("--no-cluster", "read no cluster, also where there is a kubeconfig")
   .option(
     "--prune",
     "show as deletions what the cluster holds and these manifests no longer declare: what Flux or Argo CD labelled as they did the declared objects, else all of the manifests' namespaces. Without it only the number is shown",
     false,
   )
   .option("--prune-branches", pruneBranchesHelp, false)
-  .addOption(flag("-o, --output <FORMAT>", "text, json or markdown", format, Format.options).default("text"));
+  .addOption(outputFlag("text, json or markdown", Format).default("text"));
 
 export const applySyntax = manifestsCommand(
   "apply",
@@ -75,7 +88,21 @@ Exit status: 0 everything is as declared, 1 anything else.`,
   .addOption(
     flag("--timeout <DURATION>", "how long to wait for the service in total", duration).default(600_000, "10m"),
   )
+  .option(
+    "--connection-file <FILE>",
+    "write there, once everything is as declared, what the connection Secrets would hold: JSON by namespace/name, which only you can read",
+  )
   .addOption(createSettle);
+
+export const connectionSyntax = manifestsCommand(
+  "connection",
+  `Prints what the connection Secret of a Compute would hold, for a place without a cluster. Sends only read requests; apply makes the compute before.
+Exit status: 0 printed, 1 an error.`,
+  "NAME ",
+)
+  .argument("[name...]", "the name of the Compute, or NAMESPACE/NAME")
+  .addOption(outputFlag("uri, env (assignments for a shell) or json", ConnectionFormat).default("uri"))
+  .option("--pooled", "through the service's connection pooler", false);
 
 export const exportSyntax = newCommand(
   "export",
@@ -93,6 +120,17 @@ Exit status: 0 done, 1 an error.`,
   .option("--connection <NAME>", "ServiceConnection to name in them", "default")
   .option("--branches", "also print a Branch for each branch that no operator made", false)
   .option("--base-url <URL>", "base URL of the service", publicServicePattern);
+
+/** The format of what a command prints, as one of these words. */
+function outputFlag(help: string, { options }: { options: readonly string[] }): Option {
+  const read = (text: string, name: string): string => {
+    const known = options.find((word) => word === text);
+    if (known !== undefined) return known;
+    const allowed = options.join(", ").replace(/, (\w+)$/, " or $1");
+    throw new BadFlag(`${name} must be ${allowed}, not ${JSON.stringify(text)}`);
+  };
+  return flag("-o, --output <FORMAT>", help, read, options);
+}
 
 export interface ManifestFlags {
   /** Only plan looks for a cluster that no flag names: what apply creates bears a name derived from the namespace. */
@@ -114,6 +152,7 @@ const manifestValues = {
   context: z.string().optional(),
   fleet: z.string().optional(),
   baseUrl: z.string().optional(),
+  cluster: z.boolean(),
 };
 
 /** Flags for objects that no manifest declares. */
@@ -123,17 +162,11 @@ export interface PruneFlags {
 }
 
 export function parsePlanFlags(args: readonly string[]): ManifestFlags & PruneFlags & { output: Format } {
-  const own = { output: Format, prune: z.boolean(), pruneBranches: z.boolean(), cluster: z.boolean() };
-  const { output, prune, pruneBranches, cluster, ...values } = parsed(
-    planSyntax,
-    args,
-    { ...manifestValues, ...own },
-    hint,
-  );
+  const own = { output: Format, prune: z.boolean(), pruneBranches: z.boolean() };
+  const { output, prune, pruneBranches, ...values } = parsed(planSyntax, args, { ...manifestValues, ...own }, hint);
   const flags = manifestFlags(values);
-  if (!cluster && flags.cluster === "named") throw new BadFlag("--no-cluster excludes --kubeconfig and --context");
   requirePrune(prune, pruneBranches);
-  const chosen = cluster && flags.cluster === "none" ? "usual" : flags.cluster;
+  const chosen = values.cluster && flags.cluster === "none" ? "usual" : flags.cluster;
   return { ...flags, cluster: chosen, output, prune, pruneBranches };
 }
 
@@ -150,6 +183,8 @@ export interface ApplyFlags extends ManifestFlags, PruneFlags {
   maxDeletes: number | undefined;
   timeoutMs: number;
   createSettleMs: number;
+  /** The file for what the connection Secrets would hold. */
+  connectionFile: string | undefined;
 }
 
 export function parseApplyFlags(args: readonly string[]): ApplyFlags {
@@ -160,14 +195,36 @@ export function parseApplyFlags(args: readonly string[]): ApplyFlags {
     maxDeletes: z.number().optional(),
     timeout: z.number(),
     createSettle: z.number(),
+    connectionFile: z.string().optional(),
   };
   const values = parsed(applySyntax, args, { ...manifestValues, ...own }, hint);
-  const { yes, prune, pruneBranches, maxDeletes, timeout, createSettle: settle } = values;
+  const { yes, prune, pruneBranches, maxDeletes, timeout, createSettle: settle, connectionFile } = values;
   if (prune && (values.fleet === undefined || values.namespace === undefined)) throw new BadFlag(pruneNeeds);
   if (maxDeletes !== undefined && !prune) throw new BadFlag("--max-deletes is about --prune, which is not set");
   requirePrune(prune, pruneBranches);
-  const chosen = { yes, prune, pruneBranches, maxDeletes };
+  const chosen = { yes, prune, pruneBranches, maxDeletes, connectionFile };
   return { ...manifestFlags(values), ...chosen, timeoutMs: timeout, createSettleMs: settle };
+}
+
+export interface ConnectionFlags extends ManifestFlags {
+  /** NAME or NAMESPACE/NAME. */
+  name: string;
+  output: ConnectionFormat;
+  pooled: boolean;
+}
+
+export function parseConnectionFlags(args: readonly string[]): ConnectionFlags {
+  const own = { output: ConnectionFormat, pooled: z.boolean() };
+  const { output, pooled, ...values } = parsed(connectionSyntax, args, { ...manifestValues, ...own });
+  const name = onlyName(connectionSyntax.args, "Compute");
+  return { ...manifestFlags(values), name, output, pooled };
+}
+
+/** The one name that a command takes. Throws `BadFlag`. */
+export function onlyName([name, ...others]: readonly string[], what: string): string {
+  if (name === undefined) throw new BadFlag(`the name of the ${what} is needed`);
+  if (others.length > 0) throw new BadFlag(`one name is taken, and here are more: ${[name, ...others].join(", ")}`);
+  return name;
 }
 
 export interface ExportFlags {
@@ -211,17 +268,13 @@ function manifestFlags({
   context,
   fleet,
   baseUrl: baseURL,
+  cluster: mayRead,
 }: z.infer<z.ZodObject<typeof manifestValues>>): ManifestFlags {
   if (kustomize !== undefined && paths.length > 0) throw new BadFlag("-f and -k exclude each other: take one of them");
   if (paths.length === 0 && kustomize === undefined) {
     throw new BadFlag("-f or -k is needed: -f a file, a directory, or - for standard input; -k a kustomization");
   }
   const cluster = kubeconfig === undefined && context === undefined ? "none" : "named";
+  if (!mayRead && cluster === "named") throw new BadFlag("--no-cluster excludes --kubeconfig and --context");
   return { cluster, paths, kustomize, namespace, kubeconfig, context, fleet, baseURL };
-}
-
-function format(text: string, name: string): Format {
-  const known = Format.safeParse(text);
-  if (known.success) return known.data;
-  throw new BadFlag(`${name} must be text, json or markdown, not ${JSON.stringify(text)}`);
 }

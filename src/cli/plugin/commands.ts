@@ -21,7 +21,7 @@ import {
   type Target,
 } from "./flags.ts";
 import { annotate, clusterToAnnotate, type Found, find, findAll, secretData } from "./objects.ts";
-import { connectionFrom } from "./psql.ts";
+import { connectionFrom, uriKey } from "./psql.ts";
 import { isReady, screenOf } from "./screen.ts";
 
 /** Interval of the reads of a command that waits, in milliseconds. */
@@ -70,7 +70,10 @@ export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<n
       ]);
     }
     const env = connectionFrom(await secretData(cluster, connectionSecret.name), pooled);
-    if (typeof env === "string") throw new CommandProblem([`Secret ${connectionSecret.name}: ${env}`]);
+    if (env === undefined) {
+      const lack = `holds no readable ${uriKey(pooled)}. See the condition of the Compute: kubectl compute-operator status`;
+      throw new CommandProblem([`Secret ${connectionSecret.name}: ${lack}`]);
+    }
     const status = await ports.programs.handOver("psql", others, env);
     if (status === undefined) throw new CommandProblem(["psql is not on the PATH: install the client of Postgres"]);
     return status;

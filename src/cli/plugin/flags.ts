@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { BadFlag, type Command, duration, flag, newCommand, parsed } from "../../command-line.ts";
+import { type Command, duration, flag, newCommand, parsed } from "../../command-line.ts";
 import type { ClusterFlags } from "../commands/cluster.ts";
+import { onlyName } from "../commands/flags.ts";
 
 /** The object that a command is about. */
 export interface Target extends ClusterFlags {
@@ -72,10 +73,7 @@ export function splitAtDoubleDash(args: readonly string[]): { own: readonly stri
 /** The target and the flags of a command of its own. Throws `BadFlag`. */
 export function parseTarget<Shape extends z.ZodRawShape>(syntax: Command, args: readonly string[], own: Shape) {
   const values = parsed(syntax, args, { ...ofTarget, ...own });
-  const [name, ...more] = syntax.args;
-  if (name === undefined) throw new BadFlag("the name of the object is needed");
-  if (more.length > 0) throw new BadFlag(`one name is taken, and here are more: ${[name, ...more].join(", ")}`);
-  return { ...values, name };
+  return { ...values, name: onlyName(syntax.args, "object") };
 }
 
 /** Milliseconds; a pause may be longer than a day. */

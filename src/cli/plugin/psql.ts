@@ -8,17 +8,14 @@ const variables: Readonly<Record<string, string>> = {
 
 /**
  * The environment with which psql connects, from a connection Secret: process lists show arguments, and a password is
- * none of them. A text says what the Secret lacks.
+ * none of them. `undefined`: it holds no URI that can be read.
  */
 export function connectionFrom(
   secret: Readonly<Record<string, string>>,
   pooled: boolean,
-): Record<string, string> | string {
-  const key = pooled ? "pooled-uri" : "uri";
-  const text = secret[key];
-  if (text === undefined || !URL.canParse(text)) {
-    return `holds no readable ${key}. See the condition of the Compute: kubectl compute-operator status`;
-  }
+): Record<string, string> | undefined {
+  const text = secret[uriKey(pooled)];
+  if (text === undefined || !URL.canParse(text)) return undefined;
   const { hostname, port, username, password, pathname, searchParams } = new URL(text);
   const given: Record<string, string> = {
     PGHOST: hostname.replaceAll(/^\[|\]$/g, ""),
@@ -32,4 +29,9 @@ export function connectionFrom(
     if (value !== null) given[variable] = value;
   }
   return given;
+}
+
+/** The key of a connection Secret that holds the URI. */
+export function uriKey(pooled: boolean): "uri" | "pooled-uri" {
+  return pooled ? "pooled-uri" : "uri";
 }

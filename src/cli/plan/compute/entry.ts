@@ -1,4 +1,4 @@
-import { ownershipOf } from "../../../operator/claims/ownership.ts";
+import type { Endpoint } from "../../../api/endpoint.ts";
 import { hasFinalizer, nameOf } from "../../../operator/compute/observe/observation.ts";
 import type { Action } from "../../../operator/compute/plan/action.ts";
 import { released } from "../../../operator/compute/words/deletion.ts";
@@ -10,17 +10,18 @@ import type { BranchEntry, ComputeEntry, FieldChange } from "../entries.ts";
 import type { CommandScope } from "../scope.ts";
 import type { TrackedCompute } from "../tracked.ts";
 import { keeperOf } from "./left-to-operator.ts";
+import { linkedEndpoint } from "./linked.ts";
 import type { ComputeDryRun } from "./strategy.ts";
 
 /** `branch`: the entry of the Branch that it names, where that is planned too. */
 export function computeEntryOf(
   { action, adopted, warning }: ComputeDryRun,
-  { object: compute, project, pruned }: TrackedCompute,
+  tracked: TrackedCompute,
   scope: CommandScope,
   branch?: BranchEntry,
 ): ComputeEntry {
-  const { listing } = project;
-  const linked = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link?.endpoint : undefined;
+  const { object: compute, pruned } = tracked;
+  const linked = linkedEndpoint(tracked);
   const keptBy = linked === undefined || scope.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
   const what =
@@ -88,7 +89,6 @@ function whatOfPruned(
 const protectedFromDeletion =
   "No manifest declares the Compute any more, and deletionProtection: true refuses its deletion. Set it to false first, or keep the manifest.";
 
-type Endpoint = NonNullable<ReturnType<typeof ownershipOf>["link"]>["endpoint"];
 type What = Pick<ComputeEntry, "step" | "endpoint" | "fields" | "interrupts" | "reason" | "message">;
 
 function whatOf(action: ComputeDryRun["action"], compute: Compute, linked: Endpoint | undefined): What {

@@ -1,6 +1,6 @@
-import { ownershipOf } from "../../../operator/claims/ownership.ts";
 import { secretRejected } from "../../../operator/connection-secret/messages.ts";
 import type { TrackedCompute } from "../tracked.ts";
+import { linkedEndpoint } from "./linked.ts";
 
 /**
  * Warnings by Compute: the database or the role of its connection Secret is not at the service. One call for each that
@@ -16,12 +16,11 @@ export async function missingDatabases(
       const { object: compute, project, pruned } = each;
       const { connectionSecret: wanted, projectID } = compute.spec;
       if (wanted?.database === undefined || wanted.role === undefined || pruned !== undefined) return [];
-      const { listing, client } = project;
-      const link = listing?.kind === "listed" ? ownershipOf(compute, listing.index).link : undefined;
-      if (link === undefined) return [];
-      const { id, branch_id } = link.endpoint;
+      const endpoint = linkedEndpoint(each);
+      if (endpoint === undefined) return [];
+      const { id, branch_id } = endpoint;
       const query = { database_name: wanted.database, role_name: wanted.role, endpoint_id: id, pooled: "false" };
-      const answer = await client.connectionURI(projectID, query, signal);
+      const answer = await project.client.connectionURI(projectID, query, signal);
       if (answer.kind !== "notFound" || !/database|role/i.test(answer.message)) return [];
       return [[each, secretRejected.notFound(wanted, branch_id, answer.message)]];
     }),

@@ -1,0 +1,35 @@
+import { meaningOf } from "../../../operator/compute/words/failures.ts";
+import { filledDetails, whyUnread } from "../../../operator/connection-secret/filled-details.ts";
+import { saidOnce } from "../messages.ts";
+import type { TrackedCompute } from "../tracked.ts";
+import { linkedEndpoint } from "./linked.ts";
+
+/** The data of a connection Secret that no cluster holds. */
+export type ConnectionData =
+  | { kind: "read"; data: Readonly<Record<string, string>> }
+  | { kind: "noEndpoint" }
+  | { kind: "failed"; message: string };
+
+/** Asks the service for what the connection Secret of a Compute would hold. */
+export async function connectionDataOf(tracked: TrackedCompute, signal: AbortSignal): Promise<ConnectionData> {
+  const { object: compute, project } = tracked;
+  const { listing, client } = project;
+  if (listing?.kind === "unavailable") return { kind: "failed", message: listing.message };
+  const wanted = compute.spec.connectionSecret;
+  const endpoint = linkedEndpoint(tracked);
+  if (wanted === undefined || endpoint?.host === undefined) return { kind: "noEndpoint" };
+  const details = await filledDetails(compute, endpoint, undefined, client, signal);
+  switch (details.kind) {
+    case "read":
+      return details;
+    case "same":
+      throw new Error("the service's answer was compared with no URI");
+    case "rejected":
+      return { kind: "failed", message: details.message };
+    case "failed": {
+      const why = whyUnread(details.failure, wanted, endpoint.branch_id);
+      const meaning = why.kind === "failed" ? why : meaningOf(why.failure, why.doing);
+      return { kind: "failed", message: saidOnce(meaning, client.account.baseURL, "manifests") };
+    }
+  }
+}
