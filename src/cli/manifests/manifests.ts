@@ -8,6 +8,7 @@ import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { brokenWhenWritten } from "../../operator/resources/compute-spec.ts";
 import { objectName } from "../../operator/resources/fields.ts";
 import { API_KEY_SECRET_TYPE, API_VERSION, GROUP } from "../../operator/resources/names.ts";
+import { brokenZones } from "../../operator/resources/schedule.ts";
 import type { Secret } from "../../operator/resources/secret.ts";
 import { allowedAt, unknownFields } from "./check-fields.ts";
 import type { ManifestObject } from "./documents.ts";
@@ -154,7 +155,8 @@ function brokenIn({ spec }: Compute | ComputePool | Connection | Branch): { path
     broken.map((issue) => ({ ...issue, path: [...parent, ...issue.path] }));
   if ("template" in spec) return below(["spec", "template"], brokenWhenWritten(spec.template));
   if ("expiry" in spec) return below(["spec"], brokenInBranch(spec));
-  return "projectID" in spec ? below(["spec"], brokenWhenWritten(spec)) : [];
+  if ("baseURL" in spec) return below(["spec"], brokenZones(spec));
+  return below(["spec"], brokenWhenWritten(spec));
 }
 
 function requireNamespace(

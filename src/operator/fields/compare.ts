@@ -92,6 +92,16 @@ export function isDeprecated({ field }: { field: string }): boolean {
   return deprecatedFields.has(groupOf(field));
 }
 
+const disruptiveFields = new Set<string>([
+  "branchID",
+  ...fieldTargets.flatMap(([field, { cutsConnections: cuts }]) => (cuts === true ? [field] : [])),
+]);
+
+/** True if the service cuts a running compute's connections for a change of the field: a size, settings, a move. */
+export function cutsConnections({ field }: { field: string }): boolean {
+  return disruptiveFields.has(groupOf(field));
+}
+
 function groupOf(field: string): string {
   const [group = ""] = field.split(".", 1);
   return group;

@@ -60,16 +60,18 @@ export type FieldTarget =
       wire: ComputeAttribute | Readonly<Record<string, ComputeAttribute>>;
       isWhole?: true;
       isDeprecated?: true;
+      cutsConnections?: true;
     }
-  | { unit: "suspension"; wire: "suspend_timeout_seconds" }
-  | { unit: "settings"; wire: "settings" };
+  | { unit: "suspension"; wire: "suspend_timeout_seconds"; cutsConnections?: never }
+  | { unit: "settings"; wire: "settings"; cutsConnections?: true };
 
 /**
  * The fields of a Compute that are attributes of its endpoint, one row each in the order of the documentation. `crd` is
  * the schema in the CRDs: no field has a default, because one that is left out is left to the service, and neither sent
  * nor compared. `wire` is one attribute, or one for each part of the field; `isWhole`: the service holds the parts
  * against each other, so they are sent and exported together; `isDeprecated`: the public service has announced the end
- * of the field, and may take it without keeping it. What is compared, sent and exported follows from the row.
+ * of the field, and may take it without keeping it; `cutsConnections`: the service restarts the compute for a change of
+ * it. What is compared, sent, held until a window opens and exported follows from the row.
  */
 export const computeFields = {
   computeUnits: {
@@ -79,6 +81,7 @@ export const computeFields = {
     unit: "same",
     wire: { min: "autoscaling_limit_min_cu", max: "autoscaling_limit_max_cu" },
     isWhole: true,
+    cutsConnections: true,
   },
   scaleToZero: {
     crd: scaleToZero
@@ -107,7 +110,7 @@ export const computeFields = {
     unit: "same",
     wire: "passwordless_access",
   },
-  postgresSettings: { crd: postgresSettings.optional(), unit: "settings", wire: "settings" },
+  postgresSettings: { crd: postgresSettings.optional(), unit: "settings", wire: "settings", cutsConnections: true },
 } as const satisfies Record<string, FieldTarget & { crd: z.ZodType }>;
 
 export type ComputeField = keyof typeof computeFields;

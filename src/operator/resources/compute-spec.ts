@@ -15,6 +15,7 @@ import {
   type WrittenRule,
   withRules,
 } from "./fields.ts";
+import { brokenZones, disruption, schedule } from "./schedule.ts";
 
 const connectionRef = z
   .object({
@@ -106,6 +107,12 @@ export const commonFields = {
     .describe(
       "What to do when somebody moves the endpoint to another branch, as a restore does. Report, also if left out: it stays there, with the reason MovedOutside. Correct: it is moved back. With driftPolicy: Report it stays in any case, and is drift like any other.",
     ),
+  schedule: schedule.optional(),
+  disruption: disruption
+    .optional()
+    .describe(
+      "When a change of computeUnits, of postgresSettings or of the branch may cut connections: in windows, or at anyTime. Until a window opens such a change waits, unless the compute is suspended or disabled; all else is sent at once. Left out: as the connection says, and by default at any time.",
+    ),
   deletionProtection: optionalFlag(
     "true: deleting this object is refused until it is set to false. Needs the admission policy of deploy/base/deletion-protection, which a full installation includes.",
   ),
@@ -161,11 +168,16 @@ export function brokenWhenWritten({
   branchName,
   postgresSettings,
   connectionSecret: secret,
-}: Pick<z.output<typeof computeSpec>, "branchID" | "branchName" | "postgresSettings" | "connectionSecret">): {
+  ...times
+}: Pick<
+  z.output<typeof computeSpec>,
+  "branchID" | "branchName" | "postgresSettings" | "connectionSecret" | "schedule" | "disruption"
+>): {
   path: string[];
   message: string;
 }[] {
   return [
+    ...brokenZones(times),
     ...brokenAt(["branchID"], branchID, branchIDs),
     ...brokenAt(["branchName"], branchName, printable),
     ...brokenAt(["postgresSettings"], postgresSettings, printableEntries),

@@ -13,6 +13,7 @@ import {
   withRules,
 } from "./fields.ts";
 import { ownKind } from "./own-kind.ts";
+import { disruption } from "./schedule.ts";
 
 export const apiKeySecretRefIn = (place: string) =>
   z.object({
@@ -82,6 +83,11 @@ export const serviceConnectionSpec = z.object({
     .default("30s")
     .describe(
       "How often the endpoints of each project in use are listed, in s, m, h and d, for example 30s: from 5s to 24h.",
+    ),
+  disruption: disruption
+    .optional()
+    .describe(
+      "When changes of the Computes that use this connection may cut their connections, unless a Compute says so itself. Left out: at any time.",
     ),
   requestBudget: requestBudget.describe(
     "How many requests may be sent. All connections with one base URL and key share one budget; the lowest figures win.",

@@ -12,6 +12,7 @@ export interface StructuralSchema {
   maxLength?: number;
   minimum?: number;
   maximum?: number;
+  minItems?: number;
   maxItems?: number;
   maxProperties?: number;
   items?: StructuralSchema;
@@ -33,6 +34,7 @@ const KEPT = [
   "enum",
   "minLength",
   "maxLength",
+  "minItems",
   "maxItems",
   "maxProperties",
   "required",

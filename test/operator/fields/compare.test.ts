@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { attributesOf, compare } from "../../../src/operator/fields/compare.ts";
+import { attributesOf, compare, cutsConnections } from "../../../src/operator/fields/compare.ts";
 import { compute, endpoint } from "../../support/builders.ts";
 import { fieldFacts, specWith, valueAt } from "../../support/compute-fields.ts";
 
@@ -220,4 +220,11 @@ test("a new endpoint is given all that the user set, and no more", () => {
     passwordless_access: true,
     settings: { pg_settings: { work_mem: "8MB" } },
   });
+});
+
+test("a change of size, of settings or of the branch cuts connections, and no other does", () => {
+  const parts = ["branchID", "computeUnits.min", "computeUnits.max", "postgresSettings"];
+  expect(parts.filter((field) => cutsConnections({ field }))).toEqual(parts);
+  const others = ["scaleToZero.after", "pooler.enabled", "pooler.mode", "disabled", "passwordlessAccess", "branchName"];
+  expect(others.filter((field) => cutsConnections({ field }))).toEqual([]);
 });

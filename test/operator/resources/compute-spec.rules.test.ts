@@ -3,6 +3,7 @@ import { brokenInBranch, parseBranch } from "../../../src/operator/resources/bra
 import { parseCompute } from "../../../src/operator/resources/compute.ts";
 import { parseComputePool } from "../../../src/operator/resources/compute-pool.ts";
 import { brokenWhenWritten } from "../../../src/operator/resources/compute-spec.ts";
+import { brokenZones } from "../../../src/operator/resources/schedule.ts";
 import { parseServiceConnection } from "../../../src/operator/resources/service-connection.ts";
 import { type Fields, type Kind, manifest } from "./manifest.ts";
 import { celCases, fieldCases } from "./rule-cases.ts";
@@ -20,6 +21,10 @@ function problemOf(kind: Kind, fields: Fields): string {
   if (!read.ok) return read.problem;
   const { spec } = read.value;
   const written = "template" in spec ? spec.template : "projectID" in spec ? spec : {};
+  if ("baseURL" in spec)
+    return brokenZones(spec)
+      .map(({ message }) => message)
+      .join();
   const broken = "expiry" in spec ? brokenInBranch(spec) : brokenWhenWritten(written);
   return broken.map(({ message }) => message).join();
 }
@@ -30,7 +35,7 @@ describe("a manifest is refused without an API server too", () => {
     expect(problemOf(kind, refused)).not.toBe("");
   });
 
-  test.each(celCases.filter(({ message }) => !String(message).startsWith("adopt takes")))(
+  test.each(celCases.filter(({ message }) => !/^(adopt|disruption) takes/.test(String(message))))(
     "a manifest is refused with the API server's words: $rule",
     ({ kind, refused, message }) => {
       expect(problemOf(kind, refused)).toMatch(message);

@@ -1,5 +1,6 @@
 import { after, type Fields, type Kind, template, units } from "./manifest.ts";
 import { printableBranchRows, printableRows } from "./printable-rows.ts";
+import { scheduleCelCases, spanCases } from "./schedule-rows.ts";
 
 /** A way in which a manifest is refused, and one like it that passes. */
 export interface RuleCase {
@@ -110,6 +111,7 @@ export const fieldCases: readonly RuleCase[] = [
       { connectionSecret: { name: "shop-db", template: { labels: { team: "the-shop" } } } },
     ],
   ]),
+  ...spanCases,
   ...cases("ServiceConnection", [
     [
       "the Secret of the key is named",
@@ -291,4 +293,5 @@ export const celCases: readonly RuleCase[] = [
     ],
   ]),
   ...cases("Branch", printableBranchRows),
+  ...scheduleCelCases,
 ];
