@@ -101,6 +101,11 @@ export const explanations: readonly Explanation[] = [
     todo: "name that branch in the spec, or set `branchDrift: Correct`",
   },
   {
+    reasons: ["SecretNotAllowed"],
+    meaning: "the namespace that `connectionSecret` names does not take Secrets from this one; the endpoint is kept",
+    todo: "[have it labelled](connect.md#another-namespace), or write the Secret here",
+  },
+  {
     reasons: ["OperationFailed"],
     meaning: "an operation of the operator failed; the message has action, id and failures",
     todo: "restart, change the spec, or ask the service",

@@ -1,149 +1,41 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HttpTransport } from "../../src/operator/kube/http-transport.ts";
-import { loadKubeConfig } from "../../src/operator/kube/kubeconfig.ts";
-import { createOperator } from "../../src/operator/operator.ts";
-import { createLogger } from "../../src/operator/runtime/log.ts";
-import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { crdsServed } from "../control-plane/crds.ts";
 import { type KubectlOptions, kubectl, runKubectl } from "../control-plane/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
-import { realClock } from "../support/real-clock.ts";
 import { type Attempt, attempts } from "./support/attempts.ts";
-import { keySecret, manifest } from "./support/manifests.ts";
-import { Network } from "./support/network.ts";
-import { quickClock } from "./support/quick-clock.ts";
-import { goodKey, newService, preview, staging } from "./support/seeded-service.ts";
+import { keySecret } from "./support/manifests.ts";
+import { preview, staging } from "./support/seeded-service.ts";
+import { fleet, fleetCompute, inNamespace, TenantStage } from "./support/tenant-stage.ts";
 
-// One control plane with the operator as it is installed, an administrator, and a tenant who is admin of one namespace.
-
-const own = "compute-operator-system";
-const operatorUser = { name: `system:serviceaccount:${own}:compute-operator`, groups: ["system:serviceaccounts"] };
-const network = new Network();
-const host = network.connect("service.test", newService({}));
-const stop = new AbortController();
-const log: string[] = [];
-let controlPlane: ControlPlane;
+let stage: TenantStage;
 let admin: KubectlOptions;
-let tenant: KubectlOptions;
-let running: Promise<void> = Promise.resolve();
-let transport: HttpTransport;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
-  await controlPlane.startControllerManager();
-  const { binaries } = controlPlane;
-  admin = { kubeconfig: controlPlane.kubeconfig, kubectl: binaries.kubectl };
-  tenant = { ...admin, kubeconfig: await controlPlane.kubeconfigFor({ name: "mallory" }) };
-  for (const directory of ["crds", "deploy/base/shared", "deploy/base/access-labels"]) {
-    await kubectl(["apply", "-k", directory], admin);
-  }
-  await crdsServed(admin);
+  stage = await TenantStage.start();
+  ({ admin } = stage);
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", labels: { fleet: "yes" } } });
-  await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "mallory" } });
-  const isTenant = ["--clusterrole=admin", "--user=mallory", "-n", "mallory"];
-  await kubectl(["create", "rolebinding", "tenant", ...isTenant], admin);
-  await apply(inNamespace(keySecret(goodKey, "fleet-key"), own), fleet({ matchLabels: { fleet: "yes" } }));
-  const file = await controlPlane.kubeconfigFor(operatorUser);
-  transport = new HttpTransport({ connection: loadKubeConfig({ file, env: {} }), clock: realClock, userAgent: "test" });
-  const clock = quickClock(5);
-  const destination = { write: (line: string) => void log.push(line) };
-  const operator = createOperator(
-    {
-      clusterTransport: transport,
-      serviceTransport: network,
-      clock,
-      random: Math.random,
-      log: createLogger({ level: "info", clock, destination }),
-    },
-    {
-      namespaces: [],
-      clusterResourceNamespace: own,
-      selects: () => true,
-      workers: 16,
-      allowedBaseURLs: ["http://*.test/api/v2"],
-      createSettleMs: 15_000,
-      maxDeletesPerMinute: 1000,
-      budgetShare: 1,
-      drainMs: 5000,
-    },
-  );
-  running = operator.run(stop.signal);
+  await apply(fleet({ matchLabels: { fleet: "yes" } }));
 });
 
-afterAll(async () => {
-  stop.abort();
-  await running;
-  await transport?.close();
-  await controlPlane?.stop();
-});
+afterAll(() => stage?.stop());
 
-function fleet(namespaceSelector: object, name = "fleet") {
-  return {
-    apiVersion: "compute-operator.dev/v1alpha1",
-    kind: "ClusterServiceConnection",
-    metadata: { name },
-    spec: {
-      baseURL: "http://service.test/api/v2",
-      apiKeySecretRef: { name: "fleet-key" },
-      refreshInterval: "5s",
-      namespaceSelector,
-      allowedProjects: ["shop"],
-    },
-  };
-}
-
-function inNamespace<T extends { metadata: object }>(object: T, namespace: string) {
-  return { ...object, metadata: { ...object.metadata, namespace } };
-}
-
-/** A Compute that names the ClusterServiceConnection. */
-function compute(name: string, namespace: string, spec: Record<string, unknown> = {}) {
-  const connectionRef = { kind: "ClusterServiceConnection", name: "fleet" };
-  return inNamespace(manifest(name, { connectionRef, ...spec }), namespace);
-}
-
-async function apply(...objects: object[]): Promise<void> {
-  await kubectl(["apply", "-f", "-"], { ...admin, input: list(objects) });
-}
-
-function list(items: readonly object[]): string {
-  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
-}
-
-async function ready(namespace: string, name: string): Promise<void> {
-  try {
-    await kubectl(["wait", `compute/${name}`, "-n", namespace, "--for=condition=Ready", "--timeout=60s"], admin);
-  } catch (error) {
-    throw new Error(`${namespace}/${name} is not ready; the operator wrote:\n${log.slice(-20).join("\n")}`, {
-      cause: error,
-    });
-  }
-}
-
-/** The message of the condition Ready. */
-async function said(namespace: string, name: string): Promise<string> {
-  const path = 'jsonpath={.status.conditions[?(@.type=="Ready")].message}';
-  return kubectl(["get", "compute", name, "-n", namespace, "-o", path], admin);
-}
-
-/** What the API server answers the tenant. */
-function tried(args: readonly string[], input?: object) {
-  return runKubectl(args, { ...tenant, ...(input === undefined ? {} : { input: JSON.stringify(input) }) });
-}
+const apply = (...objects: object[]) => stage.apply(...objects);
+const ready = (namespace: string, name: string) => stage.ready(namespace, name);
+const said = (namespace: string, name: string) => stage.said(namespace, name);
+const tried = (args: readonly string[], input?: object) => stage.tried(args, input);
 
 const writesOf = (...methods: string[]) =>
-  host.calls.filter(({ method, status }) => methods.includes(method) && status !== 423);
+  stage.host.calls.filter(({ method, status }) => methods.includes(method) && status !== 423);
 const countOfWrites = () => writesOf("POST", "PATCH", "DELETE").length;
 
 describe("a ClusterServiceConnection under the shipped rights", () => {
   it("brings a Compute of a namespace that it selects to Ready", async () => {
-    await apply(compute("db", "shop", { connectionSecret: { name: "details" } }));
+    await apply(fleetCompute("db", "shop", { connectionSecret: { name: "details" } }));
     await ready("shop", "db");
     const reason = ["get", "csconn", "fleet", "-o", "jsonpath={.status.conditions[0].reason}"];
     await eventually("the connection to say so", async () => {
       return (await kubectl(reason, admin)) === "Authenticated" || undefined;
     });
-    expect(log.filter((line) => /forbidden|cannot list/i.test(line))).toEqual([]);
+    expect(stage.log.filter((line) => /forbidden|cannot list/i.test(line))).toEqual([]);
   });
 
   it("a ClusterServiceConnection is refused with a message where the manifest is wrong", async () => {
@@ -177,10 +69,10 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
   it("cannot use it from a namespace that it does not select, nor take another's branch or endpoint", async () => {
     const before = countOfWrites();
     const mine = [
-      compute("branch", "mallory"),
-      compute("free-branch", "mallory", { branchID: preview }),
-      compute("take-over", "mallory", { adopt: { branchPrimary: true } }),
-      compute("with-details", "mallory", { type: "read_only", connectionSecret: { name: "details" } }),
+      fleetCompute("branch", "mallory"),
+      fleetCompute("free-branch", "mallory", { branchID: preview }),
+      fleetCompute("take-over", "mallory", { adopt: { branchPrimary: true } }),
+      fleetCompute("with-details", "mallory", { type: "read_only", connectionSecret: { name: "details" } }),
     ];
     for (const attempt of mine) expect((await tried(["apply", "-f", "-"], attempt)).status).toBe(0);
     await eventually("all to be refused", async () => {
@@ -207,7 +99,7 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
     const before = countOfWrites();
     await tried(["apply", "-f", "-"], { ...mine, metadata: { name: "mine", namespace: "mallory" } });
     const through = { connectionRef: { name: "mine" }, branchID: preview };
-    await tried(["apply", "-f", "-"], compute("by-own", "mallory", through));
+    await tried(["apply", "-f", "-"], fleetCompute("by-own", "mallory", through));
     await eventually("the refusal", async () =>
       (await said("mallory", "by-own")).includes('There is no Secret "fleet-key"') ? true : undefined,
     );
@@ -229,29 +121,29 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
       inNamespace(keySecret("guessed-key", "guessed"), "mallory"),
       mine("guessing", {}),
       mine("elsewhere", { caBundle }),
-      compute("guessing", "mallory", { connectionRef: { name: "guessing" }, branchID: staging }),
-      compute("elsewhere", "mallory", { connectionRef: { name: "elsewhere" }, branchID: staging }),
-      compute("adopting", "mallory", { connectionRef: { name: "guessing" }, adopt: { branchPrimary: true } }),
+      fleetCompute("guessing", "mallory", { connectionRef: { name: "guessing" }, branchID: staging }),
+      fleetCompute("elsewhere", "mallory", { connectionRef: { name: "elsewhere" }, branchID: staging }),
+      fleetCompute("adopting", "mallory", { connectionRef: { name: "guessing" }, adopt: { branchPrimary: true } }),
     ]) {
       expect((await tried(["apply", "-f", "-"], object)).status).toBe(0);
     }
     await eventually("the refusal", async () => /key/i.test(await said("mallory", "guessing")) || undefined);
     expect(countOfWrites()).toBe(before);
-    await apply(compute("third", "shop", { branchID: staging }));
+    await apply(fleetCompute("third", "shop", { branchID: staging }));
     await ready("shop", "third");
     await ready("shop", "db");
     expect(countOfWrites()).toBe(before + 1);
   });
 
   it("cannot keep another from a free branch, however old the own claim", async () => {
-    await apply(compute("second", "shop", { branchID: preview }));
+    await apply(fleetCompute("second", "shop", { branchID: preview }));
     await ready("shop", "second");
     expect(writesOf("POST")).toHaveLength(3);
   });
 
   it("a tenant with a copied link deletes nothing of another's", async () => {
     const id = await kubectl(["get", "compute", "db", "-n", "shop", "-o", "jsonpath={.status.endpointID}"], admin);
-    const copy = compute("copy", "mallory");
+    const copy = fleetCompute("copy", "mallory");
     const annotations = { "compute-operator.dev/endpoint-id": id };
     await tried(["apply", "-f", "-"], { ...copy, metadata: { ...copy.metadata, annotations } });
     const refused = async () => (await said("mallory", "copy")).includes("does not select") || undefined;

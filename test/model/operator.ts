@@ -156,7 +156,12 @@ export class OperatorModel {
       clock,
       signal: new AbortController().signal,
       stored: () => this.#compute(replay.stored),
-      secrets: { keep: () => Promise.resolve({ kind: "none" }), stands: () => false, ownerless: () => [] },
+      secrets: {
+        keep: () => Promise.resolve({ kind: "none" }),
+        standing: () => undefined,
+        ownerless: () => [],
+        remove: () => Promise.resolve([]),
+      },
       uninstalling: { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) },
       awaitsOwner: () => false,
       event: () => {},

@@ -1,17 +1,18 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
+import { isElsewhere, placeOfSecret, secretInStatus } from "../connection-secret/place.ts";
 import { ClusterError } from "../kube/errors.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
-import type { Compute } from "../resources/compute.ts";
+import type { Compute, SecretStatus } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import type { Outcome } from "./outcome.ts";
 import { leftSecret } from "./words/events.ts";
 import { meaningOf } from "./words/failures.ts";
 
 export interface BindTools {
-  secrets: Pick<ConnectionSecrets, "keep" | "stands" | "ownerless">;
+  secrets: Pick<ConnectionSecrets, "keep" | "standing" | "ownerless" | "remove">;
   /** True if the spec is not what the Compute's pool or Branch declares: the owner is about to put it back. */
   awaitsOwner: (compute: Compute) => boolean;
 }
@@ -19,8 +20,8 @@ export interface BindTools {
 /** Result of a reconcile with that of its connection Secret. */
 export interface Bound {
   outcome: Outcome;
-  /** Name of the connection Secret. */
-  binding: string | undefined;
+  /** The connection Secret that goes with the Compute. */
+  secret: SecretStatus | undefined;
   /** A Secret stands that could not be checked now, so a requested reconcile is not handled yet. */
   unchecked: boolean;
   /** The API server could not be asked, or has another version of the Secret: the reconcile is to be retried. */
@@ -36,30 +37,34 @@ export async function bind(
   { secrets, awaitsOwner }: BindTools,
 ): Promise<Bound> {
   const { compute, condition } = outcome;
-  const before = compute.status.binding?.name;
+  const before = secretInStatus(compute);
   if (condition.kind === "released") {
     const left = secrets.ownerless(compute).map(leftSecret);
-    return { outcome: { ...outcome, events: [...outcome.events, ...left] }, binding: before, unchecked: false };
+    return { outcome: { ...outcome, events: [...outcome.events, ...left] }, secret: before, unchecked: false };
   }
   const isPaused = pausedForMs !== undefined;
   const isKept = isBeingDeleted(compute) || isPaused || awaitsOwner(compute);
-  if (endpoint === undefined || access === undefined || isKept) return { outcome, binding: before, unchecked: false };
+  if (endpoint === undefined || access === undefined || isKept) return { outcome, secret: before, unchecked: false };
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");
   const settled = outcome.effect.kind === "settled";
   const refused = settled && shownReason(compute) === "Rejected";
   const binding = await secrets.keep(compute, endpoint, { client, affordable, refused, requested: reconcileRequested });
-  const standing = secrets.stands(compute) ? compute.spec.connectionSecret?.name : undefined;
-  const unchecked = standing !== undefined;
+  const standing = standingSecret(compute, secrets);
+  const unchecked = standing?.uid !== undefined;
   switch (binding.kind) {
-    case "none":
-      return { outcome, binding: undefined, unchecked: false };
+    case "none": {
+      const { left = [] } = binding;
+      const secret = standing === undefined ? undefined : before;
+      return { outcome: { ...outcome, events: [...outcome.events, ...left] }, secret, unchecked: false };
+    }
     case "bound": {
-      const events = binding.event === undefined ? outcome.events : [...outcome.events, binding.event];
-      return { outcome: { ...outcome, events }, binding: binding.name, unchecked: false };
+      const { event, left = [] } = binding;
+      const events = [...outcome.events, ...(event === undefined ? [] : [event]), ...left];
+      return { outcome: { ...outcome, events }, secret: standing, unchecked: false };
     }
     case "later":
-      return { outcome: putOff(outcome), binding: before, unchecked };
+      return { outcome: putOff(outcome), secret: before, unchecked };
     case "unread":
     case "failed": {
       const meaning = binding.kind === "failed" ? binding : meaningOf(binding.failure, binding.doing);
@@ -67,17 +72,31 @@ export async function bind(
         ...outcome,
         condition: { kind: "shown", reason: meaning.reason, message: meaning.message },
       } as const;
-      return { outcome: settled ? failed : outcome, binding: standing, unchecked };
+      const secret = isGone(before, compute, secrets) ? (unchecked ? standing : undefined) : before;
+      return { outcome: settled ? failed : outcome, secret, unchecked };
     }
   }
+}
+
+/** The Secret that the spec names, with the uid that it has; `undefined`: it names none. */
+function standingSecret(compute: Compute, secrets: BindTools["secrets"]): SecretStatus | undefined {
+  const place = placeOfSecret(compute);
+  return place && { ...place, uid: secrets.standing(place, compute)?.metadata.uid };
+}
+
+/** One in another namespace counts until the one that takes its place stands: nothing else knows where it is. */
+function isGone(before: SecretStatus | undefined, compute: Compute, secrets: BindTools["secrets"]): boolean {
+  if (before === undefined) return true;
+  const { namespace = "", name = "" } = before;
+  return !isElsewhere(before, compute) && secrets.standing({ namespace, name }, compute) === undefined;
 }
 
 /** A reconcile whose Secret could not be kept: its own write counts all the same. */
 export function unbound(outcome: Outcome, error: unknown): Bound {
   // Without an answer nothing is known of this term either: the reconcile ends.
   if (!(error instanceof ClusterError)) throw error;
-  const binding = outcome.compute.status.binding?.name;
-  return { outcome: putOff(outcome), binding, unchecked: true, failed: { error } };
+  const secret = secretInStatus(outcome.compute);
+  return { outcome: putOff(outcome), secret, unchecked: true, failed: { error } };
 }
 
 /** A Compute at rest is not shown as ready before its Secret is. */

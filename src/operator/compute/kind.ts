@@ -89,6 +89,7 @@ export function computeKindOf(options: StepOptions): ComputeKind {
     uninstalling: (compute) => uninstalling.now(compute),
     execute: (action, { annotations }, { object: compute, memory: state, access }) => {
       const stored = () => options.stored(compute.metadata.uid);
+      const removeSecrets = () => options.secrets.remove(compute, () => uninstalling.now(compute));
       return parts.execute(action, {
         compute,
         annotations,
@@ -98,6 +99,7 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         state,
         signal,
         uninstalling,
+        removeSecrets,
         access,
       });
     },

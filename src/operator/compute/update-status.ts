@@ -6,7 +6,7 @@ import { isStalling } from "../life/due.ts";
 import type { Patcher } from "../life/patching.ts";
 import { report } from "../life/report.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
-import type { Compute } from "../resources/compute.ts";
+import type { Compute, SecretStatus } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { computePatches } from "./execute/patch-metadata.ts";
@@ -33,13 +33,13 @@ export interface StatusTools {
 
 /**
  * The only exit of a reconcile: one status patch if something changed, events on a transition. A status that only says
- * what is on the way may wait. `secret`: the connection Secret's name, and whether it could be checked. What the
+ * what is on the way may wait. `secret`: the connection Secret, and whether it could be checked. What the
  * annotations ask for since the reconcile began is left to the next one.
  */
 export async function updateStatus(
   latest: Outcome,
   o: Observed,
-  secret: { binding: string | undefined; unchecked: boolean },
+  secret: { secret: SecretStatus | undefined; unchecked: boolean },
   { cluster, clock, event, state, isStopping }: StatusTools,
 ): Promise<Compute> {
   const { compute, events } = latest;
@@ -78,7 +78,7 @@ function statusAfter(
   seen: {
     endpoint: Endpoint | undefined;
     comparison: Comparison | undefined;
-    secret: { binding: string | undefined; unchecked: boolean };
+    secret: { secret: SecretStatus | undefined; unchecked: boolean };
     known: ReadonlyState;
     stalls: boolean;
     now: number;
@@ -110,7 +110,7 @@ function statusAfter(
     restarted: known.handled.restartedAt,
     referredName: o.referredName,
     fingerprint: list?.fingerprint,
-    binding: secret.binding,
+    secret: secret.secret,
     stalls,
     now,
   });

@@ -1,20 +1,22 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isAlreadyExists, isRefusal } from "../kube/errors.ts";
+import { isRefusal } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
-import { guardedPatch } from "../kube/json-patch.ts";
-import { isObjectOf } from "../kube/objects.ts";
-import { type Compute, computeKind } from "../resources/compute.ts";
-import { API_VERSION, CONNECTION_SECRET_TYPE, labels, OPERATOR_NAME } from "../resources/names.ts";
+import type { Compute } from "../resources/compute.ts";
+import { labels } from "../resources/names.ts";
 import { secretKind } from "../resources/secret.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
+import type { Binding } from "./binding.ts";
 import { filledDetails, whyUnread } from "./filled-details.ts";
-import { builtFrom, digest, digestOfData, isOwnedBy, type KeptSecret, templateOf } from "./kept-secret.ts";
-import { secretConflict, secretForbidden, secretRejected, secretUpdated } from "./messages.ts";
+import { builtFrom, digest, digestOfData, isOwnedBy, type KeptSecret } from "./kept-secret.ts";
+import { secretForbidden, secretNotAllowed, secretRejected, secretUpdated } from "./messages.ts";
+import { agreementOf, formerOwner, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace } from "./place.ts";
 import { Readings } from "./readings.ts";
+import { SecretRemoval } from "./removal.ts";
+import type { SecretCache } from "./secret-cache.ts";
 import type { Template } from "./template.ts";
+import { createSecret, repairSecret } from "./write-secret.ts";
 
 type Cluster = Pick<ClusterClient, "create" | "delete" | "listPage" | "patch">;
 
@@ -22,8 +24,7 @@ export interface ConnectionSecretOptions {
   cluster: Cluster;
   clock: Clock;
   signal: AbortSignal;
-  /** Our connection Secrets of a namespace as the watch has delivered them; `undefined`: no right to read them. */
-  ours: (namespace: string) => readonly KeptSecret[] | undefined;
+  cache: SecretCache;
 }
 
 /** The caller's occasion, and its way to the service. */
@@ -37,17 +38,6 @@ export interface Occasion {
   refused: boolean;
 }
 
-/** Outcome for the connection Secret. */
-export type Binding =
-  | { kind: "none" }
-  /** `event` if a Secret that stood was written again. */
-  | { kind: "bound"; name: string; event?: EventInput | undefined }
-  /** The service is asked for its data when the budget allows. */
-  | { kind: "later" }
-  /** The service did not give its data: `doing` is the purpose of the request. */
-  | { kind: "unread"; failure: Failure; doing: string }
-  | { kind: "failed"; reason: "Conflict" | "Forbidden" | "Rejected"; message: string };
-
 type Wanted = NonNullable<Compute["spec"]["connectionSecret"]>;
 
 /**
@@ -55,14 +45,17 @@ type Wanted = NonNullable<Compute["spec"]["connectionSecret"]>;
  *
  * Expected flow: the caller keeps the Secret in each reconcile of a Compute that has an endpoint, comes back when a
  * reading is due, and forgets a Compute that is gone.
- * Guarantees: a Secret that is not ours is never written over. Of several, the old one goes after the new one stands.
+ * Guarantees: a Secret that is not ours is never written over. Another namespace is written to only where it agrees. Of
+ * several Secrets, the old one goes after the new one stands.
  */
 export class ConnectionSecrets {
   readonly #options: ConnectionSecretOptions;
   readonly #readings: Readings;
+  readonly #removal: SecretRemoval;
 
   constructor(options: ConnectionSecretOptions) {
     this.#options = options;
+    this.#removal = new SecretRemoval(options);
     this.#readings = new Readings(options.clock);
   }
 
@@ -72,7 +65,7 @@ export class ConnectionSecrets {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (error.status === 403) {
-        const message = secretForbidden.toWrite(compute.metadata.namespace ?? "");
+        const message = secretForbidden.toWrite(placeOfSecret(compute)?.namespace ?? "");
         return { kind: "failed", reason: "Forbidden", message };
       }
       const message = secretRejected.byCluster(compute.spec.connectionSecret?.name ?? "", error.message);
@@ -80,16 +73,20 @@ export class ConnectionSecrets {
     }
   }
 
-  /** True if the Secret that a Compute names stands, as it was last made. */
-  stands({ metadata, spec }: Compute): boolean {
-    const all = this.#options.ours(metadata.namespace ?? "") ?? [];
-    const named = all.filter((secret) => secret.metadata.name === spec.connectionSecret?.name);
-    return named.some((secret) => isOwnedBy(secret, metadata.uid));
+  /** The Compute's Secret at this place, as it was last made. */
+  standing(place: SecretPlace, compute: Compute): KeptSecret | undefined {
+    const secret = this.#options.cache.at(place);
+    return secret !== undefined && isOf(secret, compute) ? secret : undefined;
+  }
+
+  /** Removes the Secrets in other namespaces, before the Compute is released; the events of those that stay. */
+  remove(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[]> {
+    return this.#removal.all(compute, uninstalling);
   }
 
   /** The Secrets of a Compute that it does not own any more, and that stay when it goes. */
   ownerless({ metadata: { namespace = "", uid } }: Compute): string[] {
-    const labelled = (this.#options.ours(namespace) ?? []).filter(
+    const labelled = (this.#options.cache.ours(namespace) ?? []).filter(
       ({ metadata }) => metadata.labels?.[labels.compute] === uid,
     );
     return labelled.filter((secret) => !isOwnedBy(secret, uid)).map(({ metadata }) => metadata.name);
@@ -102,31 +99,58 @@ export class ConnectionSecrets {
 
   forget(uid: string): void {
     this.#readings.stop(uid);
+    this.#removal.forget(uid);
   }
 
   async #keep(compute: Compute, endpoint: Endpoint, occasion: Occasion): Promise<Binding> {
-    const { cluster, ours: oursIn } = this.#options;
+    const { cluster, cache } = this.#options;
     const { namespace = "", uid } = compute.metadata;
     const wanted = compute.spec.connectionSecret;
-    const ours = oursIn(namespace);
+    const ours = cache.ours(namespace);
     if (ours === undefined) {
       return wanted === undefined ? none : { kind: "failed", reason: "Forbidden", message: secretForbidden.toRead };
     }
-    const mine = ours.filter((secret) => isOwnedBy(secret, uid));
-    const binding = wanted === undefined ? none : await this.#keepNamed(compute, wanted, endpoint, mine, occasion);
+    const place = placeOfSecret(compute);
+    const refused = place && this.#refusal(place, compute);
+    if (refused !== undefined) return refused;
+    const binding =
+      wanted === undefined || place === undefined
+        ? none
+        : await this.#keepNamed(compute, { ...wanted, place }, endpoint, occasion);
     // Not before the one that takes their place is there.
-    if (wanted !== undefined && binding.kind !== "bound") return binding;
-    for (const { metadata } of mine) {
-      if (metadata.name !== wanted?.name) await cluster.delete(secretKind, metadata, { uid: metadata.uid });
+    if (binding.kind !== "bound" && (binding.kind !== "none" || wanted !== undefined)) return binding;
+    for (const secret of ours.filter((each) => isOwnedBy(each, uid) && !isAt(place, each))) {
+      await cluster.delete(secretKind, secret.metadata, { uid: secret.metadata.uid });
     }
-    return binding;
+    const left = await this.#removal.others(compute);
+    return left.length > 0 ? { ...binding, left } : binding;
+  }
+
+  /** Another namespace has to agree. */
+  #refusal(place: SecretPlace, compute: Compute): Binding | undefined {
+    if (!isElsewhere(place, compute)) return undefined;
+    const { namespace } = place;
+    const agreement = agreementOf(compute);
+    const agrees = this.#options.cache.isLabelled(namespace, agreement);
+    if (agrees === true) return undefined;
+    return agrees === undefined
+      ? { kind: "failed", reason: "Forbidden", message: secretForbidden.toSeeNamespaces(namespace) }
+      : { kind: "failed", reason: "SecretNotAllowed", message: secretNotAllowed(namespace, agreement) };
+  }
+
+  /** The Secret that is written: the Compute's, or a former one's of its namespace and name, as after a restore. */
+  #existing(place: SecretPlace, compute: Compute): KeptSecret | undefined {
+    const { at, isLive } = this.#options.cache;
+    const secret = at(place);
+    if (secret === undefined || isOf(secret, compute)) return secret;
+    const former = formerOwner(secret, compute);
+    return former !== undefined && !isLive(former) ? secret : undefined;
   }
 
   async #keepNamed(
     compute: Compute,
-    wanted: Wanted,
+    wanted: Wanted & { place: SecretPlace },
     endpoint: Endpoint,
-    mine: readonly KeptSecret[],
     { client, affordable, refused, requested }: Occasion,
   ): Promise<Binding> {
     const { cluster, signal } = this.#options;
@@ -134,13 +158,17 @@ export class ConnectionSecrets {
     const { uid } = compute.metadata;
     if (wanted.database === undefined) readings.stop(uid);
     if (endpoint.host === undefined) return none;
-    const existing = mine.find(({ metadata }) => metadata.name === wanted.name);
+    const { place } = wanted;
+    const existing = this.#existing(place, compute);
     // The branch too: a role may have another password on each.
     const { id, host, branch_id } = endpoint;
-    const { database, role, template = {} } = wanted;
+    const { database, role } = wanted;
+    // Labels and annotations mean something to others in another namespace.
+    const template = isElsewhere(place, compute) ? { data: wanted.template?.data ?? {} } : (wanted.template ?? {});
     const more = wanted.template === undefined ? [] : [template];
     const source = JSON.stringify([id, host, branch_id, database, role, ...more]);
-    const intact = existing !== undefined && isIntact(existing, source, template);
+    const isOurs = existing !== undefined && isOf(existing, compute);
+    const intact = isOurs && isIntact(existing, source, template);
     const bound: Binding = { kind: "bound", name: wanted.name };
     if (intact && wanted.database === undefined) return bound;
     const due = wanted.database !== undefined && readings.isDue(uid);
@@ -162,22 +190,14 @@ export class ConnectionSecrets {
     if (details.kind === "same") return bound;
     if (details.kind === "rejected") return { kind: "failed", reason: "Rejected", message: details.message };
     const content = { source, template, data: encoded(details.data) };
-    if (existing === undefined) return create(compute, wanted.name, content, cluster);
+    if (existing === undefined) return createSecret(compute, place, content, cluster);
     if (intact && isDigestOf(existing, content.data)) return bound;
-    return repair(existing, content, rewritten(existing, source, intact, role), cluster);
+    await repairSecret(compute, existing, content, cluster);
+    return isOurs ? { ...bound, event: rewritten(existing, source, intact, role) } : bound;
   }
 }
 
 const none: Binding = { kind: "none" };
-
-/** Content of a Secret. */
-interface Content {
-  /** The source of its data. */
-  source: string;
-  template: Template;
-  /** In base64. */
-  data: Record<string, string>;
-}
 
 /** Event for a Secret that is written again, where somebody should know; following its endpoint is no news. */
 function rewritten(
@@ -197,77 +217,6 @@ function rewritten(
 function uriIn({ data }: KeptSecret): string | undefined {
   const encodedURI = data?.["uri"];
   return encodedURI === undefined ? undefined : Buffer.from(encodedURI, "base64").toString();
-}
-
-async function create(
-  { metadata, status }: Compute,
-  name: string,
-  content: Content,
-  cluster: Cluster,
-): Promise<Binding> {
-  const { labels: more, annotations } = metadataOf(content);
-  const owner = { apiVersion: API_VERSION, kind: computeKind.kind, name: metadata.name, uid: metadata.uid };
-  try {
-    await cluster.create(secretKind, {
-      apiVersion: "v1",
-      kind: "Secret",
-      type: CONNECTION_SECRET_TYPE,
-      metadata: {
-        name,
-        namespace: metadata.namespace,
-        labels: { ...more, [labels.compute]: metadata.uid, "app.kubernetes.io/managed-by": OPERATOR_NAME },
-        annotations,
-        ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: false }],
-      },
-      data: content.data,
-    });
-    if (status.binding?.name !== name) return { kind: "bound", name };
-    const event = { type: "Warning", reason: "SecretUpdated", message: secretUpdated.recreated(name) } as const;
-    return { kind: "bound", name, event };
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    if (await isOurs(name, metadata, cluster)) return { kind: "bound", name };
-    return { kind: "failed", reason: "Conflict", message: secretConflict(name) };
-  }
-}
-
-/** The watch may not have delivered yet what an earlier reconcile made. */
-async function isOurs(name: string, { namespace, uid }: Compute["metadata"], cluster: Cluster): Promise<boolean> {
-  const { items } = await cluster.listPage(secretKind, { namespace, labelSelector: `${labels.compute}=${uid}` });
-  return items.some((item) => isObjectOf(secretKind, item) && item.metadata.name === name && isOwnedBy(item, uid));
-}
-
-async function repair(
-  secret: KeptSecret,
-  content: Content,
-  event: EventInput | undefined,
-  cluster: Cluster,
-): Promise<Binding> {
-  const { metadata } = secret;
-  const wanted = metadataOf(content);
-  const before = templateOf(metadata.annotations?.[builtFrom]);
-  const patch = guardedPatch(secret, { resourceVersion: true }).set(["data"], content.data);
-  for (const member of ["labels", "annotations"] as const) {
-    // Only what the operator wrote is known: the labels and annotations of others stay as they are.
-    const kept = metadata[member] ?? {};
-    if (metadata[member] === undefined) patch.set(["metadata", member], {});
-    for (const name of Object.keys(before[member])) {
-      if (Object.hasOwn(kept, name) && !Object.hasOwn(wanted[member], name)) patch.remove(["metadata", member, name]);
-    }
-    for (const [name, value] of Object.entries(wanted[member])) {
-      if (kept[name] !== value) patch.set(["metadata", member, name], value);
-    }
-  }
-  await cluster.patch(secretKind, metadata, patch.ops());
-  return { kind: "bound", name: metadata.name, event };
-}
-
-/** Labels and annotations that a Secret with this content has, whatever others it has. */
-function metadataOf({ source, template, data }: Content) {
-  return {
-    labels: template.labels ?? {},
-    annotations: { ...template.annotations, [builtFrom]: source, [digestOfData]: digest(data) },
-  };
 }
 
 function isIntact(secret: KeptSecret, source: string, template: Template): boolean {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { asRecord } from "../objects/record.ts";
-import { CONNECTION_SECRET_TYPE, GROUP, labels } from "../resources/names.ts";
+import { CONNECTION_SECRET_TYPE, GROUP, labels, SECRET_OF } from "../resources/names.ts";
 import type { Secret } from "../resources/secret.ts";
 import { longestURI } from "./details.ts";
 
@@ -10,6 +10,9 @@ export const digestOfData = `${GROUP}/data-sha256`;
 
 /** The longest `built-from` that is kept, in characters: the operator writes no longer ones. */
 const longestSource = 131_072;
+
+/** The longest `SECRET_OF` that is kept: a namespace, a name and a uid, with what separates them. */
+const longestMark = 63 + 1 + 253 + 1 + 36;
 
 /** A connection Secret as the cache keeps it: `dataDigest` is of its whole data, of which only the URI stays. */
 export interface KeptSecret extends Secret {
@@ -32,7 +35,7 @@ export function keptConnectionSecret({ apiVersion, kind, type, metadata, data }:
     ...(namespace !== undefined && { namespace }),
     ...(deletionTimestamp !== undefined && { deletionTimestamp, finalizers: finalizers.slice(0, 1) }),
   };
-  const isOurs = owner !== undefined && isOwnedBy({ metadata, ...(type !== undefined && { type }) }, owner);
+  const isOurs = owner !== undefined && isWritten({ metadata, ...(type !== undefined && { type }) }, owner);
   if (!isOurs) return { apiVersion, kind, metadata: place };
   const source = metadata.annotations?.[builtFrom] ?? "";
   const template = templateOf(source.length > longestSource ? undefined : source);
@@ -45,7 +48,12 @@ export function keptConnectionSecret({ apiVersion, kind, type, metadata, data }:
       ...place,
       labels: { ...picked(metadata.labels, Object.keys(template.labels)), ...place.labels },
       ...(metadata.annotations !== undefined && {
-        annotations: picked(metadata.annotations, [...Object.keys(template.annotations), builtFrom, digestOfData]),
+        annotations: picked(metadata.annotations, [
+          ...Object.keys(template.annotations),
+          builtFrom,
+          digestOfData,
+          SECRET_OF,
+        ]),
       }),
       ownerReferences: metadata.ownerReferences?.filter((reference) => reference.uid === owner).slice(0, 1) ?? [],
     },
@@ -59,12 +67,22 @@ function picked(map: Readonly<Record<string, string>> = {}, names: readonly stri
   return Object.fromEntries(found.map((name) => [name, map[name] ?? ""]));
 }
 
+type Marks = Pick<Secret, "metadata" | "type">;
+
+/** A connection Secret by its type, with the label of this Compute. */
+export function isOurKind({ metadata, type }: Marks, uid: string): boolean {
+  return type === CONNECTION_SECRET_TYPE && metadata.labels?.[labels.compute] === uid;
+}
+
 /** Ours by label and by owner, both. */
-export function isOwnedBy({ metadata, type }: Pick<Secret, "metadata" | "type">, uid: string): boolean {
-  const labelled = metadata.labels?.[labels.compute] === uid;
-  return (
-    labelled && type === CONNECTION_SECRET_TYPE && metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
-  );
+export function isOwnedBy(secret: Marks, uid: string): boolean {
+  return isOurKind(secret, uid) && secret.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+}
+
+/** Written for the Compute of this uid, in its own namespace or in another one. */
+function isWritten(secret: Marks, uid: string): boolean {
+  const mark = secret.metadata.annotations?.[SECRET_OF] ?? "";
+  return isOwnedBy(secret, uid) || (isOurKind(secret, uid) && mark.length <= longestMark && mark.endsWith(`/${uid}`));
 }
 
 /** The template that a Secret was made from; empty where its annotation does not say. */

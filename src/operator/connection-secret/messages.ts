@@ -1,14 +1,37 @@
 // Messages of conditions and events about connection Secrets.
 
+import type { EventInput } from "../kube/event-record.ts";
+
 export const secretConflict = (name: string): string =>
   `Secret "${name}" exists and does not belong to this Compute, so it is not overwritten. Delete it, or name another in spec.connectionSecret.`;
 
 export const secretForbidden = {
   toRead:
     "The operator has no right to Secrets in this namespace, so it cannot write the one that spec.connectionSecret names. Remove spec.connectionSecret, or have an administrator bind the operator's ClusterRole for Secrets.",
+  toSeeNamespaces: (namespace: string) =>
+    `The operator cannot see whether namespace "${namespace}" takes the Secret that spec.connectionSecret names: it watches some namespaces only, or has no right to namespaces. Remove spec.connectionSecret.namespace, or have an administrator install the operator for the whole cluster.`,
   toWrite: (namespace: string) =>
     `The operator may not write the Secret that spec.connectionSecret names. Bind the operator's Role for Secrets in namespace "${namespace}".`,
 };
+
+/** The same for a namespace that there is not: nobody learns which namespaces exist. */
+export const secretNotAllowed = (namespace: string, label: string): string =>
+  `Namespace "${namespace}" does not take the Secret that spec.connectionSecret names: it has no label ${label}. Have somebody set it who may (kubectl label namespace ${namespace} ${label}=yes), or remove spec.connectionSecret.namespace.`;
+
+const whyLeft = {
+  agreement: "that namespace does not agree to it any more",
+  rights: "the operator may not delete it",
+  definition: "the definition of Computes goes",
+} as const;
+
+/** A Secret in another namespace that stays where its Compute has another one now, or goes. */
+export function secretLeft(
+  { namespace = "", name }: { namespace?: string | undefined; name: string },
+  why: keyof typeof whyLeft,
+): EventInput {
+  const message = `Connection Secret ${namespace}/${name} is kept: ${whyLeft[why]}. Delete it if nothing uses it.`;
+  return { type: "Warning", reason: "Released", message };
+}
 
 export const secretRejected = {
   details: (doing: string, said: string) =>

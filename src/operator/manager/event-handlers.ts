@@ -168,7 +168,7 @@ export class EventHandlers implements ChangeHandlers {
     );
   }
 
-  /** With its labels a namespace may gain or lose the use of ClusterServiceConnections. */
+  /** With its labels a namespace may gain or lose the use of ClusterServiceConnections, and Secrets of others. */
   namespace({ type, object, previous }: Change<Namespace>): void {
     if (type === "updated" && sameJSON(previous.metadata.labels, object.metadata.labels)) return;
     const { informers, claims, enqueue } = this.#options;
@@ -177,6 +177,8 @@ export class EventHandlers implements ChangeHandlers {
     const named = informers.computes.within(object.metadata.name).filter(isOfClusters);
     for (const compute of named) enqueue("compute", claims.movedWith(compute));
     this.connectionsUsedBy(...named, ...branches);
+    // With its labels it may agree to the Secrets of other namespaces, or no longer.
+    enqueue("compute", uidsOf(informers.indexes.computesWithSecretIn.of(object.metadata.name)));
   }
 
   clusterApiKey({ object }: Change<Secret>): void {
@@ -198,6 +200,9 @@ export class EventHandlers implements ChangeHandlers {
     const { labels: labelled, namespace = "", name } = object.metadata;
     const owner = labelled?.[labels.compute];
     if (owner !== undefined) enqueue("compute", [owner]);
+    const names = ({ spec }: Compute) => spec.connectionSecret?.name === name;
+    // A Secret of a former Compute, as a restored cluster has it, is taken over.
+    enqueue("compute", uidsOf(informers.indexes.computesWithSecretIn.of(namespace, names)));
     if (type !== "deleted") return;
     // The Secret blocked other Computes that name it, such as one restored from a backup under another uid.
     const others = informers.computes.within(namespace);

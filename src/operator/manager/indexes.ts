@@ -1,11 +1,14 @@
 import { BranchPlaces } from "../branch/branch-places.ts";
 import { placesOf } from "../branch/users.ts";
+import type { KeptSecret } from "../connection-secret/kept-secret.ts";
+import { isElsewhere, placeOfSecret } from "../connection-secret/place.ts";
 import type { Change } from "../kube/store.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
 import { placeOf } from "../objects/object.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { connectionKeyOf } from "../resources/connection-user.ts";
+import { labels, SECRET_OF } from "../resources/names.ts";
 import { ObjectIndex } from "./object-index.ts";
 
 /** The objects that an event of another concerns, found without a look at all of them. */
@@ -21,9 +24,17 @@ export class Indexes {
   /** By project: those that wait for something that another has, or for room. */
   readonly waitingBranches: ObjectIndex<Branch>;
   readonly branchPlaces = new BranchPlaces();
+  /** By the other namespace that their connection Secrets are to lie in. */
+  readonly computesWithSecretIn: ObjectIndex<Compute>;
+  /** By the uid of their Computes, which are of other namespaces. */
+  readonly secretsElsewhere: ObjectIndex<KeptSecret>;
 
   /** The caches that it is about. */
-  constructor(compute: (uid: string) => Compute | undefined, branch: (uid: string) => Branch | undefined) {
+  constructor(
+    compute: (uid: string) => Compute | undefined,
+    branch: (uid: string) => Branch | undefined,
+    secret: (uid: string) => KeptSecret | undefined,
+  ) {
     this.users = new ObjectIndex(compute, (user) => [placeOf(connectionKeyOf(user))]);
     this.branchUsers = new ObjectIndex(branch, (user) => [placeOf(connectionKeyOf(user))]);
     this.computesOnBranch = new ObjectIndex(compute, ({ metadata: { namespace }, spec: { branchRef } }) =>
@@ -31,6 +42,13 @@ export class Indexes {
     );
     this.computesAt = new ObjectIndex(compute, (object) =>
       placesOf(object).map((id) => linkedKey(object.metadata.namespace, object.spec.projectID, id)),
+    );
+    this.computesWithSecretIn = new ObjectIndex(compute, (object) => {
+      const place = placeOfSecret(object);
+      return place !== undefined && isElsewhere(place, object) ? [place.namespace] : [];
+    });
+    this.secretsElsewhere = new ObjectIndex(secret, ({ metadata: { labels: labelled, annotations } }) =>
+      annotations?.[SECRET_OF] === undefined ? [] : [labelled?.[labels.compute] ?? ""],
     );
     this.linkedBranches = new ObjectIndex(branch, ({ metadata: { namespace }, spec, status: { branchID } }) =>
       branchID === undefined ? [] : [linkedKey(namespace, spec.projectID, branchID)],
@@ -41,7 +59,8 @@ export class Indexes {
   }
 
   compute(change: Change<Compute>): void {
-    for (const index of [this.users, this.computesOnBranch, this.computesAt]) index.change(change);
+    for (const index of [this.users, this.computesOnBranch, this.computesAt, this.computesWithSecretIn])
+      index.change(change);
   }
 
   branch(change: Change<Branch>): void {

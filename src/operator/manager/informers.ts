@@ -79,6 +79,7 @@ export class Informers {
   readonly indexes = new Indexes(
     (uid) => this.computes.byUid(uid),
     (uid) => this.branches.byUid(uid),
+    (uid) => this.connectionSecrets.byUid(uid),
   );
   readonly counts = new ComputeCounts();
   readonly arrivals: Arrivals;
@@ -128,7 +129,7 @@ export class Informers {
     });
     const ofKeys = { ...apiKeysOnly, optional: isClusterWide };
     this.apiKeys = reflect(secretKind, (change) => each((handlers) => handlers.apiKey(change)), ofKeys);
-    this.connectionSecrets = reflect(secretKind, (change) => each((handlers) => handlers.connectionSecret(change)), {
+    this.connectionSecrets = reflect(secretKind, (change) => this.#secretChanged(change), {
       ...connectionSecretsOnly,
       optional: isClusterWide,
     });
@@ -155,6 +156,11 @@ export class Informers {
     const place = placeOf({ namespace, name });
     yield* this.indexes.users.of(place, isUser);
     yield* this.indexes.branchUsers.of(place, isUser);
+  }
+
+  #secretChanged(change: Change<KeptSecret>): void {
+    this.indexes.secretsElsewhere.change(change);
+    for (const handlers of this.#handlers) handlers.connectionSecret(change);
   }
 
   #branchChanged(change: Change<Branch>): void {

@@ -22,6 +22,7 @@ import type { ChangeBlockedWorkers } from "../service-client/request-reservation
 import { stopsTold } from "./guard-stops.ts";
 import { linkedKey } from "./indexes.ts";
 import type { ManagerOptions } from "./manager-options.ts";
+import { secretCacheOf } from "./secret-cache.ts";
 import { crdIsGoing, Uninstalling } from "./uninstalling.ts";
 
 /** A name that no other term of leadership has. */
@@ -60,7 +61,7 @@ export function newComputeReconciler(
     cluster,
     clock,
     signal,
-    ours: (namespace) => (informers.lacksSecrets ? undefined : informers.connectionSecrets.within(namespace)),
+    cache: secretCacheOf(informers),
   });
   const kind = computeKindOf({
     parts,

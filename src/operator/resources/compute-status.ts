@@ -75,6 +75,12 @@ const pendingWrite = z.object({
   startedAt: optionalText("The endpoint's started_at before a restart, by the service's clock."),
 });
 
+const secretStatus = z.object({
+  namespace: optionalText("Its namespace."),
+  name: optionalText("Its name."),
+  uid: optionalText("Its uid."),
+});
+
 export const computeStatus = z.object({
   observedGeneration,
   conditions: conditions
@@ -138,7 +144,12 @@ export const computeStatus = z.object({
   binding: z
     .object({ name: optionalText("Name of the connection Secret.") })
     .optional()
-    .describe("The connection Secret, where applications look for it (Service Binding specification)."),
+    .describe(
+      "The connection Secret in this namespace, where applications look for it (Service Binding specification).",
+    ),
+  connectionSecret: secretStatus
+    .optional()
+    .describe("The connection Secret, in whatever namespace: the one that goes with this object."),
   drift: z
     .array(drift)
     .optional()
@@ -166,6 +177,8 @@ export const computeStatus = z.object({
   ),
 });
 
+/** The connection Secret, as `status.connectionSecret` names it. */
+export type SecretStatus = z.output<typeof secretStatus>;
 export type ComputeStatus = z.output<typeof computeStatus>;
 /** The record of a write, as `status.pendingWrite` holds it. */
 export type WriteRecord = z.output<typeof pendingWrite>;

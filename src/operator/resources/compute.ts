@@ -5,7 +5,14 @@ import { ownKind } from "./own-kind.ts";
 
 export type { Condition } from "../objects/conditions-of.ts";
 export type { ComputeSpec } from "./compute-spec.ts";
-export type { Capacity, ComputeStatus, StatusOperation, StatusProof, WriteRecord } from "./compute-status.ts";
+export type {
+  Capacity,
+  ComputeStatus,
+  SecretStatus,
+  StatusOperation,
+  StatusProof,
+  WriteRecord,
+} from "./compute-status.ts";
 
 /** The branch that a name came to. */
 export interface ResolvedBranch {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { objectName, printable, type WrittenRule, withRules } from "./fields.ts";
+import { namespaceName, objectName, printable, type WrittenRule, withRules } from "./fields.ts";
 
 /** The keys that the operator writes into every connection Secret, or where database and role are given. */
 const ownKeys = [
@@ -106,7 +106,12 @@ const template = z.object({
 /** `spec.connectionSecret`. */
 export const connectionSecret = withRules(
   z.object({
-    name: objectName.describe("Name of the Secret to write, in the namespace of the Compute."),
+    name: objectName.describe("Name of the Secret to write."),
+    namespace: namespaceName
+      .optional()
+      .describe(
+        "Namespace of the Secret; left out: that of the Compute. Another one must bear the label secrets-from.compute-operator.dev/<namespace of the Compute>, whatever its value.",
+      ),
     database: withRules(z.string().min(1).max(63), printable)
       .optional()
       .describe("Database to connect to. Needs role."),
@@ -115,6 +120,13 @@ export const connectionSecret = withRules(
       .describe("Postgres role to connect as. Needs database."),
     template: template.optional().describe("What the Secret holds besides the keys that the operator writes."),
   }),
+  {
+    cel: "!has(self.namespace) || !has(self.template) || !(has(self.template.labels) || has(self.template.annotations))",
+    message:
+      "connectionSecret.namespace takes no template.labels and no template.annotations: what they mean is the other namespace's to say",
+    holds: ({ namespace, template: given = {} }) =>
+      namespace === undefined || (given.labels === undefined && given.annotations === undefined),
+  },
   {
     cel: "has(self.database) == has(self.role)",
     message: "connectionSecret takes database and role together, or neither",

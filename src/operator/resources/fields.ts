@@ -18,6 +18,12 @@ export const objectName = z
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, "must be a name of a Kubernetes object");
 
+/** The name of a namespace: a DNS label. */
+export const namespaceName = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be the name of a namespace");
+
 /** Fields that may be left out, each with its description. */
 export const optionalText = (description: string) => z.string().optional().describe(description);
 export const optionalNumber = (description: string) => z.number().optional().describe(description);

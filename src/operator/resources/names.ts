@@ -50,9 +50,18 @@ export const noteKeys = {
 export const labels = {
   /** On a Compute that a ComputePool made: the pool's name. */
   pool: `${GROUP}/pool`,
-  /** On a connection Secret: the Compute's uid. With the owner reference it proves the Secret ours. */
+  /** On a connection Secret: the Compute's uid. With the owner reference, or `SECRET_OF`, it proves the Secret ours. */
   compute: `${GROUP}/compute`,
 } as const;
+
+/**
+ * Names the Compute of a connection Secret in another namespace than its own, as `namespace/name/uid`. With label and
+ * type it proves the Secret ours.
+ */
+export const SECRET_OF = `${GROUP}/secret-of`;
+
+/** Prefix of a namespace's labels that name others: connection Secrets of their Computes may be written here. */
+export const SECRETS_FROM = `secrets-from.${GROUP}`;
 
 /** The only type of Secret that a key is read from, so that no other Secret can be sent anywhere. */
 export const API_KEY_SECRET_TYPE = `${GROUP}/api-key`;

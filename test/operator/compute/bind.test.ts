@@ -8,6 +8,7 @@ import type { Compute } from "../../../src/operator/resources/compute.ts";
 import type { Secret } from "../../../src/operator/resources/secret.ts";
 import { type ComputeFields, compute, endpoint } from "../../support/builders.ts";
 import { json, refusal } from "../../support/scripted-service.ts";
+import { secretCache } from "../../support/secret-cache.ts";
 import { observing } from "./observe/observing.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";
@@ -15,6 +16,8 @@ const host = "ep-one.aws.example.com";
 const plain = { connectionSecret: { name: "shop-db" } };
 const withDatabase = { connectionSecret: { name: "shop-db", database: "shop", role: "app" } };
 const before = { binding: { name: "before" } };
+const former = { namespace: "default", name: "before" };
+const bound = { namespace: "default", name: "shop-db", uid: expect.any(String) };
 
 /** A Compute with an endpoint, and what binding it comes to after an outcome. */
 async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { awaitsOwner = false } = {}) {
@@ -33,7 +36,7 @@ async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { aw
     cluster: reach.cluster.client(),
     clock,
     signal: new AbortController().signal,
-    ours: () => stored().map(keptConnectionSecret),
+    cache: secretCache(() => stored().map(keptConnectionSecret)),
   });
   const tools = { secrets: kept, awaitsOwner: () => awaitsOwner };
   const { annotations } = observation;
@@ -48,7 +51,7 @@ describe("a Compute that has an endpoint", () => {
   test("a Compute is bound to its Secret, and says so where that was written again", async () => {
     const { self, run, stored, reach } = await binding();
     const active = activeOf(self, [event]);
-    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db", unchecked: false });
+    expect(await run(active)).toEqual({ outcome: active, secret: bound, unchecked: false });
     expect(stored()).toHaveLength(1);
     const body = [{ op: "add", path: "/data/own", value: "eA==" }];
     const contentType = "application/json-patch+json";
@@ -67,7 +70,7 @@ describe("a Compute that has an endpoint", () => {
   ])("a Compute that %s is left as it is", async (_, fields, options, more) => {
     const { self, run, stored } = await binding(fields, options);
     const outcome = { ...unchanged(self), ...more };
-    expect(await run(outcome)).toEqual({ outcome, binding: "before", unchecked: false });
+    expect(await run(outcome)).toEqual({ outcome, secret: former, unchecked: false });
     expect(stored()).toEqual([]);
   });
 });
@@ -93,11 +96,11 @@ describe("connection details that cannot be read", () => {
     lister.writeLimiter.take("another");
     access.gate.pass("other");
     const busy = shown(self, "Updating", "");
-    expect(await run(busy)).toEqual({ outcome: busy, binding: "before", unchecked: false });
+    expect(await run(busy)).toEqual({ outcome: busy, secret: former, unchecked: false });
     const active = activeOf(self);
     expect(await run(active)).toEqual({
       outcome: { ...active, condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } },
-      binding: "before",
+      secret: former,
       unchecked: false,
     });
     expect([session.budget.closedForMs, stored().length]).toEqual([0, 0]);
@@ -109,11 +112,11 @@ describe("connection details that cannot be read", () => {
       annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" },
     });
     const active = activeOf(self);
-    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db", unchecked: false });
+    expect(await run(active)).toEqual({ outcome: active, secret: bound, unchecked: false });
     lister.writeLimiter.take("another");
     access.gate.pass("other");
     const later = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } };
-    expect(await run(active)).toEqual({ outcome: { ...active, ...later }, binding: "before", unchecked: true });
+    expect(await run(active)).toEqual({ outcome: { ...active, ...later }, secret: former, unchecked: true });
   });
 
   test("unreadable details are reported unless something else is, and answer no request for a refresh while a Secret exists", async () => {
@@ -124,12 +127,12 @@ describe("connection details that cannot be read", () => {
     const failed = { kind: "shown", reason: "Rejected", message: expect.stringContaining("role not found") };
     expect(await run(active)).toEqual({
       outcome: { ...active, condition: failed },
-      binding: undefined,
+      secret: undefined,
       unchecked: false,
     });
-    expect(await run(busy)).toEqual({ outcome: busy, binding: undefined, unchecked: false });
+    expect(await run(busy)).toEqual({ outcome: busy, secret: undefined, unchecked: false });
     reach.answer = works;
-    expect(await run(active)).toEqual({ outcome: active, binding: "shop-db", unchecked: false });
+    expect(await run(active)).toEqual({ outcome: active, secret: bound, unchecked: false });
     expect(stored()).toHaveLength(1);
     // What was refused is asked for until the service gives it again.
     reach.sent();
@@ -138,7 +141,7 @@ describe("connection details that cannot be read", () => {
     reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
     expect(await run(active)).toEqual({
       outcome: { ...active, condition: failed },
-      binding: "shop-db",
+      secret: bound,
       unchecked: true,
     });
   });
@@ -165,7 +168,7 @@ test("one without an endpoint is bound to nothing new", async () => {
   const observed = await observeNow(outcome.compute);
   expect(await bind(outcome, endpointAfter(outcome, observed), observed.annotations, access, tools)).toEqual({
     outcome,
-    binding: "before",
+    secret: former,
     unchecked: false,
   });
   expect([stored(), endpoint().host]).toEqual([[], undefined]);

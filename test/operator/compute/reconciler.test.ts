@@ -28,8 +28,9 @@ describe("a Compute", () => {
       readingDueAt: (_: string, since: number) => (at.dueAt > since ? at.dueAt : undefined),
       forget: () => {},
       keep: () => Promise.resolve({ kind: "none" } as const),
-      stands: () => false,
+      standing: () => undefined,
       ownerless: () => [],
+      remove: () => Promise.resolve([]),
     };
     const { run, reconciler, uid, clock } = await setUp({}, { secrets });
     await run(60_000);

@@ -5,6 +5,7 @@ import { ComputeReconciler, type ComputeReconcilerOptions } from "../../../src/o
 import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
 import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
+import { secretCache } from "../../support/secret-cache.ts";
 import { Reaching } from "./reaching.ts";
 
 /** A Compute that the API server has, and its reconciler. */
@@ -27,7 +28,7 @@ export async function setUp(
       "seen" in cache ? cache.seen : reach.computes().find((each) => each.metadata.uid === one);
     const { signal } = new AbortController();
     const shared = { cluster: cluster.client(), clock, event: reach.event };
-    const secrets = new ConnectionSecrets({ ...shared, signal, ours: () => [] });
+    const secrets = new ConnectionSecrets({ ...shared, signal, cache: secretCache(() => []) });
     const kind = computeKindOf({
       ...shared,
       parts,

@@ -68,7 +68,10 @@ describe("a status", () => {
 
   test("names the Secret that is bound, and through what it was seen", async () => {
     const { self, listed, report } = setUp("Active");
-    const after = await report(shown(self, "Active", "now"), listed(), { ...unbound, binding: "shop-db" });
+    const after = await report(shown(self, "Active", "now"), listed(), {
+      ...unbound,
+      secret: { namespace: "default", name: "shop-db", uid: "s" },
+    });
     expect(after.status).toMatchObject({ binding: { name: "shop-db" }, observedThrough: "here" });
   });
 

@@ -5,7 +5,7 @@ import { updateStatus } from "../../../src/operator/compute/update-status.ts";
 import { madeBy, observedBy, operation } from "../../support/builders.ts";
 import { Acting, linked } from "./execute/executing.ts";
 
-export const unbound = { binding: undefined, unchecked: false };
+export const unbound = { secret: undefined, unchecked: false };
 const condition = (type: string, reason: string) => ({
   type,
   status: "True",

@@ -4,6 +4,7 @@ import type { Compute } from "../../../src/operator/resources/compute.ts";
 import type { Secret } from "../../../src/operator/resources/secret.ts";
 import { compute, endpoint } from "../../support/builders.ts";
 import { clientOf, json, ScriptedService } from "../../support/scripted-service.ts";
+import { secretCache } from "../../support/secret-cache.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";
 
 export const secrets = "/api/v1/namespaces/default/secrets";
@@ -37,7 +38,7 @@ export function setUp() {
     cluster: client,
     clock: cluster.clock,
     signal: new AbortController().signal,
-    ours: () => (state.lagging ? [] : state.ours()),
+    cache: secretCache(() => (state.lagging ? [] : state.ours())),
   });
   const keep = (self: Compute, seen = endpoint({ host })) =>
     kept.keep(self, seen, {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
 import { keptConnectionSecret } from "../../../src/operator/connection-secret/kept-secret.ts";
+import type { SecretCache } from "../../../src/operator/connection-secret/secret-cache.ts";
 import { ClusterError } from "../../../src/operator/kube/errors.ts";
 import type { Secret } from "../../../src/operator/resources/secret.ts";
 import { compute, uidOf } from "../../support/builders.ts";
+import { secretCache } from "../../support/secret-cache.ts";
 import { bound, host, secrets, self, setUp, withDatabase } from "./keeping.ts";
 
 const { uid } = self.metadata;
@@ -23,10 +25,11 @@ function secret(metadata: Partial<Secret["metadata"]> = {}, type = "servicebindi
 }
 
 /** True if the Secret that the Compute names is ours among those that the watch delivers. */
-function stands(ours: ConstructorParameters<typeof ConnectionSecrets>[0]["ours"]): boolean {
+function stands(ours: SecretCache["ours"]): boolean {
   const { client, cluster } = setUp();
   const { signal } = new AbortController();
-  return new ConnectionSecrets({ cluster: client, clock: cluster.clock, signal, ours }).stands(self);
+  const kept = new ConnectionSecrets({ cluster: client, clock: cluster.clock, signal, cache: secretCache(ours) });
+  return kept.standing({ namespace: "default", name: "shop-db" }, self) !== undefined;
 }
 
 describe("a Secret is ours", () => {

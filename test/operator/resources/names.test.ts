@@ -9,6 +9,8 @@ test("the names that stand in clusters and at the service stay what they are fro
     OPERATOR_NAME: "compute-operator",
     INSTALL_NAMESPACE: "compute-operator-system",
     API_KEY_SECRET_TYPE: "compute-operator.dev/api-key",
+    SECRET_OF: "compute-operator.dev/secret-of",
+    SECRETS_FROM: "secrets-from.compute-operator.dev",
     CONNECTION_SECRET_TYPE: "servicebinding.io/postgresql",
     finalizers: {
       endpoint: "compute-operator.dev/endpoint",

@@ -35,6 +35,8 @@ export const computeStrategy: Strategy<TrackedCompute, Observed, Step, End, Outc
 };
 
 /** Without a cluster no CRD is deleted. */
+/** No command writes Secrets. */
+const removeSecrets = () => Promise.resolve([]);
 const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
 
 async function carryOut(
@@ -49,7 +51,8 @@ async function carryOut(
   const cluster = new InMemoryPatcher(compute);
   const access = accessTo(project, clock);
   const stored = () => undefined;
-  const context = { compute, annotations, cluster, clock, stored, state, signal: uninterrupted, uninstalling, access };
+  const shared = { clock, stored, state, signal: uninterrupted, uninstalling, removeSecrets };
+  const context = { compute, annotations, cluster, access, ...shared };
   const outcome = await execute(guarded(action, seen, tracked), context);
   const { signed } = state.known;
   if (action.kind === "sign" && signed?.failure !== undefined) {
@@ -57,7 +60,7 @@ async function carryOut(
     recordFailedWrite(action, signed.failure, requests.sign(action.endpointID), compute, context, access);
     state.signed({ ...signed, renewAt: 0 });
   }
-  const secret = { binding: undefined, unchecked: false };
+  const secret = { secret: undefined, unchecked: false };
   const written = { cluster, clock, state, event: () => {}, isStopping: () => true };
   const after = await updateStatus(outcome, seen, secret, written);
   state.reported(after.status);

@@ -91,12 +91,14 @@ export function noteDisabling(
   return withStatus(computePatches, cluster, { ...statusCarrying(compute, state), disabledByUs: true }, compute);
 }
 
-/** Releases a Compute: removes our finalizer and reports it. */
+/** Releases a Compute: removes its Secrets in other namespaces and our finalizer, and reports it. */
 export async function release(
   { event, message, warns }: Pick<Extract<Action, { kind: "release" }>, "event" | "message" | "warns">,
-  { compute, cluster, state }: ExecuteContext,
+  { compute, cluster, state, removeSecrets }: ExecuteContext,
 ): Promise<Outcome> {
+  // The finalizer is all that still waits for them.
+  const left = await removeSecrets(compute);
   await letGo(computePatches, cluster, compute, (isReleased) => state.releasing(isReleased));
-  const events = [{ type: warns === true ? "Warning" : "Normal", reason: event, message }] as const;
-  return { ...unchanged(compute, { events }), condition: { kind: "released" } };
+  const released = { type: warns === true ? "Warning" : "Normal", reason: event, message } as const;
+  return { ...unchanged(compute, { events: [...left, released] }), condition: { kind: "released" } };
 }

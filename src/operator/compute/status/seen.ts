@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Operation } from "../../../api/operation.ts";
 import type { Proof } from "../../claims/ownership.ts";
-import type { WriteRecord } from "../../resources/compute.ts";
+import type { SecretStatus, WriteRecord } from "../../resources/compute.ts";
 import type { Annotations } from "../observe/annotations.ts";
 
 /** The facts from which a status is written, besides the outcome of the reconcile. */
@@ -35,8 +35,8 @@ export interface Seen {
   referredName?: string | undefined;
   /** Of the base URL and key through which the endpoint was seen. */
   fingerprint: string | undefined;
-  /** Name of the connection Secret, where it stands. */
-  binding: string | undefined;
+  /** The connection Secret that goes with the Compute. */
+  secret: SecretStatus | undefined;
   /** True if the reason has held for so long that it stalls, if it does so later. */
   stalls?: boolean;
   /** Wall time, milliseconds since the epoch. */

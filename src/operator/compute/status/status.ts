@@ -11,6 +11,7 @@ import {
   type Compute,
   type ComputeStatus,
   givenName,
+  type SecretStatus,
   type StatusOperation,
   type StatusProof,
 } from "../../resources/compute.ts";
@@ -46,7 +47,7 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
       outcome.effect.kind === "ownedByOther"
         ? compute.spec.deletionPolicy
         : policyInForce(compute, seen.endpoint && seen.proof),
-    binding: seen.binding === undefined ? undefined : { name: seen.binding },
+    ...bindingOf(compute, seen.secret),
   };
   const after = isNews(outcome, seen) ? { ...shown, ...printedColumns(compute, shown, seen) } : shown;
   const operations = withTimesOf(before.operations, after.operations);
@@ -57,6 +58,12 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
   const pendingWrite = isUnsent || (isUnderWay && seen.record === undefined) ? before.pendingWrite : seen.record;
   const isSame = sameJSON({ ...after, lastActive: before.lastActive, operations, pendingWrite }, before);
   return isSame && !isDue(before.lastActive, after.lastActive) ? undefined : compacted(after);
+}
+
+/** An application looks for its binding in its own namespace alone. */
+function bindingOf({ metadata }: Compute, secret: SecretStatus | undefined): ComputeStatus {
+  const isHere = secret !== undefined && secret.namespace === metadata.namespace;
+  return { binding: isHere ? { name: secret.name } : undefined, connectionSecret: secret };
 }
 
 /** True for an endpoint of our own that is gone: its members stay until there is another. */

@@ -54,6 +54,7 @@ export const reasons = {
   Conflict: stalled,
   Rejected: stalled,
   MovedOutside: stalled,
+  SecretNotAllowed: stalled,
   OperationFailed: { ...retried, requeue: "slow", planError: true, apply: "fail" },
   EndpointLost: { ...inProgress, standing: "trouble" },
   MassLoss: stalled,

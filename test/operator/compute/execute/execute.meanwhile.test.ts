@@ -41,7 +41,7 @@ describe("a requested refresh", () => {
     const tools = { ...acting.tools, event: () => {}, isStopping: () => false };
     const handled = async (before: Compute) => {
       const [observed] = input({ compute: before });
-      const { status } = await updateStatus(outcome, observed, { binding: undefined, unchecked: false }, tools);
+      const { status } = await updateStatus(outcome, observed, { secret: undefined, unchecked: false }, tools);
       return status.lastHandledReconcileAt;
     };
     expect([await handled(self), await handled(acting.compute())]).toEqual([undefined, "now"]);

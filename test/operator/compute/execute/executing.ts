@@ -91,6 +91,7 @@ export class Acting {
       state,
       signal,
       uninstalling,
+      removeSecrets: () => Promise.resolve([]),
       ...tools,
     };
   }

@@ -66,7 +66,7 @@ describe("the annotation restartedAt", () => {
       operations: [],
       annotations: annotationsOf(fresh, 0),
       fingerprint: "here",
-      binding: undefined,
+      secret: undefined,
       now,
     };
     const status = nextStatus(shown(fresh, "Active", "The compute is as declared."), seen);

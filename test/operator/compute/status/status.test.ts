@@ -15,9 +15,9 @@ import { compute, endpoint, operation } from "../../../support/builders.ts";
 import { active, after, full, minute, noon, seen, self, statusAfter } from "./updating.ts";
 
 test("a status shows what the console would", () => {
-  expect(
-    statusAfter(active(), { binding: "shop-db", operations: [operation({ status: "finished", failures_count: 0 })] }),
-  ).toEqual({
+  const secret = { namespace: "team", name: "shop-db", uid: "s" };
+  const operations = [operation({ status: "finished", failures_count: 0 })];
+  expect(statusAfter(active(), { secret, operations })).toEqual({
     observedGeneration: 1,
     appliedGeneration: 1,
     deletionPolicy: "Delete",
@@ -58,6 +58,7 @@ test("a status shows what the console would", () => {
       { id: "op-1", action: "apply_config", status: "finished", failuresCount: 0, createdAt: "2026-01-01T00:00:00Z" },
     ],
     binding: { name: "shop-db" },
+    connectionSecret: secret,
   });
 });
 

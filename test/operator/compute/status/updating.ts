@@ -23,7 +23,7 @@ export function seen(fields: Partial<Seen> = {}, of: Compute = self): Seen {
     operations: [],
     annotations: annotationsOf(of, 0),
     fingerprint: "here",
-    binding: undefined,
+    secret: undefined,
     now: noon,
     ...fields,
     endpoint: shownEndpoint,

@@ -44,6 +44,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     Conflict            False False    stalled slow
     Rejected            False False    stalled slow
     MovedOutside        False False    stalled slow
+    SecretNotAllowed    False False    stalled slow
     OperationFailed     False False    reconciling slow
     EndpointLost        False False    reconciling progress
     MassLoss            False False    stalled slow
@@ -93,6 +94,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     Conflict            yes    -      wait  -
     Rejected            yes    -      wait  -
     MovedOutside        yes    -      wait  -
+    SecretNotAllowed    yes    -      wait  -
     OperationFailed     yes    error  fail  -
     EndpointLost        yes    -      wait  -
     MassLoss            yes    -      wait  -
