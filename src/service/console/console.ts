@@ -180,4 +180,7 @@ function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply
 
 const assets = [stylesheet, script];
 
-const nothingHere: Page = { title: "Nothing here", main: html`<p><a href="/">All projects</a></p>` };
+const nothingHere: Page = {
+  title: "Nothing here",
+  main: html`<h1>Nothing here</h1><p><a href="/">All projects</a></p>`,
+};

@@ -42,9 +42,13 @@ export function memoryInWords({ minCu, maxCu }: StoredEndpoint): string {
 
 /** `1.5 CU hours, active for 45 minutes`. */
 export function usageInWords({ activeSeconds, computeSeconds }: Usage): string {
-  const hours = Math.round(computeSeconds / 36) / 100;
   const minutes = Math.floor(activeSeconds / 60);
-  return `${counted(hours, "CU hour")}, active for ${counted(minutes, "minute")}`;
+  return `${hoursInWords({ activeSeconds, computeSeconds })}, active for ${counted(minutes, "minute")}`;
+}
+
+/** `1.5 CU hours`. */
+export function hoursInWords({ computeSeconds }: Usage): string {
+  return counted(Math.round(computeSeconds / 36) / 100, "CU hour");
 }
 
 /** Delay of scale to zero: `after 5 minutes`, or `off`. */
@@ -82,6 +86,12 @@ export function moment(at: number | undefined, now: number): Html {
 export function momentAhead(at: number, now: number): Html {
   const iso = timestamp(at);
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>, ${ahead(at - now)}`;
+}
+
+/** The distance of a time to come, for lists: the time itself is shown where it is pointed at. */
+export function endIn(at: number, now: number): Html {
+  const iso = timestamp(at);
+  return html`<time datetime="${iso}" title="${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC">${ahead(at - now)}</time>`;
 }
 
 function ahead(ms: number): string {

@@ -62,6 +62,8 @@ tbody tr { scroll-margin-top: 18rem; }
 tbody tr:target { box-shadow: inset 4px 0 var(--accent); }
 tbody th a { font-weight: 600; }
 .cards th code, .whole, .whole small, time { white-space: nowrap; }
+.dense th, .dense td { padding-block: .35rem; }
+.dense small { display: inline; }
 .badge { color: var(--soft); border: 1px solid var(--line); border-radius: 99px; padding: 0 .5rem; font-size: .8em; }
 .status { white-space: nowrap; }
 .status::before { content: ""; display: inline-block; width: .6em; height: .6em; border-radius: 50%; margin-right: .45em; border: 2px solid var(--soft); }
@@ -112,6 +114,13 @@ details p { margin: .4rem 0; }
   .cards td:empty { display: none; }
   .cards [data-label]::before { content: attr(data-label) " "; color: var(--soft); }
   .change span { white-space: normal; }
+}
+@media (max-width: 64rem) {
+  .dense thead { position: absolute; left: -100vw; }
+  .dense tbody tr { display: grid; grid-template-columns: max-content max-content minmax(0, 1fr); column-gap: .6rem; padding: .3rem .8rem; overflow: hidden; }
+  .dense tbody th { grid-column: 1 / -1; padding: 0; }
+  .dense td, .dense td:empty { display: block; padding: 0; font-size: .85em; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+  .dense td.minor { display: none; }
 }
 `;
 

@@ -1,7 +1,7 @@
 import type { Database } from "./database.ts";
 import { BranchDetails } from "./details.ts";
 import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
-import { type Fields, jsonOf, type Kept, Table } from "./table.ts";
+import { type Fields, jsonOf, type Kept, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
 
 export interface Branch {
   id: string;
@@ -159,6 +159,28 @@ export class Branches {
     return this.#all.all(part, projectId, perPage, (page - 1) * perPage);
   }
 
+  /** The branches of a page: those with `search` in name, id or operator's note, in a state and an order. */
+  find(
+    projectId: string,
+    wanted: { search: string; state: string; sort: string },
+    page: PageWanted,
+  ): PageFound<Branch> {
+    const isActive =
+      "EXISTS (SELECT 1 FROM endpoints e WHERE e.branch_id = branches.id AND e.current_state = 'active')";
+    const states: Record<string, string> = {
+      "": "true",
+      active: isActive,
+      idle: `NOT ${isActive}`,
+      ends: "expires_at IS NOT NULL",
+      busy: "current_state <> 'ready'",
+    };
+    const where = `WHERE project_id = ?1 AND ${present} AND ${orderOf(states, wanted.state)} AND (?2 = ''
+      OR instr(lower(name), lower(?2)) > 0 OR instr(id, lower(?2)) > 0
+      OR instr(lower(coalesce(json_extract(details, ?3), '')), lower(?2)) > 0)`;
+    const values = [projectId, wanted.search, '$.annotations."compute-operator.dev/object"'];
+    return this.#all.paged(where, orderOf(branchOrders, wanted.sort), values, page);
+  }
+
   /** The length of what is kept with all branches of a project, deleted ones too, as it is stored. */
   lengthOfDetails(projectId: string): number {
     return this.#all.length("details", "WHERE project_id = ?", projectId);
@@ -211,3 +233,11 @@ export class Branches {
 }
 
 const present = "deleted_at IS NULL";
+
+const branchOrders = {
+  "": "seq",
+  newest: "seq DESC",
+  name: "name, seq",
+  ends: "expires_at IS NULL, expires_at, seq",
+  used: "compute_ms DESC, seq",
+};

@@ -1,6 +1,7 @@
 import type { Database } from "./database.ts";
 import { type Owner, ownerLists } from "./projects.ts";
 import { number, type Row, text } from "./row.ts";
+import { orderOf, type PageFound, type PageWanted } from "./table.ts";
 
 /** The computes to find. */
 export interface ComputeFilter {
@@ -9,20 +10,18 @@ export interface ComputeFilter {
   search: string;
   /** Parts of signatures: one of them at its beginning, or the other one in it, is as good. */
   signature: { fleet: string; key: string };
-  /** End of the page before. */
-  after: number | undefined;
-  limit: number;
+  state: string;
+  sort: string;
 }
 
 /** A compute that was found, and where it is. */
 export interface FoundCompute {
-  seq: number;
   id: string;
   projectName: string;
   branchName: string;
 }
 
-/** Finds computes in all projects of some owners, in the order of creation. */
+/** Finds computes in all projects of some owners. */
 export class ComputeSearch {
   readonly #db: Database;
 
@@ -30,7 +29,7 @@ export class ComputeSearch {
     this.#db = db;
   }
 
-  find({ owners, search, signature, after, limit }: ComputeFilter): FoundCompute[] {
+  find({ owners, search, signature, state, sort }: ComputeFilter, { page, size }: PageWanted): PageFound<FoundCompute> {
     const columns = ["e.id", "lower(coalesce(e.name, ''))", "lower(b.name)", "b.id"];
     // The name of an operator's compute ends with the uid of its object, without hyphens where it has a fleet.
     const sought = search.toLowerCase();
@@ -38,32 +37,45 @@ export class ComputeSearch {
     const matches = [
       ...columns.map((column) => `instr(${column}, ?1) > 0`),
       "instr(coalesce(e.name, ''), ?2) > 0",
-      "instr(coalesce(e.name, ''), ?7) = 1",
-      "instr(coalesce(e.name, ''), ?8) > 0",
+      "instr(coalesce(e.name, ''), ?5) = 1",
+      "instr(coalesce(e.name, ''), ?6) > 0",
       // Read only where a note is looked for: the details of a branch are JSON.
-      `?9 AND json_extract(b.details, ${noted("object")}) = ?10`,
-      `?9 AND json_extract(b.details, ${noted("uid")}) = ?10`,
+      `?7 AND json_extract(b.details, ${noted("object")}) = ?8`,
+      `?7 AND json_extract(b.details, ${noted("uid")}) = ?8`,
     ];
-    return this.#db
-      .all(
-        `SELECT e.seq, e.id, p.name AS project_name, b.name AS branch_name
-         FROM endpoints e JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id
+    const from = `FROM endpoints e JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id
          WHERE (p.owner_account_id IN (SELECT value FROM json_each(?3)) OR p.owner_organization_id IN (SELECT value FROM json_each(?4)))
-           AND e.seq > ?5 AND (${matches.join(" OR ")})
-         ORDER BY e.seq LIMIT ?6`,
-        sought,
-        uid,
-        ...ownerLists(owners),
-        after ?? 0,
-        limit,
-        signature.fleet,
-        signature.key,
-        search.includes("/") || uid !== sought,
-        search,
-      )
-      .map(foundOf);
+           AND ${orderOf(states, state)} AND (${matches.join(" OR ")})`;
+    const isNote = search.includes("/") || uid !== sought;
+    const values = [sought, uid, ...ownerLists(owners), signature.fleet, signature.key, isNote, search];
+    const row = this.#db.one(`SELECT count(*) AS count ${from}`, ...values);
+    const total = row ? number(row, "count") : 0;
+    const at = Math.min(page, Math.max(1, Math.ceil(total / size)));
+    const rows = this.#db.all(
+      `SELECT e.id, p.name AS project_name, b.name AS branch_name ${from} ORDER BY ${orderOf(orders, sort)} LIMIT ?9 OFFSET ?10`,
+      ...values,
+      size,
+      (at - 1) * size,
+    );
+    return { rows: rows.map(foundOf), total, page: at };
   }
 }
+
+const states: Record<string, string> = {
+  "": "true",
+  active: "e.current_state = 'active'",
+  idle: "e.current_state = 'idle'",
+  starting: "(e.current_state = 'init' OR e.pending_state = 'active')",
+  disabled: "e.disabled = 1",
+};
+
+const orders = {
+  "": "e.seq",
+  newest: "e.seq DESC",
+  branch: "b.name, e.seq",
+  size: "e.max_cu DESC, e.seq",
+  active: "e.last_active DESC, e.seq",
+};
 
 function noted(name: string): string {
   return `'$.annotations."compute-operator.dev/${name}"'`;
@@ -71,7 +83,6 @@ function noted(name: string): string {
 
 function foundOf(row: Row): FoundCompute {
   return {
-    seq: number(row, "seq"),
     id: text(row, "id"),
     projectName: text(row, "project_name"),
     branchName: text(row, "branch_name"),

@@ -1,7 +1,7 @@
 import { type OperationStatus, operationStatuses } from "../../api/operation.ts";
 import type { Database } from "./database.ts";
 import { number, optionalNumber, optionalText, text } from "./row.ts";
-import { oneOf, Table } from "./table.ts";
+import { oneOf, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
 
 /** Effects of a finished operation on its compute or branch. */
 const effects = ["none", "start", "suspend", "branch-ready"] as const;
@@ -158,6 +158,18 @@ export class Operations {
   page(projectId: string, { beforeSeq, limit }: { beforeSeq: number | undefined; limit: number }): StoredOperation[] {
     const earlier = "WHERE project_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
     return this.#table.all(earlier, projectId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit);
+  }
+
+  /** The operations of a page, newest first: those with `search` in action or compute, in a state. */
+  find(
+    projectId: string,
+    wanted: { search: string; state: string; sort: string },
+    page: PageWanted,
+  ): PageFound<StoredOperation> {
+    const where = `WHERE project_id = ?1 AND (?2 = '' OR status = ?2)
+      AND (?3 = '' OR instr(replace(action, '_', ' '), lower(?3)) > 0 OR instr(coalesce(endpoint_id, ''), ?3) > 0)`;
+    const values = [projectId, wanted.state, wanted.search];
+    return this.#table.paged(where, orderOf({ "": "seq DESC", oldest: "seq" }, wanted.sort), values, page);
   }
 
   get(projectId: string, id: string): StoredOperation | undefined {

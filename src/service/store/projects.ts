@@ -1,7 +1,7 @@
 import type { Database } from "./database.ts";
 import { ProjectDetails } from "./details.ts";
 import { number, optionalText, text } from "./row.ts";
-import { type Fields, jsonOf, type Kept, Table } from "./table.ts";
+import { type Fields, jsonOf, type Kept, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
 
 /** Whom a project belongs to. */
 export type Owner = { kind: "account"; id: string } | { kind: "organization"; id: string };
@@ -82,6 +82,21 @@ export class Projects {
       search ?? "",
       limit,
     );
+  }
+
+  /** The projects of a page: those with `search` in name or id, in a state and an order. */
+  find(
+    owners: readonly Owner[],
+    wanted: { search: string; state: string; sort: string },
+    page: PageWanted,
+  ): PageFound<Project> {
+    const isActive =
+      "EXISTS (SELECT 1 FROM endpoints e INDEXED BY endpoints_metered WHERE e.project_id = projects.id AND e.metered_at IS NOT NULL)";
+    const states: Record<string, string> = { "": "true", active: isActive, idle: `NOT ${isActive}` };
+    const where = `WHERE (owner_account_id IN (SELECT value FROM json_each(?1)) OR owner_organization_id IN (SELECT value FROM json_each(?2)))
+      AND ${orderOf(states, wanted.state)} AND (instr(lower(name), lower(?3)) > 0 OR instr(id, lower(?3)) > 0)`;
+    const orders = { "": "seq", newest: "seq DESC", name: "name, seq", used: "compute_ms DESC, seq" };
+    return this.#table.paged(where, orderOf(orders, wanted.sort), [...ownerLists(owners), wanted.search], page);
   }
 
   /** The major versions of Postgres that projects have. */

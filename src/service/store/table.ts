@@ -28,6 +28,24 @@ export function jsonOf<Stored>(schema: { parse(value: unknown): Stored }): Reade
   return (row, column) => schema.parse(JSON.parse(text(row, column)));
 }
 
+/** A page of a list, the first one is 1, and the rows that it has. */
+export interface PageWanted {
+  page: number;
+  size: number;
+}
+
+/** The rows of a page, and the number of rows on all. A page after the last one counts as the last. */
+export interface PageFound<Found> {
+  rows: readonly Found[];
+  total: number;
+  page: number;
+}
+
+/** The order of a list by its name; any other name stands for the first one. */
+export function orderOf(orders: Readonly<Record<string, string>>, name: string): string {
+  return (Object.hasOwn(orders, name) ? orders[name] : Object.values(orders)[0]) ?? "seq";
+}
+
 /** A table of objects: the statements follow from the fields. `rest` follows the name of the table in a statement. */
 export class Table<Stored extends object> {
   readonly #db: Database;
@@ -61,6 +79,15 @@ export class Table<Stored extends object> {
   count(rest: string, ...values: readonly Value[]): number {
     const row = this.#db.one(`SELECT count(*) AS count FROM ${this.#name} ${rest}`, ...values);
     return row ? number(row, "count") : 0;
+  }
+
+  /** The rows of one page in an order, and the number of all rows that `where` finds. */
+  paged(where: string, order: string, values: readonly Value[], { page, size }: PageWanted): PageFound<Stored> {
+    const total = this.count(where, ...values);
+    const last = Math.max(1, Math.ceil(total / size));
+    const at = Math.min(page, last);
+    const rows = this.all(`${where} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, size, (at - 1) * size);
+    return { rows, total, page: at };
   }
 
   /** The length of a column's texts together, as they are stored. */

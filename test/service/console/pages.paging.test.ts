@@ -1,19 +1,45 @@
 import { expect, it } from "vitest";
-import { pageLinks, pageNumber } from "../../../src/service/console/pages/paging.ts";
+import { listed, pageLinks, pageNumber, partOf } from "../../../src/service/console/pages/paging.ts";
 
 it.each([
   [1, 0, undefined],
-  [1, 50, undefined],
-  [2, 50, undefined],
-  [1, 51, ["Page 1 of 2", "next ?page=2"]],
-  [2, 51, ["prev ?page=1", "Page 2 of 2"]],
-  [2, 101, ["prev ?page=1", "Page 2 of 3", "next ?page=3"]],
-  [3, 101, ["prev ?page=2", "Page 3 of 3"]],
-  [4, 101, ["prev ?page=3", "Page 4 of 3"]],
-])("page %i of a list of %i rows has links to the pages beside it alone: %j", (page, rows, parts) => {
-  const html = pageLinks(page, rows)?.toString();
-  const found = [...(html ?? "").matchAll(/<a rel="(\w+)" href="([^"]+)">|(Page \d+ of \d+)/g)];
-  expect(html && found.map(([, rel, to, place]) => place ?? `${rel} ${to}`)).toEqual(parts);
+  [1, 1, ["1 row"]],
+  [1, 50, ["50 rows"]],
+  [1, 51, ["Page 1 of 2, 51 rows", "next ?page=2"]],
+  [2, 51, ["prev ?page=1", "Page 2 of 2, 51 rows"]],
+  [2, 101, ["prev ?page=1", "Page 2 of 3, 101 rows", "next ?page=3"]],
+  [3, 101, ["prev ?page=2", "Page 3 of 3, 101 rows"]],
+])(
+  "page %i of a list of %i rows has the number of rows, and links to the pages beside it: %j",
+  (page, total, parts) => {
+    const html = pageLinks({}, { page, total }, ["row", "rows"])?.toString();
+    const found = [...(html ?? "").matchAll(/<a rel="(\w+)" href="([^"]+)">|((?:Page \d+ of \d+, )?\d+ rows?)/g)];
+    expect(html && found.map(([, rel, to, place]) => place ?? `${rel} ${to}`)).toEqual(parts);
+  },
+);
+
+it("the links to other pages keep search, state and order, and nothing else of the query", () => {
+  const query = { search: "a&b", state: "idle", sort: "name", page: "2", token: "x" };
+  const html = pageLinks(query, { page: 2, total: 150 })?.toString() ?? "";
+  const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, to]) => to);
+  const kept = "?search=a%26b&amp;state=idle&amp;sort=name&amp;page=";
+  expect([links, html]).toEqual([[`${kept}1`, `${kept}3`], expect.not.stringContaining("150")]);
+});
+
+it("a list that is known whole has 50 rows on a page, and its last page where a later one is asked for", () => {
+  const rows = Array.from({ length: 101 }, (_, index) => index);
+  expect(listed(rows, 1)).toEqual({ rows: rows.slice(0, 50), total: 101, page: 1 });
+  expect(listed(rows, 999_999)).toEqual({ rows: [100], total: 101, page: 3 });
+  expect(listed([], 2)).toEqual({ rows: [], total: 0, page: 1 });
+});
+
+it("a search is at most 256 characters long, without the spaces around it", () => {
+  expect(partOf({ query: { search: `  ${"a".repeat(300)}` } })).toEqual({
+    search: "a".repeat(256),
+    state: "",
+    sort: "",
+    page: 1,
+  });
 });
 
 it.each([

@@ -103,14 +103,6 @@ describe("the search of computes", () => {
     expect(textOf(visitor.get("/?search=x"))).toContain("No project has x in its name or id.");
   });
 
-  it("begins at the first row where the place to go on from is none", () => {
-    const all = rowsIn(ana.get("/app/computes"));
-    expect(all.length).toBeGreaterThan(1);
-    for (const after of ["", "x", "1x", "-1", "1".repeat(16)])
-      expect([after, rowsIn(ana.get(`/app/computes?after=${after}`))]).toEqual([after, all]);
-    expect(rowsIn(ana.get("/?after=x"))).toEqual(rowsIn(ana.get("/")));
-  });
-
   it("shows the status of a compute in a class of its own name, which gives it its colour", () => {
     const shownAs = () =>
       /<tr id="ep-shop-primary".*?class="status (\w+)">(\w+)</s.exec(ana.get("/app/computes").html)?.slice(1);
@@ -125,8 +117,8 @@ describe("the search of computes", () => {
       projects: [{ id: "wide", owner: "acc-ana", branches: [{ id: "br-wide", name: "wide" }], endpoints }],
     });
     const first = ana.get("/app/computes?search=wide");
-    const next = /href="(\/app\/computes\?search=wide&amp;after=\d+)"/.exec(first.html)?.[1]?.replace("&amp;", "&");
-    expect([rowsIn(first).length, rowsIn(ana.get(next ?? "/")).length]).toEqual([50, 10]);
+    const next = /href="(\?search=wide&amp;page=2)"/.exec(first.html)?.[1]?.replace("&amp;", "&");
+    expect([rowsIn(first).length, rowsIn(ana.get(`/app/computes${next}`)).length]).toEqual([50, 10]);
   });
 
   it("offers no further page where the first one has all", () => {
@@ -135,7 +127,7 @@ describe("the search of computes", () => {
       projects: [{ id: "wide", owner: "acc-ana", branches: [{ id: "br-wide", name: "wide" }], endpoints }],
     });
     const only = ana.get("/app/computes?search=wide");
-    expect([rowsIn(only).length, textOf(only)]).toEqual([50, expect.not.stringContaining("More computes")]);
+    expect([rowsIn(only).length, textOf(only)]).toEqual([50, expect.not.stringContaining("Next")]);
   });
 
   it("the search is a place of its own in the menu", () => {

@@ -23,17 +23,19 @@ ${otherValues(details).map(([name, value]) => fact(name, html`${value}`))}
 }
 
 /** A warning on a branch that an operator made. */
-export function branchWarning({ details }: Branch): Html | undefined {
-  const note = noteOf(details);
-  if (!note) return undefined;
-  return html`<p class="warning" role="note"><strong>Kept by ${keeperInWords({ kind: "Branch", ...note })}.</strong>
-Change or delete its Branch manifest instead: a branch that is deleted here counts as lost, and is not made again.</p>`;
+export function branchWarning(branch: Branch): Html | undefined {
+  const keeper = keeperOfBranch(branch);
+  return (
+    keeper &&
+    html`<p class="warning" role="note"><strong>Kept by ${keeper}.</strong>
+Change or delete its Branch manifest instead: a branch that is deleted here counts as lost, and is not made again.</p>`
+  );
 }
 
-/** The Kubernetes object that keeps a branch, in a few words; `undefined` where none is noted. */
-export function keptBy({ details }: Branch): Html | undefined {
+/** The Kubernetes object that keeps a branch; `undefined` where none is noted. */
+export function keeperOfBranch({ details }: Branch): Html | undefined {
   const note = noteOf(details);
-  return note && html`<small class="managed">kept by ${keeperInWords({ kind: "Branch", ...note })}</small>`;
+  return note && keeperInWords({ kind: "Branch", ...note });
 }
 
 function parentOf({ context }: Visit, { projectId, parentId, details }: Branch): Html {

@@ -19,10 +19,11 @@ import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { branchActions } from "./branch-actions.ts";
 import { branchFacts, branchWarning } from "./branch-facts.ts";
+import { computeStates } from "./computes.ts";
 import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { sizeOptions } from "./options.ts";
-import { pageLinks, pageNumber, perPage } from "./paging.ts";
+import { listControls, listed, type Part, pageLinks, pageNumber, partOf } from "./paging.ts";
 import { branchPath, computePath } from "./paths.ts";
 import { sizeForm } from "./size-form.ts";
 
@@ -35,8 +36,8 @@ export function branchPage(visit: Visit): Page {
   const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
   const free = planOf(context.store, project.owner) === "free";
   const operations = context.store.operations.ofBranch(project.id, branch.id, 20);
-  const page = pageNumber(visit.query);
-  const shown = computes.slice((page - 1) * perPage, page * perPage);
+  const part = partOf(visit);
+  const found = listed(matching(computes, part), part.page);
   return {
     title: `Computes of ${branch.name}`,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
@@ -45,14 +46,27 @@ export function branchPage(visit: Visit): Page {
 <p class="about" id="about" data-live><code>${branch.id}</code>${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
-<div id="computes" data-live>${computes.length === 0 ? none : table(visit, shown, free)}</div>
-${pageLinks(page, computes.length)}
+${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts: [] })}
+<div id="computes" data-live>${computes.length === 0 ? none : table(visit, found.rows, free)}</div>
+<div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
 <section id="new" data-live><h2>New compute</h2>${createForm(visit, branch, computes, free)}</section>
 <section id="actions" data-live><h2>Branch</h2>${branchActions(visit, branch)}</section>
 <section id="operations" data-live><h2>Operations</h2>${operationTable(visit, operations)}</section>`,
   };
+}
+
+/** The computes with the search in their id or name, in the state that is asked for. */
+function matching(computes: readonly StoredEndpoint[], { search, state }: Part): readonly StoredEndpoint[] {
+  const sought = search.toLowerCase();
+  return computes.filter((compute) => {
+    const { id, name = "", disabled } = compute;
+    const isSought = id.includes(sought) || name.toLowerCase().includes(sought);
+    return (
+      isSought && (state === "" || (state === "disabled" ? disabled : statusInWords(compute).toLowerCase() === state))
+    );
+  });
 }
 
 function rank({ type }: StoredEndpoint): number {

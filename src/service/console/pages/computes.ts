@@ -6,34 +6,47 @@ import { type Html, html } from "../html.ts";
 import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { managementInWords } from "./management.ts";
-import { mostFound, pageOf, positionIn } from "./paging.ts";
+import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
 import { branchPath, computePath } from "./paths.ts";
 
 /** The computes of all projects that the account reaches, found by a part of their id, name or branch. */
 export function computesPage(visit: Visit): Page {
   const { context, caller, query } = visit;
-  const search = (query["search"] ?? "").trim().slice(0, 256);
-  const after = positionIn(visit);
-  const filter = { owners: visibleOwners(context.store, caller), search, signature: signaturePartsOf(search), after };
-  const found = context.store.computeSearch.find({ ...filter, limit: mostFound });
-  const { shown, next } = pageOf(found, search);
+  const part = partOf(visit);
+  const filter = { ...part, owners: visibleOwners(context.store, caller), signature: signaturePartsOf(part.search) };
+  const found = context.store.computeSearch.find(filter, { page: part.page, size: perPage });
   return {
     title: "Computes",
     main: html`<h1>Computes</h1>
-<form class="search" method="get" action="/app/computes" role="search">
-<label for="search">Id, name or branch</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
-<button>Search</button></form>
-<div id="computes" data-live>${shown.length === 0 ? nothingFound(search) : table(visit, shown)}</div>
-${next !== undefined && html`<p><a href="/app/computes?${next}">More computes</a></p>`}
+${listControls(visit, { search: "Id, name or branch", states: computeStates, sorts })}
+<div id="computes" data-live>${found.total === 0 ? nothingFound(part) : table(visit, found.rows)}</div>
+<div id="pages" data-live>${pageLinks(query, found, ["compute", "computes"])}</div>
 <p class="hint">A compute that an operator made is also found by its fleet, and by its Compute or Branch, as
 <code>namespace/name</code> or by uid.</p>`,
   };
 }
 
-function nothingFound(search: string): Html {
-  return search === ""
-    ? html`<p>There are no computes yet: the page of a branch makes one.</p>`
-    : html`<p>No compute has <q>${search}</q> in its id, its name or its branch.</p>`;
+/** The states by which computes are filtered. */
+export const computeStates = [
+  ["", "any"],
+  ["active", "active"],
+  ["idle", "idle"],
+  ["starting", "starting"],
+  ["disabled", "disabled"],
+] as const;
+
+const sorts = [
+  ["", "oldest first"],
+  ["newest", "newest first"],
+  ["branch", "branch"],
+  ["size", "largest first"],
+  ["active", "last active first"],
+] as const;
+
+function nothingFound({ search, state }: Part): Html {
+  if (search !== "") return html`<p>No compute has <q>${search}</q> in its id, its name or its branch.</p>`;
+  if (state !== "") return html`<p>No compute is ${state}.</p>`;
+  return html`<p>There are no computes yet. <a href="/">Choose a project</a>, then a branch: its page makes one.</p>`;
 }
 
 function table(visit: Visit, found: readonly FoundCompute[]): Html {

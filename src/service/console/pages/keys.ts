@@ -24,7 +24,7 @@ ${newSecret(visit)}
 ${keyTable(visit, keys.ofAccount(account.id, partOf(visit)), "app/keys")}
 ${createForm(visit, { action: "/app/keys", name: "New personal key" })}</section>
 ${organizations.map((organization) => organizationSection(visit, organization))}
-${pageLinks(pageNumber(visit.query), Math.max(...lists.map((scope) => keys.count(scope))))}`,
+${pageLinks({}, { page: pageNumber(visit.query), total: Math.max(...lists.map((scope) => keys.count(scope))) })}`,
   };
 }
 

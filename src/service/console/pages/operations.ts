@@ -1,27 +1,39 @@
+import { operationStatuses } from "../../../api/operation.ts";
 import { reachProject } from "../../accounts/caller.ts";
 import { param } from "../../http/route.ts";
 import type { StoredOperation } from "../../store/operations.ts";
 import { type Html, html } from "../html.ts";
 import { counted, moment } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
+import { listControls, pageLinks, partOf, perPage } from "./paging.ts";
 
-/** The newest operations of a project. */
+/** The operations of a project, newest first. */
 export function operationsPage(visit: Visit): Page {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
-  const operations = context.store.operations.page(project.id, { beforeSeq: undefined, limit: 100 });
+  const part = partOf(visit);
+  const found = context.store.operations.find(project.id, part, { page: part.page, size: perPage });
   return {
     title: `Operations of ${project.name}`,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>Operations</h1>
-<p class="about">The newest ${counted(operations.length, "operation")} of this project.</p>
-${operationTable(visit, operations)}`,
+${listControls(visit, { search: "Action or compute", states, sorts })}
+<div id="operations" data-live>${operationTable(visit, found.rows)}</div>
+<div id="pages" data-live>${pageLinks(visit.query, found, ["operation", "operations"])}</div>`,
   };
 }
 
+const states = [["", "any"], ...operationStatuses.map((status) => [status, status] as const)] as const;
+
+const sorts = [
+  ["", "newest first"],
+  ["oldest", "oldest first"],
+] as const;
+
 export function operationTable(visit: Visit, operations: readonly StoredOperation[]): Html {
-  if (operations.length === 0) return html`<p>None yet.</p>`;
+  const { search, state } = partOf(visit);
+  if (operations.length === 0) return html`<p>None${search === "" && state === "" ? " yet" : " like this"}.</p>`;
   return html`<div class="scroll"><table class="cards"><caption>${counted(operations.length, "operation")}</caption>
 <thead><tr><th scope="col">Action</th><th scope="col">Status</th><th scope="col">Compute</th><th scope="col">Began</th>
 <th scope="col">Took</th></tr></thead>

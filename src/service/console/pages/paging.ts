@@ -1,4 +1,6 @@
+import type { PageFound } from "../../store/table.ts";
 import { type Html, html } from "../html.ts";
+import { counted } from "../labels.ts";
 import type { Visit } from "../visit.ts";
 
 /** Rows of a list on one page. */
@@ -7,37 +9,73 @@ export const perPage = 50;
 /** The most choices of a list in a form; for others there is the API. */
 export const mostChoices = 400;
 
+type Query = Readonly<Record<string, string>>;
+
 /** The page number of the query; the first page if it has none. */
-export function pageNumber(query: Readonly<Record<string, string>>): number {
+export function pageNumber(query: Query): number {
   return Math.max(1, Number(/^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0] ?? 1));
 }
 
-/** Links to the pages before and after one, where there are several. */
-export function pageLinks(page: number, rows: number): Html | undefined {
-  const last = Math.ceil(rows / perPage);
-  if (last <= 1) return undefined;
+/** The rows of a list that the query asks for. */
+export interface Part {
+  search: string;
+  state: string;
+  sort: string;
+  page: number;
+}
+
+export function partOf({ query }: Pick<Visit, "query">): Part {
+  const { search = "", state = "", sort = "" } = query;
+  return { search: search.trim().slice(0, 256), state, sort, page: pageNumber(query) };
+}
+
+/** One page of rows that are all known. */
+export function listed<Row>(all: readonly Row[], wanted: number): PageFound<Row> {
+  const page = Math.min(wanted, lastPage(all.length));
+  return { rows: all.slice((page - 1) * perPage, page * perPage), total: all.length, page };
+}
+
+function lastPage(total: number): number {
+  return Math.max(1, Math.ceil(total / perPage));
+}
+
+/** A choice of a form: the value and its words. */
+type Choice = readonly [value: string, words: string];
+
+/** The search, the states and the orders of a list, as a form. The first choice stands for no value. */
+export function listControls(
+  visit: Pick<Visit, "query">,
+  list: { search: string; states: readonly Choice[]; sorts: readonly Choice[] },
+): Html {
+  const { search, state, sort } = partOf(visit);
+  const select = (name: string, label: string, chosen: string, choices: readonly Choice[]) =>
+    choices.length > 1 &&
+    html`<label>${label} <select name="${name}">${choices.map(
+      ([value, words]) => html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`,
+    )}</select></label>`;
+  return html`<form class="search" method="get" action="" role="search">
+<label for="search">${list.search}</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
+${select("state", "State", state, list.states)} ${select("sort", "Sort", sort, list.sorts)}
+<button>Search</button></form>`;
+}
+
+/** The number of rows, and links to the pages before and after one, where there are several. */
+export function pageLinks(
+  query: Query,
+  { page, total }: Omit<PageFound<unknown>, "rows">,
+  noun?: readonly [one: string, several: string],
+): Html | undefined {
+  const last = lastPage(total);
+  const words = noun && counted(total, ...noun);
+  if (total === 0) return undefined;
+  if (last === 1) return words === undefined ? undefined : html`<p class="pages">${words}</p>`;
+  const at = (other: number) => {
+    const kept = Object.fromEntries(
+      ["search", "state", "sort"].flatMap((name) => (query[name] ? [[name, query[name]]] : [])),
+    );
+    return `?${new URLSearchParams({ ...kept, page: String(other) }).toString()}`;
+  };
   return html`<nav aria-label="Pages" class="pages">
-${page > 1 && html`<a rel="prev" href="?page=${page - 1}">Previous</a>`} Page ${page} of ${last}
-${page < last && html`<a rel="next" href="?page=${page + 1}">Next</a>`}</nav>`;
-}
-
-/** One more row than a page shows: it tells that there are more. */
-export const mostFound = perPage + 1;
-
-/** The position of the last row of the page before, as `?after=SEQ` gives it. */
-export function positionIn({ query }: Visit): number | undefined {
-  const { after = "" } = query;
-  return /^[0-9]{1,15}$/.test(after) ? Number(after) : undefined;
-}
-
-/** The rows of this page, and the query of the next one if there is one. */
-export function pageOf<Row extends { seq: number }>(
-  found: readonly Row[],
-  search: string,
-): { shown: readonly Row[]; next: string | undefined } {
-  const shown = found.slice(0, perPage);
-  const last = shown.at(-1);
-  if (found.length <= perPage || last === undefined) return { shown, next: undefined };
-  const query = new URLSearchParams({ ...(search !== "" && { search }), after: String(last.seq) });
-  return { shown, next: query.toString() };
+${page > 1 && html`<a rel="prev" href="${at(page - 1)}">Previous</a>`} Page ${page} of ${last}${words && `, ${words}`}
+${page < last && html`<a rel="next" href="${at(page + 1)}">Next</a>`}</nav>`;
 }

@@ -4,12 +4,13 @@ import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { Project } from "../../store/projects.ts";
+import type { PageFound } from "../../store/table.ts";
 import { type Html, html } from "../html.ts";
-import { counted, momentAhead, usageInWords } from "../labels.ts";
+import { counted, endIn, hoursInWords, usageInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { keptBy } from "./branch-facts.ts";
-import { mostChoices, pageLinks, pageNumber, perPage } from "./paging.ts";
+import { keeperOfBranch } from "./branch-facts.ts";
+import { listControls, mostChoices, type Part, pageLinks, partOf, perPage } from "./paging.ts";
 import { branchPath } from "./paths.ts";
 import { usageCharts } from "./usage.ts";
 
@@ -18,8 +19,8 @@ export function projectPage(visit: Visit): Page {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
   const { branches } = context.store;
-  const page = pageNumber(visit.query);
-  const count = branches.count(project.id);
+  const part = partOf(visit);
+  const found = branches.find(project.id, part, { page: part.page, size: perPage });
   return {
     title: project.name,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a></nav>
@@ -27,14 +28,40 @@ export function projectPage(visit: Visit): Page {
 <p class="about" id="about" data-live><code>${project.id}</code> · ${project.regionId} · Postgres ${project.pgVersion} ·
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
 <a href="${pathOf("app", "projects", project.id, "operations")}">Operations</a></p>
-<div class="scroll" id="branches" data-live><table class="cards"><caption>${counted(count, "branch", "branches")}</caption>
-<thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th><th scope="col">Used</th></tr></thead>
-<tbody>${branches.page(project.id, page, perPage).map((branch) => row(visit, branch))}</tbody></table></div>
-${pageLinks(page, count)}
+${listControls(visit, { search: "Name, id or object", states, sorts })}
+<div id="branches" data-live>${found.total === 0 ? nothingFound(part) : table(visit, found)}</div>
+<div id="pages" data-live>${pageLinks(visit.query, found, ["branch", "branches"])}</div>
 <section id="usage" data-live><h2>Last 24 hours</h2>${usageCharts(visit, project)}
 <p class="hint">By the hour, in UTC. Of active computes the most at one time.</p></section>
 <section id="new" data-live><h2>New branch</h2>${createForm(visit, project)}</section>`,
   };
+}
+
+const states = [
+  ["", "any"],
+  ["active", "with an active compute"],
+  ["idle", "without"],
+  ["ends", "with an end"],
+  ["busy", "being made or reset"],
+] as const;
+
+const sorts = [
+  ["", "oldest first"],
+  ["newest", "newest first"],
+  ["name", "name"],
+  ["ends", "ending first"],
+  ["used", "most used first"],
+] as const;
+
+function nothingFound({ search }: Part): Html {
+  return html`<p>No branch ${search === "" ? "is in this state" : html`has <q>${search}</q> in its name, its id or its object`}.</p>`;
+}
+
+function table(visit: Visit, { rows, total }: PageFound<Branch>): Html {
+  return html`<div class="scroll"><table class="cards dense"><caption>${counted(total, "branch", "branches")}</caption>
+<thead><tr><th scope="col">Branch</th><th scope="col">Id</th><th scope="col">Computes</th><th scope="col">Used</th>
+<th scope="col">Ends</th><th scope="col">Kept by</th></tr></thead>
+<tbody>${rows.map((branch) => row(visit, branch))}</tbody></table></div>`;
 }
 
 function createForm({ context, token, form }: Visit, { id }: Project): Html {
@@ -53,11 +80,10 @@ function row({ context, at }: Visit, branch: Branch): Html {
   const { id, name, projectId, isDefault, isProtected } = branch;
   const active = computes.filter(({ currentState }) => currentState === "active").length;
   return html`<tr id="${id}" data-live><th scope="row"><a href="${branchPath(projectId, id)}">${name}</a>${isDefault && badge("default")}
-${isProtected && badge("protected")}${keptBy(branch)}${
-  branch.expiresAt !== undefined && html`<small>ends ${momentAhead(branch.expiresAt, at)}</small>`
-}</th><td><code>${id}</code></td>
-<td>${counted(computes.length, "compute")}${active > 0 && html`<small>${active} active</small>`}</td>
-<td>${usageInWords(usageOfBranch(context, branch, at))}</td></tr>
+${isProtected && badge("protected")}</th><td class="minor"><code>${id}</code></td>
+<td>${counted(computes.length, "compute")}${active > 0 && html`, <strong>${active} active</strong>`}</td>
+<td class="minor">${hoursInWords(usageOfBranch(context, branch, at))}</td>
+<td>${branch.expiresAt !== undefined && endIn(branch.expiresAt, at)}</td><td>${keeperOfBranch(branch)}</td></tr>
 `;
 }
 

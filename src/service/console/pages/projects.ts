@@ -3,31 +3,40 @@ import type { Owner, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { mostFound, pageOf, positionIn } from "./paging.ts";
+import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
 
 /** The projects that the account reaches: its own, and those of its organizations. */
 export function projectsPage(visit: Visit): Page {
   const { context, caller, query } = visit;
-  const search = (query["search"] ?? "").slice(0, 256);
-  const afterSeq = positionIn(visit);
-  const filter = { owners: visibleOwners(context.store, caller), search, afterSeq };
-  const found = context.store.projects.list({ ...filter, limit: mostFound });
-  const { shown, next } = pageOf(found, search);
+  const part = partOf(visit);
+  const owners = visibleOwners(context.store, caller);
+  const found = context.store.projects.find(owners, part, { page: part.page, size: perPage });
   return {
     title: "Projects",
     main: html`<h1>Projects</h1>
-<form class="search" method="get" action="/" role="search">
-<label for="search">Name or id</label> <input id="search" type="search" name="search" value="${search}" maxlength="256">
-<button>Search</button></form>
-${shown.length === 0 ? nothingFound(search) : table(visit, shown)}
-${next !== undefined && html`<p><a href="/?${next}">More projects</a></p>`}`,
+${listControls(visit, { search: "Name or id", states, sorts })}
+${found.total === 0 ? nothingFound(part) : table(visit, found.rows)}
+${pageLinks(query, found, ["project", "projects"])}`,
   };
 }
 
-function nothingFound(search: string): Html {
-  return search === ""
-    ? html`<p>There are no projects yet. <code>POST /api/v2/projects</code> creates one.</p>`
-    : html`<p>No project has <q>${search}</q> in its name or id.</p>`;
+const states = [
+  ["", "any"],
+  ["active", "active"],
+  ["idle", "idle"],
+] as const;
+
+const sorts = [
+  ["", "oldest first"],
+  ["newest", "newest first"],
+  ["name", "name"],
+  ["used", "most used first"],
+] as const;
+
+function nothingFound({ search, state }: Part): Html {
+  if (search !== "") return html`<p>No project has <q>${search}</q> in its name or id.</p>`;
+  if (state !== "") return html`<p>No project is ${state}.</p>`;
+  return html`<p>There are no projects yet. <code>POST /api/v2/projects</code> creates one.</p>`;
 }
 
 function table(visit: Visit, projects: readonly Project[]): Html {

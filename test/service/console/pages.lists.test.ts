@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { main, primary, project, Shop } from "../support/shop.ts";
+import { rowsIn, textOf, Visitor } from "./visitor.ts";
+
+const projectPath = `/app/projects/${project}`;
+
+let shop: Shop;
+let ana: Visitor;
+beforeEach(() => {
+  shop = new Shop();
+  ana = new Visitor(shop.core).signIn("acc-ana");
+});
+
+/** The first words of each row of a page's list. */
+function firstOf(path: string): string[] {
+  return rowsIn(ana.get(path)).map(([cell = ""]) => cell.split(" ")[0] ?? "");
+}
+
+describe("the branches of a project", () => {
+  it("the list of branches is filtered by name, id and state, and says where nothing is found", () => {
+    shop.active();
+    expect(firstOf(`${projectPath}?search=PREV`)).toEqual(["preview"]);
+    expect(firstOf(`${projectPath}?search=br-staging`)).toEqual(["staging"]);
+    expect(firstOf(`${projectPath}?state=active`)).toEqual(["main"]);
+    expect(firstOf(`${projectPath}?state=idle`)).toEqual(["preview", "staging"]);
+    expect(firstOf(`${projectPath}?state=nonsense`)).toEqual(["main", "preview", "staging"]);
+    expect(textOf(ana.get(`${projectPath}?search=<b>`))).toContain("No branch has <b> in its name");
+    expect(textOf(ana.get(`${projectPath}?state=ends`))).toContain("No branch is in this state");
+    shop.ana(`POST /projects/${project}/branches`, { branch: { name: "pr-1", expires_at: "2026-01-02T00:00:00Z" } });
+    expect(firstOf(`${projectPath}?state=ends`)).toEqual(["pr-1"]);
+    expect(firstOf(`${projectPath}?state=busy`)).toEqual(["pr-1"]);
+  });
+
+  it("the list of branches is sorted by age, name, end and usage, and by age where the order is none", () => {
+    shop.active();
+    shop.ana(`POST /projects/${project}/branches`, { branch: { name: "alpha", expires_at: "2026-01-02T00:00:00Z" } });
+    shop.time.pass(600_000);
+    expect(firstOf(`${projectPath}?sort=newest`)).toEqual(["alpha", "staging", "preview", "main"]);
+    expect(firstOf(`${projectPath}?sort=name`)).toEqual(["alpha", "main", "preview", "staging"]);
+    expect(firstOf(`${projectPath}?sort=ends`)).toEqual(["alpha", "main", "preview", "staging"]);
+    expect(firstOf(`${projectPath}?sort=used`)[0]).toBe("main");
+    for (const sort of ["", "constructor", "seq; DROP TABLE branches"])
+      expect(firstOf(`${projectPath}?${new URLSearchParams({ sort }).toString()}`)).toEqual([
+        "main",
+        "preview",
+        "staging",
+        "alpha",
+      ]);
+  });
+});
+
+describe("the computes", () => {
+  it("the list of computes is filtered by state, and sorted", () => {
+    shop.active();
+    const replica = shop.create({ branch_id: main, type: "read_only", autoscaling_limit_max_cu: 4 }).endpoint.id;
+    expect(firstOf("/app/computes?state=active")).toEqual([primary]);
+    expect(firstOf("/app/computes?state=starting")).toEqual([replica]);
+    shop.finishOperations();
+    expect(firstOf("/app/computes?sort=size")[0]).toBe(replica);
+    expect(firstOf("/app/computes?sort=newest&search=shop")[0]).toBe(primary);
+    expect(firstOf("/app/computes?sort=active")[0]).toBe(replica);
+    expect(firstOf("/app/computes?sort=branch&state=active")).toEqual([primary, replica]);
+    shop.patch(replica, { disabled: true });
+    expect(firstOf("/app/computes?state=disabled")).toEqual([replica]);
+    expect(textOf(ana.get("/app/computes?state=disabled&search=nobody"))).toContain("No compute has nobody");
+  });
+
+  it("the list of one branch's computes is filtered too", () => {
+    const replica = shop.create({ branch_id: main, type: "read_only", name: "Reports" }).endpoint.id;
+    shop.finishOperations();
+    const ids = (query: string) =>
+      rowsIn(ana.get(`${projectPath}/branches/${main}${query}`)).map(([, , id = ""]) => id.split(" ")[0]);
+    expect(ids("")).toEqual([primary, replica]);
+    expect([ids("?search=repo"), ids("?state=idle"), ids("?state=active"), ids("?state=disabled")]).toEqual([
+      [replica],
+      [primary],
+      [replica],
+      [],
+    ]);
+  });
+});
+
+it("the list of projects is filtered by state, and sorted", () => {
+  shop.active();
+  expect(firstOf("/?state=active")).toEqual(["shop"]);
+  expect(firstOf("/?state=idle").toSorted()).toEqual(["ana-own", "shop-two"]);
+  expect(firstOf("/?sort=name")).toEqual(["ana-own", "shop", "shop-two"]);
+  expect(firstOf("/?sort=newest")[0]).toBe("ana-own");
+});
+
+it("the list of operations has 50 of 10,000 on a page with the total, filtered by status and action", () => {
+  const path = `${projectPath}/operations`;
+  const started = shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
+  shop.finishOperations();
+  shop.core.change(({ store }) => {
+    const [operation] = store.operations.page(project, { beforeSeq: undefined, limit: 1 });
+    if (!operation) throw new Error("there is no operation");
+    const { seq: _, ...first } = operation;
+    for (let index = 0; index < 120; index += 1)
+      store.operations.insert({ ...first, id: `x${index}`, action: "apply_config", chain: undefined });
+  });
+  expect(started.operations).toHaveLength(1);
+  expect([rowsIn(ana.get(path)).length, textOf(ana.get(path))]).toEqual([
+    50,
+    expect.stringContaining("Page 1 of 3, 121 operations Next"),
+  ]);
+  expect(firstOf(`${path}?page=3`)).toHaveLength(21);
+  expect(firstOf(`${path}?search=start%20comp`)).toEqual(["start"]);
+  expect(firstOf(`${path}?sort=oldest`)[0]).toBe("start");
+  expect(textOf(ana.get(`${path}?state=failed`))).toContain("None like this.");
+});
