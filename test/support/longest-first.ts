@@ -17,6 +17,7 @@ export const longest = [
   "test/e2e/interrupted.cluster.verify.test.ts",
   "test/e2e/demo-postgres.cluster.verify.test.ts",
   "test/deploy/pull-requests.cluster.verify.test.ts",
+  "test/deploy/pull-requests.verify.test.ts",
   "test/e2e/trouble.cluster.verify.test.ts",
   "test/e2e/one-write.cluster.verify.test.ts",
   "test/e2e/demo.cluster.test.ts",
