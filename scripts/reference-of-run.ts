@@ -124,7 +124,7 @@ const events = {
 };
 
 type Annotation = keyof typeof annotations;
-type Request = "restartedAt" | "resetAt" | "reconcileRequestedAt" | "confirmLoss" | "paused";
+type Request = "restartedAt" | "passwordRotationAt" | "resetAt" | "reconcileRequestedAt" | "confirmLoss" | "paused";
 
 const branchReasonTexts: Record<BranchReason, string> = {
   Available: "True | the branch is as declared and can be used",
@@ -159,6 +159,8 @@ const branchReasonTexts: Record<BranchReason, string> = {
 const requests: Record<Request, string> = {
   restartedAt:
     "any new value | one restart; `.status.restartedAt` shows the value when the service has restarted the compute",
+  passwordRotationAt:
+    "any new value, on a Compute of type read_write | one change of the password in its connection Secret, at once; `.status.connectionSecret.rotatedAt` shows when",
   resetAt:
     "any new value, on a Branch | one reset to the parent's head; `.status.resetAt` shows the value when the service has done it",
   reconcileRequestedAt:

@@ -145,7 +145,8 @@ export class OperatorModel {
     const now = clock.monotonic();
     real.seen(state, compute, now);
     if (handOverForMs(state.known, now) > 0) return;
-    const subject: Subject = { compute, annotations, claimants: claimantsOf(compute), now, createSettleMs, fleet };
+    const claimants = claimantsOf(compute);
+    const subject: Subject = { compute, annotations, claimants, now, serviceNow: now, createSettleMs, fleet };
     state.begin(annotations, true, now);
     const kind = computeKindOf({
       parts: real,
@@ -161,6 +162,9 @@ export class OperatorModel {
         standing: () => undefined,
         ownerless: () => [],
         remove: () => Promise.resolve([]),
+        recorded: () => undefined,
+        recordedNow: () => Promise.resolve(undefined),
+        readSoon: () => {},
       },
       uninstalling: { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) },
       awaitsOwner: () => false,

@@ -202,6 +202,7 @@ export function subjectOf(
     annotations: parsed,
     claimants,
     now: fields.now ?? now,
+    serviceNow: fields.now ?? now,
     createSettleMs: 60_000,
     fleet: fields.fleet,
   };

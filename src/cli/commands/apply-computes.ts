@@ -89,6 +89,8 @@ function saidOf(write: WriteAction, { effect, condition }: Outcome): string {
       return `wrote the signature of the fleet as the name of ${write.endpointID}`;
     case "restart":
       return `restarted ${write.endpointID}`;
+    case "rotate":
+      return `changed the password of role ${write.role}`;
     case "delete":
       return `deleted ${write.endpointID}`;
   }

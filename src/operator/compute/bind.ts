@@ -1,21 +1,29 @@
 import type { Endpoint } from "../../api/endpoint.ts";
-import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
+import type { ConnectionSecrets, Occasion } from "../connection-secret/connection-secret.ts";
 import { isElsewhere, placeOfSecret, secretInStatus } from "../connection-secret/place.ts";
+import { isStillFor, nextRotationAt } from "../connection-secret/rotation.ts";
 import { ClusterError } from "../kube/errors.ts";
-import { shownReason } from "../objects/conditions-of.ts";
+import { shownReason, timestamp } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
 import type { Compute, SecretStatus } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import type { Outcome } from "./outcome.ts";
+import type { ReconcileState } from "./state.ts";
 import { leftSecret } from "./words/events.ts";
 import { meaningOf } from "./words/failures.ts";
 
 export interface BindTools {
-  secrets: Pick<ConnectionSecrets, "keep" | "standing" | "ownerless" | "remove">;
+  secrets: Pick<
+    ConnectionSecrets,
+    "keep" | "standing" | "ownerless" | "remove" | "recorded" | "recordedNow" | "readSoon"
+  >;
   /** True if the spec is not what the Compute's pool or Branch declares: the owner is about to put it back. */
   awaitsOwner: (compute: Compute) => boolean;
 }
+
+type BindAnnotations = Pick<Annotations, "pausedForMs" | "reconcileRequested" | "passwordRotationAt">;
+type PasswordMemory = Pick<ReconcileState, "known" | "passwordRead">;
 
 /** Result of a reconcile with that of its connection Secret. */
 export interface Bound {
@@ -32,10 +40,11 @@ export interface Bound {
 export async function bind(
   outcome: Outcome,
   endpoint: Endpoint | undefined,
-  { pausedForMs, reconcileRequested }: Pick<Annotations, "pausedForMs" | "reconcileRequested">,
-  access: ListerAccess | undefined,
+  { annotations, serviceNow }: { annotations: BindAnnotations; serviceNow: number },
+  { access, memory }: { access: ListerAccess | undefined; memory: PasswordMemory },
   { secrets, awaitsOwner }: BindTools,
 ): Promise<Bound> {
+  const { pausedForMs, reconcileRequested } = annotations;
   const { compute, condition } = outcome;
   const before = secretInStatus(compute);
   if (condition.kind === "released") {
@@ -45,11 +54,19 @@ export async function bind(
   const isPaused = pausedForMs !== undefined;
   const isKept = isBeingDeleted(compute) || isPaused || awaitsOwner(compute);
   if (endpoint === undefined || access === undefined || isKept) return { outcome, secret: before, unchecked: false };
+  const turn = turnOf(compute, endpoint, annotations, { access, memory }, serviceNow);
+  if (turn === "resetting") return { outcome, secret: before, unchecked: false };
   const { client, reservation, gate } = access;
   const affordable = () => !gate.isWaiting && reservation.tryTake("read");
   const settled = outcome.effect.kind === "settled";
   const refused = settled && shownReason(compute) === "Rejected";
-  const binding = await secrets.keep(compute, endpoint, { client, affordable, refused, requested: reconcileRequested });
+  const binding = await secrets.keep(compute, endpoint, {
+    client,
+    affordable,
+    refused,
+    requested: reconcileRequested,
+    turn,
+  });
   const standing = standingSecret(compute, secrets);
   const unchecked = standing?.uid !== undefined;
   switch (binding.kind) {
@@ -59,7 +76,8 @@ export async function bind(
       return { outcome: { ...outcome, events: [...outcome.events, ...left] }, secret, unchecked: false };
     }
     case "bound": {
-      const { event, left = [] } = binding;
+      const { event, left = [], isStored } = binding;
+      if (isStored !== undefined) memory.passwordRead(isStored);
       const events = [...outcome.events, ...(event === undefined ? [] : [event]), ...left];
       return { outcome: { ...outcome, events }, secret: standing, unchecked: false };
     }
@@ -81,7 +99,41 @@ export async function bind(
 /** The Secret that the spec names, with the uid that it has; `undefined`: it names none. */
 function standingSecret(compute: Compute, secrets: BindTools["secrets"]): SecretStatus | undefined {
   const place = placeOfSecret(compute);
-  return place && { ...place, uid: secrets.standing(place, compute)?.metadata.uid };
+  if (place === undefined) return undefined;
+  return { ...place, uid: secrets.standing(place, compute)?.metadata.uid, ...passwordShown(compute, secrets) };
+}
+
+/** The password in the Secret, as the Secret records it: whose it is, since when, and how long. */
+function passwordShown(compute: Compute, secrets: BindTools["secrets"]): SecretStatus {
+  const wanted = compute.spec.connectionSecret;
+  const record = secrets.recorded(compute);
+  if (wanted === undefined || record === undefined) return {};
+  const next = nextRotationAt(wanted, record);
+  return {
+    role: record.role,
+    ...(record.rotatedAt === undefined ? {} : { rotatedAt: timestamp(record.rotatedAt) }),
+    ...(next === undefined ? {} : { nextRotation: timestamp(next) }),
+  };
+}
+
+/**
+ * The rotation of the password in this reconcile; `resetting`: an accepted reset is not over, and its role's old
+ * password still holds. A Compute of another type records no password.
+ */
+function turnOf(
+  { spec: { connectionSecret: wanted, type } }: Compute,
+  endpoint: Endpoint,
+  { passwordRotationAt: requested }: BindAnnotations,
+  { access: { lister }, memory }: { access: ListerAccess; memory: PasswordMemory },
+  now: number,
+): Occasion["turn"] | "resetting" {
+  if (wanted?.database === undefined || type !== "read_write") return undefined;
+  const { role, rotation } = wanted;
+  const { state = "doubted", reset: accepted } = memory.known.password ?? {};
+  const reset = accepted && isStillFor(accepted, wanted, endpoint) ? accepted : undefined;
+  if (reset?.operations.some((id) => lister.operations.followed.inProgress.has(id)) === true) return "resetting";
+  const mayBeReset = role !== undefined && (rotation !== undefined || requested !== undefined);
+  return { now, requested, reset, reveals: state === "doubted" && reset === undefined && mayBeReset };
 }
 
 /** One in another namespace counts until the one that takes its place stands: nothing else knows where it is. */

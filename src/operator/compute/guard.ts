@@ -61,6 +61,12 @@ function factsOf(action: WriteAction, o: Observed, s: ReadonlyState): Facts {
     }
     case "restart":
       return { ...facts, shown: shownOf(endpoint, o, s) };
+    case "rotate":
+      return {
+        ...facts,
+        target: action.role,
+        shown: isOwnRole(action, endpoint, o) ? shownOf(endpoint, o, s) : "stranger",
+      };
     case "delete":
       return { ...facts, shown: shownOfDeleted(endpoint, o, s), isRetained: declaresRetain(o.compute) };
   }
@@ -76,6 +82,8 @@ function writeOf(action: WriteAction, compute: Compute): Facts["write"] {
       return action.attributes.branch_id === undefined ? "endpoint patch" : "endpoint move";
     case "restart":
       return "endpoint restart";
+    case "rotate":
+      return "role reset";
     case "delete":
       return isBeingDeleted(compute) ? "endpoint delete" : "endpoint surplus";
   }
@@ -119,6 +127,17 @@ function proofWithout(endpoint: Endpoint, compute: Compute): "created" | "adopte
   const isPrimary = endpoint.type === "read_write" && (by === "adopted" || endpoint.branch_id === branchIDOf(compute));
   if (adopt !== undefined && "branchPrimary" in adopt && isPrimary) return "adopted";
   return linkIn(compute) === endpoint.id ? "none" : "stranger";
+}
+
+/** True for a role that the spec names, on the branch whose primary the endpoint is; of two not the one in use. */
+function isOwnRole(
+  { role, branchID }: Extract<WriteAction, { kind: "rotate" }>,
+  { type, branch_id }: Endpoint,
+  { compute: { spec }, secret }: Observation,
+): boolean {
+  const { role: one, roles = one === undefined ? [] : [one] } = spec.connectionSecret ?? {};
+  const isInUse = roles.length > 1 && secret?.record.role === role;
+  return type === "read_write" && branch_id === branchID && roles.includes(role) && !isInUse;
 }
 
 /**

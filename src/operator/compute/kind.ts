@@ -65,7 +65,7 @@ export type ComputeKind = Kind<Compute, Observed, Action, ReconcileState, Reason
 
 /** A Compute's own in its life. */
 export function computeKindOf(options: StepOptions): ComputeKind {
-  const { parts, cluster, clock, signal, uninstalling, awaitsOwner } = options;
+  const { parts, cluster, clock, signal, secrets, uninstalling, awaitsOwner } = options;
   return {
     patches: computePatches,
     reasons,
@@ -98,6 +98,7 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         stored,
         state,
         signal,
+        secrets,
         uninstalling,
         removeSecrets,
         access,
@@ -120,7 +121,7 @@ async function report(
   const endpoint = endpointAfter(executed, observed);
   let bound: Bound;
   try {
-    bound = await parts.bind(executed, endpoint, observed.annotations, access, options);
+    bound = await parts.bind(executed, endpoint, observed, { access, memory: state }, options);
   } catch (error) {
     bound = unbound(executed, error);
   }

@@ -1,3 +1,4 @@
+import type { AnsweredReset } from "../connection-secret/rotation.ts";
 import type { Difference } from "../fields/compare.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
@@ -46,6 +47,8 @@ export interface ComputeMemory {
   requeue: Due;
   /** The value of `restartedAt` that is carried out, though a status that says so may be lost. */
   handled: { restartedAt?: string };
+  /** Knowledge of this term about the password in the connection Secret. */
+  password?: RememberedPassword | undefined;
   /** The reconcile that a person requested and that lists since are for. */
   asked?: string | undefined;
   /** A status that is not written yet. */
@@ -54,6 +57,19 @@ export interface ComputeMemory {
   told: { writeAt?: number; unreadable?: string | undefined; formers?: readonly string[] };
   /** The operator removed its finalizer, or may have. */
   released?: boolean;
+}
+
+/** The password in the connection Secret, as far as this term knows it. */
+export interface RememberedPassword {
+  /**
+   * `known`: the Secret holds what the service last showed. `doubted`: the password is to be read first, because a
+   * reset may have taken effect without an answer. `unstored`: the service shows none.
+   */
+  state: "known" | "doubted" | "unstored";
+  /** A reset of this term was not answered. */
+  isUnanswered?: boolean;
+  /** An accepted reset, until the Secret holds the password. */
+  reset?: AnsweredReset | undefined;
 }
 
 /** The record of a write, with what lists have shown since. */

@@ -25,6 +25,8 @@ export type Effect =
       operations: readonly Operation[];
       drift?: readonly Difference[] | undefined;
     }
+  /** A reset of a password was accepted. */
+  | { kind: "reset"; operations: readonly Operation[] }
   /** The branch that the name in the spec resolves to. */
   | { kind: "resolved"; branch: ResolvedBranch | undefined }
   /** The restart that this value of `restartedAt` asks for is carried out. */

@@ -2,6 +2,7 @@ import type { ClaimIndex } from "../claims/claim-index.ts";
 import { recordedID } from "../claims/ownership.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
+import { nextRotationAt } from "../connection-secret/rotation.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import { isRetained } from "../life/deletion-policy.ts";
@@ -31,7 +32,7 @@ export interface ComputeReconcilerOptions {
   term: string;
   connections: Pick<SessionRegistry, "view" | "isGranted">;
   claims: Pick<ClaimIndex, "claimantsOf">;
-  secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget">;
+  secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget" | "recorded">;
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
   changeBlockedWorkers: ChangeBlockedWorkers;
@@ -70,8 +71,9 @@ export class ComputeReconciler {
       },
       begin: ({ object, memory, given, access }, now) =>
         memory.begin(given.subject.annotations, isListed(object, memory.known, access?.lister), now),
-      latest: (_, { object, memory }, begunAt) =>
+      latest: (_, { object, memory, given }, begunAt) =>
         Math.min(
+          rotationDueAt(object, given.subject) ?? Number.POSITIVE_INFINITY,
           secrets.readingDueAt(object.metadata.uid, begunAt) ?? Number.POSITIVE_INFINITY,
           memory.known.held?.dueAt ?? Number.POSITIVE_INFINITY,
         ),
@@ -114,6 +116,8 @@ export class ComputeReconciler {
     const handOverMs = handOverForMs(state.known, now);
     if (handOverMs > 0) return handOverMs;
     const { cache, claims, clock, connections, createSettleMs, fleet } = this.#options;
+    const connection = connections.view(compute);
+    const record = this.#options.secrets.recorded(compute);
     const named = cache.branch(compute.metadata.namespace ?? "", compute.spec.branchRef?.name ?? "");
     const subject = {
       compute,
@@ -124,7 +128,15 @@ export class ComputeReconciler {
       fleet,
       referred: referredBranch(compute, named),
       referredName: named && branchNameOf(named),
+      secret: record && { record, mayCut: true },
+      serviceNow: connection.kind === "open" ? connection.session.time.now() : clock.now(),
     };
-    return { subject, connection: connections.view(compute) };
+    return { subject, connection };
   }
+}
+
+/** The time at which a password falls due by its age, on the monotonic clock; `undefined`: it is due, or never. */
+function rotationDueAt({ spec }: Compute, { secret, now, serviceNow }: Given["subject"]): number | undefined {
+  const dueAt = secret && spec.connectionSecret && nextRotationAt(spec.connectionSecret, secret.record);
+  return dueAt !== undefined && dueAt > serviceNow ? now + dueAt - serviceNow : undefined;
 }

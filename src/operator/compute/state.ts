@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { provedIn } from "../claims/ownership.ts";
 import { requeueDelay } from "../conditions/rows.ts";
+import type { AnsweredReset } from "../connection-secret/rotation.ts";
 import type { FailedWrite } from "../life/back-off.ts";
 import { begun } from "../life/begin.ts";
 import type { Due } from "../life/due.ts";
@@ -9,7 +10,14 @@ import { closed } from "../life/record.ts";
 import { generationOf } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { heldUntil } from "./held.ts";
-import type { AnsweredDelete, ComputeMemory, ReadonlyState, RememberedWrite, Signed } from "./memory.ts";
+import type {
+  AnsweredDelete,
+  ComputeMemory,
+  ReadonlyState,
+  RememberedPassword,
+  RememberedWrite,
+  Signed,
+} from "./memory.ts";
 import { answersCountAfter, rememberedSince, withDelete } from "./memory.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import { type Observation } from "./observe/observation.ts";
@@ -151,6 +159,27 @@ export class ReconcileState {
   restarted(value: string): void {
     this.#known.handled = { ...this.#known.handled, restartedAt: value };
     if (this.#known.write?.record.operation === "restart") this.#close();
+  }
+
+  /** A reset is about to leave, or has ended without an answer: the password in the Secret may not hold any more. */
+  passwordDoubted(isUnanswered = false): void {
+    this.#known.password = { state: "doubted", isUnanswered };
+  }
+
+  /** A reset was definitely not carried out. */
+  passwordKept(before: RememberedPassword | undefined): void {
+    this.#known.password = before;
+  }
+
+  /** The service accepted a reset. */
+  passwordReset(reset: AnsweredReset): void {
+    this.#known.password = { state: "doubted", reset };
+  }
+
+  /** The Secret holds what the service shows; false: the service shows no password. */
+  passwordRead(isStored: boolean): void {
+    const { isUnanswered = false } = this.#known.password ?? {};
+    this.#known.password = isStored ? { state: "known" } : { state: "unstored", isUnanswered };
   }
 
   /** The service answered a DELETE with success or 404; returns whether it did so before. `accepted`: the Compute's. */

@@ -6,17 +6,20 @@ import type { Compute } from "../resources/compute.ts";
 import { labels } from "../resources/names.ts";
 import { secretKind } from "../resources/secret.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
 import type { Binding } from "./binding.ts";
+import { passwordIn } from "./details.ts";
 import { filledDetails, whyUnread } from "./filled-details.ts";
-import { builtFrom, digest, digestOfData, isOwnedBy, type KeptSecret } from "./kept-secret.ts";
-import { secretForbidden, secretNotAllowed, secretRejected, secretUpdated } from "./messages.ts";
+import { builtFrom, isDigestOf, isOwnedBy, type KeptSecret, originIn } from "./kept-secret.ts";
+import { passwordRotated, secretForbidden, secretNotAllowed, secretRejected, secretUpdated } from "./messages.ts";
+import { type NamedSecret, namedSecret, recordOf } from "./named-secret.ts";
 import { agreementOf, formerOwner, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace } from "./place.ts";
 import { Readings } from "./readings.ts";
 import { SecretRemoval } from "./removal.ts";
+import { type PasswordRecord, recordAfter, recordIn, type Turn } from "./rotation.ts";
 import type { SecretCache } from "./secret-cache.ts";
-import type { Template } from "./template.ts";
-import { createSecret, repairSecret } from "./write-secret.ts";
+import { createSecret, listOurs, recordPassword, repairSecret } from "./write-secret.ts";
 
 type Cluster = Pick<ClusterClient, "create" | "delete" | "listPage" | "patch">;
 
@@ -36,6 +39,8 @@ export interface Occasion {
   requested: boolean;
   /** True if the Secret was refused before: that stands until the service gives details again. */
   refused: boolean;
+  /** The rotation of its password; `undefined`: its password is not recorded, as a read replica's. */
+  turn?: Turn | undefined;
 }
 
 type Wanted = NonNullable<Compute["spec"]["connectionSecret"]>;
@@ -147,53 +152,96 @@ export class ConnectionSecrets {
     return former !== undefined && !isLive(former) ? secret : undefined;
   }
 
+  /** The record of the password in the Secret that a Compute names, by the cache; `undefined`: none stands. */
+  recorded(compute: Compute): PasswordRecord | undefined {
+    const place = placeOfSecret(compute);
+    return recordOf(place && this.standing(place, compute), compute);
+  }
+
+  /** The same, read from the API server now. */
+  async recordedNow(compute: Compute): Promise<PasswordRecord | undefined> {
+    const place = placeOfSecret(compute);
+    const secrets = place && (await listOurs(place.namespace, compute, this.#options.cluster));
+    return recordOf(
+      secrets?.find((secret) => isAt(place, secret)),
+      compute,
+    );
+  }
+
+  /** The password of a Compute's Secret may change late: it is read again once nothing can take effect any more. */
+  readSoon(uid: string): void {
+    this.#readings.failed(uid);
+  }
+
   async #keepNamed(
     compute: Compute,
     wanted: Wanted & { place: SecretPlace },
     endpoint: Endpoint,
-    { client, affordable, refused, requested }: Occasion,
+    occasion: Occasion,
   ): Promise<Binding> {
-    const { cluster, signal } = this.#options;
     const readings = this.#readings;
+    const { affordable, refused, requested, turn } = occasion;
     const { uid } = compute.metadata;
     if (wanted.database === undefined) readings.stop(uid);
     if (endpoint.host === undefined) return none;
-    const { place } = wanted;
-    const existing = this.#existing(place, compute);
-    // The branch too: a role may have another password on each.
-    const { id, host, branch_id } = endpoint;
-    const { database, role } = wanted;
-    // Labels and annotations mean something to others in another namespace.
-    const template = isElsewhere(place, compute) ? { data: wanted.template?.data ?? {} } : (wanted.template ?? {});
-    const more = wanted.template === undefined ? [] : [template];
-    const source = JSON.stringify([id, host, branch_id, database, role, ...more]);
-    const isOurs = existing !== undefined && isOf(existing, compute);
-    const intact = isOurs && isIntact(existing, source, template);
+    const named = namedSecret(compute, wanted, endpoint, { existing: this.#existing(wanted.place, compute), turn });
+    const { existing, intact } = named;
     const bound: Binding = { kind: "bound", name: wanted.name };
     if (intact && wanted.database === undefined) return bound;
     const due = wanted.database !== undefined && readings.isDue(uid);
-    if (intact && !due && !requested && !refused) return bound;
+    // A password that is to be read for a rotation does not wait for its hour.
+    const isForced = requested || refused || turn?.reset !== undefined || turn?.reveals === true;
+    if (existing !== undefined && intact && !due && !isForced) {
+      const before = recordIn(existing, wanted);
+      const isMissing = turn !== undefined && before?.rotatedAt === undefined;
+      if (isMissing) await recordPassword(existing, recordAfter(wanted, before, false, turn), this.#options.cluster);
+      return bound;
+    }
     // A mere check keeps the Secret as it stands where the service cannot be asked.
-    const unread: Binding = intact && !requested && !refused ? bound : { kind: "later" };
+    const unread: Binding = intact && !isForced ? bound : { kind: "later" };
     if (wanted.database !== undefined && !affordable()) {
       if (due) readings.failed(uid);
       return unread;
     }
-    const details = await filledDetails(compute, endpoint, intact ? uriIn(existing) : undefined, client, signal);
-    if (details.kind === "failed") {
+    const read = await this.#read(compute, named, endpoint, occasion);
+    if (read.kind === "failed") {
       readings.failed(uid);
-      const isUnknown = details.failure.kind === "notFound";
-      return isUnknown || requested || !intact ? whyUnread(details.failure, wanted, branch_id) : unread;
+      const isShown = read.failure.kind === "notFound" || requested || turn?.reset !== undefined || !intact;
+      return isShown ? whyUnread(read.failure, wanted, endpoint.branch_id) : unread;
     }
     // Other readings leave the hour as it is: it is what spreads a fleet.
     if (due) readings.succeeded(uid);
-    if (details.kind === "same") return bound;
-    if (details.kind === "rejected") return { kind: "failed", reason: "Rejected", message: details.message };
-    const content = { source, template, data: encoded(details.data) };
-    if (existing === undefined) return createSecret(compute, place, content, cluster);
-    if (intact && isDigestOf(existing, content.data)) return bound;
+    const { binding, isStored } = read;
+    return binding.kind === "bound" && turn !== undefined ? { ...binding, isStored } : binding;
+  }
+
+  /** Asks the service for the data of a Secret, and writes it where it is another. */
+  async #read(
+    compute: Compute,
+    { wanted, existing, isOurs, role, source, template, intact }: NamedSecret,
+    endpoint: Endpoint,
+    { client, turn }: Occasion,
+  ): Promise<{ kind: "read"; binding: Binding; isStored: boolean } | { kind: "failed"; failure: Failure }> {
+    const { cluster, signal } = this.#options;
+    const before = existing && recordIn(existing, wanted);
+    const isOfBranch = existing !== undefined && originIn(existing.metadata).branchID === endpoint.branch_id;
+    const known = isOfBranch && before?.role === role ? uriIn(existing) : undefined;
+    const login = { role, held: intact ? known : undefined, known, password: turn?.reset?.password };
+    const details = await filledDetails(compute, endpoint, login, client, signal);
+    if (details.kind === "failed") return details;
+    const { isStored = true } = details;
+    const read = (binding: Binding) => ({ kind: "read", binding, isStored }) as const;
+    const bound: Binding = { kind: "bound", name: wanted.name };
+    if (details.kind === "same") return read(bound);
+    if (details.kind === "rejected") return read({ kind: "failed", reason: "Rejected", message: details.message });
+    const isOther = passwordIn(details.data["uri"]) !== passwordIn(known);
+    const rotated = turn && recordAfter(wanted, before, isOther, turn);
+    const content = { source, template, rotated, data: encoded(details.data) };
+    if (existing === undefined) return read(await createSecret(compute, wanted.place, content, cluster));
+    if (intact && isDigestOf(existing, content.data)) return read(bound);
     await repairSecret(compute, existing, content, cluster);
-    return isOurs ? { ...bound, event: rewritten(existing, source, intact, role) } : bound;
+    if (turn?.reset !== undefined) return read({ ...bound, event: passwordRotated(turn.reset.role) });
+    return read(isOurs ? { ...bound, event: rewritten(existing, source, intact, role) } : bound);
   }
 }
 
@@ -217,20 +265,6 @@ function rewritten(
 function uriIn({ data }: KeptSecret): string | undefined {
   const encodedURI = data?.["uri"];
   return encodedURI === undefined ? undefined : Buffer.from(encodedURI, "base64").toString();
-}
-
-function isIntact(secret: KeptSecret, source: string, template: Template): boolean {
-  const { labels: carried, annotations } = secret.metadata;
-  const isMarked = contains(carried, template.labels) && contains(annotations, template.annotations);
-  return isMarked && annotations?.[builtFrom] === source && annotations[digestOfData] === secret.dataDigest;
-}
-
-function contains(map: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>> = {}): boolean {
-  return Object.entries(wanted).every(([name, value]) => map[name] === value);
-}
-
-function isDigestOf({ metadata }: KeptSecret, data: Record<string, string>): boolean {
-  return metadata.annotations?.[digestOfData] === digest(data);
 }
 
 function encoded(data: Record<string, string>): Record<string, string> {

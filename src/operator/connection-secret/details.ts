@@ -3,6 +3,7 @@ import { poolerHost } from "../../api/pooler-host.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
+import type { RolePassword } from "../service-client/role-password.ts";
 import { unreadableURI } from "./messages.ts";
 
 const defaultPort = "5432";
@@ -10,21 +11,35 @@ const defaultPort = "5432";
 /** The longest URI that is written, in characters; the cache keeps no longer one. */
 export const longestURI = 16_384;
 
-/** The service's answer: the data of a Secret, or that the URI which the Secret holds is still the right one. */
+/**
+ * The service's answer: the data of a Secret, or that the URI which the Secret holds is still the right one.
+ * `isStored`: false where the service stores no passwords, so that its URI has none.
+ */
 export type Details =
-  | { kind: "read"; data: Record<string, string> }
-  | { kind: "same" }
+  | { kind: "read"; data: Record<string, string>; isStored: boolean }
+  | { kind: "same"; isStored: boolean }
   | { kind: "failed"; failure: Failure };
 
-/** Reads what an application connects with. `held` is the URI of a Secret that stands and is as it was written. */
+/** The login of an application. */
+export interface Login {
+  role: string | undefined;
+  /** The URI of a Secret that stands and is as it was written. */
+  held?: string | undefined;
+  /** A URI with the last password that is known of the role, for a service that stores none. */
+  known?: string | undefined;
+  /** The password that a reset was answered with. */
+  password?: RolePassword | undefined;
+}
+
+/** Reads what an application connects with. */
 export async function connectionDetails(
   { spec }: Compute,
   endpoint: Endpoint,
-  held: string | undefined,
+  { role, held, known, password }: Login,
   client: Pick<ServiceClient, "connectionURI">,
   signal: AbortSignal,
 ): Promise<Details> {
-  const { database, role } = spec.connectionSecret ?? {};
+  const { database } = spec.connectionSecret ?? {};
   const pooledHost = poolerHost(endpoint);
   const data: Record<string, string> = {
     type: "postgresql",
@@ -33,31 +48,50 @@ export async function connectionDetails(
     port: defaultPort,
     "endpoint-id": endpoint.id,
   };
-  if (database === undefined || role === undefined) return { kind: "read", data };
+  if (database === undefined || role === undefined) return { kind: "read", isStored: true, data };
   const query = { database_name: database, role_name: role, endpoint_id: endpoint.id };
   const direct = await client.connectionURI(spec.projectID, { ...query, pooled: "false" }, signal);
   if (direct.kind !== "ok") return { kind: "failed", failure: direct };
+  const isStored = passwordIn(direct.value) !== "";
+  const complete = (uri: string) => withPassword(uri, password, isStored ? undefined : known);
+  const uri = complete(direct.value);
   // The pooled one has the same role and password.
-  if (direct.value === held) return { kind: "same" };
+  if (uri === held) return { kind: "same", isStored };
   const pooled = await client.connectionURI(spec.projectID, { ...query, pooled: "true" }, signal);
   if (pooled.kind !== "ok") return { kind: "failed", failure: pooled };
-  if (!URL.canParse(direct.value) || Math.max(direct.value.length, pooled.value.length) > longestURI) {
+  if (!URL.canParse(uri) || Math.max(uri.length, pooled.value.length) > longestURI) {
     const failure: Failure = { kind: "unavailable", message: unreadableURI };
     return { kind: "failed", failure };
   }
-  const { username, password, hostname, port, searchParams } = new URL(direct.value);
-  const credentials = { username: decoded(username), password: decoded(password) };
-  const uris = { database, uri: direct.value, "pooled-uri": pooled.value };
+  const { username, hostname, port, searchParams } = new URL(uri);
+  const credentials = { username: decoded(username), password: decoded(passwordIn(uri)) };
+  const uris = { database, uri, "pooled-uri": complete(pooled.value) };
   const options = searchParams.get("options");
   if (options === null) {
-    return { kind: "read", data: { ...data, ...credentials, ...uris, port: port || defaultPort } };
+    return { kind: "read", isStored, data: { ...data, ...credentials, ...uris, port: port || defaultPort } };
   }
   // One address serves all endpoints of such a service: the options name the endpoint.
   const pooledOptions = URL.canParse(pooled.value) ? new URL(pooled.value).searchParams.get("options") : null;
   const host = hostname.replaceAll(/^\[|\]$/g, "");
   const address = { host, "pooled-host": host, port: port || defaultPort };
   const routing = { options, "pooled-options": pooledOptions ?? options };
-  return { kind: "read", data: { ...data, ...credentials, ...uris, ...address, ...routing } };
+  return { kind: "read", isStored, data: { ...data, ...credentials, ...uris, ...address, ...routing } };
+}
+
+/** The password in a URI, as it is written there; empty where it has none. */
+export function passwordIn(uri: string | undefined): string {
+  return uri !== undefined && URL.canParse(uri) ? new URL(uri).password : "";
+}
+
+/** A URI with the password of a reset, or else with the known one where the service shows none. */
+function withPassword(uri: string, answered: RolePassword | undefined, known: string | undefined): string {
+  if (!URL.canParse(uri)) return uri;
+  if (answered !== undefined) return answered.within(uri);
+  const password = passwordIn(known);
+  if (password === "") return uri;
+  const url = new URL(uri);
+  url.password = password;
+  return url.toString();
 }
 
 /** As a client would read it: what is no percent-encoding stands for itself. */

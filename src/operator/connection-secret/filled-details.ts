@@ -2,27 +2,27 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { ServiceClient } from "../service-client/client.ts";
-import { connectionDetails, type Details } from "./details.ts";
+import { connectionDetails, type Details, type Login } from "./details.ts";
 import { readingDetails, secretRejected } from "./messages.ts";
 import { filledIn } from "./template.ts";
 
 /** The data of a connection Secret with what its template adds, or the reason why there is none. */
-export type FilledDetails = Details | { kind: "rejected"; message: string };
+export type FilledDetails = Details | { kind: "rejected"; message: string; isStored?: boolean };
 
-/** The data that a Compute's connection Secret holds. `held`: the URI of a Secret that stands as it was written. */
+/** The data that a Compute's connection Secret holds. */
 export async function filledDetails(
   compute: Compute,
   endpoint: Endpoint,
-  held: string | undefined,
+  login: Login,
   client: Pick<ServiceClient, "connectionURI">,
   signal: AbortSignal,
 ): Promise<FilledDetails> {
-  const details = await connectionDetails(compute, endpoint, held, client, signal);
+  const details = await connectionDetails(compute, endpoint, login, client, signal);
   if (details.kind !== "read") return details;
   const added = filledIn(compute.spec.connectionSecret?.template ?? {}, details.data);
   switch (added.kind) {
     case "filled":
-      return { kind: "read", data: { ...details.data, ...added.data } };
+      return { ...details, data: { ...details.data, ...added.data } };
     case "missing":
       return { kind: "rejected", message: secretRejected.template(added) };
     case "tooLarge":

@@ -3,10 +3,18 @@ import { asRecord } from "../objects/record.ts";
 import { CONNECTION_SECRET_TYPE, GROUP, labels, SECRET_OF } from "../resources/names.ts";
 import type { Secret } from "../resources/secret.ts";
 import { longestURI } from "./details.ts";
+import type { Template } from "./template.ts";
 
 /** Of a connection Secret: what it was made from, and a digest of what was written, to notice both changes. */
 export const builtFrom = `${GROUP}/built-from`;
 export const digestOfData = `${GROUP}/data-sha256`;
+/** Of a connection Secret: the time at which its password was last changed (RFC 3339). */
+export const rotatedAtKey = `${GROUP}/password-rotated-at`;
+/** Of a connection Secret: the value of `passwordRotationAt` that was last carried out. */
+export const handledKey = `${GROUP}/password-rotation-handled`;
+
+/** The annotations that the operator writes, besides those of a template. */
+const ownAnnotations = [builtFrom, digestOfData, rotatedAtKey, handledKey, SECRET_OF];
 
 /** The longest `built-from` that is kept, in characters: the operator writes no longer ones. */
 const longestSource = 131_072;
@@ -48,12 +56,7 @@ export function keptConnectionSecret({ apiVersion, kind, type, metadata, data }:
       ...place,
       labels: { ...picked(metadata.labels, Object.keys(template.labels)), ...place.labels },
       ...(metadata.annotations !== undefined && {
-        annotations: picked(metadata.annotations, [
-          ...Object.keys(template.annotations),
-          builtFrom,
-          digestOfData,
-          SECRET_OF,
-        ]),
+        annotations: picked(metadata.annotations, [...Object.keys(template.annotations), ...ownAnnotations]),
       }),
       ownerReferences: metadata.ownerReferences?.filter((reference) => reference.uid === owner).slice(0, 1) ?? [],
     },
@@ -85,10 +88,21 @@ function isWritten(secret: Marks, uid: string): boolean {
   return isOwnedBy(secret, uid) || (isOurKind(secret, uid) && mark.length <= longestMark && mark.endsWith(`/${uid}`));
 }
 
+/** The source of a Secret's data: endpoint, host, branch, database, role and, where there is one, the template. */
+function sourceIn(source: string | undefined): readonly unknown[] {
+  const made: unknown = source === undefined ? undefined : parsedJSON(source);
+  return Array.isArray(made) ? made : [];
+}
+
+/** The branch and the role that a Secret was made for, where its annotation says so. */
+export function originIn({ annotations }: Secret["metadata"]): { branchID?: string; role?: string } {
+  const [, , branchID, , role] = sourceIn(annotations?.[builtFrom]);
+  return { ...(typeof branchID === "string" && { branchID }), ...(typeof role === "string" && { role }) };
+}
+
 /** The template that a Secret was made from; empty where its annotation does not say. */
 export function templateOf(source: string | undefined): { labels: object; annotations: object } {
-  const made: unknown = source === undefined ? undefined : parsedJSON(source);
-  const template = asRecord(Array.isArray(made) ? made.at(5) : undefined);
+  const template = asRecord(sourceIn(source).at(5));
   return { labels: asRecord(template.labels), annotations: asRecord(template.annotations) };
 }
 
@@ -103,4 +117,25 @@ function parsedJSON(text: string): unknown {
 export function digest(data: Record<string, string>): string {
   const members = Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash("sha256").update(JSON.stringify(members)).digest("hex");
+}
+
+/** True if a Secret stands as it was last written, from this source. */
+export function isIntact(secret: KeptSecret, source: string, template: Template): boolean {
+  const { labels: carried, annotations } = secret.metadata;
+  const isMarked = contains(carried, template.labels) && contains(annotations, template.annotations);
+  return isMarked && annotations?.[builtFrom] === source && isUntouched(secret);
+}
+
+function contains(map: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(wanted).every(([name, value]) => map[name] === value);
+}
+
+/** True if the data of a Secret is what the operator wrote. */
+export function isUntouched({ metadata, dataDigest }: KeptSecret): boolean {
+  return metadata.annotations?.[digestOfData] === dataDigest;
+}
+
+/** True if a Secret was written with this data. */
+export function isDigestOf({ metadata }: KeptSecret, data: Record<string, string>): boolean {
+  return metadata.annotations?.[digestOfData] === digest(data);
 }

@@ -67,6 +67,14 @@ export const secretUpdated = {
     `Secret "${name}" was deleted outside the operator, and was created again. To do without it, remove spec.connectionSecret.`,
 };
 
+/** Of event PasswordRotated: it names the role and nothing else. */
+export const passwordRotated = (role: string) =>
+  ({
+    type: "Normal",
+    reason: "PasswordRotated",
+    message: `Role "${role}" has a new password, and the connection Secret holds it.`,
+  }) as const;
+
 /** Purpose of the request: completes "The service could not …". */
 export const readingDetails = (name: string): string => `return the connection details for Secret "${name}"`;
 

@@ -9,6 +9,7 @@ import type { Binding } from "./binding.ts";
 import { builtFrom, digest, digestOfData, type KeptSecret, keptConnectionSecret, templateOf } from "./kept-secret.ts";
 import { secretConflict, secretUpdated } from "./messages.ts";
 import { isAt, isElsewhere, isOf, markOf, type SecretPlace, secretInStatus } from "./place.ts";
+import { annotationsOf, type Rotated } from "./rotation.ts";
 import type { Template } from "./template.ts";
 
 /** Content of a Secret. */
@@ -16,6 +17,8 @@ export interface Content {
   /** The source of its data. */
   source: string;
   template: Template;
+  /** The record of its password; `undefined`: none is kept. */
+  rotated: Rotated | undefined;
   /** In base64. */
   data: Record<string, string>;
 }
@@ -85,6 +88,17 @@ export async function listOurs(
   return secrets.filter((secret) => isOf(secret, compute));
 }
 
+/** Writes the record of its password into a Secret that lacks it, and nothing else. */
+export async function recordPassword(
+  secret: KeptSecret,
+  rotated: Rotated,
+  cluster: Pick<ClusterClient, "patch">,
+): Promise<void> {
+  const patch = guardedPatch(secret, { resourceVersion: true });
+  for (const [name, value] of Object.entries(annotationsOf(rotated))) patch.setAnnotation(name, value);
+  await cluster.patch(secretKind, secret.metadata, patch.ops());
+}
+
 /** Writes the content again, and that the Secret is this Compute's. */
 export async function repairSecret(
   compute: Compute,
@@ -111,13 +125,18 @@ export async function repairSecret(
 }
 
 /** Labels and annotations that a Secret with this content has, whatever others it has. */
-function metadataOf(compute: Compute, place: { namespace?: string | undefined }, { source, template, data }: Content) {
+function metadataOf(
+  compute: Compute,
+  place: { namespace?: string | undefined },
+  { source, template, rotated, data }: Content,
+) {
   return {
     labels: { ...template.labels, [labels.compute]: compute.metadata.uid },
     annotations: {
       ...template.annotations,
       [builtFrom]: source,
       [digestOfData]: digest(data),
+      ...(rotated && annotationsOf(rotated)),
       ...(isElsewhere(place, compute) ? { [SECRET_OF]: markOf(compute) } : {}),
     },
   };

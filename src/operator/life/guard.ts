@@ -25,7 +25,7 @@ export type Shown =
 
 /**
  * Each write at the service, and what has to be shown of its target. Everything else that is planned changes objects of
- * the API server alone, the owned Compute of a Branch too. No write to a role is planned.
+ * the API server alone, the owned Compute of a Branch too.
  */
 const allowed = {
   "endpoint create": ["absent"],
@@ -38,6 +38,8 @@ const allowed = {
   "endpoint delete": ["signature", "created", "adopted"],
   // One of several that an object made, while that is not deleted.
   "endpoint surplus": ["signature"],
+  // The target is a role on the branch of an endpoint: what is shown is the endpoint's.
+  "role reset": ["signature", "created", "adopted"],
   "branch create": ["absent"],
   "branch end": ["signature", "created", "former"],
   "branch protection": ["signature", "created", "former", "adopted"],

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { conditions } from "../objects/conditions-of.ts";
 import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
 import { commonFields, oneBranch } from "./compute-spec.ts";
+import { noMemberRotates } from "./connection-secret.ts";
 import { observedGeneration, optionalFlag, optionalText, withRules } from "./fields.ts";
 import { keeperOf, ownKind } from "./own-kind.ts";
 
-const template = withRules(z.object(commonFields), oneBranch);
+const template = withRules(z.object(commonFields), oneBranch, noMemberRotates);
 
 export const computePoolSpec = z.object({
   // More than any branch has; without a bound one mistyped number would fill cluster and service.

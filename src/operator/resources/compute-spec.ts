@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { columnOf } from "../../api/table.ts";
 import { computeFields } from "./compute-fields.ts";
-import { connectionSecret, noShellVariables } from "./connection-secret.ts";
+import { connectionSecret, noShellVariables, onlyPrimariesRotate } from "./connection-secret.ts";
 import {
   brokenAt,
   endpointID,
@@ -160,6 +160,7 @@ export const computeSpec = withRules(
   }),
   oneBranch,
   primaryIsNoReplica,
+  onlyPrimariesRotate,
 );
 
 /** Rules that a written spec, or the template of a pool, breaks, and that a stored one need not keep. */
@@ -183,6 +184,7 @@ export function brokenWhenWritten({
     ...brokenAt(["postgresSettings"], postgresSettings, printableEntries),
     ...brokenAt(["connectionSecret", "database"], secret?.database, printable),
     ...brokenAt(["connectionSecret", "role"], secret?.role, printable),
+    ...(secret?.roles ?? []).flatMap((role, at) => brokenAt(["connectionSecret", "roles", `${at}`], role, printable)),
     ...brokenAt(["connectionSecret", "template", "data"], secret?.template?.data, noShellVariables),
   ];
 }
@@ -218,5 +220,6 @@ export const computeTemplate = withRules(
     adopt: adopt.optional().describe("Take over an endpoint that exists, as in a Compute."),
   }),
   primaryIsNoReplica,
+  onlyPrimariesRotate,
   typeStays,
 );

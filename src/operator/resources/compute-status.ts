@@ -79,6 +79,11 @@ const secretStatus = z.object({
   namespace: optionalText("Its namespace."),
   name: optionalText("Its name."),
   uid: optionalText("Its uid."),
+  role: optionalText("The role whose password it holds."),
+  rotatedAt: optionalText("When that password was last changed, as the Secret records it (RFC 3339)."),
+  nextRotation: optionalText(
+    "When it is next due to be changed (RFC 3339); absent without spec.connectionSecret.rotation.",
+  ),
 });
 
 export const computeStatus = z.object({

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { namespaceName, objectName, printable, type WrittenRule, withRules } from "./fields.ts";
+import { duration } from "./duration.ts";
+import { namespaceName, objectName, printable, type Rule, type WrittenRule, withRules } from "./fields.ts";
 
 /** The keys that the operator writes into every connection Secret, or where database and role are given. */
 const ownKeys = [
@@ -103,6 +104,14 @@ const template = z.object({
   annotations: metadataOf("annotations", z.string().max(4096)).optional().describe("Annotations of the Secret."),
 });
 
+const roleName = withRules(z.string().min(1).max(63), printable);
+
+const rotation = z.object({
+  every: duration("connectionSecret.rotation.every", 3600, 8760 * 3600).describe(
+    "Age at which the password is changed, for example 720h; from 1h to 8760h. A change cuts the branch's connections and wakes its primary.",
+  ),
+});
+
 /** `spec.connectionSecret`. */
 export const connectionSecret = withRules(
   z.object({
@@ -115,9 +124,17 @@ export const connectionSecret = withRules(
     database: withRules(z.string().min(1).max(63), printable)
       .optional()
       .describe("Database to connect to. Needs role."),
-    role: withRules(z.string().min(1).max(63), printable)
+    role: roleName.optional().describe("Postgres role to connect as. Needs database."),
+    roles: z
+      .array(roleName)
+      .length(2)
       .optional()
-      .describe("Postgres role to connect as. Needs database."),
+      .describe(
+        "Two Postgres roles in place of role, both of which exist and may do the same. The Secret holds one of them; each rotation changes the password of the other and puts that one into the Secret. Needs database.",
+      ),
+    rotation: rotation
+      .optional()
+      .describe("Changes the password at an age, in addition to the annotation passwordRotationAt."),
     template: template.optional().describe("What the Secret holds besides the keys that the operator writes."),
   }),
   {
@@ -128,9 +145,24 @@ export const connectionSecret = withRules(
       namespace === undefined || (given.labels === undefined && given.annotations === undefined),
   },
   {
-    cel: "has(self.database) == has(self.role)",
-    message: "connectionSecret takes database and role together, or neither",
-    holds: ({ database, role }) => (database === undefined) === (role === undefined),
+    cel: "has(self.database) == (has(self.role) || has(self.roles))",
+    message: "connectionSecret takes database and role together, or neither; roles may stand in place of role",
+    holds: ({ database, role, roles }) => (database === undefined) === (role === undefined && roles === undefined),
+  },
+  {
+    cel: "!has(self.role) || !has(self.roles)",
+    message: "connectionSecret takes role or roles, not both",
+    holds: ({ role, roles }) => role === undefined || roles === undefined,
+  },
+  {
+    cel: "!has(self.roles) || self.roles.size() != 2 || self.roles[0] != self.roles[1]",
+    message: "connectionSecret.roles takes two different roles",
+    holds: ({ roles }) => roles === undefined || roles[0] !== roles[1],
+  },
+  {
+    cel: "!has(self.rotation) || has(self.database)",
+    message: "connectionSecret.rotation needs connectionSecret.database and a role: without them there is no password",
+    holds: ({ rotation: given, database }) => given === undefined || database !== undefined,
   },
   {
     cel: `has(self.database) || !has(self.template) || !has(self.template.data) || !self.template.data.exists(key, self.template.data[key].matches('[{](database|username|password|uri|pooled-uri)[}]'))`,
@@ -140,3 +172,28 @@ export const connectionSecret = withRules(
       database !== undefined || !Object.values(given?.data ?? {}).some((text) => ofDatabase.test(text)),
   },
 );
+
+/** The part of `spec.connectionSecret` that changes passwords. */
+interface ChangesPasswords {
+  connectionSecret?: { roles?: object | undefined; rotation?: object | undefined } | undefined;
+}
+
+const changesNone = ({ connectionSecret: secret }: ChangesPasswords) =>
+  secret?.roles === undefined && secret?.rotation === undefined;
+const celChangesNone =
+  "!has(self.connectionSecret) || !(has(self.connectionSecret.roles) || has(self.connectionSecret.rotation))";
+
+/** Passwords are of a branch, and its primary is the one owner that may change them. */
+export const onlyPrimariesRotate: Rule<ChangesPasswords & { type?: string | undefined }> = {
+  cel: `${celChangesNone} || !has(self.type) || self.type == 'read_write'`,
+  message: "connectionSecret.roles and connectionSecret.rotation need type: read_write",
+  holds: (spec) => changesNone(spec) || spec.type !== "read_only",
+};
+
+/** The same for the template of a pool, whose members are read replicas. */
+export const noMemberRotates: Rule<ChangesPasswords> = {
+  cel: celChangesNone,
+  message:
+    "a template takes no connectionSecret.roles and no connectionSecret.rotation: its Computes are read replicas",
+  holds: changesNone,
+};

@@ -27,6 +27,8 @@ export const annotations = {
   endpointID: `${GROUP}/endpoint-id`,
   /** Any new value asks for one restart. */
   restartedAt: `${GROUP}/restartedAt`,
+  /** Any new value asks for one change of the password that the connection Secret holds. */
+  passwordRotationAt: `${GROUP}/passwordRotationAt`,
   /** On a Branch: any new value asks for one reset to the parent's head. */
   resetAt: `${GROUP}/resetAt`,
   /** Any value but "false": nothing is sent to the service. */

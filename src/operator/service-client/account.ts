@@ -1,7 +1,7 @@
-import { inspect } from "node:util";
 import { fingerprintOf } from "../resources/fingerprint.ts";
 import { digest } from "../resources/signature.ts";
 import { memoize } from "../runtime/caches.ts";
+import { Redacted } from "../runtime/redacted.ts";
 
 /** The base URL and key of a client. */
 export interface Account {
@@ -16,14 +16,13 @@ export interface Account {
 /** The fingerprint of an account's base URL and key. Called on every reconcile of a Compute. */
 export const accountFingerprint = memoize(({ baseURL, key }: Account) => fingerprintOf(baseURL, key.fingerprint()));
 
-const redacted = "[redacted]";
-
-/** An API key of the service. Printed, logged or serialised, it always shows as `[redacted]`. */
-export class ApiKey {
+/** An API key of the service. */
+export class ApiKey extends Redacted {
   readonly #secret: string;
   #fingerprint: string | undefined;
 
   constructor(secret: string) {
+    super();
     this.#secret = secret;
   }
 
@@ -40,18 +39,6 @@ export class ApiKey {
 
   /** The service's message without the key: some messages repeat the key that they refuse. */
   hiddenIn(text: string): string {
-    return text.replaceAll(this.#secret, redacted);
-  }
-
-  toString(): string {
-    return redacted;
-  }
-
-  toJSON(): string {
-    return redacted;
-  }
-
-  [inspect.custom](): string {
-    return redacted;
+    return text.replaceAll(this.#secret, this.toString());
   }
 }

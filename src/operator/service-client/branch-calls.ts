@@ -1,8 +1,11 @@
 import { BranchAnswer, BranchesAnswer, type ListedBranch } from "../../api/branch.ts";
+import type { Operation } from "../../api/operation.ts";
+import { RolePasswordAnswer } from "../../api/role.ts";
 import type { Answer, Failure } from "./answer.ts";
 import { allBranches, noteOf } from "./branch-pages.ts";
 import type { AnswerReader } from "./endpoint-lists.ts";
 import type { WriteCall } from "./exchange.ts";
+import { RolePassword } from "./role-password.ts";
 import type { ServiceResponse } from "./transport.ts";
 
 /** The client's way of making calls. */
@@ -24,6 +27,14 @@ export interface Calls {
 export interface WrittenBranch {
   branch: ListedBranch | undefined;
   operations: NonNullable<BranchAnswer["operations"]>;
+}
+
+/** The outcome of a reset of a role's password. */
+export interface WrittenPassword {
+  /** The answer shows no endpoint. */
+  endpoint: undefined;
+  password: RolePassword;
+  operations: Operation[];
 }
 
 const route = "/projects/{p}/branches";
@@ -70,6 +81,24 @@ export class BranchCalls {
     return this.#write("POST", `${one}/restore`, [projectID, id], { source_branch_id: sourceID }, signal);
   }
 
+  /** Gives a role of a branch another password. */
+  resetPassword(ids: readonly [string, string, string], signal: AbortSignal): Promise<Answer<WrittenPassword>> {
+    const call = { method: "POST", route: `${one}/roles/{r}/reset_password`, ids, body: undefined } as const;
+    return this.#calls.send(call, signal, ({ body: answer }) => {
+      const parsed = RolePasswordAnswer.safeParse(answer);
+      if (!parsed.success || parsed.data.role.name !== ids[2]) return undefined;
+      const { role, operations = [] } = parsed.data;
+      return { endpoint: undefined, password: new RolePassword(role.password), operations: this.#shown(operations) };
+    });
+  }
+
+  /** Operations whose errors people may see. */
+  #shown(operations: readonly Operation[]): Operation[] {
+    return operations.map((each) =>
+      each.error === undefined ? each : { ...each, error: this.#calls.hiding(each.error) },
+    );
+  }
+
   #write(
     method: WriteCall["method"],
     path: string,
@@ -84,10 +113,7 @@ export class BranchCalls {
       if (!parsed.success || (id !== undefined && parsed.data.branch.id !== id)) return undefined;
       const { branch, annotation, operations = [] } = parsed.data;
       const note = noteOf(annotation);
-      const shown = operations.map((each) =>
-        each.error === undefined ? each : { ...each, error: this.#calls.hiding(each.error) },
-      );
-      return { branch: note === undefined ? branch : { ...branch, note }, operations: shown };
+      return { branch: note === undefined ? branch : { ...branch, note }, operations: this.#shown(operations) };
     });
   }
 }

@@ -39,9 +39,9 @@ async function binding(fields: ComputeFields & { unlinked?: boolean } = {}, { aw
     cache: secretCache(() => stored().map(keptConnectionSecret)),
   });
   const tools = { secrets: kept, awaitsOwner: () => awaitsOwner };
-  const { annotations } = observation;
-  const run = (outcome: Outcome) => bind(outcome, endpointAfter(outcome, observation), annotations, access, tools);
-  return { ...one, observation, stored, run, tools };
+  const turn = { access, memory: one.state };
+  const run = (outcome: Outcome) => bind(outcome, endpointAfter(outcome, observation), observation, turn, tools);
+  return { ...one, observation, stored, turn, run, tools };
 }
 const event = { type: "Normal", reason: "Patched", message: "" } as const;
 const activeOf = (self: Compute, events: Outcome["events"] = []) =>
@@ -51,7 +51,7 @@ describe("a Compute that has an endpoint", () => {
   test("a Compute is bound to its Secret, and says so where that was written again", async () => {
     const { self, run, stored, reach } = await binding();
     const active = activeOf(self, [event]);
-    expect(await run(active)).toEqual({ outcome: active, secret: bound, unchecked: false });
+    expect(await run(active)).toMatchObject({ outcome: active, secret: bound, unchecked: false });
     expect(stored()).toHaveLength(1);
     const body = [{ op: "add", path: "/data/own", value: "eA==" }];
     const contentType = "application/json-patch+json";
@@ -98,7 +98,7 @@ describe("connection details that cannot be read", () => {
     const busy = shown(self, "Updating", "");
     expect(await run(busy)).toEqual({ outcome: busy, secret: former, unchecked: false });
     const active = activeOf(self);
-    expect(await run(active)).toEqual({
+    expect(await run(active)).toMatchObject({
       outcome: { ...active, condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } },
       secret: former,
       unchecked: false,
@@ -112,11 +112,11 @@ describe("connection details that cannot be read", () => {
       annotations: { endpointID: "ep-one", reconcileRequestedAt: "now" },
     });
     const active = activeOf(self);
-    expect(await run(active)).toEqual({ outcome: active, secret: bound, unchecked: false });
+    expect(await run(active)).toMatchObject({ outcome: active, secret: bound, unchecked: false });
     lister.writeLimiter.take("another");
     access.gate.pass("other");
     const later = { condition: { kind: "unchanged" }, requeue: { kind: "enqueued" } };
-    expect(await run(active)).toEqual({ outcome: { ...active, ...later }, secret: former, unchecked: true });
+    expect(await run(active)).toMatchObject({ outcome: { ...active, ...later }, secret: former, unchecked: true });
   });
 
   test("unreadable details are reported unless something else is, and answer no request for a refresh while a Secret exists", async () => {
@@ -125,21 +125,21 @@ describe("connection details that cannot be read", () => {
     const works = reach.answer;
     reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
     const failed = { kind: "shown", reason: "Rejected", message: expect.stringContaining("role not found") };
-    expect(await run(active)).toEqual({
+    expect(await run(active)).toMatchObject({
       outcome: { ...active, condition: failed },
       secret: undefined,
       unchecked: false,
     });
     expect(await run(busy)).toEqual({ outcome: busy, secret: undefined, unchecked: false });
     reach.answer = works;
-    expect(await run(active)).toEqual({ outcome: active, secret: bound, unchecked: false });
+    expect(await run(active)).toMatchObject({ outcome: active, secret: bound, unchecked: false });
     expect(stored()).toHaveLength(1);
     // What was refused is asked for until the service gives it again.
     reach.sent();
     await run(active);
     expect(reach.sent()).toContain("GET connection_uri");
     reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
-    expect(await run(active)).toEqual({
+    expect(await run(active)).toMatchObject({
       outcome: { ...active, condition: failed },
       secret: bound,
       unchecked: true,
@@ -161,12 +161,12 @@ describe("connection details that cannot be read", () => {
 });
 
 test("one without an endpoint is bound to nothing new", async () => {
-  const { reach, observeNow, access, clock, tools, stored } = await binding({ unlinked: true });
+  const { reach, observeNow, turn, clock, tools, stored } = await binding({ unlinked: true });
   reach.endpoints.clear();
   await clock.advance(40_000);
   const outcome = unchanged(compute({ namespace: "default", spec: plain, status: before }));
   const observed = await observeNow(outcome.compute);
-  expect(await bind(outcome, endpointAfter(outcome, observed), observed.annotations, access, tools)).toEqual({
+  expect(await bind(outcome, endpointAfter(outcome, observed), observed, turn, tools)).toEqual({
     outcome,
     secret: former,
     unchecked: false,

@@ -13,7 +13,9 @@ import { planDelete } from "../../../src/operator/compute/plan/delete.ts";
 import { renewSignature } from "../../../src/operator/compute/plan/former.ts";
 import { deleteDuplicate } from "../../../src/operator/compute/plan/link.ts";
 import { restart } from "../../../src/operator/compute/plan/restart.ts";
+import { rotatePassword } from "../../../src/operator/compute/plan/rotate.ts";
 import { updateFields } from "../../../src/operator/compute/plan/update.ts";
+import type { PasswordRecord } from "../../../src/operator/connection-secret/rotation.ts";
 import type { Stop } from "../../../src/operator/life/guard.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { annotations, finalizers } from "../../../src/operator/resources/names.ts";
@@ -40,6 +42,9 @@ interface PlantedBug {
   endpoints?: (self: Compute) => Endpoint[];
   others?: Compute[];
   isDeleted?: boolean;
+  /** Of the connection Secret, by the cache, and where the API server has another one. */
+  secret?: PasswordRecord;
+  believed?: PasswordRecord;
 }
 
 const fleet = fleetOf("production");
@@ -104,6 +109,12 @@ const former = (self: Compute, fields: Partial<Endpoint> = {}) =>
   endpoint({ id: "ep-former", name: `k8s-${fleet}-${keyOf(self)}-${stranger.replaceAll("-", "")}`, ...fields });
 const takesOver = { spec: { adopt: { former: true } }, sends: "PATCH ep-former" };
 const deletes = { isDeleted: true, sends: "DELETE ep-one", ...linked };
+const rotates = {
+  annotations: { endpointID: "ep-one", passwordRotationAt: "now" },
+  spec: { connectionSecret: { name: "shop-db", database: "shop", roles: ["app_a", "app_b"] } },
+  sends: "POST branches/br-main/roles/app_b/reset_password",
+  secret: { role: "app_a", rotatedAt: 0, handled: undefined },
+};
 const ready = {
   conditions: [
     { type: "Ready", status: "True", reason: "Active", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
@@ -298,6 +309,38 @@ const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     status: proved("created"),
     endpoints: () => [endpoint({ name: stolen })],
   },
+  "rotatePassword: through what only an annotation links": {
+    plan: asked(rotatePassword, linkedBy("signature")),
+    rule: "role-reset-proof",
+    ...rotates,
+    endpoints: () => [endpoint()],
+  },
+  "ownedByOther: a rotation through what another Compute has": {
+    plan: asked(rotatePassword),
+    rule: "role-reset-claim",
+    ...rotates,
+    spec: { ...rotates.spec, adopt: { endpointID: "ep-one" } },
+    endpoints: () => [endpoint()],
+    others: [maker],
+  },
+  "signedByOther: a rotation through what came to bear another's signature": {
+    plan: asked(rotatePassword, linkedBy("signature")),
+    rule: "role-reset-proof",
+    ...rotates,
+    status: proved("created"),
+    endpoints: () => [endpoint({ name: stolen })],
+  },
+  "rotatePassword: the role of two that the Secret holds": {
+    plan: asked(rotatePassword, (o) => ({
+      ...o,
+      secret: { record: { role: "app_b", rotatedAt: 0, handled: undefined }, mayCut: true },
+    })),
+    rule: "role-reset-proof",
+    ...rotates,
+    sends: "POST branches/br-main/roles/app_a/reset_password",
+    believed: { role: "app_b", rotatedAt: 0, handled: undefined },
+    endpoints: ({ metadata }) => [endpoint({ name: signatureOfUID(metadata.uid) })],
+  },
   "renewSignature: of what does not bear ours": {
     plan: asked(renewSignature, linkedBy("signature")),
     rule: "endpoint-sign-proof",
@@ -420,6 +463,21 @@ const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
+/** A connection Secret that stands, with this record by the cache; the API server has the other. */
+function secretsWith(record: PasswordRecord, believed = record) {
+  return {
+    keep: () => Promise.resolve({ kind: "none" } as const),
+    standing: () => undefined,
+    ownerless: () => [],
+    remove: () => Promise.resolve([]),
+    readingDueAt: () => undefined,
+    forget: () => {},
+    readSoon: () => {},
+    recorded: () => record,
+    recordedNow: () => Promise.resolve(believed),
+  };
+}
+
 /** A Compute in this world, reconciled by the real step with the bug in its plan. */
 async function played(bug: PlantedBug, isGuarded: boolean): Promise<World & { stops: Stop[] }> {
   const stops: Stop[] = [];
@@ -439,6 +497,7 @@ async function played(bug: PlantedBug, isGuarded: boolean): Promise<World & { st
     claims: { claimantsOf: (one: Compute) => index.claimantsOf(one) },
     fleet,
     onStop: (stop: Stop) => stops.push(stop),
+    ...(bug.secret === undefined ? {} : { secrets: secretsWith(bug.secret, bug.believed) }),
   };
   const world = await setUp({ metadata, spec: bug.spec ?? {} }, options);
   const self = world.self();

@@ -31,6 +31,9 @@ describe("a Compute", () => {
       standing: () => undefined,
       ownerless: () => [],
       remove: () => Promise.resolve([]),
+      recorded: () => undefined,
+      recordedNow: () => Promise.resolve(undefined),
+      readSoon: () => {},
     };
     const { run, reconciler, uid, clock } = await setUp({}, { secrets });
     await run(60_000);

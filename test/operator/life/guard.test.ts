@@ -22,6 +22,7 @@ const passes: readonly [GuardedWrite, ...Shown[]][] = [
   ["endpoint restart", "signature", "created", "adopted"],
   ["endpoint delete", "signature", "created", "adopted"],
   ["endpoint surplus", "signature"],
+  ["role reset", "signature", "created", "adopted"],
   ["branch create", "absent"],
   ["branch end", "signature", "created", "former"],
   ["branch protection", "signature", "created", "former", "adopted"],

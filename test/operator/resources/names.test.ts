@@ -20,6 +20,7 @@ test("the names that stand in clusters and at the service stay what they are fro
     annotations: {
       endpointID: "compute-operator.dev/endpoint-id",
       restartedAt: "compute-operator.dev/restartedAt",
+      passwordRotationAt: "compute-operator.dev/passwordRotationAt",
       resetAt: "compute-operator.dev/resetAt",
       paused: "compute-operator.dev/paused",
       reconcileRequestedAt: "compute-operator.dev/reconcileRequestedAt",

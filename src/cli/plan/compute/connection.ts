@@ -1,5 +1,6 @@
 import { meaningOf } from "../../../operator/compute/words/failures.ts";
 import { filledDetails, whyUnread } from "../../../operator/connection-secret/filled-details.ts";
+import { rolesOf } from "../../../operator/connection-secret/rotation.ts";
 import { saidOnce } from "../messages.ts";
 import type { TrackedCompute } from "../tracked.ts";
 import { linkedEndpoint } from "./linked.ts";
@@ -18,7 +19,7 @@ export async function connectionDataOf(tracked: TrackedCompute, signal: AbortSig
   const wanted = compute.spec.connectionSecret;
   const endpoint = linkedEndpoint(tracked);
   if (wanted === undefined || endpoint?.host === undefined) return { kind: "noEndpoint" };
-  const details = await filledDetails(compute, endpoint, undefined, client, signal);
+  const details = await filledDetails(compute, endpoint, { role: rolesOf(wanted)[0] }, client, signal);
   switch (details.kind) {
     case "read":
       return details;

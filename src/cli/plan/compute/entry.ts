@@ -108,6 +108,11 @@ function whatOf(action: ComputeDryRun["action"], compute: Compute, linked: Endpo
         fields: [],
         ...(isRunning(linked) ? { interrupts: "cuts its connections" } : {}),
       };
+    case "rotate": {
+      const fields = [{ field: "connectionSecret.password", ours: `a new one for role ${action.role}` }];
+      const interrupts = isRunning(linked) ? ({ interrupts: "cuts its connections" } as const) : {};
+      return { step: "patch", endpoint: action.endpointID, fields, ...interrupts };
+    }
     case "delete":
       return { step: "delete", endpoint: action.endpointID, fields: [], message: deletion(action) };
     case "wait": {

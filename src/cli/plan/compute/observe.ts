@@ -16,7 +16,15 @@ export function observe({ object: compute, project }: TrackedCompute, inventory:
   const { id, connection, listing, operations, client } = project;
   const annotations = annotationsOf(compute, clock.now());
   const claimants = inventory.claimantsOf(compute);
-  const subject = { compute, annotations, claimants, now: clock.monotonic(), createSettleMs, fleet };
+  const subject = {
+    compute,
+    annotations,
+    claimants,
+    now: clock.monotonic(),
+    serviceNow: clock.now(),
+    createSettleMs,
+    fleet,
+  };
   if (connection !== undefined && !allowsProject(connection, id)) {
     const message = projectNotAllowed(connection, id);
     return { ...subject, kind: "unavailable", reason: "ConnectionNotReady", message, projectGone: false };

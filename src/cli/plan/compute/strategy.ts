@@ -37,6 +37,7 @@ export const computeStrategy: Strategy<TrackedCompute, Observed, Step, End, Outc
 /** Without a cluster no CRD is deleted. */
 /** No command writes Secrets. */
 const removeSecrets = () => Promise.resolve([]);
+const secrets = { recordedNow: () => Promise.resolve(undefined), readSoon: () => {} };
 const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
 
 async function carryOut(
@@ -51,7 +52,7 @@ async function carryOut(
   const cluster = new InMemoryPatcher(compute);
   const access = accessTo(project, clock);
   const stored = () => undefined;
-  const shared = { clock, stored, state, signal: uninterrupted, uninstalling, removeSecrets };
+  const shared = { clock, stored, state, signal: uninterrupted, uninstalling, secrets, removeSecrets };
   const context = { compute, annotations, cluster, access, ...shared };
   const outcome = await execute(guarded(action, seen, tracked), context);
   const { signed } = state.known;

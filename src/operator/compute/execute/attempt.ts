@@ -54,10 +54,10 @@ export class EndpointAttempt {
    * Sends the request and takes over its answer: concludes for the record, follows the operations, lets the next write
    * go, and remembers from when on lists show it.
    */
-  async send(
-    call: () => Promise<Answer<Written>>,
-    meaningOf: (answer: Answer<Written>) => Meaning = () => ({}),
-  ): Promise<Answer<Written>> {
+  async send<T extends Written>(
+    call: () => Promise<Answer<T>>,
+    meaningOf: (answer: Answer<T>) => Meaning = () => ({}),
+  ): Promise<Answer<T>> {
     const answer = this.#target.isRecorded ? await this.#attempt(meaningOf).send(call) : await call();
     const { lister, gate } = this.#access;
     if (answer.kind === "ok") lister.operations.follow(answer.value.operations);
@@ -66,9 +66,9 @@ export class EndpointAttempt {
     return answer;
   }
 
-  #attempt(meaningOf: (answer: Answer<Written>) => Meaning): Attempt<RememberedWrite, Written> {
+  #attempt<T extends Written>(meaningOf: (answer: Answer<T>) => Meaning): Attempt<RememberedWrite, T> {
     const { state, clock } = this.#tools;
-    return new Attempt<RememberedWrite, Written>({
+    return new Attempt<RememberedWrite, T>({
       clock,
       keep: (change) => {
         state.changeWrite(change);

@@ -1,3 +1,4 @@
+import type { ConnectionSecrets } from "../../connection-secret/connection-secret.ts";
 import type { EventInput } from "../../kube/event-record.ts";
 import type { Patcher } from "../../life/patching.ts";
 import type { ServiceAccess } from "../../project/access.ts";
@@ -26,6 +27,8 @@ export interface ExecuteContext {
   /** Records each write, so that the next plan knows how new a list must be. */
   state: ReconcileState;
   signal: AbortSignal;
+  /** The connection Secrets, for a rotation of the password in one. */
+  secrets: Pick<ConnectionSecrets, "recordedNow" | "readSoon">;
   uninstalling: CrdDeletion;
   /** Removes the connection Secrets in other namespaces; the events of those that stay. */
   removeSecrets: (compute: Compute) => Promise<readonly EventInput[]>;

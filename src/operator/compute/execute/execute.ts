@@ -14,6 +14,7 @@ import { createEndpoint } from "./create.ts";
 import { deleteEndpoint, keepEndpoint } from "./delete.ts";
 import { link, release, restoreFinalizer } from "./patch-metadata.ts";
 import { restartEndpoint, restarted } from "./restart.ts";
+import { resetPassword } from "./rotate.ts";
 import { signEndpoint } from "./sign.ts";
 import { paused, waiting } from "./unsent.ts";
 import { patchEndpoint } from "./update.ts";
@@ -56,6 +57,7 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     case "patch":
     case "sign":
     case "restart":
+    case "rotate":
     case "delete":
       return access === undefined ? unchanged(compute) : write(action, context, access);
     case "confirmDeletion":
@@ -115,6 +117,8 @@ function send(action: WriteAction, context: ExecuteContext, access: ServiceAcces
       return signEndpoint(action, context, access);
     case "restart":
       return restartEndpoint(action, context, access);
+    case "rotate":
+      return resetPassword(action, context, access);
     case "delete":
       return deleteEndpoint(action, context, access);
   }

@@ -21,6 +21,7 @@ const progressOf = {
   patch: "Updating",
   sign: "Updating",
   restart: "Restarting",
+  rotate: "Updating",
   delete: "Deleting",
 } as const;
 
@@ -70,7 +71,7 @@ function messageOf(wait: Wait, write: WriteAction, projectID: string): string {
     return wait === "brake"
       ? messages.toDelete.brake(write.endpointID)
       : messages.toDelete.project(projectID, write.endpointID);
-  return messages.forProject(projectID, write.kind === "sign" ? "patch" : write.kind);
+  return messages.forProject(projectID, write.kind === "sign" || write.kind === "rotate" ? "patch" : write.kind);
 }
 
 /**

@@ -26,6 +26,8 @@ export function annotationsOf(compute: Compute, wallNow: number) {
     restartedAt,
     /** True if a person requested a restart that the status does not show as carried out. */
     restartRequested: restartedAt !== undefined && restartedAt !== status.restartedAt,
+    /** As written: the connection Secret records which value was carried out. */
+    passwordRotationAt: annotation(compute, "passwordRotationAt"),
     reconcileRequestedAt,
     /** True if a person requested a reconcile that has not been handled. */
     reconcileRequested: reconcileRequestedAt !== undefined && reconcileRequestedAt !== status.lastHandledReconcileAt,

@@ -1,6 +1,7 @@
 import type { Operation } from "../../../api/operation.ts";
 import type { Claimants } from "../../claims/claims.ts";
 import type { EndpointIndex, Ownership } from "../../claims/ownership.ts";
+import type { PasswordRecord } from "../../connection-secret/rotation.ts";
 import { isBeingDeleted, isHeldBy } from "../../objects/object.ts";
 import type { NamedBranch } from "../../project/branch-lister.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -24,6 +25,17 @@ export interface Subject {
   referred?: ReferredBranch | undefined;
   /** Name at the service of the Branch that `spec.branchRef` names; absent where there is no such Branch. */
   referredName?: string | undefined;
+  /** The connection Secret with its password; absent where none stands. */
+  secret?: SecretFacts | undefined;
+  /** The service's time, in milliseconds since the epoch. */
+  serviceNow: number;
+}
+
+/** The facts of a connection Secret from which a rotation is planned. */
+export interface SecretFacts {
+  record: PasswordRecord;
+  /** True if connections may be cut now. */
+  mayCut: boolean;
 }
 
 /** The branch of the Branch that a Compute names; `unusable`: nothing is created on it or moved to it. */

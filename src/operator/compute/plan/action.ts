@@ -40,6 +40,11 @@ export type Action =
    */
   | { kind: "sign"; endpointID: string; name: string; takesOver: boolean }
   | { kind: "restart"; endpointID: string; value: string; startedAt: string | undefined }
+  /**
+   * Resets the password of a role. `request`: the value of `passwordRotationAt` that it answers; `now`: the service's
+   * time.
+   */
+  | { kind: "rotate"; endpointID: string; branchID: string; role: string; request: string | undefined; now: number }
   /** A recorded restart shows at the service: it counts as carried out. */
   | { kind: "restarted"; endpointID: string; value: string }
   /** `signature`: ours, in a fleet, where another cluster may have written its own over it since the list. */
@@ -97,10 +102,10 @@ type WaitAction = Extract<Action, { kind: "wait" }>;
 export type PatchAction = Extract<Action, { kind: "patch" }>;
 
 /** The actions that send a write to the service. */
-export type WriteAction = Extract<Action, { kind: "create" | "patch" | "sign" | "restart" | "delete" }>;
+export type WriteAction = Extract<Action, { kind: "create" | "patch" | "sign" | "restart" | "rotate" | "delete" }>;
 
 export function isWrite(action: Action): action is WriteAction {
-  return ["create", "patch", "sign", "restart", "delete"].includes(action.kind);
+  return ["create", "patch", "sign", "restart", "rotate", "delete"].includes(action.kind);
 }
 
 /** True if an action would bring the service to what the spec says. */
@@ -112,6 +117,7 @@ export function sendsSpec(action: Action): boolean {
 export function identityOf(write: WriteAction, generation: number): string {
   // An edit changes no signature.
   if (write.kind === "sign") return JSON.stringify(["sign", write.endpointID, write.name]);
+  if (write.kind === "rotate") return JSON.stringify(["rotate", generation, write.role, write.request]);
   const content = "attributes" in write ? write.attributes : "value" in write ? write.value : write.endpointID;
   return JSON.stringify([write.kind, generation, content]);
 }

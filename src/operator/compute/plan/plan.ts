@@ -23,6 +23,7 @@ import {
 import { adoptReplacement, lostEndpoint } from "./lost.ts";
 import { pendingWrite } from "./pending.ts";
 import { restart } from "./restart.ts";
+import { rotatePassword } from "./rotate.ts";
 import { updateFields } from "./update.ts";
 
 /** The rules for a Compute that is to be, in order; the first that answers decides. The last always answers. */
@@ -44,6 +45,7 @@ const rules: readonly PlanRule[] = [
   blockingOperation,
   updateFields,
   restart,
+  rotatePassword,
   renewSignature,
   operationInProgress,
 ];

@@ -113,6 +113,8 @@ export const adoptionRefused = {
     `The endpoint that spec.adopt names was deleted at the service, and no replacement is created. Name another endpoint, or remove spec.adopt and the annotation ${annotations.endpointID}: ${endpointID}.`,
   linkOfOtherType: (theirs: string, ours: string, endpointID: string) =>
     `The endpoint that the annotation ${annotations.endpointID} names is of type ${theirs}, and spec.type is ${ours}, so nothing is sent. Remove the annotation to get an endpoint of its own, or create a Compute of type ${theirs}: ${endpointID}.`,
+  rotationUnproved: (endpointID: string) =>
+    `The password is not changed: only the annotation ${annotations.endpointID} links the endpoint, which proves nothing. Name the endpoint in spec.adopt.endpointID, or remove ${annotations.passwordRotationAt} and spec.connectionSecret.rotation: ${endpointID}.`,
   restartUnproved: (endpointID: string) =>
     `The restart that the annotation ${annotations.restartedAt} asks for is not sent: only the annotation ${annotations.endpointID} links the endpoint, which proves nothing. Name the endpoint in spec.adopt.endpointID, or remove ${annotations.restartedAt}: ${endpointID}.`,
 };

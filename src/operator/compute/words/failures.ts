@@ -33,6 +33,7 @@ export const requests = {
   move: (endpointID: string, branchID: string) => `change endpoint ${endpointID} and move it to branch ${branchID}`,
   sign: (endpointID: string) => `write the name of endpoint ${endpointID}`,
   restart: (endpointID: string) => `restart endpoint ${endpointID}`,
+  resetPassword: (role: string, branchID: string) => `change the password of role "${role}" on branch ${branchID}`,
   delete: (endpointID: string) => `delete endpoint ${endpointID}`,
   show: (endpointID: string) => `show endpoint ${endpointID}`,
 };

@@ -90,6 +90,7 @@ export class Acting {
       stored: () => undefined,
       state,
       signal,
+      secrets: { recordedNow: () => Promise.resolve(undefined), readSoon: () => {} },
       uninstalling,
       removeSecrets: () => Promise.resolve([]),
       ...tools,

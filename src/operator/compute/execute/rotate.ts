@@ -1,0 +1,47 @@
+import { dueRotation } from "../../connection-secret/rotation.ts";
+import { after } from "../../life/outcome.ts";
+import type { ServiceAccess } from "../../project/access.ts";
+import { soonMs } from "../../runtime/waits.ts";
+import { type Outcome, shown, unchanged } from "../outcome.ts";
+import type { Action } from "../plan/action.ts";
+import { inProgress } from "../words/conditions.ts";
+import { requests } from "../words/failures.ts";
+import { EndpointAttempt } from "./attempt.ts";
+import type { ExecuteContext } from "./context.ts";
+import { recordFailedWrite } from "./unsent.ts";
+
+type Rotate = Extract<Action, { kind: "rotate" }>;
+
+/**
+ * Reads the Secret, then resets the password of a role if that is still due. The Secret is written once the operations
+ * of the reset have ended: until then the old password holds.
+ */
+export async function resetPassword(action: Rotate, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
+  const { compute, annotations, state, signal, secrets } = context;
+  const { endpointID, branchID, role, request, now } = action;
+  const wanted = compute.spec.connectionSecret;
+  const record = await secrets.recordedNow(compute);
+  const due = wanted && record && dueRotation(wanted, record, annotations.passwordRotationAt, now);
+  // The cache is older than the Secret.
+  if (due === undefined || due.role !== role || due.request !== request) {
+    return unchanged(compute, { requeue: after(soonMs) });
+  }
+  const { client } = access;
+  const before = state.known.password;
+  state.passwordDoubted();
+  // A late effect of this request, or of one that an earlier term sent, shows when the password is read again.
+  secrets.readSoon(compute.metadata.uid);
+  const attempt = new EndpointAttempt({ compute, endpointID, isRecorded: false }, context, access);
+  const answer = await attempt.send(() =>
+    client.branches.resetPassword([compute.spec.projectID, branchID, role], signal),
+  );
+  if (answer.kind !== "ok") {
+    if (answer.kind === "ambiguous") state.passwordDoubted(true);
+    else state.passwordKept(before);
+    return recordFailedWrite(action, answer, requests.resetPassword(role, branchID), compute, context, access);
+  }
+  state.succeeded();
+  const { operations, password } = answer.value;
+  state.passwordReset({ role, request, branchID, password, operations: operations.map(({ id }) => id) });
+  return shown(compute, "Updating", inProgress("Updating", endpointID), { effect: { kind: "reset", operations } });
+}
