@@ -10,15 +10,34 @@ const js = `"use strict";
 
 document.documentElement.classList.add("scripted");
 
+/** The text that a button copies. A page that masks it says which page shows it. */
+async function textFor({ copy, from }) {
+  let page = document;
+  if (from !== undefined) page = await pageAt(from);
+  const field = page.getElementById(copy);
+  return field.value ?? field.textContent;
+}
+
+/** Another page, in which nothing that is shown once is spent. */
+async function pageAt(address) {
+  const answer = await fetch(address, { headers: { "${refreshHeader}": "1" } });
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
 document.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-copy]");
   if (!button) return;
-  const field = document.getElementById(button.dataset.copy);
-  if (navigator.clipboard) await navigator.clipboard.writeText(field.value);
+  const text = await textFor(button.dataset);
+  if (navigator.clipboard) await navigator.clipboard.writeText(text);
   else {
     // Browsers hide the clipboard from pages over plain HTTP from another machine.
-    field.select();
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
     document.execCommand("copy");
+    area.remove();
+    button.focus();
   }
   button.textContent = "Copied";
 });

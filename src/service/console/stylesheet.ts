@@ -102,6 +102,13 @@ details p { margin: .4rem 0; }
 .copy { display: none; }
 .scripted .copy { display: inline-block; }
 .live .again { display: none; }
+.title { display: flex; flex-wrap: wrap; align-items: center; gap: 0 .7rem; }
+.copyable .copy, .title .copy { padding: 0 .5rem; font-size: .85em; }
+.unseen { position: absolute; left: -100vw; }
+.tabs { flex-wrap: wrap; gap: .3rem 1rem; margin-top: .5rem; }
+.tabs a[aria-current] { color: var(--ink); font-weight: 600; text-decoration: none; }
+.snippet { display: flex; gap: .5rem; align-items: start; margin-top: .5rem; }
+pre { flex: 1; min-width: 0; margin: 0; padding: .6rem .8rem; background: var(--card); border: 1px solid var(--line); border-radius: 6px; font: 14px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 .value { display: flex; gap: .5rem; align-items: end; }
 .value label { flex: 1; min-width: 0; max-width: 72rem; }
 .value input { max-width: none; }

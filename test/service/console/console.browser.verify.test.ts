@@ -92,7 +92,7 @@ it("a person connects, starts and moves a compute on its page", async () => {
   await page.goto(`${site.address}/app/projects/${project}/branches/${main}`);
   await page.getByRole("link", { name: primary }).click();
   await page.getByLabel("Pooled").check();
-  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("button", { name: "Show", exact: true }).click();
   expect(await page.getByLabel("Connection string").inputValue()).toContain(`${primary}-pooler.`);
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.getByText("is starting").waitFor();
@@ -159,14 +159,26 @@ it("computes come, go and change on their branch's page, but not the form that s
   expect(site.complaints).toEqual([]);
 });
 
-it("a connection string is copied with one button", async () => {
+it("a connection string and its code are copied with one button each, also while their password is masked", async () => {
   const { site, page } = await openAs(`${branchPath}/computes/${primary}`);
   await using _ = site;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  await page.getByRole("button", { name: "Copy" }).click();
-  await page.getByRole("button", { name: "Copied" }).waitFor();
-  const uri = await page.getByLabel("Connection string").inputValue();
-  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(uri);
+  const copied = async (what: string) => {
+    await page.getByRole("button", { name: `Copy ${what}` }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const text = await page.evaluate("navigator.clipboard.readText()");
+    await page.reload();
+    return text;
+  };
+  const masked = await page.getByLabel("Connection string").inputValue();
+  const [uri, code] = [await copied("connection string"), await copied("code for psql")];
+  expect([masked.includes("********"), code]).toEqual([true, `psql '${String(uri)}'`]);
+  expect(await page.content()).not.toContain(String(uri));
+  await page.getByRole("link", { name: "Show the password" }).click();
+  await page.getByRole("link", { name: "Hide the password" }).waitFor();
+  expect(await page.getByLabel("Connection string").inputValue()).toBe(uri);
+  expect(await copied("connection string")).toBe(uri);
+  expect(await copied("compute id")).toBe(primary);
 });
 
 it("a connection string shows its underscores on a screen with one pixel to a point", async () => {
@@ -190,7 +202,7 @@ it("without a script a page works as before, with a link to look again and no bu
   const plain = await context?.newPage();
   shop.write(`POST /projects/${project}/endpoints/${primary}/start`);
   await plain?.goto(`${site.address}${branchPath}/computes/${primary}`);
-  expect(await plain?.getByRole("button", { name: "Copy" }).isVisible()).toBe(false);
+  expect(await plain?.getByRole("button", { name: "Copy" }).first().isVisible()).toBe(false);
   shop.finishOperations();
   await plain?.getByRole("link", { name: "Look again" }).click();
   await plain?.locator("#about").getByText("Active").waitFor();

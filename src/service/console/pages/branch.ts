@@ -5,6 +5,7 @@ import { planOf } from "../../projects/owner.ts";
 import { required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
+import { copyable } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import {
   memoryInWords,
@@ -43,7 +44,7 @@ export function branchPage(visit: Visit): Page {
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
-<p class="about" id="about" data-live><code>${branch.id}</code>${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
+<p class="about" id="about" data-live>${copyable("id", branch.id, "branch id")}${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
 ${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts: [] })}

@@ -1,15 +1,17 @@
 import { reachProject } from "../../accounts/caller.ts";
+import { endpointHost } from "../../computes/hosts.ts";
 import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
-import { connectionUri } from "../../projects/roles.ts";
 import { refusals, required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import type { Project } from "../../store/projects.ts";
+import { copyable, copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { memoryInWords, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Moved, type Page, pathOf, type Visit } from "../visit.ts";
+import { connectPanel } from "./connect.ts";
 import { dayCharts } from "./day.ts";
 import { computeWarning } from "./management.ts";
 import { operationTable } from "./operations.ts";
@@ -45,12 +47,13 @@ export function computePage(visit: Visit): Page {
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id, "branches", branch.id)}">${branch.name}</a></nav>
-<h1>${compute.id}</h1>
+<div class="title"><h1 id="id">${compute.id}</h1>${copyButton("id", "compute id")}</div>
 <p class="about" id="about" data-live>${role}, ${access} · <span class="status ${statusInWords(compute).toLowerCase()}">
 ${statusInWords(compute)}</span>${progress && html`, ${progress}… <a class="again" href="">Look again</a>`} ·
 ${sizeInWords(compute)}, ${memoryInWords(compute)} · last active ${moment(compute.lastActive, visit.at)}</p>
+${hostOf(visit, project, compute)}
 ${computeWarning(visit, compute)}
-<section id="connect" data-live><h2>Connect</h2>${connectPanel(visit, subject)}</section>
+<section id="connect" data-live><h2>Connect</h2>${connectPanel(visit, project, compute)}</section>
 <section id="size" data-live><h2>Size</h2>${sizeForm(visit, compute, planOf(visit.context.store, project.owner) === "free")}
 <p class="hint">A fixed size has the same number at both ends. A new size restarts a running compute: its connections are cut
 for a moment.</p></section>
@@ -61,6 +64,12 @@ for a moment.</p></section>
   };
 }
 
+/** The host of a compute, where it leads to the compute: real servers have one only in a domain. */
+function hostOf({ context: { backend, options } }: Visit, { regionId }: Project, { id }: StoredEndpoint) {
+  if (backend.address && options.domain === undefined) return undefined;
+  return html`<p class="about">${copyable("host", endpointHost(options, id, regionId), "host")}</p>`;
+}
+
 /** The compute of the path, on the branch of the path. */
 function subjectOf(visit: Visit): Subject {
   const { context, caller } = visit;
@@ -69,25 +78,6 @@ function subjectOf(visit: Visit): Subject {
   const compute = context.store.endpoints.get(project.id, param(visit, "endpoint_id"));
   if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
   return { project, branch, compute };
-}
-
-/** The connection string of the chosen database and role; by default the first database and its owner. */
-function connectPanel({ context, query }: Visit, { project, branch, compute }: Subject): Html {
-  const [databases, roles] = [context.catalog.databases(branch.id), context.catalog.roles(branch.id)];
-  const database = databases.find(({ name }) => name === query["database"]) ?? databases[0];
-  const wanted = query["role"] ?? database?.ownerName;
-  const role = roles.find(({ name }) => name === wanted) ?? roles[0];
-  if (!database || !role) return html`<p>This branch has no role or no database to connect with.</p>`;
-  const pooled = query["pooled"] === "true";
-  const uri = connectionUri(context, project, compute, { database: database.name, role, pooled });
-  const option = (name: string, chosen: string) => html`<option${name === chosen && html` selected`}>${name}</option>`;
-  return html`<form class="search" method="get" action="" aria-label="What to connect with">
-<label>Database <select name="database">${databases.map(({ name }) => option(name, database.name))}</select></label>
-<label>Role <select name="role">${roles.map(({ name }) => option(name, role.name))}</select></label>
-<label><input type="checkbox" name="pooled" value="true"${pooled && html` checked`}> Pooled</label>
-<button>Show</button></form>
-<p class="secret value"><label>Connection string <input id="uri" readonly value="${uri}"></label>
-<button type="button" class="quiet copy" data-copy="uri">Copy</button></p>`;
 }
 
 /** The actions that are possible now. Each is a form, so no script is needed. */

@@ -1,5 +1,6 @@
 import type { Organization, Role } from "../../store/accounts.ts";
 import type { ApiKey, KeyScope } from "../../store/keys.ts";
+import { copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
 import { tokenField } from "../layout.ts";
@@ -38,9 +39,10 @@ function newSecret({ session }: Visit): Html | undefined {
   const { created } = session;
   session.created = undefined;
   if (!created) return undefined;
-  return html`<div class="notice secret" role="status"><label for="secret">The secret of <b>${created.name}</b>: copy it
+  return html`<div class="notice secret"><label for="secret" role="status">The secret of <b>${created.name}</b>: copy it
 now, it is not shown again.</label>
-<input id="secret" readonly value="${created.secret}" autocomplete="off" spellcheck="false" autofocus></div>`;
+<input id="secret" readonly value="${created.secret}" autocomplete="off" spellcheck="false" autofocus>
+${copyButton("secret", "API key")}</div>`;
 }
 
 function organizationSection(visit: Visit, { id, name }: Organization): Html {

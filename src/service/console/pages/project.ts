@@ -5,6 +5,7 @@ import { planOf } from "../../projects/owner.ts";
 import type { Branch } from "../../store/branches.ts";
 import type { Project } from "../../store/projects.ts";
 import type { PageFound } from "../../store/table.ts";
+import { copyable } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import { counted, endIn, hoursInWords, usageInWords } from "../labels.ts";
 import { tokenField } from "../layout.ts";
@@ -25,7 +26,7 @@ export function projectPage(visit: Visit): Page {
     title: project.name,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a></nav>
 <h1>${project.name}</h1>
-<p class="about" id="about" data-live><code>${project.id}</code> · ${project.regionId} · Postgres ${project.pgVersion} ·
+<p class="about" id="about" data-live>${copyable("id", project.id, "project id")} · ${project.regionId} · Postgres ${project.pgVersion} ·
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·
 <a href="${pathOf("app", "projects", project.id, "operations")}">Operations</a></p>
 ${listControls(visit, { search: "Name, id or object", states, sorts })}

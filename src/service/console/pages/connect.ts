@@ -1,0 +1,49 @@
+import { connectionUri } from "../../projects/roles.ts";
+import type { StoredEndpoint } from "../../store/endpoints.ts";
+import type { Project } from "../../store/projects.ts";
+import { copyButton } from "../copy.ts";
+import { type Html, html } from "../html.ts";
+import { quotable, snippets } from "../snippets.ts";
+import type { Visit } from "../visit.ts";
+
+/** The text in place of a password that was not asked for. */
+const mask = "********";
+
+/**
+ * The connection string of a compute and code for the usual clients, of the chosen database and role; by default the
+ * first database and its owner. The password is on the page only after it was asked for.
+ */
+export function connectPanel({ context, query }: Visit, project: Project, compute: StoredEndpoint): Html {
+  const { branchId } = compute;
+  const [databases, roles] = [context.catalog.databases(branchId), context.catalog.roles(branchId)];
+  const database = databases.find(({ name }) => name === query["database"]) ?? databases[0];
+  const wanted = query["role"] ?? database?.ownerName;
+  const role = roles.find(({ name }) => name === wanted) ?? roles[0];
+  if (!database || !role) return html`<p>This branch has no role or no database to connect with.</p>`;
+  const pooled = query["pooled"] === "true";
+  const isShown = query["password"] === "shown";
+  const whole = quotable(connectionUri(context, project, compute, { database: database.name, role, pooled }));
+  const uri = isShown || !role.login ? whole : whole.replace(`:${context.catalog.passwordOf(role)}@`, `:${mask}@`);
+  const snippet = snippets.find(({ name }) => name === query["for"]) ?? snippets[0];
+  const at = (changed: Readonly<Record<string, string>>) => {
+    const chosen = { database: database.name, role: role.name, pooled: String(pooled), for: snippet?.name ?? "" };
+    const shown = isShown ? { password: "shown" } : {};
+    return `?${new URLSearchParams({ ...chosen, ...shown, ...changed }).toString()}`;
+  };
+  const source = uri === whole ? undefined : at({ password: "shown" });
+  const option = (name: string, chosen: string) => html`<option${name === chosen && html` selected`}>${name}</option>`;
+  return html`<form class="search" method="get" action="" aria-label="Connection">
+<input type="hidden" name="for" value="${snippet?.name}">${isShown && html`<input type="hidden" name="password" value="shown">`}
+<label>Database <select name="database">${databases.map(({ name }) => option(name, database.name))}</select></label>
+<label>Role <select name="role">${roles.map(({ name }) => option(name, role.name))}</select></label>
+<label><input type="checkbox" name="pooled" value="true"${pooled && html` checked`}> Pooled</label>
+<button>Show</button></form>
+<p class="secret value"><label>Connection string <input id="uri" readonly value="${uri}"></label>
+${copyButton("uri", "connection string", source)}</p>
+${role.login && html`<p><a href="${at({ password: isShown ? "" : "shown" })}#connect">${isShown ? "Hide" : "Show"} the password</a></p>`}
+<nav aria-label="Clients" class="tabs">${snippets.map(
+    ({ name, title }) =>
+      html`<a href="${at({ for: name })}#connect"${name === snippet?.name && html` aria-current="true"`}>${title}</a> `,
+  )}</nav>
+<div class="snippet"><pre id="snippet">${snippet?.code(uri, pooled)}</pre>${copyButton("snippet", `code for ${snippet?.title}`, source)}</div>`;
+}
