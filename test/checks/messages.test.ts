@@ -6,10 +6,10 @@ import { nodesIn } from "./sources.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 /** Where conditions and events come from, and where their messages are. */
-const files = globSync("src/operator/{compute,conditions,connection,pool}/**/*.ts", { cwd: root }).map((file) =>
-  file.replaceAll("\\", "/"),
-);
-const places = /\/(messages\.ts|(messages|words)\/[^/]+\.ts)$/;
+const files = globSync("src/operator/{branch,compute,conditions,connection,connection-secret,pool}/**/*.ts", {
+  cwd: root,
+}).map((file) => file.replaceAll("\\", "/"));
+const places = /\/(messages\.ts|words\.ts|(messages|words)\/[^/]+\.ts)$/;
 
 /** The texts of a module that are whole sentences, with X for what is filled in. */
 function sentencesIn(source: string): string[] {
@@ -47,6 +47,14 @@ it("a message is written in one of the places for messages", () => {
 
 it("a message has at most two sentences", () => {
   expect(messages.filter(({ text }) => isLong(text))).toEqual([]);
+});
+
+it("a message names its ids in the sentence, and none trails after a colon", () => {
+  const trails = (text: string) => /: X\.?$/.test(text);
+  const said =
+    /(said|answer|could not X|could not X yet|refused to X|not available|refused the API key|see each with): X\.?$/i;
+  expect(["It waits: X.", "It waits: X"].every(trails)).toBe(true);
+  expect(messages.filter(({ text }) => trails(text) && !said.test(text))).toEqual([]);
 });
 
 it("a message with three sentences, or filled in with an expression, is found out", () => {

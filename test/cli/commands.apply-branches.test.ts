@@ -83,7 +83,7 @@ const unnamed = branch("other").replace("branchName: other, ", "");
 const reset = `${branch("pr-1", "", `, uid: ${uid}, annotations: {${annotations.resetAt}: "2"}`)}status: {observedGeneration: 1}\n`;
 const leaving = branch("pr-1", "", `, uid: ${uid}, deletionTimestamp: "2026-01-01T00:00:00Z"`);
 const user = compute("user", "type: read_only").replace(/branchID: [^,}]+/, "branchRef: {name: pr-1}");
-const available = 'waits and is done: Available: Branch "pr-1" can be used: BRANCH.';
+const available = "waits and is done: Available: Branch pr-1 (BRANCH) is ready.";
 const noParent = (named: string) => `BranchNotFound: Project ${project} has no branch ${named}, `;
 const hour = 3_600_000;
 
@@ -108,9 +108,9 @@ test.each<[string, string, Arrange, Record<number, string>]>([
     standing,
     {
       0: "writes: deleted BRANCH",
-      3000: "waits: Deleting: The branch is deleted",
+      3000: "waits: Deleting: Branch BRANCH is dele",
       30_000: "waits: nothing is said",
-      30_001: "waits and is done: Deleted the branch and its computes: BRANCH.",
+      30_001: "waits and is done: Deleted branch BRANCH and its computes.",
     },
   ],
   [

@@ -435,8 +435,8 @@ spec: {projectID: ${of}, branchName: ${name}, expiry: {never: true}}
     expect(run.status).toBe(1);
     expect(run.lines.map((line) => line.replace(/br-[a-z-]+-\w+/, "BRANCH"))).toEqual([
       "  Branch shop/pr-1: created BRANCH",
-      "  Branch shop/pr-1: Creating: The service prepares the branch (init): BRANCH.",
-      '  Branch shop/pr-1: Available: Branch "pr-1" can be used: BRANCH.',
+      "  Branch shop/pr-1: Creating: The service prepares branch BRANCH (init).",
+      "  Branch shop/pr-1: Available: Branch pr-1 (BRANCH) is ready.",
       "! Branch shop/pr-2: not done after 1 s (--timeout)",
       "! shop/reader: not done after 1 s (--timeout)",
       "Applied: 1 as declared, 2 not.",

@@ -108,7 +108,9 @@ describe("a live fleet", () => {
     });
     const text = compute("a", "type: read_only", main);
     const unasked = await beside.run("plan", text, "--fleet", "prod");
-    expect(unasked.out).toMatch(/\+ shop\/a +create .*Another endpoint is created beside one that a former Compute/);
+    expect(unasked.out).toMatch(
+      /\+ shop\/a +create .*Another endpoint is created beside ep-[a-z0-9-]+, created by a former Compute/,
+    );
     expect(unasked.out).toContain(former);
     expect((await beside.run("apply", text, "--fleet", "prod")).status).toBe(1);
     expect(beside.stage.writes).toEqual([]);

@@ -52,7 +52,7 @@ test("a live fleet's manifests applied with --fleet send nothing, and each line 
   expect(run).toMatchObject({ status: 0, err: "" });
   expect(stage.writes).toEqual([]);
   expect(run.out).toMatch(
-    new RegExp(`= shop/shop-preview +none +${primary}: .*\\(kept by the operator of fleet #${prod}\\)`),
+    new RegExp(`= shop/shop-preview +as is +${primary}: .*\\(kept by the operator of fleet #${prod}\\)`),
   );
   expect(run.out).toContain("Plan: 3 unchanged.");
 });
@@ -65,7 +65,9 @@ test("a live fleet's manifests applied without --fleet send nothing, and the mis
   expect(stage.writes).toEqual([]);
   const ids = [primary, ...readers].toSorted().join(", ");
   expect(run.out).toMatch(
-    new RegExp(`! shop/shop-readers-0 .*kept by the operator of fleet #${prod}\\. Set --fleet to .*: ${ids}\\.`),
+    new RegExp(
+      `! shop/shop-readers-0 .*\\(${ids}\\) that is kept by the operator of fleet #${prod}\\. Set --fleet to `,
+    ),
   );
   expect(run.out).toMatch(/! shop\/shop-preview .*PrimaryExists: .* is kept by the operator of fleet #.* Set --fleet/);
 });
@@ -122,8 +124,8 @@ test("manifests with the same names in two namespaces find each their own", asyn
   const one = documents(connection, compute("a", "type: read_only", main));
   const run = await plan(stage, documents(one, one.replaceAll("namespace: shop", "namespace: eu")), "--fleet", "prod");
   expect(run.status).toBe(0);
-  expect(run.out).toMatch(new RegExp(`= eu/a +none +${inEU}`));
-  expect(run.out).toMatch(new RegExp(`= shop/a +none +${inShop}`));
+  expect(run.out).toMatch(new RegExp(`= eu/a +as is +${inEU}`));
+  expect(run.out).toMatch(new RegExp(`= shop/a +as is +${inShop}`));
 });
 
 test("another type, which cannot be changed, makes nothing beside", async () => {
@@ -131,8 +133,9 @@ test("another type, which cannot be changed, makes nothing beside", async () => 
   const id = made(stage, "a", 1);
   const run = await apply(stage, documents(connection, compute("a", "", preview)), "--fleet", "prod");
   expect(run.status).toBe(1);
+  expect(run.out).toContain(`Endpoint ${id} of this namespace and name`);
   expect(run.out).toContain(
-    `is of type read_only, which cannot be changed to read_write. Declare the Compute under another name: ${id}.`,
+    `is of type read_only, which cannot be changed to read_write. Declare the Compute under another name.`,
   );
   expect(stage.writes).toEqual([]);
 });

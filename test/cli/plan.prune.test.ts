@@ -38,7 +38,7 @@ describe("apply --prune", () => {
     expect(await apply(stage, text)).toMatchObject({ status: 0, out: expect.stringContaining("Plan: 1 unchanged.") });
     const run = await apply(stage, text, "--prune");
     expect(run).toMatchObject({ status: 0, err: "" });
-    const line = `- shop/${gone}  delete   ${gone}: apply created it for a Compute of namespace shop that is not declared any more: ${gone}.`;
+    const line = `- shop/${gone}  delete   ${gone}: apply created ${gone} for a Compute of namespace shop that is not declared any more.`;
     expect(run.out).toContain(line);
     expect(run.out).toContain("Plan: 1 to delete, 1 unchanged.");
     expect(run.out).toContain(`shop/${gone}: deleted ${gone}`);
@@ -287,7 +287,7 @@ spec: {projectID: ${project}, expiry: {never: true}, adopt: {branchID: ${preview
     const [made = ""] = stage.shop.list().flatMap(({ branch_id, id }) => (branch_id === preview ? [id] : []));
     stage.writes.length = 0;
     const run = await apply(stage, documents(connection, text), "--prune", "--max-deletes", "1");
-    expect(run).toMatchObject({ status: 0, out: expect.stringMatching(new RegExp(`= shop/b +none +adopts ${made}`)) });
+    expect(run).toMatchObject({ status: 0, out: expect.stringMatching(new RegExp(`= shop/b +as is +adopts ${made}`)) });
     expect(stage.writes).toEqual([]);
   });
 

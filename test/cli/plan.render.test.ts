@@ -51,7 +51,7 @@ test.each<[ComputeEntry, string]>([
   [computed({ step: "restart", endpoint: "ep-1" }), "~ shop/a  restart  ep-1"],
   [computed({ step: "delete", endpoint: "ep-1", message: "Message." }), "- shop/a  delete   ep-1: Message."],
   [computed({ step: "release", message: "Message." }), "- shop/a  release  Message."],
-  [computed({ step: "none", endpoint: "ep-1", adopts: true }), "= shop/a  none     adopts ep-1"],
+  [computed({ step: "none", endpoint: "ep-1", adopts: true }), "= shop/a  as is    adopts ep-1"],
   [computed({ step: "wait", ...because, fields: changed }), "… shop/a  wait     REASON: Message. size 1 → 2, type x"],
   [computed({ step: "refuse", ...because }), "! shop/a  refuse   REASON: Message."],
   [computed({ step: "error", reason: "REASON" }), "! shop/a  error    REASON"],
@@ -112,12 +112,12 @@ const whole: Plan = {
 
 test("a plan as text has Branches, Computes, what leaves, warnings, orphans and what is left, in columns", () => {
   expect(renderPlan(whole, "text", false).split("\n")).toEqual([
-    "= Branch shop/pr               none     br-1",
+    "= Branch shop/pr               as is    br-1",
     "+ Branch shop/pr               create   branch `x of project PROJECT",
-    "= shop/a                       none     ep-1",
+    "= shop/a                       as is    ep-1",
     "- shop/longer                  delete   ep-`2`: a|b c <d> <e>",
     "- ComputePool shop/old         delete   Message.",
-    "= ServiceConnection shop/kept  none     It stays.",
+    "= ServiceConnection shop/kept  as is    It stays.",
     "? shop/longer  warning  It goes.",
     "? ep-9  orphan  read_only on branch br-main of project PROJECT: made by apply of fleet #0123abcd, and no Compute has it",
     "? ep-8  orphan  read_only on branch br-main of project PROJECT: made by the operator of fleet #0123abcd, and no Compute has it",

@@ -38,7 +38,7 @@ test("plan --kubeconfig shows what a changed manifest changes at the service, an
   expect(run.out).toMatch(/\+ shop\/shop-new +create/);
   expect(run.out).toMatch(/~ shop\/shop-preview +patch .*computeUnits\.min \S+ → 2/);
   expect(run.out).toMatch(/- shop\/shop-readers-1 +delete/);
-  expect(run.out).toMatch(/= shop\/shop-readers-0 +none/);
+  expect(run.out).toMatch(/= shop\/shop-readers-0 +as is/);
 });
 
 test("plan --kubeconfig says that a change waits where the status was wiped, so that an earlier create may still complete", async () => {

@@ -224,7 +224,7 @@ describe("plan --prune", () => {
     using beside = new Beside(documents(connection, replica("a"), replica("b", "", `annotations: {${annotation}}`)));
     const run = await beside.run("plan", documents(connection, replica("a")), "--prune");
     expect(run.status).toBe(0);
-    expect(run.out).toMatch(/^= Compute shop\/b +none +stays in the cluster: it has /m);
+    expect(run.out).toMatch(/^= Compute shop\/b +as is +stays in the cluster: it has /m);
   });
 
   test("shows that the last Compute of the manifests left", async () => {

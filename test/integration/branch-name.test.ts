@@ -48,7 +48,7 @@ it("a name that stands for two branches is refused, and names both", async () =>
   await world.clock.advance(60_000);
   expect(ready(world)).toMatchObject({ reason: "BranchNotFound" });
   expect(ready(world)?.message).toBe(
-    'Project shop has more than one branch named "main", so no endpoint is created. Rename all but one, or set spec.branchID instead: br-0-a, br-0-b.',
+    'Project shop has more than one branch named "main" (br-0-a, br-0-b), so no endpoint is created. Rename all but one, or set spec.branchID instead.',
   );
   expect(world.writes).toEqual([]);
 });

@@ -72,7 +72,7 @@ describe("deletion", () => {
     await using world = await shop();
     world.send("DELETE", "/apis/compute-operator.dev/v1alpha1/clusterserviceconnections/fleet");
     await world.clock.advance(10_000);
-    expect(world.connectionSaid()).toMatch(/^Deleting: Deletion waits until nothing uses .*: shop\/db\.$/);
+    expect(world.connectionSaid()).toMatch(/^Deleting: Deletion waits until nothing uses .* \(shop\/db\), /);
     world.declare("shop", "late", { branchID: "br-preview" });
     await world.clock.advance(30_000);
     expect(world.said("shop", "late")).toContain("is being deleted");

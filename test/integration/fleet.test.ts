@@ -100,7 +100,7 @@ describe("a cluster that is lost under 50 Computes and made again from Git", () 
     );
     const warnings = rebuilt.events().filter((event) => event.startsWith("Warning Creating"));
     expect(warnings).toHaveLength(replicas);
-    expect(warnings[0]).toMatch(/Another endpoint is created beside one that a former Compute.*: ep-/);
+    expect(warnings[0]).toMatch(/Another endpoint is created beside ep-.*, created by a former Compute/);
     const status = rebuilt.connectionStatus();
     expect(status["orphanedEndpointCount"]).toBe(all);
     expect(status["orphanedEndpoints"]).toEqual(ids.slice(0, 20).map((id) => ({ id, projectID: "shop" })));

@@ -35,7 +35,7 @@ describe.each([
     await world.clock.advance(3_600_000);
     const [made] = world.endpoints;
     expect(said(world.compute(0))).toContain("Set spec.adopt.endpointID to the right one");
-    expect(said(world.compute(0))).toContain(`: ${made?.id}.`);
+    expect(said(world.compute(0))).toContain(`(${made?.id}).`);
     expect(posts(world)).toBe(1);
     world.edit(0, { adopt: { endpointID: made?.id } });
     await world.settle(1);

@@ -43,7 +43,7 @@ it("a deleted connection says that it goes and which pool uses it, and is gone o
   await world.clock.advance(10_000);
   const [ready] = connectionOf(world, "default").status.conditions;
   expect(ready).toMatchObject({ type: "Ready", status: "False", reason: "Deleting" });
-  expect(ready.message).toContain(": ComputePool db.");
+  expect(ready.message).toContain("(ComputePool db)");
   declare(world, 3);
   await world.clock.advance(10_000);
   expect(said(world.compute(2))).toContain("Name another in spec.template.connectionRef of the ComputePool.");
@@ -182,7 +182,7 @@ describe("a mutating admission policy", () => {
     await world.clock.advance(60_000);
     expect(conditionOf(world.send("GET", `${pools}/db`).status, "Ready")).toMatchObject({
       status: "True",
-      message: expect.stringContaining("The API server changes deletionPolicy of their spec"),
+      message: expect.stringContaining("An admission policy changed deletionPolicy of their spec"),
     });
     writes.length = 0;
     await world.clock.advance(600_000);

@@ -22,7 +22,7 @@ it("a change by somebody else is put back with one PATCH and one event that name
   expect(patches(world).map(({ body }) => body)).toEqual([{ endpoint: ours }]);
   expect(world.timesEmitted("DriftCorrected")).toBe(1);
   expect(world.events("DriftCorrected")).toEqual([
-    "Corrected what was changed at the service: computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true).",
+    "Corrected computeUnits.min (was 2, now 1), computeUnits.max (was 4, now 1), passwordlessAccess (was false, now true), which somebody had changed at the service.",
   ]);
 });
 

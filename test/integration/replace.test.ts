@@ -90,7 +90,7 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     vanish(world, replica)();
     await world.clock.advance(120_000);
     expect([world.isGone(0), world.endpoints.map(({ id }) => id)]).toEqual([true, [endpointID]]);
-    expect(world.events("Released")).toEqual([expect.stringContaining(`: ${endpointID}.`)]);
+    expect(world.events("Released")).toEqual([expect.stringContaining(`its endpoint ${endpointID} is kept.`)]);
     expect(world.writes).toEqual([create]);
   });
 
@@ -104,7 +104,9 @@ describe("a Compute that is replaced and deleted at once, before its finalizer c
     world.declare(0, replica);
     await world.clock.advance(120_000);
     expect([world.isGone(0), world.endpoints.length, world.writes]).toEqual([true, 1, [create]]);
-    expect(world.events("Released")).toEqual([expect.stringContaining(`: ${world.endpoints[0]?.name}.`)]);
+    expect(world.events("Released")).toEqual([
+      expect.stringContaining(`its endpoint ${world.endpoints[0]?.name} is kept.`),
+    ]);
   });
 
   it("says nothing where the manifest says Retain", async () => {

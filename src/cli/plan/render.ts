@@ -81,7 +81,8 @@ function asText(plan: Plan, colour: boolean): string {
   const width = Math.max(0, ...rows.map(({ kind, name }) => kind.length + name.length));
   const lines = rows.map(({ kind, name, step, detail }) => {
     const sign = signs[step];
-    const line = printableLine(`${sign} ${(kind + name).padEnd(width)}  ${step.padEnd(7)}  ${detail(asWritten)}`);
+    const done = (step === "none" ? "as is" : step).padEnd(7);
+    const line = printableLine(`${sign} ${(kind + name).padEnd(width)}  ${done}  ${detail(asWritten)}`);
     return colour ? `\u001B[${colours[sign] ?? "0"}m${line}\u001B[0m` : line;
   });
   const warned = rows.flatMap(({ name, warnings }) =>

@@ -35,7 +35,7 @@ export function accepted(
           },
           answered: branch,
           isApplied: true,
-          events: [{ type: "Normal", reason: "Created", message: `${words.creating.found(planned.name)} ${id}` }],
+          events: [{ type: "Normal", reason: "Created", message: words.creating.found(planned.name, id) }],
           requeue: after(500),
         },
       );

@@ -10,9 +10,9 @@ const retried = "Retried automatically.";
 
 export const ends = {
   past: (at: string, id: string) =>
-    `spec.expiry.at (${at}) is over, so it is not sent, and the branch keeps the end that it has. Set another expiry, or delete this object: ${id}.`,
+    `spec.expiry.at (${at}) is over, so it is not sent, and branch ${id} keeps the end that it has. Set another expiry, or delete this object.`,
   ignored: (id: string) =>
-    `The service accepted the end of the branch and does not show it, so the branch does not end automatically; the operator retries with backoff, at most hourly. Ask the service's support whether the account may use expires_at, or set expiry.never: ${id}.`,
+    `The service accepted the end of branch ${id} and does not show it, so the branch does not end automatically; the operator retries with backoff, at most hourly. Ask the service's support whether the account may use expires_at, or set expiry.never.`,
   drifted: (theirs: string | undefined, ours: string | undefined) =>
     `Somebody changed the end of the branch at the service to ${theirs ?? "never"}, where it was ${ours ?? "never"}. That is kept until spec.expiry changes.`,
   late: (end: string) =>
@@ -23,27 +23,27 @@ export const creating = {
   sent: (name: string) => `The service creates branch "${name}".`,
   unknown:
     "The service gave no usable answer to the create. The branches are listed again, and the create is sent again if none shows it.",
-  found: (name: string) => `Created branch "${name}":`,
+  found: (name: string, id: string) => `Created branch ${name} (${id}).`,
   expired: (at: string) =>
     `Expired: spec.expiry.at (${at}) is over, so no branch is created. Set another expiry, or delete this object.`,
   parentNotFound: (named: string, projectID: string) =>
     `Project ${projectID} has no branch ${named}, from which this one is to start. Create it, or make another object with another parent; ${retried.toLowerCase()}`,
 };
 
-export const available = (name: string, id: string) => `Branch "${name}" can be used: ${id}.`;
+export const available = (name: string, id: string) => `Branch ${name} (${id}) is ready.`;
 export const renamed = (theirs: string, ours: string) =>
   `Somebody renamed the branch at the service to "${theirs}", where it was "${ours}". It is kept.`;
 export const protectedOtherwise = (theirs: boolean) =>
   `The service shows the branch as ${theirs ? "protected" : "not protected"}, which spec.protected does not say.`;
-export const initialising = (state: string, id: string) => `The service prepares the branch (${state}): ${id}.`;
+export const initialising = (state: string, id: string) => `The service prepares branch ${id} (${state}).`;
 
 export const taken = {
   /** A branch that is listed has the name. */
   listed: (name: string, id: string, by: string, end: string | undefined) =>
-    `Branch "${name}" exists and was made by ${by}; it ${end === undefined ? "has no end" : `ends at ${end}`}. Take it over with spec.adopt, or delete it; another branchName needs another object: ${id}.`,
-  byFormer: (place: string, uid: string) => `a Branch ${place} with uid ${uid}`,
-  byNobody: "somebody who left no note",
-  byOther: "another operator",
+    `Branch "${name}" (${id}) exists and ${by}; it ${end === undefined ? "has no end" : `ends at ${end}`}. Take it over with spec.adopt, or delete it; another branchName needs another object.`,
+  byFormer: (place: string, uid: string) => `was created by Branch ${place} with uid ${uid}`,
+  byNobody: "was not created by this operator",
+  byOther: "was created by another operator",
   /** None that is listed has it. */
   unlisted: (name: string, said: string) =>
     `The service refuses the name "${name}" (${said}), and lists no branch that has it: a deleted branch may hold it while it can be recovered. Another branchName needs another object; ${retried.toLowerCase()}`,
@@ -56,18 +56,18 @@ export const adoption = {
   notFound: (what: string) =>
     `No branch ${what} is there to adopt. Correct spec.adopt, or remove it to have one created.`,
   noted: (id: string, by: string) =>
-    `The branch that spec.adopt names was made by ${by}, so it is not adopted. Delete that object with deletionPolicy: Retain and use adopt.former, or name another branch: ${id}.`,
+    `Branch ${id}, which spec.adopt names, ${by}, so it is not adopted. Delete that object with deletionPolicy: Retain and use adopt.former, or name another branch.`,
   noFleet:
     "adopt.former needs the operator's --fleet, by which it knows what a former cluster made. Set it, or remove spec.adopt.",
-  adopted: (id: string) => `Adopted the branch; it is never given an end, reset or deleted: ${id}.`,
-  former: (id: string) => `Took over the branch that a former Branch of this name made: ${id}.`,
+  adopted: (id: string) => `Adopted branch ${id}; it is never given an end, reset or deleted.`,
+  former: (id: string) => `Took over branch ${id}, which a former Branch of this name created.`,
 };
 
 export const conflict = (what: string, place: string) =>
   `Branch object ${place} already claims ${what}. Delete one of both; another branchName needs another object.`;
 
 export const provedElsewhere = (id: string) =>
-  `The connection leads to another base URL than the one through which this object got its branch, and the branch of that id has no note of this object, so nothing is sent. Put the base URL back, or delete this object, which keeps the branch: ${id}.`;
+  `The connection leads to another base URL than the one through which this object got its branch, and branch ${id} there has no note of this object, so nothing is sent. Put the base URL back, or delete this object, which keeps the branch.`;
 
 export const computeTaken = (name: string) =>
   `Compute "${name}" exists and is not owned by this Branch, so spec.compute is not made. Delete that Compute, or remove spec.compute and name this Branch in its branchRef.`;
@@ -81,60 +81,60 @@ export const computeRefused = (name: string, said: string) =>
 
 export const gone = {
   expired: (id: string, end: string) =>
-    `Expired: the branch came to its end at ${end} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made: ${id}.`,
+    `Expired: branch ${id} came to its end at ${end} and was deleted with its data. Delete this object, or set the annotation resetAt to a new value or another expiry to have a fresh one made.`,
   lost: (id: string) =>
-    `The branch was deleted outside the operator. Recover it at the service while that is possible, or set the annotation resetAt to a new value to have a fresh one made: ${id}.`,
+    `Branch ${id} was deleted outside the operator. Recover it at the service while that is possible, or set the annotation resetAt to a new value to have a fresh one made.`,
   unseen: (id: string) =>
-    `The changed connection does not show the branch, which proves nothing. Put base URL and key back, or set the annotation resetAt to a new value if the branch is gone: ${id}.`,
+    `The changed connection does not show branch ${id}, which proves nothing. Put base URL and key back, or set the annotation resetAt to a new value if the branch is gone.`,
 };
 
 export const resets = {
-  sent: (id: string) => `The service resets the branch to the head of its parent: ${id}.`,
-  done: (id: string) => `Reset the branch to the head of its parent: ${id}.`,
-  running: (state: string, id: string) => `The branch is ${state}; the reset follows: ${id}.`,
+  sent: (id: string) => `The service resets branch ${id} to the head of its parent.`,
+  done: (id: string) => `Reset branch ${id} to the head of its parent.`,
+  running: (state: string, id: string) => `Branch ${id} is ${state}; the reset follows.`,
   unknown: (value: string) =>
-    `The service gave no usable answer to the reset that resetAt ${JSON.stringify(value)} asks for, and shows no time of the last reset, so it is not sent again. Look at the data, and set resetAt to a new value to have it reset once more.`,
+    `The service gave no usable answer to the reset that resetAt ${JSON.stringify(value)} asks for, and shows no time of the last reset, so it is not sent again. Look at the data, and set resetAt to a new value for another reset.`,
   waiting: "The service gave no usable answer to the reset. Whether it was carried out shows within about a minute.",
   adopted: "An adopted branch is never reset. Remove the annotation resetAt.",
   protected: (id: string) =>
-    `A protected or default branch is never reset. Remove the annotation resetAt, or set spec.protected to false: ${id}.`,
+    `Branch ${id} is protected or the default branch, which is never reset. Remove the annotation resetAt, or set spec.protected to false.`,
   children: (names: string) =>
-    `The branch has children, which a reset would move to a copy: ${names}. Delete them; the reset follows.`,
+    `A reset would move the branch's children (${names}) to a copy. Delete them; the reset follows.`,
   noParent: "The branch has no parent to be reset to. Remove the annotation resetAt.",
 };
 
 export const deleting = {
-  sent: (id: string) => `The service deletes the branch and its computes: ${id}.`,
-  confirming: (id: string) => `The branch is deleted; further lists confirm it: ${id}.`,
+  sent: (id: string) => `The service deletes branch ${id} and its computes.`,
+  confirming: (id: string) => `Branch ${id} is deleted; further lists confirm it.`,
   orphaning: (id: string | undefined) =>
-    `Deletion waits until Kubernetes has removed this object as the owner of others (finalizer orphan, from kubectl delete --cascade=orphan). Nothing is sent until then; afterwards a Compute that uses the branch keeps it${id === undefined ? "." : `: ${id}.`}`,
+    `Deletion waits until Kubernetes has removed this object as the owner of others (finalizer orphan, from kubectl delete --cascade=orphan). Nothing is sent until then; afterwards a Compute that uses the branch keeps it${id === undefined ? "" : ` (${id})`}.`,
   unseen: (id: string) =>
-    `The changed connection does not show the branch, which does not prove it deleted. Put base URL and key back, or set deletionPolicy: Retain to let the branch go: ${id}.`,
+    `The changed connection does not show branch ${id}, which does not prove it deleted. Put base URL and key back, or set deletionPolicy: Retain to let the branch go.`,
   settling: "An earlier create may still be carried out. Whether it was shows within about a minute.",
   brake: (id: string) =>
-    `--max-branch-deletes-per-minute holds this deletion back, because many branches are deleted at once. Set the annotation paused on those that are to stay: ${id}.`,
+    `--max-branch-deletes-per-minute holds the deletion of branch ${id} back, because many branches are deleted at once. Set the annotation paused on those that are to stay.`,
   default: (id: string) =>
-    `The project's default branch is never deleted. Make another one the default, or set deletionPolicy: Retain: ${id}.`,
+    `Branch ${id} is the project's default, which is never deleted. Make another one the default, or set deletionPolicy: Retain.`,
   protected: (id: string) =>
-    `A protected branch is never deleted. Take its protection away at the service, or set deletionPolicy: Retain: ${id}.`,
+    `Branch ${id} is protected, and a protected branch is never deleted. Take its protection away at the service, or set deletionPolicy: Retain.`,
   children: (names: string, id: string) =>
-    `Other branches start from this one: ${names}. Delete them, or set deletionPolicy: Retain: ${id}.`,
+    `Other branches (${names}) start from branch ${id}. Delete them, or set deletionPolicy: Retain.`,
   inUse: (names: string) =>
-    `Computes of this namespace still use the branch: ${names}. Delete them or give them another branch; the deletion of a paused one waits.`,
+    `Other Computes in this namespace (${names}) still use the branch. Delete or move them; the deletion of a paused one waits.`,
   orRetain: "Set deletionPolicy: Retain to let the branch go without the service.",
-  conflict: (id: string) => `Another Branch object owns the branch, so it is kept: ${id}.`,
+  conflict: (id: string) => `Branch ${id} is kept, because another Branch object owns it.`,
 };
 
 export const released = {
-  deleted: (id: string) => `Deleted the branch and its computes: ${id}.`,
+  deleted: (id: string) => `Deleted branch ${id} and its computes.`,
   none: "No branch was left to delete.",
   retained: (id: string, end: string | undefined) =>
-    `Kept the branch by deletionPolicy: Retain; it ${end === undefined ? "has no end" : `still ends at ${end}`}: ${id}.`,
-  adopted: (id: string) => `Kept the branch, which was adopted: ${id}.`,
-  unproved: (id: string) => `Kept the branch, because nothing proves that this object made it: ${id}.`,
+    `Kept branch ${id} by deletionPolicy: Retain; it ${end === undefined ? "has no end" : `still ends at ${end}`}.`,
+  adopted: (id: string) => `Kept branch ${id}, which was adopted.`,
+  unproved: (id: string) => `Kept branch ${id}, because nothing proves that this object made it.`,
   leftBehind: (idOrName: string, end: string | undefined) =>
-    `The Branch was deleted without the operator's finalizer, so its branch is kept; it ${end === undefined ? "has no end" : `ends at ${end}`}. Delete it at the service if it is not needed: ${idOrName}.`,
-  uninstalling: (id: string) => `Kept the branch, because the definition of Branches is being deleted: ${id}.`,
+    `The Branch was deleted without the operator's finalizer, so its branch ${idOrName} is kept; it ${end === undefined ? "has no end" : `ends at ${end}`}. Delete it at the service if it is not needed.`,
+  uninstalling: (id: string) => `Kept branch ${id}, because the definition of Branches is being deleted.`,
 };
 
 export const waiting = "Waiting for other requests to the project. This one follows automatically.";

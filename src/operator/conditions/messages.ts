@@ -104,4 +104,4 @@ export const stoppedByGuard = ({
   target: string;
   isBeingDeleted: boolean;
 }): string =>
-  `A planned write was stopped because ${why}: nothing is sent, and the write is planned again hourly. This is a defect of the operator, please report it${isBeingDeleted ? "; spec.deletionPolicy: Retain lets the object go" : ""}: ${rule}, ${target}.`;
+  `A planned write to ${target} was stopped because ${why} (${rule}): nothing is sent, and the write is planned again hourly. This is a defect of the operator, please report it${isBeingDeleted ? "; spec.deletionPolicy: Retain lets the object go" : ""}.`;

@@ -39,7 +39,7 @@ export const notAllowed = {
   secrets:
     "The operator may not read Secrets in this namespace. Use a ClusterServiceConnection, or have an administrator bind the operator's ClusterRole for Secrets.",
   baseURL: (baseURL: string, allowed: readonly string[]) =>
-    `This operator does not allow spec.baseURL ${baseURL}. Use an allowed one, or have an administrator allow it with --allowed-base-url; allowed: ${allowed.join(", ")}.`,
+    `This operator does not allow spec.baseURL ${baseURL}. Use one of ${allowed.join(", ")}, or have an administrator allow it with --allowed-base-url.`,
   finalizer: (said: string) =>
     `The Kubernetes API server refused the operator's finalizer on this connection or its Secret: ${said}. Nothing is sent to the service without it: change the policy that refuses the patch; retried automatically.`,
 };
@@ -93,7 +93,7 @@ export const deleting = {
       ? "spec.connectionRef (of a ComputePool: spec.template.connectionRef)"
       : "spec.connectionRef";
     const start = secret === undefined ? "Delete" : "Name another Secret in spec.apiKeySecretRef, delete";
-    return `${deletionOf(secret)} waits until nothing uses this connection. ${start} its users, or name another connection in their ${reference}: ${names}.`;
+    return `${deletionOf(secret)} waits until nothing uses this connection. ${start} its users (${names}), or name another connection in their ${reference}.`;
   },
 };
 

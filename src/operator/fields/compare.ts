@@ -190,19 +190,19 @@ function scaleToZero(
   const shown = theirs === undefined ? undefined : suspendAfterSeconds(theirs);
   // Enabled without a time leaves the time to the service: any will do.
   const equal = ours.enabled ? (after === undefined ? shown !== undefined : isSame(after, shown)) : shown === undefined;
+  const isTime = field === "scaleToZero.after";
   return {
     field,
-    ours: inWords(ours.enabled ? (after ?? "enabled") : undefined),
-    theirs: theirs === undefined ? undefined : inWords(shown),
+    ours: isTime ? inSeconds(after) : String(ours.enabled),
+    theirs: theirs === undefined ? undefined : isTime ? inSeconds(shown) : String(shown !== undefined),
     equal: theirs !== undefined && equal,
     send: { suspend_timeout_seconds: wanted },
     ...(unreadable.includes("suspend_timeout_seconds") ? { unreadable: "sendable" } : {}),
   };
 }
 
-function inWords(seconds: number | "enabled" | undefined): string {
-  if (seconds === undefined) return "never";
-  return seconds === "enabled" ? "enabled" : `${seconds}s`;
+function inSeconds(seconds: number | undefined): string {
+  return seconds === undefined ? "never" : `${seconds}s`;
 }
 
 /** Only the user's settings are compared; what is sent holds the others too, or the service would drop them. */

@@ -11,7 +11,7 @@ import { poolReasons } from "./reasons.ts";
 export const ready = (fields: readonly string[]): string =>
   fields.length === 0
     ? "All replicas are ready."
-    : `All replicas are ready. The API server changes ${fields.join(", ")} of their spec, as a mutating admission policy has it do.`;
+    : `All replicas are ready. An admission policy changed ${fields.join(", ")} of their spec, which the pool keeps.`;
 
 export const ended =
   "Expired: the Branch that spec.template.branchRef names came to its end, and so did the endpoints of all replicas. Delete this pool, or do what the condition of the Branch says to have fresh ones.";

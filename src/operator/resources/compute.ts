@@ -54,5 +54,5 @@ export function givenName({
 
 /** The branch as the manifest gives it, for people. */
 export function branchInWords({ spec }: Pick<Compute, "spec">): string {
-  return spec.branchID ?? givenName(spec) ?? "";
+  return spec.branchID ?? spec.branchName ?? spec.branchRef?.name ?? "";
 }

@@ -220,7 +220,7 @@ describe("a Branch whose branch came to its end", () => {
     const { status } = world.object("pr-1");
     expect(status).toMatchObject({ state: "Expired" });
     expect(status.conditions?.map((one) => `${one.type} ${one.status}`)).toEqual(["Expired True", "Synced True"]);
-    expect(world.ready("pr-1")?.message).toMatch(/^Expired: the branch came to its end at/);
+    expect(world.ready("pr-1")?.message).toMatch(/^Expired: branch br-[a-z0-9-]+ came to its end at/);
     await world.clock.advance(hour);
     expect(world.writes).toHaveLength(1);
     expect(world.timesEmitted("Expired")).toBe(1);

@@ -17,7 +17,7 @@ it("a name taken by another's branch is BranchExists, says who made it and when 
   const theirs = world.madeElsewhere("default/pr-1", { expires_at }, noteOf("other-uid", "shop/pr-1"));
   world.branch("pr-1");
   await world.until("pr-1", "BranchExists");
-  expect(world.ready("pr-1")?.message).toContain("a Branch shop/pr-1 with uid other-uid");
+  expect(world.ready("pr-1")?.message).toContain("was created by Branch shop/pr-1 with uid other-uid");
   expect(world.ready("pr-1")?.message).toContain("it ends at");
   expect(world.writes).toEqual([]);
   world.drop("pr-1");

@@ -321,7 +321,7 @@ describe("a write that the service accepts", () => {
       condition: { reason: "Creating", message: 'The service creates branch "default/shop".' },
       answered: { id: "br-one", expires_at: inMs(minute) },
       isApplied: true,
-      events: [{ type: "Normal", reason: "Created", message: 'Created branch "default/shop": br-one' }],
+      events: [{ type: "Normal", reason: "Created", message: "Created branch default/shop (br-one)." }],
       requeue: after(500),
     });
     expect(outcome.news).toStrictEqual({
@@ -380,10 +380,10 @@ describe("a write that the service accepts", () => {
     acting.answer = () => accepted({ last_reset_at: inMs(0) });
     const outcome = await acting.send(writes.reset);
     expect(outcome).toMatchObject({
-      condition: { reason: "Resetting", message: "The service resets the branch to the head of its parent: br-one." },
+      condition: { reason: "Resetting", message: "The service resets branch br-one to the head of its parent." },
       answered: { last_reset_at: inMs(0) },
       isApplied: false,
-      events: [{ type: "Normal", reason: "Reset", message: "Reset the branch to the head of its parent: br-one." }],
+      events: [{ type: "Normal", reason: "Reset", message: "Reset branch br-one to the head of its parent." }],
       requeue: after(1000),
     });
     expect(outcome.news).toStrictEqual({ resetAt: "1", appliedExpiry: undefined });
@@ -397,7 +397,7 @@ describe("a write that the service accepts", () => {
     const outcome = await acting.send(writes.delete);
     expect(acting.memory.deleted).toEqual({ id: "br-one", at: 5000 });
     expect(outcome).toMatchObject({
-      condition: { reason: "Deleting", message: "The service deletes the branch and its computes: br-one." },
+      condition: { reason: "Deleting", message: "The service deletes branch br-one and its computes." },
       requeue: after(1000),
     });
   });
@@ -511,7 +511,7 @@ describe("a deletion while the definition of Branches is being deleted", () => {
         {
           type: "Normal",
           reason: "Released",
-          message: "Kept the branch, because the definition of Branches is being deleted: br-one.",
+          message: "Kept branch br-one, because the definition of Branches is being deleted.",
         },
       ],
     });

@@ -4,7 +4,7 @@ import { Acting, accepted, writes } from "./executing.ts";
 
 const waits = "Waiting for other requests to the project. This one follows automatically.";
 const held =
-  "--max-branch-deletes-per-minute holds this deletion back, because many branches are deleted at once. Set the annotation paused on those that are to stay: br-one.";
+  "--max-branch-deletes-per-minute holds the deletion of branch br-one back, because many branches are deleted at once. Set the annotation paused on those that are to stay.";
 const kinds = [
   ["Creating", writes.create],
   ["Updating", writes.patch],

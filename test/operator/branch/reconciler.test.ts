@@ -16,7 +16,7 @@ describe("a Branch", () => {
     expect(world.writes).toEqual(["POST "]);
     expect(world.reason()).toBe("Available");
     expect(world.object().metadata.finalizers).toEqual([finalizers.branch]);
-    expect(world.events).toEqual(['shop Normal Created: Created branch "default/shop": br-1']);
+    expect(world.events).toEqual(["shop Normal Created: Created branch default/shop (br-1)."]);
     expect(world.delays.at(-1)).toBeUndefined();
   });
 
@@ -116,7 +116,7 @@ describe("an event", () => {
     world.drop();
     await world.run(2 * minute);
     expect(world.isGone()).toBe(true);
-    expect(world.events).toEqual(["shop Normal Deleted: Deleted the branch and its computes: br-one."]);
+    expect(world.events).toEqual(["shop Normal Deleted: Deleted branch br-one and its computes."]);
   });
 });
 
@@ -167,7 +167,7 @@ describe("the definition of Branches", () => {
     expect(world.isGone()).toBe(true);
     expect(world.writes).toEqual([]);
     expect(world.events).toEqual([
-      "shop Normal Released: Kept the branch, because the definition of Branches is being deleted: br-one.",
+      "shop Normal Released: Kept branch br-one, because the definition of Branches is being deleted.",
     ]);
   });
 
@@ -373,7 +373,7 @@ describe("a create of an earlier process", () => {
 
 describe("a Branch that is gone", () => {
   const left = (end: string) => [
-    `shop Warning Released: The Branch was deleted without the operator's finalizer, so its branch is kept; it ${end}. Delete it at the service if it is not needed: br-one.`,
+    `shop Warning Released: The Branch was deleted without the operator's finalizer, so its branch br-one is kept; it ${end}. Delete it at the service if it is not needed.`,
   ];
   const dropped = (world: Awaited<ReturnType<typeof setUp>>) => {
     const last = world.object();

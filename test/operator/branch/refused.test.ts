@@ -37,7 +37,7 @@ describe("a deletion", () => {
     expect(memory).toMatchObject({ deleted: { id: "br-one", at }, failed: undefined });
     expect(outcome).toMatchObject({
       requeue: after(1000),
-      condition: { reason: "Deleting", message: "The service deletes the branch and its computes: br-one." },
+      condition: { reason: "Deleting", message: "The service deletes branch br-one and its computes." },
     });
   });
 

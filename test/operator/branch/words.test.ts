@@ -18,8 +18,8 @@ import {
 
 describe("a message names each thing in its place:", () => {
   test.each([
-    ["an end that is over", ends.past("THEN", "br-one"), /at \(THEN\) is over, .*: br-one\.$/],
-    ["an end that is ignored", ends.ignored("br-one"), /: br-one\.$/],
+    ["an end that is over", ends.past("THEN", "br-one"), /at \(THEN\) is over, .* branch br-one keeps/],
+    ["an end that is ignored", ends.ignored("br-one"), /the end of branch br-one and/],
     ["an end that was changed", ends.drifted("THEIRS", "OURS"), /to THEIRS, where it was OURS\./],
     ["an end that was taken away", ends.drifted(undefined, "OURS"), /to never, where it was OURS\./],
     ["an end that was given", ends.drifted("THEIRS", undefined), /to THEIRS, where it was never\./],
@@ -30,36 +30,52 @@ describe("a message names each thing in its place:", () => {
       creating.parentNotFound("PARENT", "PROJECT"),
       /Project PROJECT has no branch PARENT, .*; retried automatically\.$/,
     ],
-    ["a branch that can be used", available("NAME", "br-one"), /^Branch "NAME" can be used: br-one\.$/],
+    ["a branch that can be used", available("NAME", "br-one"), /^Branch NAME \(br-one\) is ready\.$/],
     ["a new name", renamed("THEIRS", "OURS"), /to "THEIRS", where it was "OURS"/],
     ["a branch that is protected", protectedOtherwise(true), /as protected, /],
     ["a branch that is not", protectedOtherwise(false), /as not protected, /],
     [
       "a name that is taken",
       taken.listed("NAME", "br-one", "MAKER", "THEN"),
-      /^Branch "NAME" exists and was made by MAKER; it ends at THEN\. .*: br-one\.$/,
+      /^Branch "NAME" \(br-one\) exists and MAKER; it ends at THEN\. /,
     ],
     ["a name that is taken for good", taken.listed("NAME", "br-one", "MAKER", undefined), /; it has no end\./],
-    ["who took it", taken.byFormer("PLACE", "UID"), /^a Branch PLACE with uid UID$/],
+    ["who took it", taken.byFormer("PLACE", "UID"), /^was created by Branch PLACE with uid UID$/],
     [
       "a name that is taken and not listed",
       taken.unlisted("NAME", "SAID"),
       /the name "NAME" \(SAID\), .*; retried automatically\.$/,
     ],
     ["a name that falls free", taken.endsSoon("NAME", "THEN"), /the name "NAME" ends at THEN and/],
-    ["who made what is not adopted", adoption.noted("br-one", "MAKER"), /made by MAKER, .*: br-one\.$/],
+    [
+      "who made what is not adopted",
+      adoption.noted("br-one", "MAKER"),
+      /^Branch br-one, which spec.adopt names, MAKER, /,
+    ],
     ["a claim of another", conflict("WHAT", "PLACE"), /^Branch object PLACE already claims WHAT\./],
     [
       "a proof of another service",
       provedElsewhere("br-one"),
-      /^The connection leads to another base URL .*: br-one\.$/,
+      /^The connection leads to another base URL .* branch br-one there/,
     ],
-    ["a reset that waits", resets.running("STATE", "br-one"), /^The branch is STATE; .*: br-one\.$/],
+    ["a reset that waits", resets.running("STATE", "br-one"), /^Branch br-one is STATE; /],
     ["a reset without an answer", resets.unknown('a "b"'), /that resetAt "a \\"b\\"" asks for/],
-    ["children in the way", deleting.children("NAMES", "br-one"), /this one: NAMES\. .*: br-one\.$/],
-    ["users in the way", deleting.inUse("NAMES"), /still use the branch: NAMES\./],
-    ["a branch that is kept with its end", released.retained("br-one", "THEN"), /it still ends at THEN: br-one\.$/],
-    ["a branch that is kept for good", released.retained("br-one", undefined), /it has no end: br-one\.$/],
+    [
+      "children in the way",
+      deleting.children("NAMES", "br-one"),
+      /^Other branches \(NAMES\) start from branch br-one\./,
+    ],
+    ["users in the way", deleting.inUse("NAMES"), /\(NAMES\) still use the branch\./],
+    [
+      "a branch that is kept with its end",
+      released.retained("br-one", "THEN"),
+      /^Kept branch br-one .* it still ends at THEN\.$/,
+    ],
+    [
+      "a branch that is kept for good",
+      released.retained("br-one", undefined),
+      /^Kept branch br-one .* it has no end\.$/,
+    ],
   ])("the message about %s names each thing in its place", (_, message, text) => {
     expect(message).toMatch(text);
   });

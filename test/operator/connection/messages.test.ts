@@ -28,7 +28,7 @@ test.each<[string, string]>([
   ],
   [
     notAllowed.baseURL("URL", ["ONE", "TWO"]),
-    "This operator does not allow spec.baseURL URL. Use an allowed one, or have an administrator allow it with --allowed-base-url; allowed: ONE, TWO.",
+    "This operator does not allow spec.baseURL URL. Use one of ONE, TWO, or have an administrator allow it with --allowed-base-url.",
   ],
   [
     notAllowed.finalizer("SAID"),
@@ -79,11 +79,11 @@ test.each<[string, string]>([
   ],
   [
     deleting.inUse(undefined, false, "NAMES"),
-    "Deletion waits until nothing uses this connection. Delete its users, or name another connection in their spec.connectionRef: NAMES.",
+    "Deletion waits until nothing uses this connection. Delete its users (NAMES), or name another connection in their spec.connectionRef.",
   ],
   [
     deleting.inUse("SECRET", true, "NAMES"),
-    'Deletion of Secret "SECRET" waits until nothing uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): NAMES.',
+    'Deletion of Secret "SECRET" waits until nothing uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users (NAMES), or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef).',
   ],
 ])("a message about a connection names what it is about: %s", (said, expected) => {
   expect(said).toBe(expected);

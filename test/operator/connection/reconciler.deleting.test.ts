@@ -21,7 +21,7 @@ describe("a deletion that waits", () => {
     world.remove(`${ours}/serviceconnections/default`);
     await world.reconcile();
     const said =
-      "Deletion waits until nothing uses this connection. Delete its users, or name another connection in their spec.connectionRef: cache, db.";
+      "Deletion waits until nothing uses this connection. Delete its users (cache, db), or name another connection in their spec.connectionRef.";
     expect(conditionOf(world.status() ?? {}, "Ready")).toMatchObject({
       status: "False",
       reason: "Deleting",
@@ -30,7 +30,7 @@ describe("a deletion that waits", () => {
     expect(world.reported).toEqual([`ServiceConnection default Deleting: ${said}`]);
     world.remove(`${ours}/computes/cache`);
     await world.reconcile();
-    expect(ready(world)).toMatch(/uses this connection\. .*: db\.$/);
+    expect(ready(world)).toMatch(/uses this connection\. Delete its users \(db\), /);
     expect(world.reported).toHaveLength(1);
   });
 
@@ -41,13 +41,15 @@ describe("a deletion that waits", () => {
     world.remove(`${secrets}/service`);
     await world.reconcile();
     const said =
-      'Deletion of Secret "service" waits until nothing uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users, or name another connection in their spec.connectionRef: db.';
+      'Deletion of Secret "service" waits until nothing uses this connection. Name another Secret in spec.apiKeySecretRef, delete its users (db), or name another connection in their spec.connectionRef.';
     expect(ready(world)).toBe(`${said} The service accepts the API key.`);
     expect(world.reported).toEqual([`Secret service Deleting: ${said}`]);
     world.remove(`${ours}/computes/db`);
     world.use("cache");
     await world.reconcile();
-    expect(ready(world)).toContain(": cache. The service accepts the API key.");
+    expect(ready(world)).toContain(
+      "users (cache), or name another connection in their spec.connectionRef. The service accepts the API key.",
+    );
     expect(world.reported).toHaveLength(1);
   });
 
@@ -69,7 +71,7 @@ describe("a deletion that waits", () => {
     world.remove(`${ours}/serviceconnections/default`);
     await world.reconcile();
     expect(ready(world)).toBe(
-      "Deletion waits until nothing uses this connection. Delete its users, or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef): ComputePool readers, db.",
+      "Deletion waits until nothing uses this connection. Delete its users (ComputePool readers, db), or name another connection in their spec.connectionRef (of a ComputePool: spec.template.connectionRef).",
     );
   });
 
@@ -83,7 +85,7 @@ describe("a deletion that waits", () => {
     await world.reconcile();
     await world.cluster.clock.advance(5000);
     await world.reconcile();
-    expect(ready(world)).toMatch(/^The service refused the API key: revoked\..* Deletion waits until .* db\.$/);
+    expect(ready(world)).toMatch(/^The service refused the API key: revoked\..* Deletion waits until .* \(db\), /);
   });
 
   test("names as many of its users as there is room for", async () => {
@@ -92,7 +94,7 @@ describe("a deletion that waits", () => {
     await world.reconcile();
     world.remove(`${ours}/serviceconnections/default`);
     await world.reconcile();
-    expect(ready(world)).toMatch(/: compute-x+-0, compute-x+-1, compute-x+-10 and others\.$/);
+    expect(ready(world)).toMatch(/\(compute-x+-0, compute-x+-1, compute-x+-10 and others\), /);
     expect(Buffer.byteLength(ready(world) ?? "")).toBeLessThan(1024);
   });
 });

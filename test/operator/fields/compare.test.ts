@@ -40,9 +40,9 @@ describe("scale to zero differs", () => {
     [{ enabled: true, after: "10m" }, 0, "scaleToZero.after: 600s, theirs 300s", 600],
     [{ enabled: true, after: "5m" }, -1, "scaleToZero.after: 300s, theirs never", 0],
     [{ enabled: true, after: "5m" }, 600, "scaleToZero.after: 300s, theirs 600s", 0],
-    [{ enabled: true }, -1, "scaleToZero.enabled: enabled, theirs never", 0],
-    [{ enabled: false }, 0, "scaleToZero.enabled: never, theirs 300s", -1],
-    [{ enabled: false }, 600, "scaleToZero.enabled: never, theirs 600s", -1],
+    [{ enabled: true }, -1, "scaleToZero.enabled: true, theirs false", 0],
+    [{ enabled: false }, 0, "scaleToZero.enabled: false, theirs true", -1],
+    [{ enabled: false }, 600, "scaleToZero.enabled: false, theirs true", -1],
   ])("scale to zero of %j differs from %i", (scaleToZero, seconds, said, sent) => {
     expect(compared({ scaleToZero }, { suspend_timeout_seconds: seconds })).toEqual({
       differing: [said],

@@ -83,19 +83,19 @@ describe("the table of the last guard", () => {
 describe("the message of a stopped write", () => {
   test("says what happened, what comes next and what to do, ids last", () => {
     expect(stopOf(factsOf("endpoint patch", "stranger"), false)?.message).toBe(
-      "A planned write was stopped because nothing proves its target the object's own: nothing is sent, and the write is planned again hourly. This is a defect of the operator, please report it: endpoint-patch-proof, ep-one.",
+      "A planned write to ep-one was stopped because nothing proves its target the object's own (endpoint-patch-proof): nothing is sent, and the write is planned again hourly. This is a defect of the operator, please report it.",
     );
   });
 
   test("names the way out of a deletion", () => {
     expect(stopOf(factsOf("endpoint delete", "foreign"), true)?.message).toBe(
-      "A planned write was stopped because its target bears the signature of another object: nothing is sent, and the write is planned again hourly. This is a defect of the operator, please report it; spec.deletionPolicy: Retain lets the object go: endpoint-delete-proof, ep-one.",
+      "A planned write to ep-one was stopped because its target bears the signature of another object (endpoint-delete-proof): nothing is sent, and the write is planned again hourly. This is a defect of the operator, please report it; spec.deletionPolicy: Retain lets the object go.",
     );
   });
 
   test("names the object with the better claim", () => {
     expect(stopOf(factsOf("branch end", "created", { rival: "shop/other" }), false)?.message).toContain(
-      "because shop/other has the better claim:",
+      "because shop/other has the better claim (",
     );
   });
 });

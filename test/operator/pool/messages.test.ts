@@ -8,7 +8,7 @@ test.each([
   [messages.ready([]), "All replicas are ready."],
   [
     messages.ready(["ONE", "TWO"]),
-    "All replicas are ready. The API server changes ONE, TWO of their spec, as a mutating admission policy has it do.",
+    "All replicas are ready. An admission policy changed ONE, TWO of their spec, which the pool keeps.",
   ],
   [
     messages.scaling.changing("POOL"),

@@ -42,7 +42,7 @@ test("an id that a spec gives is not one that was resolved", () => {
 test.each([
   [byID, "br-main", undefined],
   [byName, "main", "main"],
-  [byRef, "Branch pr-1", "Branch pr-1"],
+  [byRef, "pr-1", "Branch pr-1"],
 ])("the branch %j is %s for people", (branch, words, name) => {
   expect(branchInWords(compute(branch))).toBe(words);
   expect(givenName(compute(branch).spec)).toBe(name);

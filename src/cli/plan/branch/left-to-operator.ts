@@ -26,7 +26,7 @@ export function leftToOperator(
   const keeper = keeperOf(o.listing.byID(write.id));
   if (keeper !== undefined) {
     return refused(
-      `The branch is kept by ${keeper}, so nothing is written to it. Change its Branch in the cluster: ${write.id}.`,
+      `Branch ${write.id} is kept by ${keeper}, so nothing is written to it. Change its Branch in the cluster.`,
     );
   }
   return write.op === "delete" ? (deletion(write, project) ?? action) : action;
@@ -42,14 +42,14 @@ export function keeperOf(listed: Parameters<typeof notedUID>[0] | undefined): st
 
 /** A branch takes its endpoints with it, also those that an operator keeps. */
 function deletion({ id }: Extract<BranchWrite, { op: "delete" }>, { listing }: Project): End | undefined {
-  if (listing?.kind !== "listed") return refused(`The computes on the branch cannot be listed, so it is kept: ${id}.`);
+  if (listing?.kind !== "listed") return refused(`Branch ${id} is kept, because the computes on it cannot be listed.`);
   const kept = listing.endpoints.filter(
     (endpoint) => endpoint.branch_id === id && keeperOfEndpoint(endpoint) !== undefined,
   );
   if (kept.length === 0) return undefined;
   const ids = namesOf(kept.map((endpoint) => endpoint.id));
   return refused(
-    `An operator keeps computes on the branch, which would go with it: ${ids}. Delete their Computes in its cluster first, or give them another branch: ${id}.`,
+    `An operator keeps computes (${ids}) on branch ${id}, which would go with it. Delete their Computes in its cluster first, or give them another branch.`,
   );
 }
 

@@ -55,7 +55,7 @@ function otherTypeThanKept({ compute: { spec }, links }: Observation): Blocked |
   const { id, type } = links.link.endpoint;
   return refused(
     "AdoptionRefused",
-    `The endpoint of this namespace and name is of type ${type}, which cannot be changed to ${spec.type}. Declare the Compute under another name: ${id}.`,
+    `Endpoint ${id} of this namespace and name is of type ${type}, which cannot be changed to ${spec.type}. Declare the Compute under another name.`,
   );
 }
 
@@ -73,19 +73,19 @@ function writeToOthers(
       return refused("Conflict", inClusterOf("Compute"));
     return refused(
       "Conflict",
-      `The endpoint is kept by ${keeper}, so apply sends nothing for this Compute. Apply its manifest with kubectl: ${endpointID}.`,
+      `Endpoint ${endpointID} is kept by ${keeper}, so apply sends nothing for this Compute. Apply its manifest with kubectl.`,
     );
   }
   if (keeper !== undefined && uid !== compute.metadata.uid) {
     return refused(
       "Conflict",
-      `The endpoint is kept by ${keeper}, so nothing is written to it. Change its Compute in the cluster; if the operator is gone, give the endpoint another name at the service first: ${endpointID}.`,
+      `Endpoint ${endpointID} is kept by ${keeper}, so nothing is written to it. Change its Compute in the cluster; if the operator is gone, give the endpoint another name at the service first.`,
     );
   }
   if (keeper !== undefined || fleet === undefined || fleet === scope.fleet) return undefined;
   return refused(
     "Conflict",
-    `The endpoint was signed for fleet #${fleet}, so nothing is written to it. Set --fleet to the name of that fleet: ${endpointID}.`,
+    `Endpoint ${endpointID} was signed for fleet #${fleet}, so nothing is written to it. Set --fleet to the name of that fleet.`,
   );
 }
 
@@ -95,7 +95,7 @@ function primaryOfOther({ compute, claimants, endpoints }: Observation, scope: C
   const primary = endpoints.primariesOf(branchID).find((endpoint) => isOfUnknown(endpoint, claimants));
   if (primary === undefined) return undefined;
   const keeper = keeperOf(primary);
-  const said = (text: string) => refused("PrimaryExists", `The primary of branch ${branchID} ${text}: ${primary.id}.`);
+  const said = (text: string) => refused("PrimaryExists", `The primary of branch ${branchID} (${primary.id}) ${text}.`);
   if (keeper === undefined) {
     return said(
       "was created by apply for a Compute that these manifests do not contain, perhaps under its former name. Add that manifest, or set spec.adopt to {branchPrimary: true} to take it over",
@@ -124,7 +124,7 @@ function createBesideUnplaced(o: Observation, scope: CommandScope): Blocked | un
   const sameKeeper = unplaced.filter((endpoint) => keeperOf(endpoint) === keeper);
   return refused(
     "Conflict",
-    `Nothing is created in project ${compute.spec.projectID}, because a Compute of these manifests may have an endpoint there that is kept by ${keeper}. ${remedyFor(first, scope)}: ${firstFew(sameKeeper.map(({ id }) => id).toSorted())}.`,
+    `Nothing is created in project ${compute.spec.projectID}, because a Compute of these manifests may have an endpoint there (${firstFew(sameKeeper.map(({ id }) => id).toSorted())}) that is kept by ${keeper}. ${remedyFor(first, scope)}.`,
   );
 }
 

@@ -35,7 +35,7 @@ export function trackPrunedComputes(
       if (compute === undefined) continue;
       const { client, connection } = project;
       const ids = endpoints.map(({ id }) => id);
-      const pruned = `apply created it for a Compute of namespace ${namespace ?? ""} that is not declared any more: ${ids.join(", ")}.`;
+      const pruned = `apply created ${ids.join(", ")} for a Compute of namespace ${namespace ?? ""} that is not declared any more.`;
       inventory.trackCompute(compute, { account: client.account, connection }).pruned = pruned;
     }
   }

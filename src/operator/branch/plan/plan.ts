@@ -89,7 +89,7 @@ function planLink({ object, linked }: Observation): BranchAction | undefined {
   const { proof } = object.status;
   if (object.status.branchID === id && proof?.uid === uid && proof.branchID === id) return undefined;
   const news: StatusNews = { branchID: id, proof: { uid, branchID: id, by: "created" }, gone: undefined };
-  const message = `${words.creating.found(branchNameOf(object))} ${id}`;
+  const message = words.creating.found(branchNameOf(object), id);
   return { kind: "note", news, event: { type: "Normal", reason: "Created", message } };
 }
 

@@ -4,7 +4,7 @@ export const branchName = {
   notFound: (name: string, projectID: string, kept: string | undefined): string =>
     `Project ${projectID} has no branch named ${quoted(name)}, so ${consequence(kept)}. Create or rename the branch, or name another in spec.branchName.`,
   ambiguous: (name: string, projectID: string, ids: readonly string[], kept: string | undefined): string =>
-    `Project ${projectID} has more than one branch named ${quoted(name)}, so ${consequence(kept)}. Rename all but one, or set spec.branchID instead: ${ids.slice(0, 5).join(", ")}.`,
+    `Project ${projectID} has more than one branch named ${quoted(name)} (${ids.slice(0, 5).join(", ")}), so ${consequence(kept)}. Rename all but one, or set spec.branchID instead.`,
   notListed: (doing: string, said: string): string =>
     `The service could not ${doing}, which spec.branchName needs: ${said}. Set spec.branchID instead; retried automatically.`,
   followed: (name: string, before: string, id: string): string =>
@@ -29,7 +29,7 @@ export const branchRef = {
 };
 
 export const branchGone = (branchID: string, endpointID: string): string =>
-  `Branch ${branchID} no longer exists, and its endpoint ended with it: nothing is created. Delete this Compute, or name another branch in its spec: ${endpointID}.`;
+  `Branch ${branchID} no longer exists, and its endpoint ${endpointID} ended with it, so nothing is created. Delete this Compute, or name another branch in its spec.`;
 
 function consequence(kept: string | undefined): string {
   return kept === undefined ? "no endpoint is created" : `the endpoint stays on branch ${kept}`;

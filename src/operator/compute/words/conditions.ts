@@ -20,7 +20,7 @@ export const notKept = (differences: readonly Difference[]): string =>
   `The service accepted ${inWords(differences)} and does not keep it, because the field is deprecated there; it is not sent again. Remove it from the spec.`;
 
 export const notMoved = (theirs: string, ours: string, endpointID: string): string =>
-  `The service accepted the move to branch ${ours} and left the endpoint on branch ${theirs}: moving is deprecated there. Put the branch of the spec back, or create a Compute on branch ${ours} and delete this one, whose host ends with it: ${endpointID}.`;
+  `The service accepted the move to branch ${ours} and left endpoint ${endpointID} on branch ${theirs}, because moving is deprecated there. Put the branch of the spec back, or create a Compute on branch ${ours} and delete this one, whose host ends with it.`;
 
 /** Added where a move is refused. */
 export const insteadOfMove = (branchID: string): string =>
@@ -30,7 +30,7 @@ export const hiddenDeprecated = (fields: string): string =>
   `The service does not show ${fields}, which is deprecated there: remove it from the spec.`;
 
 export const movedOutside = (theirs: string, ours: string, endpointID: string): string =>
-  `Somebody moved the endpoint to branch ${theirs}, and the spec says ${ours}: it stays there. Set the branch of the spec to ${theirs}, or spec.branchDrift to Correct to have it moved back: ${endpointID}.`;
+  `Somebody moved endpoint ${endpointID} to branch ${theirs}, where it stays; the spec says ${ours}. Set the branch of the spec to ${theirs}, or spec.branchDrift to Correct to have it moved back.`;
 
 const progressTexts: Readonly<Record<Progress, (endpointID: string) => string>> = {
   Creating: (endpointID) => `Endpoint ${endpointID} was created. The service is starting it.`,
@@ -54,9 +54,9 @@ export const waiting = {
     `Waiting: another operation runs in project ${projectID}. The ${write === "patch" ? "change" : write} follows.`,
   toDelete: {
     project: (projectID: string, endpointID: string) =>
-      `Waiting: another operation or deletion runs in project ${projectID}. The deletion follows: ${endpointID}.`,
+      `Waiting: another operation or deletion runs in project ${projectID}. The deletion of endpoint ${endpointID} follows.`,
     brake: (endpointID: string) =>
-      `Waiting: --max-deletes-per-minute allows no further deletion for the moment. The deletion follows: ${endpointID}.`,
+      `Waiting: --max-deletes-per-minute allows no further deletion for the moment. The deletion of endpoint ${endpointID} follows.`,
   },
 };
 
@@ -64,10 +64,10 @@ export const creating = {
   branchHeld: (owner: string, branchID: string) =>
     `Waiting until ${owner} has left branch ${branchID}. The create follows.`,
   takingOver: (endpointID: string) =>
-    `The endpoint of the former Compute is signed for this one. It is linked once a list shows that: ${endpointID}.`,
+    `Endpoint ${endpointID} of the former Compute is signed for this one. It is linked once a list shows that.`,
   sending: (branchID: string) => `The endpoint is being created on branch ${branchID}.`,
   perhapsOthers: (owner: string, endpointID: string) =>
-    `The primary of the branch may be what ${owner} just created, because the service does not show its name. It is adopted once that is ruled out: ${endpointID}.`,
+    `The branch's primary, endpoint ${endpointID}, may be the one that ${owner} just created, because the service does not show its name. It is adopted once that is ruled out.`,
 };
 
 export const moving = {
@@ -84,39 +84,39 @@ export const conflict = {
   swap: (owner: string) =>
     `This Compute and ${owner} want each other's branch, and a branch has only one primary, so neither can move. Move one of them to a third branch first.`,
   adopted: (owner: string, endpointID: string) =>
-    `${owner} claims the endpoint that this Compute is to adopt, and only one Compute can own it. Delete one of the two Computes, or change spec.adopt or the branch here: ${endpointID}.`,
+    `${owner} claims endpoint ${endpointID}, which this Compute is to adopt, and only one Compute can own it. Delete one of the two Computes, or change spec.adopt or the branch here.`,
   linked: (owner: string, endpointID: string) =>
-    `The linked endpoint belongs to ${owner}, so nothing is sent for this Compute. Delete one of the two Computes, or remove the annotation ${annotations.endpointID} here to get an endpoint of its own: ${endpointID}.`,
+    `The linked endpoint ${endpointID} belongs to ${owner}, so nothing is sent for this Compute. Delete one of the two Computes, or remove the annotation ${annotations.endpointID} here to get an endpoint of its own.`,
   signedByOther: (endpointID: string) =>
-    `The endpoint bears the signature of another Compute, as if a second cluster ran the same fleet, so nothing is sent for this one. Stop the fleet in one of the clusters, or delete this Compute, which keeps the endpoint: ${endpointID}.`,
+    `Endpoint ${endpointID} bears the signature of another Compute, as if a second cluster ran the same fleet, so nothing is sent for this one. Stop the fleet in one of the clusters, or delete this Compute, which keeps the endpoint.`,
 };
 
 export const primaryExists = {
   create: (branchID: string, endpointID: string) =>
     `Branch ${branchID} already has a primary, which no Compute owns. Set spec.adopt to {branchPrimary: true} or {endpointID: ${endpointID}} to take it over, or delete it at the service to have a new one created.`,
   move: (branchID: string, endpointID: string) =>
-    `Branch ${branchID} already has a primary, which no Compute owns, so the endpoint is not moved there. Delete that primary at the service, or name another branch: ${endpointID}.`,
+    `Branch ${branchID} already has a primary, endpoint ${endpointID}, which no Compute owns, so this Compute's endpoint is not moved there. Delete that primary at the service, or name another branch.`,
 };
 
 export const adoptionRefused = {
   notFound: (projectID: string, endpointID: string) =>
-    `Project ${projectID} does not have the endpoint that spec.adopt names. Correct the id, or remove spec.adopt: ${endpointID}.`,
+    `Project ${projectID} does not have endpoint ${endpointID}, which spec.adopt names. Correct the id, or remove spec.adopt.`,
   otherType: (theirs: string, ours: string, endpointID: string) =>
-    `The endpoint that spec.adopt names is of type ${theirs}, and spec.type is ${ours}. Name another endpoint, or create a Compute of type ${theirs} to adopt it: ${endpointID}.`,
+    `Endpoint ${endpointID}, which spec.adopt names, is of type ${theirs}, and spec.type is ${ours}. Name another endpoint, or create a Compute of type ${theirs} to adopt it.`,
   otherBranch: (theirs: string, ours: string, endpointID: string) =>
-    `The endpoint that spec.adopt names is on branch ${theirs}, and spec.branchID is ${ours}. Set spec.branchID to ${theirs} to adopt it, and change it afterwards to move it: ${endpointID}.`,
+    `Endpoint ${endpointID}, which spec.adopt names, is on branch ${theirs}, and spec.branchID is ${ours}. Set spec.branchID to ${theirs} to adopt it, and change it afterwards to move it.`,
   createdBy: (owner: string, endpointID: string) =>
-    `${owner} created the endpoint that spec.adopt names, and owns it. Delete that Compute with deletionPolicy: Retain to take the endpoint over, or remove spec.adopt here: ${endpointID}.`,
+    `${owner} created endpoint ${endpointID}, which spec.adopt names, and owns it. Delete that Compute with deletionPolicy: Retain to take the endpoint over, or remove spec.adopt here.`,
   withoutFleet:
     "spec.adopt.former finds what a former Compute of the same fleet created, and the operator runs without --fleet, so nothing is created. Start it with --fleet, or remove spec.adopt.",
   deleted: (endpointID: string) =>
-    `The endpoint that spec.adopt names was deleted at the service, and no replacement is created. Name another endpoint, or remove spec.adopt and the annotation ${annotations.endpointID}: ${endpointID}.`,
+    `Endpoint ${endpointID}, which spec.adopt names, was deleted at the service, and no replacement is created. Name another endpoint, or remove spec.adopt and the annotation ${annotations.endpointID}.`,
   linkOfOtherType: (theirs: string, ours: string, endpointID: string) =>
-    `The endpoint that the annotation ${annotations.endpointID} names is of type ${theirs}, and spec.type is ${ours}, so nothing is sent. Remove the annotation to get an endpoint of its own, or create a Compute of type ${theirs}: ${endpointID}.`,
+    `Endpoint ${endpointID}, which the annotation ${annotations.endpointID} names, is of type ${theirs}, and spec.type is ${ours}, so nothing is sent. Remove the annotation to get an endpoint of its own, or create a Compute of type ${theirs}.`,
   rotationUnproved: (endpointID: string) =>
-    `The password is not changed: only the annotation ${annotations.endpointID} links the endpoint, which proves nothing. Name the endpoint in spec.adopt.endpointID, or remove ${annotations.passwordRotationAt} and spec.connectionSecret.rotation: ${endpointID}.`,
+    `The password is not changed: only the annotation ${annotations.endpointID} links endpoint ${endpointID}, which proves nothing. Name the endpoint in spec.adopt.endpointID, or remove ${annotations.passwordRotationAt} and spec.connectionSecret.rotation.`,
   restartUnproved: (endpointID: string) =>
-    `The restart that the annotation ${annotations.restartedAt} asks for is not sent: only the annotation ${annotations.endpointID} links the endpoint, which proves nothing. Name the endpoint in spec.adopt.endpointID, or remove ${annotations.restartedAt}: ${endpointID}.`,
+    `The restart that the annotation ${annotations.restartedAt} asks for is not sent: only the annotation ${annotations.endpointID} links endpoint ${endpointID}, which proves nothing. Name the endpoint in spec.adopt.endpointID, or remove ${annotations.restartedAt}.`,
 };
 
 export const endpointLost = {
@@ -173,13 +173,13 @@ export const noAnswer =
 
 export const unknown = {
   searching: (name: string, createSettleMs: number, isDeleted: boolean): string =>
-    `A create was sent and its outcome is not known. The lists are searched for ${createSettleMs / 1000 + 10} s (--create-settle and 10 s) before ${isDeleted ? "the Compute is removed" : "another create is sent"}: ${name}.`,
+    `A create was sent and its outcome is not known. The lists are searched for ${name} for ${createSettleMs / 1000 + 10} s (--create-settle and 10 s) before ${isDeleted ? "the Compute is removed" : "another create is sent"}.`,
   sentElsewhere: (through: string, baseURL: string, name: string): string =>
     `A create was sent to ${through} and its outcome is not known; the connection leads to ${baseURL} now, whose lists decide nothing. Put spec.baseURL back, or look for ${name} there and set the annotation ${annotations.confirmLoss} to a new value.`,
   /** The name proves whose an endpoint is: where it is not shown, no list proves that ours is not there. */
   nameless: (candidates: readonly string[], isDeleted: boolean): string => {
     const ids = candidates.toSorted().join(", ");
     const otherwise = isDeleted ? ", or spec.deletionPolicy to Retain to have the Compute removed" : "";
-    return `A create was sent and its outcome is not known: the service does not show the names of endpoints that it may have made. Set spec.adopt.endpointID to the right one (for a primary also branchPrimary), or the annotation ${annotations.confirmLoss} to a new value if none is${otherwise}; candidates: ${ids}.`;
+    return `A create was sent and its outcome is not known: the service does not show the names of endpoints that it may have made (${ids}). Set spec.adopt.endpointID to the right one (for a primary also branchPrimary), or the annotation ${annotations.confirmLoss} to a new value if none is${otherwise}.`;
   },
 };

@@ -23,7 +23,7 @@ export const released = {
   signedByOther: (endpointID: string) =>
     `Endpoint ${endpointID} is kept: it bears the signature of another Compute, as if a second cluster ran the same fleet.`,
   stillOpen: (branchID: string, signature: string) =>
-    `A create may still complete; if it does, delete the endpoint with this name on branch ${branchID} at the service: ${signature}.`,
+    `A create may still complete. If it does, delete endpoint ${signature} on branch ${branchID} at the service.`,
   neverCreated: "No endpoint was ever created for this Compute.",
   projectGone: (projectID: string) => `Project ${projectID} no longer exists at the service, nor do its endpoints.`,
 };
@@ -38,9 +38,9 @@ export const deleting = {
   accepted: (endpointID: string) =>
     `Endpoint ${endpointID} was deleted. The Compute is removed once the deletion is confirmed.`,
   stillListed: (endpointID: string) =>
-    `The service accepted the deletion but still lists the endpoint, so the deletion is repeated with backoff. Ask the service's support what keeps the endpoint, or ${retain}: ${endpointID}.`,
+    `The service accepted the deletion but still lists endpoint ${endpointID}, so the deletion is repeated with backoff. Ask the service's support what keeps the endpoint, or ${retain}.`,
   notListed: (endpointID: string) =>
-    `Deletion waits: the service does not list the endpoint, but returns it by its id. It is deleted once it is listed; or ${retain}: ${endpointID}.`,
+    `Deletion waits: the service does not list endpoint ${endpointID}, but returns it by its id. It is deleted once it is listed; or ${retain}.`,
 };
 
 export const deletionWaits = {
@@ -51,7 +51,7 @@ export const deletionWaits = {
   orphaning: (endpointID: Known) =>
     `Deletion waits until Kubernetes has removed the Compute as the owner of its connection Secret (finalizer orphan, from kubectl delete --cascade=orphan). Nothing is sent until then; the Secret stays, and the deletion of ${what(endpointID)} follows.`,
   unreadableName: (endpointID: string) =>
-    `Deletion waits: the endpoint's name, which proves who created it, cannot be read. Set spec.adopt.endpointID to have the endpoint deleted, or ${retain}: ${endpointID}.`,
+    `Deletion waits: the name of endpoint ${endpointID}, which proves who created it, cannot be read. Set spec.adopt.endpointID to have the endpoint deleted, or ${retain}.`,
   projectSeenElsewhere: (projectID: string, endpointID: Known) =>
     `Deletion waits: project ${projectID} is not found with the current base URL and key, and ${what(endpointID)} was last seen with others. Correct the connection; if the project is gone, set the annotation ${annotations.confirmLoss} to a new value, or ${retain}.`,
   /** `doubt` is one of `lossDoubted`. */

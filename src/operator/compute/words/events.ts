@@ -21,7 +21,7 @@ export const restarted = (endpointID: string): string => `Restarted endpoint ${e
 
 export const driftCorrected = (corrected: readonly { field: string; ours: string; theirs: string }[]): string => {
   const fields = corrected.map(({ field, ours, theirs }) => `${field} (was ${theirs}, now ${ours})`).join(", ");
-  return `Corrected what was changed at the service: ${fields}.`;
+  return `Corrected ${fields}, which somebody had changed at the service.`;
 };
 
 /** A connection Secret that outlives its Compute, as after `kubectl delete --cascade=orphan`. */
@@ -34,4 +34,4 @@ export const leftSecret = (name: string) =>
 
 /** An object that lost the finalizer by a person's hand, and was deleted at once. */
 export const leftBehind = (idOrName: string): string =>
-  `The Compute was deleted without the operator's finalizer, so its endpoint is kept. Delete it at the service if it is not needed: ${idOrName}.`;
+  `The Compute was deleted without the operator's finalizer, so its endpoint ${idOrName} is kept. Delete it at the service if it is not needed.`;

@@ -2,15 +2,15 @@
 
 export const former = {
   primary: (branchID: string, why: string, endpointID: string) =>
-    `The primary of branch ${branchID} was created by a former Compute of this fleet, namespace and name, and is not taken over: ${why} To have a new one created, delete it at the service: ${endpointID}.`,
+    `The primary of branch ${branchID}, endpoint ${endpointID}, was created by a former Compute of this fleet, namespace and name, and is not taken over: ${why} To have a new one created, delete it at the service.`,
   primaryOfOtherFleet: (branchID: string, endpointID: string) =>
-    `The primary of branch ${branchID} was created by a Compute of this namespace and name in another fleet, and is not taken over. Start the operator with the --fleet of that one, or set spec.adopt.endpointID: ${endpointID}.`,
+    `The primary of branch ${branchID}, endpoint ${endpointID}, was created by a Compute of this namespace and name in another fleet, and is not taken over. Start the operator with the --fleet of that one, or set spec.adopt.endpointID.`,
   beside: (why: string, endpointIDs: readonly string[]) =>
-    `Another endpoint is created beside one that a former Compute of this fleet, namespace and name created: ${why} Delete what is not needed at the service: ${endpointIDs.join(", ")}.`,
+    `Another endpoint is created beside ${endpointIDs.join(", ")}, created by a former Compute of this fleet, namespace and name: ${why} Delete what is not needed at the service.`,
   besideOtherFleet: (endpointIDs: readonly string[]) =>
-    `Another endpoint is created beside one that a Compute of this namespace and name created in another fleet. If the operator is to keep that one, start it with its --fleet: ${endpointIDs.join(", ")}.`,
+    `Another endpoint is created beside ${endpointIDs.join(", ")}, created by a Compute of this namespace and name in another fleet. If the operator is to keep that one, start it with its --fleet.`,
   member: (pool: string, endpointIDs: readonly string[]) =>
-    `A former pool of this fleet, namespace and name created this read replica, so no other is created. Set spec.adoptFormer: true on ComputePool ${pool} to take its replicas over, or delete them at the service: ${endpointIDs.join(", ")}.`,
+    `A former pool of this fleet, namespace and name created this read replica (${endpointIDs.join(", ")}), so no other is created. Set spec.adoptFormer: true on ComputePool ${pool} to take its replicas over, or delete them at the service.`,
   /** Reasons why an endpoint of this fleet, namespace and name is not taken over. */
   why: {
     notAsked: "spec.adopt is not {former: true}.",

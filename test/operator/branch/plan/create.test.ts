@@ -55,13 +55,25 @@ describe("a Branch that has none and adopts none", () => {
 
 describe("a name that a listed branch has", () => {
   test.each([
-    ["a Branch that left its note", madeBy(former), `a Branch team/shop with uid ${uidOf("z")}`],
-    ["somebody who left no note", listed(), "somebody who left no note"],
-    ["another program, with a note of its own", listed({ note: { "made-by": "ci" } }), "another operator"],
-    ["one whose note lacks the place", listed({ note: { "compute-operator.dev/uid": "u" } }), "another operator"],
-  ])("the message says that it was made by %s", (_, taken, maker) => {
+    [
+      "was created by a Branch that left its note",
+      madeBy(former),
+      `was created by Branch team/shop with uid ${uidOf("z")}`,
+    ],
+    ["was not created by this operator", listed(), "was not created by this operator"],
+    [
+      "was created by another program, with a note of its own",
+      listed({ note: { "made-by": "ci" } }),
+      "was created by another operator",
+    ],
+    [
+      "was created by one whose note lacks the place",
+      listed({ note: { "compute-operator.dev/uid": "u" } }),
+      "was created by another operator",
+    ],
+  ])("the message says that it %s", (_, taken, maker) => {
     expect(planned({ branches: [taken] })).toMatchObject(
-      shows("BranchExists", `Branch "team/shop" exists and was made by ${maker}; it has no end.`),
+      shows("BranchExists", `Branch "team/shop" (br-one) exists and ${maker}; it has no end.`),
     );
   });
 
@@ -119,7 +131,7 @@ describe("adopt by id or by name", () => {
         proof: { uid: uidOf("a"), branchID: "br-one", by: "adopted" },
         observedThrough: "here",
       },
-      event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Adopted the branch") },
+      event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Adopted branch br-one") },
     });
   });
 
@@ -128,7 +140,7 @@ describe("adopt by id or by name", () => {
     ["name", byName],
   ])("a branch with the note of an operator is refused by its %s, with its maker", (_, object) => {
     expect(planned({ object, branches: [madeBy(former)] })).toEqual(
-      shows("AdoptionRefused", `a Branch team/shop with uid ${uidOf("z")}`),
+      shows("AdoptionRefused", `was created by Branch team/shop with uid ${uidOf("z")}`),
     );
   });
 
@@ -153,7 +165,7 @@ describe("adopt.former", () => {
         proof: { uid: uidOf("a"), branchID: "br-one", by: "former" },
         observedThrough: "here",
       },
-      event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Took over the branch") },
+      event: { type: "Normal", reason: "Adopted", message: expect.stringContaining("Took over branch br-one") },
     });
   });
 

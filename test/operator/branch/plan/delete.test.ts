@@ -48,7 +48,7 @@ describe("a Branch that is being deleted has its branch", () => {
       "another object's, whose claim is older",
       mine,
       { others: [branch({ uid: uidOf("b"), linked: "br-one", created: "2025-01-01T00:00:00Z" })] },
-      "Another Branch object owns the branch",
+      "another Branch object owns it",
     ],
     ["to be kept by the spec", going({ linked: "br-one", spec: { deletionPolicy: "Retain" } }), {}, "it has no end"],
   ])("kept where it is %s", (_, object, seen: Seen, text) => {
@@ -72,10 +72,30 @@ describe("an obstacle to the deletion of a branch", () => {
   const child = listed({ id: "br-two", name: "team/child", parent_id: "br-one" });
 
   test.each([
-    ["Protected", "the project's default branch", { branches: [listed({ default: true })] }, "default branch"],
-    ["Protected", "a protected branch", { branches: [listed({ protected: true })] }, "A protected branch"],
-    ["HasChildren", "a branch from which others start", { branches: [listed(), child] }, "this one: team/child."],
-    ["HasChildren", "a child without a name", { branches: [listed(), { ...child, name: undefined }] }, ": br-two."],
+    [
+      "Protected",
+      "the project's default branch",
+      { branches: [listed({ default: true })] },
+      "the project's default, which is never deleted",
+    ],
+    [
+      "Protected",
+      "a protected branch",
+      { branches: [listed({ protected: true })] },
+      "a protected branch is never deleted",
+    ],
+    [
+      "HasChildren",
+      "a branch from which others start",
+      { branches: [listed(), child] },
+      "Other branches (team/child) start from branch br-one.",
+    ],
+    [
+      "HasChildren",
+      "a child without a name",
+      { branches: [listed(), { ...child, name: undefined }] },
+      "Other branches (br-two) start from branch br-one.",
+    ],
     ["InUse", "a Compute that uses the branch", { usedBy: ["web", "jobs"] }, "jobs, web"],
   ])("%s is shown for %s, and nothing is sent", (reason, _, seen: Seen, text) => {
     expect(planned({ object: mine, ...seen })).toEqual(shows(reason, text));
@@ -102,7 +122,7 @@ describe("the DELETE of a branch", () => {
 
   const missing = (ms: number, proved = false) => ({ missing: { id: "br-one", since: now - ms, proved } });
   const lacking = { object: mine, branches: [] };
-  const confirming = { ...shows("Deleting", "further lists confirm it: br-one"), afterMs: 10 * second };
+  const confirming = { ...shows("Deleting", "further lists confirm it"), afterMs: 10 * second };
 
   test.each([
     ["is confirmed by further lists from the first on", {}, confirming],
@@ -111,7 +131,7 @@ describe("the DELETE of a branch", () => {
     [
       "is gone once that proves it",
       missing(10 * second, true),
-      { kind: "release", event: "Deleted", message: "Deleted the branch and its computes: br-one." },
+      { kind: "release", event: "Deleted", message: "Deleted branch br-one and its computes." },
     ],
   ])("a branch that lists lack %s", (_, remembered, expected) => {
     expect(planned(lacking, remembered)).toEqual(expected);
@@ -125,7 +145,7 @@ describe("the DELETE of a branch", () => {
     const status = { observedThrough: "elsewhere", expiresAt: inMs(hour) };
     const object = going({ linked: "br-one", status });
     expect(planned({ object, branches: [] }, remembered)).toEqual(
-      shows("BranchNotFound", "or set deletionPolicy: Retain to let the branch go: br-one."),
+      shows("BranchNotFound", "or set deletionPolicy: Retain to let the branch go."),
     );
     const kept = going({ linked: "br-one", status, spec: { deletionPolicy: "Retain" } });
     expect(planned({ object: kept, branches: [] }, remembered)).toEqual(released(`still ends at ${inMs(hour)}`));

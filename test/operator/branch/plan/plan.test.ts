@@ -25,7 +25,7 @@ import {
 
 const mine = (fields: BranchFields = {}) => branch({ linked: "br-one", ...fields });
 const proofOf = (by: string) => ({ uid: uidOf("a"), branchID: "br-one", by });
-const rest = shows("Available", 'Branch "team/shop" can be used: br-one.');
+const rest = shows("Available", "Branch team/shop (br-one) is ready.");
 const patches = (why: string) => ({ kind: "write", write: { op: "patch", id: "br-one", why } });
 
 describe("a pause", () => {
@@ -75,7 +75,7 @@ describe("a Branch of which no list is there", () => {
     [
       "with the end of its branch",
       mine({ deleting: true, spec: { deletionPolicy: "Retain" }, status: { expiresAt: inMs(hour) } }),
-      `Kept the branch by deletionPolicy: Retain; it still ends at ${inMs(hour)}: br-one.`,
+      `Kept branch br-one by deletionPolicy: Retain; it still ends at ${inMs(hour)}.`,
     ],
     [
       "without a branch",
@@ -252,7 +252,7 @@ describe("a branch that bears the note of its object", () => {
   const note = {
     kind: "note",
     news: { branchID: "br-one", proof: { uid: uidOf("a"), branchID: "br-one", by: "created" }, gone: undefined },
-    event: { type: "Normal", reason: "Created", message: 'Created branch "team/shop": br-one' },
+    event: { type: "Normal", reason: "Created", message: "Created branch team/shop (br-one)." },
   };
 
   test.each([
@@ -342,8 +342,8 @@ describe("a branch that is as declared", () => {
     shows("Drifted", `Somebody renamed the branch at the service to "${theirs}", where it was "${ours}". It is kept.`);
 
   test.each([
-    ["init", shows("Creating", "The service prepares the branch (init): br-one.")],
-    ["resetting", shows("Updating", "The service prepares the branch (resetting): br-one.")],
+    ["init", shows("Creating", "The service prepares branch br-one (init).")],
+    ["resetting", shows("Updating", "The service prepares branch br-one (resetting).")],
     ["archived", rest],
     ["ready", rest],
     [undefined, rest],
@@ -354,9 +354,9 @@ describe("a branch that is as declared", () => {
   test.each<[string, Branch, string | undefined, object]>([
     ["another name than its default", mine(), "renamed", renamed("renamed", "team/shop")],
     ["another name than declared", mine({ spec: { branchName: "one" } }), "renamed", renamed("renamed", "one")],
-    ["the name that is declared", mine({ spec: { branchName: "one" } }), "one", shows("Available", '"one"')],
+    ["the name that is declared", mine({ spec: { branchName: "one" } }), "one", shows("Available", "Branch one (")],
     ["no name that the service shows", mine(), undefined, rest],
-    ["any name, adopted by its id", adopted({}), "theirs", shows("Available", '"theirs"')],
+    ["any name, adopted by its id", adopted({}), "theirs", shows("Available", "Branch theirs (")],
     [
       "another name than declared, adopted by its id",
       adopted({ branchName: "one" }),

@@ -69,14 +69,26 @@ describe("a reset is refused", () => {
       "An adopted branch is never reset.",
     ],
     ["the default branch", asking(), { branches: [listed({ default: true })] }, "Protected", "never reset"],
-    ["a protected branch", asking(), { branches: [listed({ protected: true })] }, "Protected", "false: br-one."],
-    ["a branch with children", asking(), { branches: [listed(), child] }, "HasChildren", "to a copy: team/child."],
+    [
+      "a protected branch",
+      asking(),
+      { branches: [listed({ protected: true })] },
+      "Protected",
+      "spec.protected to false.",
+    ],
+    [
+      "a branch with children",
+      asking(),
+      { branches: [listed(), child] },
+      "HasChildren",
+      "children (team/child) to a copy.",
+    ],
     [
       "a branch with a child without a name",
       asking(),
       { branches: [listed(), { ...child, name: undefined }] },
       "HasChildren",
-      "to a copy: br-two.",
+      "children (br-two) to a copy.",
     ],
     ["a branch without a parent", asking(), { branches: [listed({ parent_id: undefined })] }, "Rejected", "no parent"],
     [
@@ -91,7 +103,7 @@ describe("a reset is refused", () => {
       asking(),
       { branches: [listed({ current_state: "init" })] },
       "Resetting",
-      "The branch is init; the reset follows: br-one.",
+      "Branch br-one is init; the reset follows.",
     ],
   ])("a reset is refused for %s, and nothing is sent", (_, object, seen: Seen, reason, text) => {
     expect(planned({ object, ...seen })).toEqual(shows(reason, text));
@@ -127,7 +139,7 @@ describe("the record of a reset that may have been sent", () => {
   const done = (value = "2") => ({
     kind: "note",
     news: { resetAt: value, appliedExpiry: undefined },
-    event: { type: "Normal", reason: "Reset", message: "Reset the branch to the head of its parent: br-one." },
+    event: { type: "Normal", reason: "Reset", message: "Reset branch br-one to the head of its parent." },
   });
   const waits = shows("Resetting", "Whether it was carried out shows within about a minute.");
   const unknown = shows("Rejected", 'the reset that resetAt "2" asks for');

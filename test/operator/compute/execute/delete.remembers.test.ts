@@ -41,7 +41,7 @@ describe("of a deletion is remembered", () => {
     await send("deleted");
     expect(known.deletes.get("ep-one")?.before).toBe(2);
     expect(acting.service.count("DELETE")).toBe(3);
-    expect(condition).toMatchObject({ message: expect.stringContaining("still lists the endpoint") });
+    expect(condition).toMatchObject({ message: expect.stringContaining("still lists endpoint ep-one") });
   });
 
   test("a 404 to a deletion is remembered as an answer, and as no proof: the answer may lag behind", async () => {

@@ -75,7 +75,7 @@ describe("a write that waits", () => {
     [
       "deletion",
       remove,
-      "Waiting: another operation or deletion runs in project shiny-wind-028834. The deletion follows: ep-one.",
+      "Waiting: another operation or deletion runs in project shiny-wind-028834. The deletion of endpoint ep-one follows.",
     ],
   ])("a waiting write says for its project what follows: a %s", async (_, action, message) => {
     expect((await waiting("project").send(action)).condition).toMatchObject({ message });

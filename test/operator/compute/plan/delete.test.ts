@@ -172,7 +172,7 @@ describe("after the DELETE", () => {
 
   test("a DELETE is sent ever more rarely to a service that lists the endpoint still, and the Compute says so", () => {
     const endpoints = [madeBy(mine)];
-    const reported = { reason: "Deleting", message: expect.stringMatching(/still lists the endpoint.*Retain/) };
+    const reported = { reason: "Deleting", message: expect.stringMatching(/still lists endpoint ep-one.*Retain/) };
     expect(plan(...input({ compute: mine, endpoints, state: answered(59_000, 1) }))).toMatchObject(reported);
     expect(plan(...input({ compute: mine, endpoints, state: answered(60_000, 1) }))).toMatchObject({ kind: "delete" });
     expect(plan(...input({ compute: mine, endpoints, state: answered(3_599_000, 60) }))).toMatchObject(reported);

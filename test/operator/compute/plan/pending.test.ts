@@ -36,7 +36,7 @@ describe("while a create is open", () => {
   test.each(["read_write", "read_only"])("an open create lets no other endpoint of type %s be created", (type) => {
     expect(planned(openSince(recently), { spec: { type } })).toEqual({
       ...waits(
-        `The lists are searched for 70 s (--create-settle and 10 s) before another create is sent: k8s-${uidOf("a")}`,
+        `The lists are searched for k8s-${uidOf("a")} for 70 s (--create-settle and 10 s) before another create is sent.`,
       ),
       requeueAfterMs: 70_000 - 5000,
     });
@@ -159,7 +159,7 @@ describe("a create that only a name or a person can settle", () => {
 
   test("names the candidates and the ways out, and creates nothing", () => {
     const action = planned(openSince(settledAt), {}, { endpoints });
-    expect(action).toMatchObject(waits("; candidates: ep-a, ep-b."));
+    expect(action).toMatchObject(waits("(ep-a, ep-b)."));
     expect(action).not.toHaveProperty("requeueAfterMs");
     expect(planned(openSince(settledAt), { deleting: true }, { endpoints })).toMatchObject(
       waits("deletionPolicy to Retain"),
@@ -189,11 +189,11 @@ describe("a create that only a name or a person can settle", () => {
     const elsewhere = [endpoint({ id: "ep-a", branch_id: "br-next" }), endpoint({ id: "ep-b" })];
     const fields = { spec: { branchID: "br-next", adopt: { branchPrimary: true } } };
     const action = planned(openSince(settledAt), fields, { endpoints: elsewhere });
-    expect(action).toMatchObject(waits("candidates: ep-a, ep-b."));
+    expect(action).toMatchObject(waits("(ep-a, ep-b)."));
   });
 
   test("a create is not resolved by guessing, though only one endpoint is there", () => {
-    expect(planned(openSince(settledAt), {}, { endpoints: [endpoint()] })).toMatchObject(waits("candidates: ep-one."));
+    expect(planned(openSince(settledAt), {}, { endpoints: [endpoint()] })).toMatchObject(waits("(ep-one)."));
   });
 });
 
@@ -290,7 +290,7 @@ describe("a deletion while a create is open", () => {
     expect(planned(openSince(recently, { branchID: "br-old" }), retained)).toEqual({
       kind: "release",
       event: "Released",
-      message: expect.stringMatching(new RegExp(`br-old.*k8s-${uidOf("a")}`)),
+      message: expect.stringMatching(new RegExp(`k8s-${uidOf("a")} on branch br-old`)),
       warns: true,
     });
   });
@@ -333,6 +333,6 @@ test("an adopting Compute leaves a primary without a name to the open create of 
     status: { pendingWrite: recordOf({ uid: uidOf("b") }) },
   });
   const seen = (fields: object) => plan(...input({ compute: self, endpoints: [endpoint(fields)], others: [other] }));
-  expect(seen({})).toMatchObject(waits("may be what Compute team/other just created", "Creating"));
+  expect(seen({})).toMatchObject(waits("may be the one that Compute team/other just created", "Creating"));
   expect(seen({ name: "by hand" })).toMatchObject({ kind: "link", proof: "adopted" });
 });

@@ -58,7 +58,7 @@ describe("adoption", () => {
   test("an adoption is refused where the target is another Compute's by its signature", () => {
     const maker = other({ linked: "ep-one" });
     expect(plan(...input({ compute: byID(), endpoints: [madeBy(maker)], others: [maker] }))).toMatchObject(
-      refused("Compute others/other created the endpoint that spec.adopt names"),
+      refused("Compute others/other created endpoint ep-one, which spec.adopt names"),
     );
   });
 
@@ -88,7 +88,7 @@ describe("adoption", () => {
     const waits = {
       kind: "wait",
       reason: "Creating",
-      message: expect.stringContaining("may be what Compute others/other just created"),
+      message: expect.stringContaining("may be the one that Compute others/other just created"),
     };
     const link = { kind: "link", proof: "adopted" };
 
