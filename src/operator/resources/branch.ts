@@ -16,19 +16,14 @@ import {
   withRules,
 } from "./fields.ts";
 import { keeperOf, ownKind } from "./own-kind.ts";
+import { rfc3339 } from "./time.ts";
 
 /** The longest life that the service gives a branch at once, in seconds: 30 days. */
 const MONTH_SECONDS = 30 * 24 * 3600;
 
 const branchName = withRules(z.string().min(1).max(256), printable);
 
-const time = z
-  .string()
-  .max(40)
-  .regex(
-    /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$/,
-    "must be a time such as 2026-11-24T00:00:00Z",
-  );
+const time = z.string().max(40).regex(rfc3339, "must be a time such as 2026-11-24T00:00:00Z");
 
 const parent = withRules(
   z.object({

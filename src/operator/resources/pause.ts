@@ -1,5 +1,6 @@
 import type { KubeObject } from "../objects/object.ts";
 import { annotations } from "./names.ts";
+import { timeOf } from "./time.ts";
 
 /** The longest wait for the end of a pause: no timer runs for longer than 24 days. */
 const longestWaitMs = 24 * 3_600_000;
@@ -29,11 +30,4 @@ export function pauseEndsInMs(forMs: number): number | undefined {
 
 function annotationOf({ metadata }: Pick<KubeObject, "metadata">): string | undefined {
   return metadata.annotations?.[annotations.paused];
-}
-
-/** A time in RFC 3339, in milliseconds of the wall clock. */
-function timeOf(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text)) return undefined;
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? undefined : time;
 }

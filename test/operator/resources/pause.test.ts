@@ -21,6 +21,7 @@ test.each<[string | undefined, number | undefined, boolean]>([
   ["False", Number.POSITIVE_INFINITY, false],
   ["ture", Number.POSITIVE_INFINITY, false],
   ["2026-01-01", Number.POSITIVE_INFINITY, false],
+  ["2026-02-31T13:00:00Z", Number.POSITIVE_INFINITY, false],
   ["2026-13-01T13:00:00Z", Number.POSITIVE_INFINITY, false],
   ["2026-01-01T13:00:00Z", hour, true],
   ["2026-01-01t13:00:00z", hour, true],
