@@ -1,8 +1,15 @@
 // `npm run generate` writes every file that is worked out from another; a test fails while one of them differs. What
-// takes a run is written by name: `-- health` and `-- gitops` need Go, `-- console` and `-- dashboard` a Chromium.
+// takes a run is written by name.
 import { writeFileSync } from "node:fs";
+import { flagsOf, partsOf } from "../test/support/flags.ts";
 import { runNamed } from "../test/support/subcommand.ts";
 import { generatedFiles } from "./generated-files.ts";
+
+const usage = `Usage: npm run generate [-- NAME]
+
+Writes every file that is worked out from another.
+
+  NAME   health or gitops, which need Go; console or dashboard, which need a Chromium`;
 
 await runNamed(
   {
@@ -12,13 +19,7 @@ await runNamed(
     dashboard: () => import("../test/deploy/monitoring/picture.ts"),
   },
   async () => {
-    const [, , unknown] = process.argv;
-    if (unknown !== undefined) {
-      console.error(
-        `There is no ${unknown} to generate: health, gitops, console, dashboard, or without a name the rest.`,
-      );
-      process.exit(1);
-    }
+    partsOf(usage, flagsOf(usage, { options: {}, allowPositionals: true }).positionals, []);
     for (const [path, content] of await generatedFiles()) writeFileSync(path, content);
   },
 );

@@ -1,5 +1,5 @@
-// `npm run bench` runs them all, `npm run bench -- NAME…` those named. The status is 1 where a median is too high.
-// `npm run bench -- scale` compares whole fleets, and has flags of its own.
+// `npm run bench`: the status is 1 where a median is too high. `scale` compares whole fleets, and has flags of its own.
+import { flagsOf, partsOf } from "../support/flags.ts";
 import { attacks } from "./attacks.ts";
 import { cardinality } from "./cardinality.ts";
 import { consolePages } from "./console-pages.ts";
@@ -24,18 +24,18 @@ const benches: readonly Bench[] = [
   attacks,
 ];
 
-const names = process.argv.slice(2);
-if (names[0] === "scale") process.exit(await scale(names.slice(1)));
-const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
-if (unknown.length > 0) {
-  console.error(
-    `There is no bench ${unknown.join(", ")}. There are: ${[...benches.map(({ name }) => name), "scale"].join(", ")}.`,
-  );
-  process.exit(1);
-}
+const known = benches.map(({ name }) => name);
+const usage = `Usage: npm run bench -- [NAME…]
+       npm run bench -- scale [flags]
+
+  NAME   one of ${known.join(", ")} (default: all, in this order)`;
+
+const words = process.argv.slice(2);
+if (words[0] === "scale") process.exit(await scale(words.slice(1)));
+const names = partsOf(usage, flagsOf(usage, { options: {}, allowPositionals: true }).positionals, known);
 
 for (const bench of benches) {
-  if (names.length > 0 && !names.includes(bench.name)) continue;
+  if (!names.includes(bench.name)) continue;
   console.log(`${bench.name}: ${bench.measures}`);
   for (const figure of await bench.run((line) => console.error(`  ${line}`))) {
     console.log(`  ${describeFigure(figure)}`);

@@ -1,8 +1,7 @@
-// `npm run demo` shows the whole life of a Compute and leaves everything up to play with, until Ctrl-C;
-// `npm run demo -- --once` ends without a signal. Nothing is left behind, however it ends. With `--model` no Postgres
-// runs behind the computes; `--rules neon` has the service enforce what the public service does.
+// `npm run demo` shows the whole life of a Compute and leaves everything up to play with, until Ctrl-C. Nothing is left
+// behind, however it ends.
 import { dirname } from "node:path";
-import { parseArgs } from "node:util";
+import { flagsOf } from "../support/flags.ts";
 import { endEverything } from "../support/guardian.ts";
 import { setStage } from "./demo-stage.ts";
 import { samplesFor } from "./samples.ts";
@@ -10,7 +9,21 @@ import { createScreen } from "./screen.ts";
 import { toPlayWith } from "./to-play-with.ts";
 import { walk } from "./walk.ts";
 
-const { values } = flags();
+const usage = `Usage: npm run demo -- [flags]
+
+Shows the whole life of a Compute on a real control plane, and stays up to play with until Ctrl-C.
+
+  --once         ends by itself
+  --model        no Postgres runs behind the computes
+  --rules NAME   what the service enforces: specification (the default), or neon as the public service does now`;
+
+const { values } = flagsOf(usage, {
+  options: {
+    once: { type: "boolean", default: false },
+    model: { type: "boolean", default: false },
+    rules: { type: "string", default: "specification" },
+  },
+});
 process.chdir(dirname(dirname(import.meta.dirname)));
 
 const screen = createScreen(process.stdout);
@@ -42,21 +55,4 @@ async function show(): Promise<"shown"> {
   state = "up";
   screen.note(toPlayWith(stage.controlPlane, stage.counter.baseURL, stage.operatorLog));
   return new Promise(() => undefined);
-}
-
-function flags() {
-  try {
-    return parseArgs({
-      options: {
-        once: { type: "boolean", default: false },
-        model: { type: "boolean", default: false },
-        rules: { type: "string", default: "specification" },
-      },
-    });
-  } catch (error) {
-    console.error(
-      `${error instanceof Error ? error.message : String(error)}. The demo has three flags: --once, --model and --rules NAME`,
-    );
-    process.exit(1);
-  }
 }

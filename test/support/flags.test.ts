@@ -70,3 +70,18 @@ test("a program that is started with nonsense ends with status 1 and its usage",
   expect(stderr).toContain("Usage: npm run simulate");
   expect(status).toBe(1);
 });
+
+test.each(["demo", "simulate", "chaos", "soak", "bench", "mutants", "generate", "verify:long", "release"])(
+  "npm run %s -- --help shows how it is used, and starts nothing",
+  (name) => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const program = /node (\S+\.ts)$/.exec(scripts[name])?.[1] ?? "";
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, "--help"], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain(`npm run ${name}`);
+    expect(stdout.split("\n").length).toBeLessThan(40);
+  },
+);
