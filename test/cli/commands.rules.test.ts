@@ -25,13 +25,15 @@ describe.each(rulesNames)("under the rules %s of the service", (name: RulesName)
     expect(stage.writes).toHaveLength(4);
   });
 
-  test("export prints a manifest for every compute", async () => {
+  test("export prints a manifest for every compute, without the fields whose end is announced", async () => {
     using stage = stageOf();
     await stage.run("apply", ["-f", stage.file("shop.yaml", declared), "--yes"]);
     stage.env = { COMPUTE_OPERATOR_API_KEY: keys.shop };
     const exported = await stage.run("export", ["--project", project]);
     expect(exported.status).toBe(0);
     expect(exported.out.match(/^kind: Compute$/gm)).toHaveLength(stage.shop.list().length);
+    expect(stage.shop.list().every((endpoint) => "pooler_enabled" in endpoint)).toBe(true);
+    expect(exported.out).not.toContain("pooler");
   });
 
   test("a range wider than the service takes ends apply with the service's words, after one request", async () => {

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../api/endpoint.ts";
+import { isDeprecated } from "../../operator/fields/compare.ts";
 import { declaredBy } from "../../operator/fields/declared.ts";
 import { parseCompute } from "../../operator/resources/compute.ts";
 import { API_VERSION } from "../../operator/resources/names.ts";
@@ -24,7 +25,7 @@ export interface Undeclarable {
 
 /**
  * The Compute that adopts an endpoint as it is. Fields with values that the CRD does not allow (a service may know more
- * than we do) are omitted, so the service keeps them.
+ * than we do) are omitted, so the service keeps them; so are fields whose end the public service has announced.
  */
 export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | Undeclarable {
   const kept: Record<string, unknown> = {};
@@ -33,6 +34,7 @@ export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | U
   const read = parseCompute(bare);
   if (!read.ok) return { problem: read.problem };
   for (const [field, value] of Object.entries(declaredBy(endpoint))) {
+    if (isDeprecated({ field })) continue;
     const fits = parseCompute(manifest(endpoint, names, { [field]: value }));
     if (fits.ok) kept[field] = value;
     else leftOut.push(fits.problem);
