@@ -3,7 +3,7 @@ import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import { keptQuarters, type Quarter } from "../store/endpoint-quarters.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
-import type { Project } from "../store/projects.ts";
+import type { Owner, Project } from "../store/projects.ts";
 import type { UsageHour } from "../store/usage-hours.ts";
 
 /** The usage of a project's computes. */
@@ -142,6 +142,21 @@ export function usageByHour(context: ServiceContext, project: Project, hours: nu
   });
 }
 
+/** The compute time of some owners' projects since the beginning of some hours, in seconds. */
+export function computeSecondsSince(
+  context: ServiceContext,
+  owners: readonly Owner[],
+  hours: readonly number[],
+  at: number,
+): number[] {
+  const running = context.store.endpoints.meteredOf(owners);
+  const parts = running.flatMap((endpoint) => partsOf(context, endpoint, at, hourMs, Math.min(...hours)));
+  return hours.map((hour) => {
+    const unbookedMs = parts.reduce((sum, { index, computeMs }) => sum + (index >= hour ? computeMs : 0), 0);
+    return Math.floor((context.store.usageHours.computeMsSince(owners, hour) + unbookedMs) / 1000);
+  });
+}
+
 /** The usage of all computes of a project, deleted ones included. */
 export function usageOf(context: ServiceContext, project: Project, at: number): Usage {
   return usage(context, project, context.store.endpoints.metered(project.id), at);
@@ -182,7 +197,8 @@ function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number)
  * the open connections, which are the only load in this model.
  */
 function sizeInUse({ backend, options: { rules } }: ServiceContext, endpoint: StoredEndpoint): number {
-  return sizeWith(rules, endpoint, backend.connections(endpoint, false));
+  const { minCu, maxCu } = endpoint;
+  return minCu === maxCu ? maxCu : sizeWith(rules, endpoint, backend.connections(endpoint, false));
 }
 
 /** The size of a compute with so many open connections. */

@@ -182,5 +182,5 @@ const assets = [stylesheet, script];
 
 const nothingHere: Page = {
   title: "Nothing here",
-  main: html`<h1>Nothing here</h1><p><a href="/">All projects</a></p>`,
+  main: html`<h1>Nothing here</h1><p><a href="/app/projects">All projects</a></p>`,
 };

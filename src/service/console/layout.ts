@@ -88,8 +88,8 @@ ${layout.notice !== undefined && html`<p class="notice" role="status">${layout.n
 function menu(account: Account, { token, path }: Layout): Html {
   const link = (to: string, text: string, here: boolean) =>
     html`<a href="${to}"${here && html` aria-current="page"`}>${text}</a>`;
-  const others = ["/app/computes", "/app/keys"];
-  return html`<nav aria-label="Console">${link("/", "Projects", !others.some((one) => path.startsWith(one)))}
+  return html`<nav aria-label="Console">${link("/", "Home", path === "/")}
+${link("/app/projects", "Projects", path.startsWith("/app/projects"))}
 ${link("/app/computes", "Computes", path.startsWith("/app/computes"))}
 ${link("/app/keys", "API keys", path.startsWith("/app/keys"))}</nav>
 <form method="post" action="/app/sign-out"><span class="who">${account.name}</span>

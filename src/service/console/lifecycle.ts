@@ -1,4 +1,5 @@
 import { param } from "../http/route.ts";
+import { ProjectOnly } from "../http/shapes.ts";
 import { refusals } from "../refusal.ts";
 import { branchPath, computePath } from "./pages/paths.ts";
 import { pathOf, type Visit } from "./visit.ts";
@@ -42,6 +43,16 @@ export function createCompute(visit: Visit): string {
   visit.act("POST", pathOf("projects", param(visit, "project_id"), "endpoints"), { endpoint });
   session.notice = "The compute is created and is starting.";
   return branchPath(param(visit, "project_id"), branch_id);
+}
+
+export function createProject(visit: Visit): string {
+  const { form, session } = visit;
+  const name = (form["name"] ?? "").trim();
+  const owner = form["owner"] ?? "";
+  const project = { ...(name !== "" && { name }), ...(owner !== "" && { org_id: owner }) };
+  const answer = ProjectOnly.parse(visit.act("POST", "/projects", { project }).body);
+  session.notice = "The project is created, with a branch and its compute.";
+  return pathOf("app", "projects", answer.project.id);
 }
 
 export function createBranch(visit: Visit): string {

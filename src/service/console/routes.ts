@@ -8,6 +8,7 @@ import {
 import {
   createBranch,
   createCompute,
+  createProject,
   deleteBranch,
   deleteCompute,
   endBranch,
@@ -20,6 +21,7 @@ import {
 import { branchPage } from "./pages/branch.ts";
 import { computePage, showCompute } from "./pages/compute.ts";
 import { computesPage } from "./pages/computes.ts";
+import { homePage } from "./pages/home.ts";
 import { keysPage } from "./pages/keys.ts";
 import { operationsPage } from "./pages/operations.ts";
 import { projectPage } from "./pages/project.ts";
@@ -33,7 +35,9 @@ const compute = `${branch}/computes/{endpoint_id}`;
 /** All pages and forms for a signed-in person. */
 export function consoleRoutes(): ConsoleRoute[] {
   return [
-    { method: "GET", path: "/", live: true, show: projectsPage },
+    { method: "GET", path: "/", live: true, show: homePage },
+    { method: "GET", path: "/app/projects", live: true, show: projectsPage },
+    { method: "POST", path: "/app/projects", submit: createProject, again: projectsPage },
     { method: "GET", path: "/app/computes", live: true, show: computesPage },
     { method: "GET", path: "/app/projects/{project_id}", live: true, show: projectPage },
     { method: "GET", path: branch, live: true, show: branchPage },

@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
 import { BranchDetails } from "./details.ts";
+import { type Owner, ofOwners, ownerLists } from "./projects.ts";
 import { flag, number, optionalNumber, optionalText, text } from "./row.ts";
 import { type Fields, jsonOf, type Kept, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
 
@@ -213,6 +214,13 @@ export class Branches {
   addUsage(id: string, activeMs: number, computeMs: number): void {
     const sql = "UPDATE branches SET active_ms = active_ms + ?, compute_ms = compute_ms + ? WHERE id = ?";
     this.#db.run(sql, activeMs, computeMs, id);
+  }
+
+  /** The branches of some owners' projects that expire until a time, the next one first. */
+  expiring(owners: readonly Owner[], until: number, limit: number): Branch[] {
+    const sql = `SELECT b.* FROM branches b INDEXED BY branches_by_expiry JOIN projects p ON p.id = b.project_id
+      WHERE b.expires_at <= ?3 AND b.${present} AND ${ofOwners} ORDER BY b.expires_at, b.seq LIMIT ?4`;
+    return this.#db.all(sql, ...ownerLists(owners), until, limit).map((row) => this.#all.read(row));
   }
 
   /** The branch that expires next. */

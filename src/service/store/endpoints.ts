@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type EndpointState, type EndpointType, endpointStates } from "../../api/endpoint.ts";
 import { attributeFields, type StoredAttributes } from "./compute-attributes.ts";
 import type { Database } from "./database.ts";
+import { type Owner, ofOwners, ownerLists } from "./projects.ts";
 import { number, optionalNumber, optionalText, type Row, text } from "./row.ts";
 import { type Fields, oneOf, Table } from "./table.ts";
 
@@ -108,6 +109,13 @@ export class Endpoints {
   /** The computes of a project whose usage is being metered. */
   metered(projectId: string): StoredEndpoint[] {
     return this.#table.all(metered, projectId);
+  }
+
+  /** The computes of some owners' projects whose usage is being metered. */
+  meteredOf(owners: readonly Owner[]): StoredEndpoint[] {
+    const sql = `SELECT e.* FROM endpoints e INDEXED BY endpoints_metered JOIN projects p ON p.id = e.project_id
+      WHERE e.metered_at IS NOT NULL AND ${ofOwners}`;
+    return this.#db.all(sql, ...ownerLists(owners)).map((row) => this.#table.read(row));
   }
 
   count(projectId: string): number {

@@ -1,5 +1,6 @@
 import { type OperationStatus, operationStatuses } from "../../api/operation.ts";
 import type { Database } from "./database.ts";
+import { type Owner, ofOwners, ownerLists } from "./projects.ts";
 import { number, optionalNumber, optionalText, text } from "./row.ts";
 import { oneOf, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
 
@@ -170,6 +171,13 @@ export class Operations {
       AND (?3 = '' OR instr(replace(action, '_', ' '), lower(?3)) > 0 OR instr(coalesce(endpoint_id, ''), ?3) > 0)`;
     const values = [projectId, wanted.state, wanted.search];
     return this.#table.paged(where, orderOf({ "": "seq DESC", oldest: "seq" }, wanted.sort), values, page);
+  }
+
+  /** The operations of some owners' projects that failed after a time, newest first. */
+  failed(owners: readonly Owner[], since: number, limit: number): StoredOperation[] {
+    const sql = `SELECT o.* FROM operations o INDEXED BY operations_failed JOIN projects p ON p.id = o.project_id
+      WHERE o.status = 'failed' AND o.updated_at > ?3 AND ${ofOwners} ORDER BY o.updated_at DESC, o.seq DESC LIMIT ?4`;
+    return this.#db.all(sql, ...ownerLists(owners), since, limit).map((row) => this.#table.read(row));
   }
 
   get(projectId: string, id: string): StoredOperation | undefined {

@@ -124,6 +124,10 @@ export class Projects {
   }
 }
 
+/** A condition on a project `p`: it belongs to one of the owners whose lists are the first two values. */
+export const ofOwners =
+  "(p.owner_account_id IN (SELECT value FROM json_each(?1)) OR p.owner_organization_id IN (SELECT value FROM json_each(?2)))";
+
 /** The ids of the accounts and of the organizations among owners, each as JSON. */
 export function ownerLists(owners: readonly Owner[]): [accounts: string, organizations: string] {
   const idsOf = (kind: Owner["kind"]) => JSON.stringify(owners.filter((one) => one.kind === kind).map(({ id }) => id));

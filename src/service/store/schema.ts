@@ -231,6 +231,9 @@ export const steps: readonly string[] = [
     PRIMARY KEY (endpoint_id, quarter)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE INDEX operations_failed ON operations (updated_at) WHERE status = 'failed';
+  `,
 ];
 
 export const latestVersion = firstVersion + steps.length - 1;

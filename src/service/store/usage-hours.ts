@@ -1,4 +1,5 @@
 import type { Database } from "./database.ts";
+import { type Owner, ofOwners, ownerLists } from "./projects.ts";
 import { number } from "./row.ts";
 import { Table } from "./table.ts";
 
@@ -45,5 +46,12 @@ export class UsageHours {
   /** The hours of a project from one on, oldest first; those without usage are left out. */
   since(projectId: string, hour: number): UsageHour[] {
     return this.#table.all("WHERE project_id = ? AND hour >= ? ORDER BY hour", projectId, hour);
+  }
+  /** The compute time of some owners' projects from an hour on, as in `UsageHour`. */
+  computeMsSince(owners: readonly Owner[], hour: number): number {
+    const sql = `SELECT coalesce(sum(u.compute_ms), 0) AS sum FROM usage_hours u JOIN projects p ON p.id = u.project_id
+      WHERE u.hour >= ?3 AND ${ofOwners}`;
+    const row = this.#db.one(sql, ...ownerLists(owners), hour);
+    return row ? number(row, "sum") : 0;
   }
 }

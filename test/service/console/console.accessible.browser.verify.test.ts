@@ -16,7 +16,8 @@ const compute = `${branch}/computes/${primary}`;
 
 const paths = [
   "/",
-  "/?search=nothing",
+  "/app/projects",
+  "/app/projects?search=nothing",
   "/app/computes",
   projectPath,
   `${projectPath}?search=nothing`,
@@ -45,6 +46,9 @@ function busyShop(): Shop {
     endpoints: [{ type: "read_write" }],
     annotation_value,
   });
+  shop.finishOperations();
+  const { operations } = shop.patch(primary, { autoscaling_limit_max_cu: 4 });
+  shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "made to fail"));
   shop.finishOperations();
   return shop;
 }

@@ -11,6 +11,7 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
 
   await page.goto(site.address);
   await site.enter(page.getByRole("button", { name: "ana@example.com" }));
+  await site.enter(page.getByRole("link", { name: "Projects" }));
   await site.enter(page.getByRole("link", { name: "shop", exact: true }));
   await site.enter(page.getByRole("link", { name: "main", exact: true }));
 
@@ -61,7 +62,7 @@ it("a person with nothing but a keyboard signs in, resizes a compute, and create
 
 /** The console's pages; `branch` is the path of a branch with the primary compute. */
 function pagesOf(branch: string): string[] {
-  const around = ["/", "/app/computes", `/app/projects/${project}`, "/app/keys"];
+  const around = ["/", "/app/projects", "/app/computes", `/app/projects/${project}`, "/app/keys"];
   return [...around, branch, `${branch}/computes/${primary}`];
 }
 

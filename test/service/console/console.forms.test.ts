@@ -68,7 +68,8 @@ it("signing out takes the cookie from the browser, and goes to the sign-in page"
 });
 
 it.each([
-  ["/", "Projects"],
+  ["/", "Home"],
+  ["/app/projects", "Projects"],
   ["/app/computes", "Computes"],
   [projectPath, "shop"],
   [`${projectPath}/operations`, "Operations of shop"],
@@ -80,7 +81,7 @@ it.each([
   const seen = ana.get(path);
   expect(titleOf(seen)).toBe(`${title} · Compute console`);
   expect(textOf(seen)).toMatch(
-    /^Skip to the content Compute console Projects Computes API keys ana@example\.com Sign out /,
+    /^Skip to the content Compute console Home Projects Computes API keys ana@example\.com Sign out /,
   );
 });
 
@@ -100,7 +101,7 @@ it("a refused form stands on a page with the menu, whose forms can be sent again
 });
 
 it("a page for nothing leads to all projects", () => {
-  expect(ana.get("/app/nowhere").html).toContain('<p><a href="/">All projects</a></p>');
+  expect(ana.get("/app/nowhere").html).toContain('<p><a href="/app/projects">All projects</a></p>');
   expect(problemIn(ana.get("/app/nowhere"))).toBe(
     "Not found Page not found. It may have been deleted, or it belongs to somebody else.",
   );

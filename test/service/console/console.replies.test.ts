@@ -128,13 +128,12 @@ it.each([
 
 it.each([
   ["/", "/"],
-  [branchPath, "/"],
+  [branchPath, "/app/projects"],
+  ["/app/projects", "/app/projects"],
   ["/app/computes", "/app/computes"],
   ["/app/computes/none", "/app/computes"],
   ["/app/keys", "/app/keys"],
   ["/app/keys/none", "/app/keys"],
-  ["/app/nowhere/app/keys", "/"],
-  ["/app/nowhere/app/computes", "/"],
 ])("the menu of the page %s marks %s alone as its place", (path, place) => {
   const marked = [...ana.get(path).html.matchAll(/<a href="([^"]+)" aria-current="page"/g)].map(([, to]) => to);
   expect(marked).toEqual([place]);

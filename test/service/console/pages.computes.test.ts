@@ -14,21 +14,21 @@ beforeEach(() => {
 
 describe("the console", () => {
   it("lists the projects that the account reaches, and finds one by a part of its name", () => {
-    expect(rowsIn(ana.get("/")).map(([name, id, owner]) => [name, id, owner])).toEqual([
+    expect(rowsIn(ana.get("/app/projects")).map(([name, id, owner]) => [name, id, owner])).toEqual([
       ["shop", project, "Shop"],
       ["shop-two", "shop-two", "Shop"],
       ["ana-own", "ana-own", "You"],
     ]);
-    expect(rowsIn(ana.get("/?search=OWN")).map(([name]) => name)).toEqual(["ana-own"]);
-    expect(textOf(ana.get("/?search=nothing"))).toContain("No project has nothing in its name or id");
+    expect(rowsIn(ana.get("/app/projects?search=OWN")).map(([name]) => name)).toEqual(["ana-own"]);
+    expect(textOf(ana.get("/app/projects?search=nothing"))).toContain("No project has nothing in its name or id");
   });
 
   it("lists long lists of projects page by page", () => {
     const projects = Array.from({ length: 60 }, (_, index) => ({ id: `many-${index}`, owner: "acc-ana" }));
     shop.applySeed({ projects });
-    const first = ana.get("/");
+    const first = ana.get("/app/projects");
     const next = /href="(\?page=2)"/.exec(first.html)?.[1] ?? "";
-    expect([rowsIn(first).length, rowsIn(ana.get(`/${next}`)).length]).toEqual([50, 13]);
+    expect([rowsIn(first).length, rowsIn(ana.get(`/app/projects${next}`)).length]).toEqual([50, 13]);
   });
 
   it("lists the branches of a project with how many computes they have", () => {

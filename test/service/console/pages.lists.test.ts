@@ -82,10 +82,10 @@ describe("the computes", () => {
 
 it("the list of projects is filtered by state, and sorted", () => {
   shop.active();
-  expect(firstOf("/?state=active")).toEqual(["shop"]);
-  expect(firstOf("/?state=idle").toSorted()).toEqual(["ana-own", "shop-two"]);
-  expect(firstOf("/?sort=name")).toEqual(["ana-own", "shop", "shop-two"]);
-  expect(firstOf("/?sort=newest")[0]).toBe("ana-own");
+  expect(firstOf("/app/projects?state=active")).toEqual(["shop"]);
+  expect(firstOf("/app/projects?state=idle").toSorted()).toEqual(["ana-own", "shop-two"]);
+  expect(firstOf("/app/projects?sort=name")).toEqual(["ana-own", "shop", "shop-two"]);
+  expect(firstOf("/app/projects?sort=newest")[0]).toBe("ana-own");
 });
 
 it("the list of operations has 50 of 10,000 on a page with the total, filtered by status and action", () => {

@@ -91,7 +91,7 @@ describe("the search of computes", () => {
     expect(found("  ep-shop-prim \t")).toEqual([primary]);
     const box = (path: string) => /id="search"[^>]* value="([^"]*)"/.exec(ana.get(path).html)?.[1];
     expect(box(`/app/computes?search=${"a".repeat(300)}`)).toBe("a".repeat(256));
-    expect(box(`/?search=${"a".repeat(300)}`)).toBe("a".repeat(256));
+    expect(box(`/app/projects?search=${"a".repeat(300)}`)).toBe("a".repeat(256));
   });
 
   it("says in what it found nothing, and that there is nothing yet where nothing was searched for", () => {
@@ -99,8 +99,8 @@ describe("the search of computes", () => {
     const visitor = new Visitor(shop.core).signIn("acc-new");
     expect(textOf(visitor.get("/app/computes"))).toContain("There are no computes yet");
     expect(textOf(visitor.get("/app/computes?search=x"))).toContain("No compute has x in its id");
-    expect(textOf(visitor.get("/"))).toContain("There are no projects yet.");
-    expect(textOf(visitor.get("/?search=x"))).toContain("No project has x in its name or id.");
+    expect(textOf(visitor.get("/app/projects"))).toContain("There are no projects yet: make one below.");
+    expect(textOf(visitor.get("/app/projects?search=x"))).toContain("No project has x in its name or id.");
   });
 
   it("shows the status of a compute in a class of its own name, which gives it its colour", () => {
@@ -132,7 +132,8 @@ describe("the search of computes", () => {
 
   it("the search is a place of its own in the menu", () => {
     const here = (path: string) => /<a href="([^"]+)" aria-current="page"/.exec(ana.get(path).html)?.[1];
-    expect(["/", "/app/computes", "/app/keys"].map(here)).toEqual(["/", "/app/computes", "/app/keys"]);
+    const places = ["/", "/app/projects", "/app/computes", "/app/keys"];
+    expect(places.map(here)).toEqual(places);
   });
 });
 

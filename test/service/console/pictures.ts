@@ -28,6 +28,7 @@ export interface Picture {
 export const width = 1280;
 
 export const pictures: readonly Picture[] = [
+  { file: "console-home.png", pathOn: () => "/", height: 700 },
   { file: "console-project.png", pathOn: () => projectPath, height: 830 },
   { file: "console.png", pathOn: () => `${projectPath}/branches/${main}`, height: 700 },
   {

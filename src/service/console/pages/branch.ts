@@ -41,7 +41,7 @@ export function branchPage(visit: Visit): Page {
   const found = listed(matching(computes, part), part.page);
   return {
     title: `Computes of ${branch.name}`,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
+    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
 <p class="about" id="about" data-live>${copyable("id", branch.id, "branch id")}${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}

@@ -44,7 +44,7 @@ export function computePage(visit: Visit): Page {
   const operations = visit.context.store.operations.ofEndpoint(project.id, compute.id, 20);
   return {
     title: compute.id,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
+    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id, "branches", branch.id)}">${branch.name}</a></nav>
 <div class="title"><h1 id="id">${compute.id}</h1>${copyButton("id", "compute id")}</div>

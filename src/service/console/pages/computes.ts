@@ -19,7 +19,7 @@ export function computesPage(visit: Visit): Page {
     title: "Computes",
     main: html`<h1>Computes</h1>
 ${listControls(visit, { search: "Id, name or branch", states: computeStates, sorts })}
-<div id="computes" data-live>${found.total === 0 ? nothingFound(part) : table(visit, found.rows)}</div>
+<div id="computes" data-live>${found.total === 0 ? nothingFound(part) : computeTable(visit, found.rows)}</div>
 <div id="pages" data-live>${pageLinks(query, found, ["compute", "computes"])}</div>
 <p class="hint">A compute that an operator made is also found by its fleet, and by its Compute or Branch, as
 <code>namespace/name</code> or by uid.</p>`,
@@ -46,10 +46,11 @@ const sorts = [
 function nothingFound({ search, state }: Part): Html {
   if (search !== "") return html`<p>No compute has <q>${search}</q> in its id, its name or its branch.</p>`;
   if (state !== "") return html`<p>No compute is ${state}.</p>`;
-  return html`<p>There are no computes yet. <a href="/">Choose a project</a>, then a branch: its page makes one.</p>`;
+  return html`<p>There are no computes yet. <a href="/app/projects">Choose a project</a>, then a branch: its page makes one.</p>`;
 }
 
-function table(visit: Visit, found: readonly FoundCompute[]): Html {
+/** A table of computes of any project. */
+export function computeTable(visit: Visit, found: readonly FoundCompute[]): Html {
   return html`<div class="scroll"><table class="cards"><caption>${counted(found.length, "compute")}</caption>
 <thead><tr><th scope="col">Compute id</th><th scope="col">Project</th><th scope="col">Branch</th><th scope="col">Type</th>
 <th scope="col">Status</th><th scope="col">Size</th><th scope="col">Last active</th></tr></thead>

@@ -15,7 +15,7 @@ export function operationsPage(visit: Visit): Page {
   const found = context.store.operations.find(project.id, part, { page: part.page, size: perPage });
   return {
     title: `Operations of ${project.name}`,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a> <span aria-hidden="true">›</span>
+    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>Operations</h1>
 ${listControls(visit, { search: "Action or compute", states, sorts })}

@@ -24,7 +24,7 @@ export function projectPage(visit: Visit): Page {
   const found = branches.find(project.id, part, { page: part.page, size: perPage });
   return {
     title: project.name,
-    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/">Projects</a></nav>
+    main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a></nav>
 <h1>${project.name}</h1>
 <p class="about" id="about" data-live>${copyable("id", project.id, "project id")} · ${project.regionId} · Postgres ${project.pgVersion} ·
 ${planOf(context.store, project.owner)} plan · used ${usageInWords(usageOf(context, project, visit.at))} ·

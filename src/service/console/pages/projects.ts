@@ -2,6 +2,7 @@ import { visibleOwners } from "../../accounts/caller.ts";
 import type { Owner, Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
 import { counted } from "../labels.ts";
+import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { listControls, type Part, pageLinks, partOf, perPage } from "./paging.ts";
 
@@ -16,7 +17,8 @@ export function projectsPage(visit: Visit): Page {
     main: html`<h1>Projects</h1>
 ${listControls(visit, { search: "Name or id", states, sorts })}
 ${found.total === 0 ? nothingFound(part) : table(visit, found.rows)}
-${pageLinks(query, found, ["project", "projects"])}`,
+${pageLinks(query, found, ["project", "projects"])}
+<section><h2>New project</h2>${projectForm(visit)}</section>`,
   };
 }
 
@@ -36,7 +38,16 @@ const sorts = [
 function nothingFound({ search, state }: Part): Html {
   if (search !== "") return html`<p>No project has <q>${search}</q> in its name or id.</p>`;
   if (state !== "") return html`<p>No project is ${state}.</p>`;
-  return html`<p>There are no projects yet. <code>POST /api/v2/projects</code> creates one.</p>`;
+  return html`<p>There are no projects yet: make one below.</p>`;
+}
+
+/** Makes a project of the account or of one of its organizations. */
+export function projectForm({ context, account, token, form }: Visit): Html {
+  const organizations = context.store.accounts.organizationsOf(account.id);
+  return html`<form class="create" method="post" action="/app/projects" autocomplete="off" aria-label="New project">
+${tokenField(token)}<label>Name <input name="name" maxlength="64" value="${form["name"]}"></label>
+${organizations.length > 0 && html`<label>Owner <select name="owner"><option value="">You</option>${organizations.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select></label>`}
+<button>Create project</button></form>`;
 }
 
 function table(visit: Visit, projects: readonly Project[]): Html {

@@ -1,0 +1,92 @@
+import { visibleOwners } from "../../accounts/caller.ts";
+import { computeSecondsSince, hourOf } from "../../computes/meter.ts";
+import { signaturePartsOf } from "../../domain/managed.ts";
+import type { Branch } from "../../store/branches.ts";
+import type { StoredOperation } from "../../store/operations.ts";
+import type { Owner } from "../../store/projects.ts";
+import { type Html, html } from "../html.ts";
+import { counted, hoursInWords, moment, momentAhead } from "../labels.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
+import { keeperOfBranch } from "./branch-facts.ts";
+import { computeTable } from "./computes.ts";
+import { branchPath, computePath } from "./paths.ts";
+import { projectForm } from "./projects.ts";
+
+/** Rows of each list. */
+const most = 10;
+
+const dayMs = 86_400_000;
+
+/** The account's projects at a glance: what is active, what was used, what ends soon and what failed. */
+export function homePage(visit: Visit): Page {
+  const { context, caller } = visit;
+  const owners = visibleOwners(context.store, caller);
+  const isEmpty = context.store.projects.list({ owners, limit: 1 }).length === 0;
+  return { title: "Home", main: html`<h1>Home</h1>${isEmpty ? firstSteps(visit) : overview(visit, owners)}` };
+}
+
+function firstSteps(visit: Visit): Html {
+  return html`<p>There are no projects yet. Make the first one: it gets a branch, a database and a compute to connect to.</p>
+${projectForm(visit)}
+<p class="hint">An operator or a program needs a key: <a href="/app/keys">make one</a>.</p>`;
+}
+
+function overview(visit: Visit, owners: readonly Owner[]): Html {
+  const { context, at } = visit;
+  const { store } = context;
+  const filter = { owners, search: "", signature: signaturePartsOf(""), state: "active", sort: "active" };
+  const active = store.computeSearch.find(filter, { page: 1, size: most });
+  const today = at - (at % dayMs);
+  // The epoch was a Thursday.
+  const week = today - ((today / dayMs + 3) % 7) * dayMs;
+  const used = computeSecondsSince(context, owners, [hourOf(today), hourOf(week)], at);
+  const inWords = (index: number) => hoursInWords({ activeSeconds: 0, computeSeconds: used[index] ?? 0 });
+  const ending = store.branches.expiring(owners, at + 7 * dayMs, most);
+  const failed = store.operations.failed(owners, at - 7 * dayMs, most);
+  return html`<dl class="facts" id="figures" data-live>
+<div><dt>Active now</dt><dd><a href="/app/computes?state=active">${counted(active.total, "compute")}</a></dd></div>
+<div><dt>Used today</dt><dd>${inWords(0)}</dd></div><div><dt>Used this week</dt><dd>${inWords(1)}</dd></div></dl>
+<section id="active" data-live><h2>Active now</h2>${
+    active.total === 0
+      ? html`<p>Nothing is active. A connection wakes a compute: <a href="/app/computes">choose one</a> to see how to connect.</p>`
+      : computeTable(visit, active.rows)
+  }${active.total > most && html`<p><a href="/app/computes?state=active">All ${active.total}</a></p>`}</section>
+<section id="ending" data-live><h2>Ends within seven days</h2>${
+    ending.length === 0
+      ? html`<p>No branch ends soon. The page of a branch gives it an end: <a href="/app/projects">choose a project</a>.</p>`
+      : endingTable(visit, ending)
+  }</section>
+<section id="failed" data-live><h2>Failed in the last seven days</h2>${
+    failed.length === 0 ? html`<p>No operation failed.</p>` : failedTable(visit, failed)
+  }</section>
+<p class="hint">Hours of today and of this week, since Monday, count in UTC.</p>`;
+}
+
+function endingTable({ context, at }: Visit, branches: readonly Branch[]): Html {
+  return html`<div class="scroll"><table class="cards"><caption>Branches that end soon</caption>
+<thead><tr><th scope="col">Branch</th><th scope="col">Project</th><th scope="col">Ends</th><th scope="col">Kept by</th></tr></thead>
+<tbody>${branches.map(
+    (branch) => html`<tr><th scope="row"><a href="${branchPath(branch.projectId, branch.id)}">${branch.name}</a></th>
+<td>${projectLink(context.store.projects.get(branch.projectId))}</td>
+<td>${branch.expiresAt !== undefined && momentAhead(branch.expiresAt, at)}</td><td>${keeperOfBranch(branch)}</td></tr>
+`,
+  )}</tbody></table></div>`;
+}
+
+function failedTable({ context, at }: Visit, operations: readonly StoredOperation[]): Html {
+  return html`<div class="scroll"><table class="cards"><caption>Operations that failed</caption>
+<thead><tr><th scope="col">Action</th><th scope="col">Project</th><th scope="col">Compute</th><th scope="col">Why</th>
+<th scope="col">When</th></tr></thead>
+<tbody>${operations.map(({ action, projectId, endpointId, error, updatedAt }) => {
+    const compute = endpointId === undefined ? undefined : context.store.endpoints.get(projectId, endpointId);
+    return html`<tr><th scope="row"><a href="${pathOf("app", "projects", projectId, "operations")}?state=failed">${action.replaceAll("_", " ")}</a></th>
+<td>${projectLink(context.store.projects.get(projectId))}</td>
+<td>${compute ? html`<a href="${computePath(projectId, compute.branchId, compute.id)}"><code>${compute.id}</code></a>` : endpointId}</td>
+<td>${error}</td><td>${moment(updatedAt, at)}</td></tr>
+`;
+  })}</tbody></table></div>`;
+}
+
+function projectLink(project: { id: string; name: string } | undefined): Html | undefined {
+  return project && html`<a href="${pathOf("app", "projects", project.id)}">${project.name}</a>`;
+}
