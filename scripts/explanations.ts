@@ -21,6 +21,12 @@ export const explanations: readonly Explanation[] = [
     todo: "change the spec, or set `Correct`; remove the deprecated field",
   },
   {
+    reasons: ["Observed"],
+    meaning:
+      "`managementPolicy: Observe`: nothing is written to the service; what `Manage` would change is in `.status.drift`",
+    todo: "set `Manage` to hand the endpoint over",
+  },
+  {
     reasons: ["Creating", "Starting", "Updating", "Moving", "Restarting", "Deleting"],
     meaning: "in progress",
     todo: "wait",

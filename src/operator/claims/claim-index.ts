@@ -2,10 +2,11 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Change } from "../kube/store.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { connectionKeyOf } from "../resources/connection-user.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { Index, IndexEntries, type IndexEntry } from "../runtime/index-entries.ts";
 import { adoptsPrimary, type Claimants } from "./claims.ts";
 import { Contenders, haveSameRank } from "./contenders.ts";
-import { type EndpointIndex, endpointNamedBy, recordedID } from "./ownership.ts";
+import { type EndpointIndex, endpointNamedBy, provedIn, recordedID } from "./ownership.ts";
 
 /** Answers about a Compute's connection. */
 export interface ConnectionFacts {
@@ -130,10 +131,12 @@ export class ClaimIndex {
 
   #placesOf(compute: Compute): IndexEntry[] {
     const branchID = branchIDOf(compute);
-    const ids = [...new Set([recordedID(compute), endpointNamedBy(compute)])].filter((id) => id !== undefined);
+    const onlyObserves = isObserved(compute);
+    const named = onlyObserves ? [provedIn(compute)] : [recordedID(compute), endpointNamedBy(compute)];
+    const ids = [...new Set(named)].filter((id) => id !== undefined);
     return [
       { index: this.#byProject, key: this.#key(compute) },
-      ...(compute.spec.type === "read_write" && branchID !== ""
+      ...(compute.spec.type === "read_write" && branchID !== "" && !onlyObserves
         ? [{ index: this.#byBranch, key: this.#key(compute, branchID) }]
         : []),
       ...ids.map((id) => ({ index: this.#byEndpoint, key: this.#key(compute, id) })),
@@ -176,6 +179,7 @@ function claimIn(compute: Compute, isOutside: boolean): string {
     adopt,
     connectionRef,
     recordedID(compute),
+    isObserved(compute),
     deletionTimestamp,
     isOutside,
   ]);

@@ -2,8 +2,9 @@ import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
 import { olderFirst } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { isOfService } from "../resources/fingerprint.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { uidInSignature } from "../resources/signature.ts";
-import { type EndpointIndex, ownershipOf, proofOf } from "./ownership.ts";
+import { type EndpointIndex, isOwn, ownershipOf, proofOf } from "./ownership.ts";
 
 /** The Computes that could claim the same endpoints: those of one project of one service, in the whole cluster. */
 export interface Claimants {
@@ -97,6 +98,8 @@ export function ranked(computes: readonly Compute[], endpoint: Endpoint, endpoin
   return computes
     .filter((other) => {
       const { link, missing } = ownershipOf(other, endpoints);
+      // One that only observes claims what it made.
+      if (isObserved(other)) return link?.endpoint.id === endpoint.id && isOwn(link.proof);
       if (link !== undefined) return link.endpoint.id === endpoint.id && other.spec.type === endpoint.type;
       return missing === undefined && mayAdopt(other, endpoint);
     })
@@ -138,7 +141,7 @@ export function adoptsPrimary({ spec: { adopt } }: Compute, endpoint: Endpoint):
 }
 
 /** True if the endpoint is where the Compute is to be: any other cannot be adopted. */
-function mayAdopt(compute: Compute, { branch_id, type }: Endpoint): boolean {
+export function mayAdopt(compute: Compute, { branch_id, type }: Endpoint): boolean {
   return branchIDOf(compute) === branch_id && compute.spec.type === type;
 }
 

@@ -1,6 +1,7 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../api/ids.ts";
-import { branchIDOf, type Compute } from "../resources/compute.ts";
+import { branchIDOf, type Compute, isLinked } from "../resources/compute.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { annotations } from "../resources/names.ts";
 import { type Fleet, signatureIn, uidInSignature } from "../resources/signature.ts";
 
@@ -79,10 +80,15 @@ export class EndpointIndex {
 //   none       | s                 | none, other | s         | gone is s
 //   none       | s                 | s           | none      |
 
-/** The endpoint that a Compute is recorded to be linked to. A text that can be no id is used nowhere. */
-export function recordedID({ metadata, status: { endpointID, gone } }: Compute): string | undefined {
-  const linked = metadata.annotations?.[annotations.endpointID];
-  const id = linked === undefined || linked === gone ? endpointID : linked;
+/**
+ * The endpoint that a Compute is recorded to be linked to. A text that can be no id is used nowhere. The status of one
+ * that only observes also shows what it is not linked to.
+ */
+export function recordedID(compute: Compute): string | undefined {
+  const { gone, endpointID } = compute.status;
+  const linked = compute.metadata.annotations?.[annotations.endpointID];
+  const noted = isObserved(compute) && !isLinked(compute) ? undefined : endpointID;
+  const id = linked === undefined || linked === gone ? noted : linked;
   return id !== undefined && id !== gone && couldBeEndpointId(id) ? id : undefined;
 }
 
@@ -104,7 +110,7 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownersh
   const recorded = recordedID(compute);
   const own = ownAmong(endpoints, compute);
   const known = recorded === undefined ? undefined : endpoints.byID(recorded);
-  const linked = (endpoint: Endpoint): Link => ({ endpoint, proof: proofOf(compute, endpoint) });
+  const linked = (endpoint: Endpoint): Link => linkTo(compute, endpoint);
   const isTyped = own.length > 0 && !wasOurs(recorded, compute);
   // A list that lacks the recorded endpoint may lag: without a proof that it is gone no other takes its place.
   if (recorded !== undefined && known === undefined && !isTyped) {
@@ -118,6 +124,15 @@ export function ownershipOf(compute: Compute, endpoints: EndpointIndex): Ownersh
     duplicates: own.filter(({ id }) => id !== kept?.id),
     replacements: [],
   };
+}
+
+export function linkTo(compute: Compute, endpoint: Endpoint): Link {
+  return { endpoint, proof: proofOf(compute, endpoint) };
+}
+
+/** True for the proof of an endpoint that this very Compute made. */
+export function isOwn(proof: Proof): boolean {
+  return proof === "signature" || proof === "created";
 }
 
 /** The endpoints that this very object made: by name or, if that is not shown, by the status. Oldest first. */

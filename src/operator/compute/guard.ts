@@ -20,7 +20,8 @@ import { released } from "./words/deletion.ts";
 /** The stop of a planned write that lacks proof or claim; `undefined`: the action passes. */
 export function guard(action: Action, o: Observed, s: ReadonlyState): Stop | undefined {
   if (!isWrite(action)) return undefined;
-  return stopOf(factsOf(action, o, s), isBeingDeleted(o.compute));
+  const onlyObserves = o.compute.spec.managementPolicy === "Observe";
+  return stopOf({ ...factsOf(action, o, s), onlyObserves }, isBeingDeleted(o.compute));
 }
 
 /** The action in place of a stopped write: a condition, or for `Retain` the release that it asks for all the same. */
@@ -224,7 +225,10 @@ function rankOf(shown: ReturnType<typeof proofWithout>, endpoint: Endpoint): num
 /** The Computes that name the endpoint, or may adopt the primary of its branch. */
 function othersOn(endpoint: Endpoint, { compute, claimants }: Observation): readonly Compute[] {
   const all = [...claimants.onEndpoint(endpoint.id), ...claimants.onBranch(endpoint.branch_id)];
-  return all.filter((other) => !isSelf(other, compute));
+  // One that only observes claims what it made.
+  const claims = (other: Compute) =>
+    other.spec.managementPolicy !== "Observe" || proofWithout(endpoint, other) === "created";
+  return all.filter((other) => !isSelf(other, compute) && claims(other));
 }
 
 /** True if the endpoint is certainly the one that another Compute is linked to. */

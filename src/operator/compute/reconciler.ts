@@ -1,5 +1,5 @@
 import type { ClaimIndex } from "../claims/claim-index.ts";
-import { recordedID } from "../claims/ownership.ts";
+import { provedIn, recordedID } from "../claims/ownership.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import type { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import { nextRotationAt } from "../connection-secret/rotation.ts";
@@ -11,6 +11,7 @@ import type { Reconciler } from "../life/reconciler.ts";
 import type { Brake } from "../project/gate.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -22,6 +23,7 @@ import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isListed } from "./observe/listed.ts";
 import { ReconcileState } from "./state.ts";
+import { released } from "./words/deletion.ts";
 import { leftBehind } from "./words/events.ts";
 
 export interface ComputeReconcilerOptions {
@@ -67,7 +69,8 @@ export class ComputeReconciler {
       given: (compute, state, now) => this.#given(compute, state, now),
       use: (lister, compute, { subject }) => {
         const { uid, namespace } = compute.metadata;
-        lister.use(uid, subject.annotations.recordedID, interestsOf(compute), namespace);
+        const shown = isObserved(compute) ? compute.status.endpointID : undefined;
+        lister.use(uid, subject.annotations.recordedID ?? shown, interestsOf(compute), namespace);
       },
       begin: ({ object, memory, given, access }, now) =>
         memory.begin(given.subject.annotations, isListed(object, memory.known, access?.lister), now),
@@ -98,9 +101,13 @@ export class ComputeReconciler {
     const { uid } = last.metadata;
     const state = this.#states.known(uid);
     this.#states.forget(uid);
-    if (state === undefined || state.known.released === true || isRetained(last)) return;
-    const endpointID = recordedID(last) ?? state.known.write?.made;
+    if (state === undefined || state.known.released === true) return;
     const isOpen = state.known.write?.phase === "open";
+    const kept = isObserved(last) && !isOpen ? provedIn(last) : undefined;
+    if (kept !== undefined)
+      this.#options.event(last, { type: "Normal", reason: "Released", message: released.observed(kept) });
+    if ((isObserved(last) && !isOpen) || isRetained(last)) return;
+    const endpointID = recordedID(last) ?? state.known.write?.made;
     if (endpointID === undefined && !isOpen) return;
     const left = endpointID ?? signatureOf(last, this.#options.fleet);
     this.#options.event(last, { type: "Warning", reason: "Released", message: leftBehind(left) });

@@ -7,6 +7,7 @@ import type { Patcher } from "../life/patching.ts";
 import { report } from "../life/report.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import type { Compute, SecretStatus } from "../resources/compute.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { computePatches } from "./execute/patch-metadata.ts";
@@ -134,6 +135,8 @@ function isAsDeclared(
   comparison: Comparison | undefined,
 ): boolean | undefined {
   if (o.kind !== "observed" || effect.kind === "ownedByOther") return undefined;
+  // A field that the service does not return is no drift.
+  if (isObserved(compute) && effect.kind === "settled") return effect.drift.length === 0;
   if (comparison === undefined || isBeingDeleted(compute)) return false;
   const { differences, notReturned, unreadable } = comparison;
   if (differences.length > 0) return false;

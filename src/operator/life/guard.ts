@@ -64,6 +64,8 @@ export interface Facts {
   isOpen?: boolean;
   /** The object is being deleted, and its deletionPolicy is Retain. */
   isRetained?: boolean;
+  /** The object only observes: nothing is ever written for it. */
+  onlyObserves?: boolean;
 }
 
 /** A write that the guard stopped. `rule`: the write and what it lacks, for the metric. */
@@ -77,7 +79,7 @@ export const guardRules: readonly string[] = Object.keys(allowed).flatMap((write
   ruleOf(write, "proof"),
   ruleOf(write, "claim"),
   ...(["endpoint create", "endpoint takeover"].includes(write) ? [ruleOf(write, "record")] : []),
-  ...(write.endsWith("delete") ? [ruleOf(write, "policy")] : []),
+  ruleOf(write, "policy"),
 ]);
 
 /** The stop of a write that lacks something; `undefined`: it passes. */
@@ -89,18 +91,18 @@ export function stopOf(facts: Facts, isBeingDeleted: boolean): Stop | undefined 
   return { rule, message: stoppedByGuard({ why, rule, target: facts.target, isBeingDeleted }) };
 }
 
-function lackOf({ write, shown, rival, isOpen = false, isRetained = false }: Facts): Lack | undefined {
+function lackOf({ write, shown, rival, isOpen = false, ...policy }: Facts): Lack | undefined {
   const proofs: readonly Shown[] = allowed[write];
-  if (isRetained) return "policy";
+  if (policy.isRetained === true || policy.onlyObserves === true) return "policy";
   if (isOpen) return "record";
   if (!proofs.includes(shown)) return "proof";
   return rival === undefined ? undefined : "claim";
 }
 
-function reasonOf(lack: Lack, { write, shown, rival }: Facts): string {
+function reasonOf(lack: Lack, { write, shown, rival, onlyObserves }: Facts): string {
   switch (lack) {
     case "policy":
-      return "deletionPolicy is Retain";
+      return onlyObserves === true ? "managementPolicy is Observe" : "deletionPolicy is Retain";
     case "record":
       return "an earlier create may still take effect";
     case "claim":

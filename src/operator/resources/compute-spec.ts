@@ -15,6 +15,7 @@ import {
   type WrittenRule,
   withRules,
 } from "./fields.ts";
+import { isObserved } from "./management-policy.ts";
 import { brokenZones, disruption, schedule } from "./schedule.ts";
 
 const connectionRef = z
@@ -121,6 +122,13 @@ export const commonFields = {
     .describe("A Secret with the connection details, written and kept up to date by the operator."),
 };
 
+/** For a Compute and a Branch, which are otherwise kept as declared. */
+export const managementPolicy = z.enum(["Manage", "Observe"]).optional();
+
+const computePolicy = managementPolicy.describe(
+  "Manage, also if left out: the endpoint is kept as declared. Observe: it is read and shown, with what Manage would change as drift; nothing is written to the service, and nothing is deleted with this object.",
+);
+
 interface NamesBranch {
   branchID?: string | undefined;
   branchName?: string | undefined;
@@ -148,10 +156,23 @@ const primaryIsNoReplica = {
     target === undefined || !("branchPrimary" in target) || type !== "read_only",
 };
 
+/** Nothing holds an observed Compute until its Secret in another namespace has gone. */
+const secretStaysHere = {
+  cel: "!has(self.managementPolicy) || self.managementPolicy == 'Manage' || !has(self.connectionSecret) || !has(self.connectionSecret.__namespace__)",
+  message: "connectionSecret.namespace needs managementPolicy: Manage: an observed Compute writes its Secret here only",
+  holds: (spec: ObservedSecret) => !isObserved({ spec }) || spec.connectionSecret?.namespace === undefined,
+};
+
+interface ObservedSecret {
+  managementPolicy?: string | undefined;
+  connectionSecret?: { namespace?: string | undefined } | undefined;
+}
+
 export const computeSpec = withRules(
   z.object({
     ...commonFields,
     type: computeType,
+    managementPolicy: computePolicy,
     adopt: adopt
       .optional()
       .describe(
@@ -161,6 +182,7 @@ export const computeSpec = withRules(
   oneBranch,
   primaryIsNoReplica,
   onlyPrimariesRotate,
+  secretStaysHere,
 );
 
 /** Rules that a written spec, or the template of a pool, breaks, and that a stored one need not keep. */
@@ -217,9 +239,11 @@ export const computeTemplate = withRules(
     type: types
       .optional()
       .describe("read_write (the branch's primary), also if left out, or read_only. Immutable while compute stays."),
+    managementPolicy: computePolicy,
     adopt: adopt.optional().describe("Take over an endpoint that exists, as in a Compute."),
   }),
   primaryIsNoReplica,
   onlyPrimariesRotate,
+  secretStaysHere,
   typeStays,
 );

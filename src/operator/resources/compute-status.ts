@@ -158,7 +158,12 @@ export const computeStatus = z.object({
   drift: z
     .array(drift)
     .optional()
-    .describe("With driftPolicy: Report, where the service differs from the spec; sorted by field."),
+    .describe(
+      "With driftPolicy: Report or managementPolicy: Observe, where the service differs from the spec; sorted by field.",
+    ),
+  managementPolicy: optionalText(
+    "Observe while the object only observes: the endpoint shown is not linked by that. Absent otherwise.",
+  ),
   observedThrough: optionalText(
     "A fingerprint of the base URL and key with which the endpoint was last seen; it reveals neither.",
   ),
@@ -185,6 +190,25 @@ export const computeStatus = z.object({
 /** The connection Secret, as `status.connectionSecret` names it. */
 export type SecretStatus = z.output<typeof secretStatus>;
 export type ComputeStatus = z.output<typeof computeStatus>;
+
+/** Of an endpoint that is another's the status keeps nothing: a link would outlive the annotation in it. */
+export const nothingShown = {
+  endpointID: undefined,
+  host: undefined,
+  poolerHost: undefined,
+  regionID: undefined,
+  type: undefined,
+  branchID: undefined,
+  computeUnits: undefined,
+  disabled: undefined,
+  disabledByUs: undefined,
+  lastActive: undefined,
+  createdAt: undefined,
+  size: undefined,
+  capacity: undefined,
+  operations: undefined,
+} satisfies Partial<ComputeStatus>;
+
 /** The record of a write, as `status.pendingWrite` holds it. */
 export type WriteRecord = z.output<typeof pendingWrite>;
 /** The proof that an endpoint is a Compute's own, as `status.proof` holds it. */

@@ -1,6 +1,8 @@
-import { type Declared, declared, readerOf } from "../objects/object.ts";
+import { type Declared, declared, type Parsed, readerOf } from "../objects/object.ts";
 import { type ComputeSpec, computeSpec } from "./compute-spec.ts";
-import { type ComputeStatus, computeStatus } from "./compute-status.ts";
+import { type ComputeStatus, computeStatus, nothingShown } from "./compute-status.ts";
+import { isObserved } from "./management-policy.ts";
+import { annotations } from "./names.ts";
 import { ownKind } from "./own-kind.ts";
 
 export type { Condition } from "../objects/conditions-of.ts";
@@ -25,7 +27,23 @@ export type Compute = Declared<ComputeSpec, ComputeStatus>;
 
 export const computeKind = ownKind<Compute>("Compute", "computes");
 
-export const parseCompute = readerOf(declared(computeSpec, computeStatus));
+const readCompute = readerOf(declared(computeSpec, computeStatus));
+
+/** Reads a Compute. One that was only observed, and is managed again, begins without what a look alone has shown. */
+export function parseCompute(raw: unknown): Parsed<Compute> {
+  const read = readCompute(raw);
+  if (!read.ok || read.value.status.managementPolicy === undefined || isObserved(read.value)) return read;
+  const status = { ...read.value.status, managementPolicy: undefined };
+  const value = { ...read.value, status };
+  if (isLinked(value)) return { ok: true, value };
+  const unseen = { state: undefined, currentState: undefined, pendingState: undefined, observedThrough: undefined };
+  return { ok: true, value: { ...value, status: { ...status, ...nothingShown, ...unseen, drift: undefined } } };
+}
+
+/** True if annotation or proof link the endpoint that the status of an observed Compute shows. */
+export function isLinked({ metadata, status: { endpointID, proof } }: Pick<Compute, "metadata" | "status">): boolean {
+  return [metadata.annotations?.[annotations.endpointID], proof?.endpointID].includes(endpointID);
+}
 
 /**
  * The branch that a Compute is to be on. While its `branchName` or `branchRef` is resolved to none, that is the one

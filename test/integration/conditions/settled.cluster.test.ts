@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { project } from "../support/seeded-service.ts";
+import { main, project } from "../support/seeded-service.ts";
 import { useStage } from "../support/use-stage.ts";
 import { conditions, reasonsIn, said, settled } from "./conditions.ts";
 
@@ -76,6 +76,36 @@ describe.concurrent("a Compute at rest shows", () => {
     const back = await shop.until("db", "its size", (db) => db.status.size === "1–2 CU" && isAtRest(db));
     expect(back.status.drift).toBeUndefined();
     expect(shop.writes).toHaveLength(2);
+  });
+
+  it("Observed: what adopt names is shown, with what Manage would change, and nothing is sent before that is asked", async () => {
+    const shop = await stage().scenario();
+    const { endpoint } = shop.console("POST", endpoints, {
+      endpoint: {
+        branch_id: main,
+        type: "read_write",
+        autoscaling_limit_min_cu: 1,
+        autoscaling_limit_max_cu: 1,
+      },
+    });
+    const adopt = { endpointID: endpoint.id };
+    await shop.compute("db", { adopt, managementPolicy: "Observe", computeUnits: { min: 2, max: 2 } });
+    const seen = await shop.reason("db", "Observed");
+    expect(conditions(seen)).toEqual({ Ready: "True", Synced: "False", reason: "Observed" });
+    expect(said(seen)).toMatch(/managementPolicy is Observe.*computeUnits\.min \(ours 2, theirs 1\)/);
+    expect(seen.status).toMatchObject({
+      state: "Active",
+      size: "1 CU",
+      endpointID: endpoint.id,
+      deletionPolicy: "Retain",
+    });
+    expect(seen.metadata.finalizers).toBeUndefined();
+    await shop.lists(2);
+    expect(shop.writes).toEqual([]);
+
+    await shop.edit("db", { managementPolicy: "Manage" });
+    await shop.until("db", "its size", (db) => db.status.size === "2 CU" && isAtRest(db));
+    expect(shop.writes).toEqual([`PATCH ${endpoints}/${endpoint.id}`]);
   });
 
   it("Drifted, and still carries out the user's own edits", async () => {

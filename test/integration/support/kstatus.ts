@@ -27,6 +27,7 @@ function countsAsReady({ metadata, status }: Compute): boolean {
 }
 
 function notCarriedOut({ metadata, spec, status }: Compute): string | undefined {
+  if (spec.managementPolicy === "Observe") return undefined;
   if (status.appliedGeneration !== metadata.generation) return `applied was ${status.appliedGeneration}`;
   if (status.conditions?.[0]?.reason === "Drifted") return undefined;
   const { resolvedBranch } = status;

@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Endpoint } from "../../../src/api/endpoint.ts";
-import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
-import type { Claimants } from "../../../src/operator/claims/claims.ts";
-import { EndpointIndex, type Link } from "../../../src/operator/claims/ownership.ts";
-import { guard } from "../../../src/operator/compute/guard.ts";
-import type { Parts } from "../../../src/operator/compute/kind.ts";
-import type { Observation } from "../../../src/operator/compute/observe/observation.ts";
 import { parts } from "../../../src/operator/compute/parts.ts";
-import type { PlanRule } from "../../../src/operator/compute/plan/action.ts";
 import { adoption, creation } from "../../../src/operator/compute/plan/create.ts";
 import { planDelete } from "../../../src/operator/compute/plan/delete.ts";
 import { renewSignature } from "../../../src/operator/compute/plan/former.ts";
@@ -15,111 +7,39 @@ import { deleteDuplicate } from "../../../src/operator/compute/plan/link.ts";
 import { restart } from "../../../src/operator/compute/plan/restart.ts";
 import { rotatePassword } from "../../../src/operator/compute/plan/rotate.ts";
 import { updateFields } from "../../../src/operator/compute/plan/update.ts";
-import type { PasswordRecord } from "../../../src/operator/connection-secret/rotation.ts";
-import type { Stop } from "../../../src/operator/life/guard.ts";
-import type { Compute } from "../../../src/operator/resources/compute.ts";
-import { annotations, finalizers } from "../../../src/operator/resources/names.ts";
-import { fleetOf, keyOf, signatureOf, signatureOfUID } from "../../../src/operator/resources/signature.ts";
-import { type ComputeFields, compute, endpoint, recordOf, uidOf } from "../../support/builders.ts";
-import { setUp } from "./reconciling.ts";
+import { finalizers } from "../../../src/operator/resources/names.ts";
+import { fleetOf, signatureOf, signatureOfUID } from "../../../src/operator/resources/signature.ts";
+import { endpoint, recordOf, uidOf } from "../../support/builders.ts";
+import {
+  asked,
+  declaring,
+  deletes,
+  former,
+  grown,
+  judge,
+  linked,
+  linkedBy,
+  maker,
+  older,
+  type PlantedBug,
+  played,
+  proved,
+  ready,
+  rotates,
+  rulesOf,
+  small,
+  stolen,
+  takesOver,
+  unclaimed,
+  unlinked,
+  unproved,
+  without,
+  withStatus,
+  written,
+} from "./planted-bugs.ts";
 
 // With the check of proof or claim taken out of any one rule, the last guard lets nothing leave. The rule is called
 // first, with an observation that passes its check; all other rules, and the guard, see the real one.
-
-type World = Awaited<ReturnType<typeof setUp>>;
-
-interface PlantedBug {
-  plan: Parts["plan"];
-  /** Of the guard, as the metric shows it. */
-  rule: string;
-  /** What is sent without the guard. */
-  sends: string;
-  metadata?: object;
-  annotations?: Partial<Record<keyof typeof annotations, string>>;
-  spec?: object;
-  /** What the status holds besides. */
-  status?: (uid: string) => object;
-  endpoints?: (self: Compute) => Endpoint[];
-  others?: Compute[];
-  isDeleted?: boolean;
-  /** Of the connection Secret, by the cache, and where the API server has another one. */
-  secret?: PasswordRecord;
-  believed?: PasswordRecord;
-}
-
-const fleet = fleetOf("production");
-const stranger = uidOf("z");
-
-const stolen = `k8s-${stranger}`;
-const grown = { computeUnits: { min: 2, max: 2 } };
-const small = { autoscaling_limit_min_cu: 1, autoscaling_limit_max_cu: 1 };
-
-/** Another Compute of the cluster, older, in another namespace. */
-function older(fields: ComputeFields = {}): Compute {
-  return compute({ uid: uidOf("b"), name: "other", namespace: "others", created: "2020-01-01T00:00:00Z", ...fields });
-}
-
-/** Older, and proved to have made `ep-one`, which shows no name. */
-const maker = older({
-  linked: "ep-one",
-  status: { proof: { uid: uidOf("b"), endpointID: "ep-one", by: "created" } },
-});
-
-const proved = (by: string) => (uid: string) => ({ endpointID: "ep-one", proof: { uid, endpointID: "ep-one", by } });
-
-/** Nobody has a claim. */
-const nobody: Claimants = {
-  byUID: () => undefined,
-  onBranch: () => [],
-  onEndpoint: () => [],
-  firstOn: () => undefined,
-  inProject: () => [],
-};
-
-function asked(rule: PlanRule, seen: (o: Observation) => Observation = (o) => o): Parts["plan"] {
-  return (o, s) => (o.kind === "observed" ? rule(seen(o), s) : undefined) ?? parts.plan(o, s);
-}
-
-function linkedBy(proof: Link["proof"], id = "ep-one") {
-  return (o: Observation): Observation => {
-    const found = o.endpoints.byID(id);
-    return found === undefined ? o : { ...o, links: { ...o.links, link: { endpoint: found, proof } } };
-  };
-}
-
-const unclaimed = (o: Observation): Observation => ({ ...o, claimants: nobody });
-const unlinked = (o: Observation): Observation => ({
-  ...o,
-  links: { link: undefined, missing: undefined, duplicates: [], replacements: [] },
-});
-const without = (hidden: string) => (o: Observation) => ({
-  ...o,
-  endpoints: new EndpointIndex(o.endpoints.all.filter(({ id }) => id !== hidden)),
-});
-const declaring =
-  (spec: Partial<Compute["spec"]>) =>
-  (o: Observation): Observation => ({ ...o, compute: { ...o.compute, spec: { ...o.compute.spec, ...spec } } });
-const unproved = (o: Observation): Observation => ({
-  ...o,
-  compute: { ...o.compute, status: { ...o.compute.status, proof: undefined } },
-});
-
-const linked = { annotations: { endpointID: "ep-one" } };
-const former = (self: Compute, fields: Partial<Endpoint> = {}) =>
-  endpoint({ id: "ep-former", name: `k8s-${fleet}-${keyOf(self)}-${stranger.replaceAll("-", "")}`, ...fields });
-const takesOver = { spec: { adopt: { former: true } }, sends: "PATCH ep-former" };
-const deletes = { isDeleted: true, sends: "DELETE ep-one", ...linked };
-const rotates = {
-  annotations: { endpointID: "ep-one", passwordRotationAt: "now" },
-  spec: { connectionSecret: { name: "shop-db", database: "shop", roles: ["app_a", "app_b"] } },
-  sends: "POST branches/br-main/roles/app_b/reset_password",
-  secret: { role: "app_a", rotatedAt: 0, handled: undefined },
-};
-const ready = {
-  conditions: [
-    { type: "Ready", status: "True", reason: "Active", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
-  ],
-};
 
 const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "creation: a primary that is there": {
@@ -195,7 +115,7 @@ const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     endpoints: (self) => [former(self, { type: "read_only" })],
   },
   "adoption of a former endpoint: the Compute had one before": {
-    plan: asked(adoption, (o) => ({ ...o, compute: { ...o.compute, status: {} } })),
+    plan: asked(adoption, withStatus({})),
     rule: "endpoint-takeover-proof",
     ...takesOver,
     status: () => ({ gone: "ep-before" }),
@@ -463,78 +383,8 @@ const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
-/** A connection Secret that stands, with this record by the cache; the API server has the other. */
-function secretsWith(record: PasswordRecord, believed = record) {
-  return {
-    keep: () => Promise.resolve({ kind: "none" } as const),
-    standing: () => undefined,
-    ownerless: () => [],
-    remove: () => Promise.resolve([]),
-    readingDueAt: () => undefined,
-    forget: () => {},
-    readSoon: () => {},
-    recorded: () => record,
-    recordedNow: () => Promise.resolve(believed),
-  };
-}
-
-/** A Compute in this world, reconciled by the real step with the bug in its plan. */
-async function played(bug: PlantedBug, isGuarded: boolean): Promise<World & { stops: Stop[] }> {
-  const stops: Stop[] = [];
-  const index = new ClaimIndex({ serviceOf: () => "https://service.example.com/api/v2", isOutsider: () => false });
-  for (const other of bug.others ?? []) index.set(other);
-  const noted = Object.entries(bug.annotations ?? {}).map(([short, value]) => {
-    const found = Object.entries(annotations).find(([name]) => name === short);
-    return [found?.[1] ?? "", value];
-  });
-  const metadata = {
-    annotations: Object.fromEntries(noted),
-    ...(bug.isDeleted === true ? { finalizers: [finalizers.endpoint] } : {}),
-    ...bug.metadata,
-  };
-  const options = {
-    parts: { ...parts, plan: bug.plan, guard: isGuarded ? guard : () => undefined },
-    claims: { claimantsOf: (one: Compute) => index.claimantsOf(one) },
-    fleet,
-    onStop: (stop: Stop) => stops.push(stop),
-    ...(bug.secret === undefined ? {} : { secrets: secretsWith(bug.secret, bug.believed) }),
-  };
-  const world = await setUp({ metadata, spec: bug.spec ?? {} }, options);
-  const self = world.self();
-  if (self === undefined) throw new Error("no Compute");
-  for (const one of bug.endpoints?.(self) ?? []) world.reach.endpoints.set(one.id, one);
-  const status = {
-    observedGeneration: 1,
-    appliedGeneration: 0,
-    observedThrough: world.session.fingerprint,
-    // Our finalizer on a status without conditions would count as an open record.
-    ...(bug.isDeleted === true ? ready : {}),
-    ...bug.status?.(self.metadata.uid),
-  };
-  world.reach.write([{ op: "add", path: "/status", value: status }], "/status");
-  if (bug.isDeleted === true) world.reach.removeStored();
-  await world.run(15_000);
-  return { ...world, stops };
-}
-
-const rulesOf = ({ stops }: { stops: readonly Stop[] }) => [...new Set(stops.map(({ rule }) => rule))];
-const written = ({ reach }: World) => reach.sent().filter((line) => !line.startsWith("GET") && line !== "list");
-
 describe("with the check taken out of a rule, the last guard lets nothing leave", () => {
-  test.each(Object.entries(plantedBugs))("nothing is sent where a rule no longer checks %s", async (_, bug) => {
-    const world = await played(bug, true);
-    expect(written(world)).toEqual([]);
-    expect(rulesOf(world)).toEqual([bug.rule]);
-    expect(world.shown()).toBe("Conflict");
-    const conditions = world.self()?.status.conditions ?? [];
-    expect(conditions.find(({ type }) => type === "Ready")?.message).toContain(bug.rule);
-    expect(conditions.find(({ type }) => type === "Stalled")?.status).toBe("True");
-    expect(world.reach.delays.at(-1)).toBeGreaterThan(3_500_000);
-  });
-
-  test.each(Object.entries(plantedBugs))("without the guard it would be sent: %s", async (_, bug) => {
-    expect(written(await played(bug, false))).toContain(bug.sends);
-  });
+  judge(plantedBugs);
 });
 
 describe("a deletion that the last guard stops", () => {

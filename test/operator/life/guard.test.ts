@@ -71,6 +71,11 @@ describe("the table of the last guard", () => {
     expect(ruleOf(factsOf(write, shown, { isRetained: true }))).toBe(`${write.replace(" ", "-")}-policy`);
   });
 
+  test.each(passes)("an object that only observes stops it, whatever the proof: %s", (write, proof) => {
+    const rule = ruleOf(factsOf(write, proof ?? "none", { onlyObserves: true }));
+    expect([rule, guardRules.includes(rule ?? "")]).toEqual([`${write.replace(" ", "-")}-policy`, true]);
+  });
+
   test("every rule by which a write is stopped is a value of the metric's label", () => {
     const rules = passes.flatMap(([write, proof = "none"]) => [
       ruleOf(factsOf(write, "stranger")),

@@ -73,7 +73,7 @@ test("reason → standing, of every kind", () => {
     return Object.fromEntries(by);
   };
   expect(standings(reasons)).toEqual({
-    rest: ["Active", "Idle", "Disabled"],
+    rest: ["Active", "Idle", "Disabled", "Observed"],
     progress: ["Creating", "Starting", "Updating", "Moving", "Restarting"],
     other: ["Deleting", "Expired", "Paused"],
   });

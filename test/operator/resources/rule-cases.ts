@@ -1,4 +1,5 @@
 import { after, type Fields, type Kind, template, units } from "./manifest.ts";
+import { observeRows } from "./observe-rows.ts";
 import { printableBranchRows, printableRows } from "./printable-rows.ts";
 import { scheduleCelCases, spanCases } from "./schedule-rows.ts";
 
@@ -206,6 +207,7 @@ export const celCases: readonly RuleCase[] = [
       "adopt.branchPrimary needs type: read_write: a read_only compute is never a branch's primary",
       { type: "read_only", adopt: { endpointID: "ep-a" } },
     ],
+    ...observeRows,
     [
       "a connection Secret names database and role, or neither",
       { connectionSecret: { name: "shop-db", database: "shop" } },

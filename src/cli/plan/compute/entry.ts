@@ -21,7 +21,7 @@ export function computeEntryOf(
   branch?: BranchEntry,
 ): ComputeEntry {
   const { object: compute, pruned } = tracked;
-  const linked = linkedEndpoint(tracked);
+  const linked = linkedEndpoint(tracked, scope.fleet);
   const keptBy = linked === undefined || scope.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
   const what =

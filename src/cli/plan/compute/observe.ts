@@ -1,4 +1,4 @@
-import { ownershipOf } from "../../../operator/claims/ownership.ts";
+import { linksOf } from "../../../operator/claims/adopt-target.ts";
 import { annotationsOf } from "../../../operator/compute/observe/annotations.ts";
 import { notListedIn } from "../../../operator/compute/observe/endpoint-snapshot.ts";
 import type { Observed } from "../../../operator/compute/observe/observation.ts";
@@ -32,7 +32,7 @@ export function observe({ object: compute, project }: TrackedCompute, inventory:
   if (listing === undefined) return { ...subject, kind: "pending" };
   if (listing.kind === "unavailable") return { ...subject, ...listing };
   const { index, startedAt } = listing;
-  const links = ownershipOf(compute, index);
+  const links = linksOf({ compute, endpoints: index, fleet });
   const endpointID = links.link?.endpoint.id;
   const { fingerprint } = client;
   return {

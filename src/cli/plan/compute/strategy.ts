@@ -20,7 +20,7 @@ import { onUnknownBranch } from "./named-branch.ts";
 import { observe } from "./observe.ts";
 
 /** Actions that change only the Compute. */
-type InMemory = Extract<Action, { kind: "link" | "resolve" | "restoreFinalizer" | "restarted" }>;
+type InMemory = Extract<Action, { kind: "link" | "resolve" | "restoreFinalizer" | "dropFinalizer" | "restarted" }>;
 
 /** `settled` is a step where the endpoint is to be signed afterwards. */
 type Step = InMemory | Extract<Action, { kind: "settled" }>;
@@ -117,6 +117,7 @@ function isInMemory(action: Action): action is InMemory {
     action.kind === "link" ||
     action.kind === "resolve" ||
     action.kind === "restoreFinalizer" ||
+    action.kind === "dropFinalizer" ||
     action.kind === "restarted"
   );
 }

@@ -12,7 +12,7 @@ import { meaningOf, requests } from "../words/failures.ts";
 import type { ExecuteContext } from "./context.ts";
 import { createEndpoint } from "./create.ts";
 import { deleteEndpoint, keepEndpoint } from "./delete.ts";
-import { link, release, restoreFinalizer } from "./patch-metadata.ts";
+import { dropFinalizer, link, release, restoreFinalizer } from "./patch-metadata.ts";
 import { restartEndpoint, restarted } from "./restart.ts";
 import { resetPassword } from "./rotate.ts";
 import { signEndpoint } from "./sign.ts";
@@ -49,6 +49,8 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
       return link(action, context);
     case "release":
       return release(action, context);
+    case "dropFinalizer":
+      return dropFinalizer(context);
     case "restoreFinalizer":
       return restoreFinalizer(context);
     case "restarted":

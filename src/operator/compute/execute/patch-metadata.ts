@@ -1,8 +1,10 @@
 import type { Proof } from "../../claims/ownership.ts";
 import type { EventInput } from "../../kube/event-record.ts";
+import { after } from "../../life/outcome.ts";
 import { letGo, type PatchedKind, patched, patchOf, withFinalizer, withStatus } from "../../life/patching.ts";
 import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
 import { isOpen } from "../memory.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
@@ -22,6 +24,13 @@ export const computePatches: PatchedKind<Compute> = {
 
 export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Promise<Outcome> {
   return unchanged(await withFinalizer(computePatches, cluster, compute));
+}
+
+/** Nothing is let go but Secrets in other namespaces, which only the finalizer keeps from being forgotten. */
+export async function dropFinalizer({ compute, cluster, removeSecrets }: ExecuteContext): Promise<Outcome> {
+  const left = await removeSecrets(compute);
+  const patch = patchOf(compute).removeFinalizer(finalizers.endpoint);
+  return unchanged(await patched(computePatches, cluster, patch, compute), { requeue: after(1), events: [...left] });
 }
 
 export async function link(action: Extract<Action, { kind: "link" }>, context: ExecuteContext): Promise<Outcome> {
@@ -59,8 +68,9 @@ export async function writeLink(
   const isNews = news !== "none" || before.gone === endpointID || !sameJSON(status.proof, before.proof);
   const stood =
     isNews && !sameJSON(status, before) ? await withStatus(computePatches, cluster, status, compute) : compute;
-  const patch = patchOf(stood).addFinalizer(finalizers.endpoint).setAnnotation(annotations.endpointID, endpointID);
-  return patched(computePatches, cluster, patch, stood);
+  const isHeld = !isObserved(compute) || isOpen(state.known.write);
+  const patch = patchOf(stood).setAnnotation(annotations.endpointID, endpointID);
+  return patched(computePatches, cluster, isHeld ? patch.addFinalizer(finalizers.endpoint) : patch, stood);
 }
 
 function linkEvents({ news, endpointID }: Extract<Action, { kind: "link" }>): EventInput[] {

@@ -1,6 +1,7 @@
 import { recordedID } from "../../claims/ownership.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { annotations } from "../../resources/names.ts";
 import { pausedForMs, pausedUntil } from "../../resources/pause.ts";
 
@@ -24,10 +25,10 @@ export function annotationsOf(compute: Compute, wallNow: number) {
     /** The time that the annotation `paused` holds, as written; `undefined` if it holds none. */
     pausedUntil: pausedUntil(compute),
     restartedAt,
-    /** True if a person requested a restart that the status does not show as carried out. */
-    restartRequested: restartedAt !== undefined && restartedAt !== status.restartedAt,
     /** As written: the connection Secret records which value was carried out. */
     passwordRotationAt: annotation(compute, "passwordRotationAt"),
+    /** True if a person requested a restart that is still to be carried out. */
+    restartRequested: restartedAt !== undefined && restartedAt !== status.restartedAt && !isObserved(compute),
     reconcileRequestedAt,
     /** True if a person requested a reconcile that has not been handled. */
     reconcileRequested: reconcileRequestedAt !== undefined && reconcileRequestedAt !== status.lastHandledReconcileAt,

@@ -1,4 +1,5 @@
 import type { BranchListing } from "../../../api/branch-listing.ts";
+import { linksOf } from "../../claims/adopt-target.ts";
 import type { Claimants } from "../../claims/claims.ts";
 import { EndpointIndex, type Ownership, ownershipOf, recordedID } from "../../claims/ownership.ts";
 import type { ConnectionView } from "../../connection/registry.ts";
@@ -7,6 +8,7 @@ import type { EndpointLister } from "../../project/endpoint-lister.ts";
 import type { Listing } from "../../project/list-changes.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { areOfOneService } from "../../resources/fingerprint.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { keyOf } from "../../resources/signature.ts";
 import { memoize } from "../../runtime/caches.ts";
 import type { Priority } from "../../service-client/priority.ts";
@@ -18,14 +20,14 @@ export const indexOf = memoize(({ endpoints }: Listing) => new EndpointIndex(end
 
 /** The part of a list that concerns one Compute. */
 export function snapshotFor(
-  { compute, claimants }: Subject,
+  { compute, claimants, fleet }: Subject,
   listing: Listing,
   { session, terminating }: Extract<ConnectionView, { kind: "open" }>,
   lister: EndpointLister,
 ): EndpointSnapshot {
   const { fingerprint, baseURL } = session;
   const endpoints = indexOf(listing);
-  const links = ownershipOf(compute, endpoints);
+  const links = linksOf({ compute, endpoints, fleet });
   return {
     endpoints,
     startedAt: listing.startedAt,
@@ -71,7 +73,7 @@ export function notListedIn(
 ): EndpointSnapshot["notListed"] {
   const known = claimants
     .inProject()
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .filter((compute) => !isBeingDeleted(compute) && !isObserved(compute))
     .filter((compute) => recordedID(compute) === compute.status.endpointID)
     .filter(({ status: { observedThrough: seen = "" } }) => areOfOneService(seen, fingerprint))
     .filter(({ status }) => status.branchID === undefined || !isBranchGone(status.branchID))

@@ -55,6 +55,8 @@ export type Action =
   | { kind: "resolve"; branch: ResolvedBranch | undefined; moves?: string }
   /** Restores our finalizer, without which a deletion would not wait for what is open. */
   | { kind: "restoreFinalizer" }
+  /** Removes our finalizer from a Compute that only observes. */
+  | { kind: "dropFinalizer" }
   /** Asks the service for the one endpoint that lists lack. */
   | { kind: "confirmDeletion"; endpointID: string; after: "lost" | "deleted" }
   /** Lets the Compute go without, or after, deleting; `warns`: what it sent may still make an endpoint. */
@@ -88,7 +90,7 @@ export type Action =
     }
   | {
       kind: "settled";
-      reason: "Active" | "Idle" | "Disabled" | "Drifted" | "MovedOutside";
+      reason: "Active" | "Idle" | "Disabled" | "Drifted" | "MovedOutside" | "Observed";
       message: string;
       drift: readonly Difference[];
       requeueAfterMs?: number;

@@ -2,11 +2,21 @@ import type { Endpoint } from "../../../api/endpoint.ts";
 import { isInProgress, type Operation, operationOutcome } from "../../../api/operation.ts";
 import { compare, type Difference, desiredSpec, isDeprecated } from "../../fields/compare.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { seldomMs, soonMs } from "../../runtime/waits.ts";
 import type { ReadonlyState } from "../memory.ts";
 import { isOpen } from "../memory.ts";
 import { type Observation } from "../observe/observation.ts";
-import { drifted, inProgress, movedOutside, notKept, notMoved, operationFailed, resting } from "../words/conditions.ts";
+import {
+  drifted,
+  inProgress,
+  movedOutside,
+  notKept,
+  notMoved,
+  observed,
+  operationFailed,
+  resting,
+} from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
@@ -58,6 +68,9 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
   const fields = named === undefined ? differences : [named, ...differences];
   const drift = fields.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
+  if (isObserved(compute) && (drift.length > 0 || unreadable.length === 0)) {
+    return { kind: "settled", reason: "Observed", message: observed.atRest(drift), drift };
+  }
   const { branchDrift, driftPolicy } = compute.spec;
   const staysMoved = branchDrift !== "Correct" && driftPolicy === "Correct";
   const moved = staysMoved ? drift.find(({ field }) => field === "branchID") : undefined;

@@ -1,6 +1,7 @@
 import { mostLagMs } from "../../../api/list-lag.ts";
 import type { Difference } from "../../fields/compare.ts";
 import { branchIDOf, givenName, resolvedID } from "../../resources/compute.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import type { Observation } from "../observe/observation.ts";
 import { branchRef, branchName as messages } from "../words/branch.ts";
 import { meaningOf, requests } from "../words/failures.ts";
@@ -38,7 +39,8 @@ export const resolveBranch: PlanRule = (o) => {
     return isOver ? { kind: "resolve", branch: undefined } : unresolved(name, o);
   }
   if (id === before) return undefined;
-  if (isKept && (!isBelieved(o) || compute.spec.driftPolicy === "Report")) return undefined;
+  const follows = compute.spec.driftPolicy !== "Report" && !isObserved(compute);
+  if (isKept && (!isBelieved(o) || !follows)) return undefined;
   const moves = isKept ? { moves: messages.followed(name, before, id) } : {};
   return { kind: "resolve", branch: { name, id }, ...moves };
 };

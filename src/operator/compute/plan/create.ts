@@ -40,7 +40,8 @@ function link({ id }: Endpoint): Action {
   return { kind: "link", endpointID: id, proof: "adopted", news: "adopted" };
 }
 
-function mismatch({ compute }: Observation, { id, type, branch_id }: Endpoint): Action | undefined {
+/** The target of `spec.adopt` is not where the Compute is to be. */
+export function mismatch({ compute }: Observation, { id, type, branch_id }: Endpoint): Action | undefined {
   const branchID = branchIDOf(compute);
   if (type !== compute.spec.type) return refused(adoptionRefused.otherType(type, compute.spec.type, id));
   return branch_id === branchID ? undefined : refused(adoptionRefused.otherBranch(branch_id, branchID, id));

@@ -1,8 +1,9 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
 import { type Claim, claimOnEndpoint } from "../../claims/claims.ts";
-import type { Link } from "../../claims/ownership.ts";
+import { type Link, provedIn } from "../../claims/ownership.ts";
 import { isRetained } from "../../life/deletion-policy.ts";
 import { orphansDependents } from "../../objects/object.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { signatureOf } from "../../resources/signature.ts";
 import { seldomMs } from "../../runtime/waits.ts";
 import type { ReadonlyState } from "../memory.ts";
@@ -24,6 +25,7 @@ export function planDelete(o: Observed, s: ReadonlyState): Action {
   const { spec } = o.compute;
   const { recordedID: endpointID, pausedForMs, pausedUntil } = o.annotations;
   if (!hasFinalizer(o.compute)) return { kind: "noop" };
+  if (isObserved(o.compute)) return letGo(released.observed(provedIn(o.compute)), o, s);
   if (orphansDependents(o.compute)) {
     const message = deletionWaits.orphaning(endpointID);
     return { kind: "wait", reason: "Deleting", message, requeueAfterMs: seldomMs };

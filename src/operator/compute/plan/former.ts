@@ -1,9 +1,10 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
+import { formersOf } from "../../claims/adopt-target.ts";
 import { ownerOf } from "../../claims/claims.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { owningPool } from "../../resources/compute-pool.ts";
-import { keyOf, signatureIn, signatureOf, uidInSignature } from "../../resources/signature.ts";
+import { signatureIn, signatureOf } from "../../resources/signature.ts";
 import type { ReadonlyState } from "../memory.ts";
 import { type Observation, who } from "../observe/observation.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
@@ -93,14 +94,6 @@ export function isSignedByOther({ compute, links }: Observation, { write }: Read
   // The answer to a create is a proof too: another cluster may sign before a status says so. That to a move is none:
   // a copy may move what its typed link names.
   return write?.made === id && (write.record.operation === "create" || write.record.operation === "takeover");
-}
-
-/** Endpoints that bear the key of the Compute, and not its uid; those of another fleet are never taken over. */
-function formersOf({ compute, endpoints, fleet }: Observation, of: "same" | "other" = "same"): Endpoint[] {
-  if (fleet === undefined) return [];
-  return endpoints
-    .bearing(keyOf(compute), fleet, of)
-    .filter(({ name }) => uidInSignature(name) !== compute.metadata.uid);
 }
 
 /** Reason why a former Compute's endpoint is not taken over; `undefined`: it is, if `spec.adopt` asks for it. */

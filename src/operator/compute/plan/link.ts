@@ -1,8 +1,9 @@
 import { claimOnEndpoint } from "../../claims/claims.ts";
 import { type Proof, proofOf } from "../../claims/ownership.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { soonMs } from "../../runtime/waits.ts";
-import type { ReadonlyState } from "../memory.ts";
+import { isOpen, type ReadonlyState } from "../memory.ts";
 import { hasFinalizer, type Observation, type Observed, who } from "../observe/observation.ts";
 import { adoptionRefused, conflict } from "../words/conditions.ts";
 import { type Action, deletionOf, type LinkNews, noop, type PlanRule } from "./action.ts";
@@ -81,6 +82,7 @@ function newsOf({ annotations, links }: Observation, { write }: ReadonlyState, p
  */
 export function restoreFinalizer(o: Observed, s: ReadonlyState): Action | undefined {
   if (hasFinalizer(o.compute) || isBeingDeleted(o.compute)) return undefined;
+  if (isObserved(o.compute) && !isOpen(s.write)) return undefined;
   const { recordedID: endpointID } = o.annotations;
   if (endpointID !== undefined) return { kind: "link", endpointID, proof: "none", news: "none" };
   return s.write?.phase === "open" ? { kind: "restoreFinalizer" } : undefined;

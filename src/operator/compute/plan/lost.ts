@@ -67,7 +67,7 @@ function notReplaced({ compute }: Observation, gone: string): Action | undefined
 const branchSaysMs = 60_000;
 
 /** The endpoint ended with its branch, as a preview's does: nobody lost it, and there is nowhere to make another. */
-function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
+export function goneWithBranch(o: Observation, s: ReadonlyState, endpointID: string): Action | undefined {
   const { compute, missingFrom, annotations } = o;
   if (missingFrom?.branch === "awaited" && !annotations.lossConfirmed) {
     const leftMs = (s.missing?.since ?? o.startedAt) + mostLagMs - o.now;

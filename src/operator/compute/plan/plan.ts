@@ -1,6 +1,7 @@
 import { backingOff } from "../../life/back-off.ts";
 import { shownReason } from "../../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../../objects/object.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { ReadonlyState } from "../memory.ts";
 import { type Observation, type Observed, type Unavailable } from "../observe/observation.ts";
@@ -21,6 +22,7 @@ import {
   restoreMissing,
 } from "./link.ts";
 import { adoptReplacement, lostEndpoint } from "./lost.ts";
+import { dropFinalizer, linkShown, nothingToShow } from "./observe-only.ts";
 import { pendingWrite } from "./pending.ts";
 import { restart } from "./restart.ts";
 import { rotatePassword } from "./rotate.ts";
@@ -50,9 +52,24 @@ const rules: readonly PlanRule[] = [
   operationInProgress,
 ];
 
+/** The rules for a Compute that only observes. */
+const rulesToObserve: readonly PlanRule[] = [
+  recordCreatedEndpoint,
+  restoreMissing,
+  pendingWrite,
+  linkOfAnotherType,
+  linkShown,
+  endedBranch,
+  resolveBranch,
+  nothingToShow,
+  operationInProgress,
+];
+
 /** The one thing to do next. Pure: the same input gives the same action, in `run`, `plan` and `apply` alike. */
 export function plan(o: Observed, s: ReadonlyState): Action {
   if (isBeingDeleted(o.compute)) return afterBackoff(planDelete(o, s), o, s);
+  const unheld = dropFinalizer(o, s);
+  if (unheld !== undefined) return unheld;
   if (o.annotations.pausedForMs !== undefined) return whilePaused(o, s);
   switch (o.kind) {
     case "pending":
@@ -80,6 +97,7 @@ function whilePaused(o: Observed, s: ReadonlyState): Action {
   if (o.kind === "pending") return restoreFinalizer(o, s) ?? { kind: "noop" };
   const paused = pauseOf(o.annotations, messages.paused(o.annotations.pausedUntil));
   if (o.kind === "unavailable") return restoreFinalizer(o, s) ?? paused;
+  if (isObserved(o.compute)) return recordCreatedEndpoint(o, s) ?? linkShown(o, s) ?? restoreFinalizer(o, s) ?? paused;
   // Paused or not, the link to another Compute's endpoint is not restored, and that endpoint is not shown.
   if ((ownedByOther(o, s) ?? signedByOther(o, s) ?? linkOfAnotherType(o, s)) !== undefined)
     return { ...paused, ownedByOther: true };
@@ -87,7 +105,7 @@ function whilePaused(o: Observed, s: ReadonlyState): Action {
 }
 
 function firstOf(o: Observation, s: ReadonlyState): Action {
-  for (const rule of rules) {
+  for (const rule of isObserved(o.compute) ? rulesToObserve : rules) {
     const action = rule(o, s);
     if (action !== undefined) return action;
   }

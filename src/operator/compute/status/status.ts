@@ -15,8 +15,9 @@ import {
   type StatusOperation,
   type StatusProof,
 } from "../../resources/compute.ts";
-import { unsupported } from "../../resources/compute-status.ts";
+import { nothingShown, unsupported } from "../../resources/compute-status.ts";
 import { clusterConnectionOf } from "../../resources/connection-user.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { type Outcome, operationsIn } from "../outcome.ts";
 import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons.ts";
 import { capacityOf, sizeInWords } from "./capacity.ts";
@@ -42,11 +43,8 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
     ...requests(compute, outcome, seen),
     ...goneAfter(compute, outcome, seen),
     pendingWrite: seen.record,
-    // Of an endpoint that is another's, only what is declared counts.
-    deletionPolicy:
-      outcome.effect.kind === "ownedByOther"
-        ? compute.spec.deletionPolicy
-        : policyInForce(compute, seen.endpoint && seen.proof),
+    managementPolicy: isObserved(compute) ? "Observe" : undefined,
+    deletionPolicy: deletionPolicyAfter(outcome, seen),
     ...bindingOf(compute, seen.secret),
   };
   const after = isNews(outcome, seen) ? { ...shown, ...printedColumns(compute, shown, seen) } : shown;
@@ -64,6 +62,12 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
 function bindingOf({ metadata }: Compute, secret: SecretStatus | undefined): ComputeStatus {
   const isHere = secret !== undefined && secret.namespace === metadata.namespace;
   return { binding: isHere ? { name: secret.name } : undefined, connectionSecret: secret };
+}
+
+function deletionPolicyAfter({ compute, effect }: Outcome, { endpoint, proof }: Seen): string | undefined {
+  if (isObserved(compute)) return "Retain";
+  // Of an endpoint that is another's, only what is declared counts.
+  return effect.kind === "ownedByOther" ? compute.spec.deletionPolicy : policyInForce(compute, endpoint && proof);
 }
 
 /** True for an endpoint of our own that is gone: its members stay until there is another. */
@@ -98,23 +102,11 @@ function withTimesOf(
   });
 }
 
-/** Of an endpoint that is another's the status keeps nothing: a link would outlive the annotation in it. */
-const nothingShown = {
-  endpointID: undefined,
-  host: undefined,
-  poolerHost: undefined,
-  regionID: undefined,
-  type: undefined,
-  branchID: undefined,
-  computeUnits: undefined,
-  disabled: undefined,
-  disabledByUs: undefined,
-  lastActive: undefined,
-  createdAt: undefined,
-  size: undefined,
-  capacity: undefined,
-  operations: undefined,
-} satisfies Partial<ComputeStatus>;
+/** True for an observed Compute that is linked to nothing, and whose `spec.adopt` names nothing either. */
+function isRefusedTarget({ compute, condition }: Outcome, { annotations, absent }: Seen): boolean {
+  const isRefused = condition.kind === "shown" && condition.reason === "AdoptionRefused";
+  return isObserved(compute) && isRefused && absent && annotations.recordedID === undefined;
+}
 
 function isNews({ condition }: Outcome, { endpoint, absent }: Seen): boolean {
   return condition.kind === "shown" || endpoint !== undefined || absent;
@@ -128,7 +120,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     if (!isNews(outcome, seen)) return {};
     const size = declared === undefined ? undefined : sizeInWords(declared);
     return {
-      ...(outcome.effect.kind === "ownedByOther" ? nothingShown : {}),
+      ...(outcome.effect.kind === "ownedByOther" || isRefusedTarget(outcome, seen) ? nothingShown : {}),
       state: stateUnseen(outcome, seen),
       ...(absent ? { currentState: undefined, pendingState: undefined } : {}),
       size: isUnmade(outcome, seen) && !isLostOwn(before, outcome) ? size : (before.size ?? size),
@@ -154,7 +146,7 @@ function observed(before: ComputeStatus, outcome: Outcome, seen: Seen): ComputeS
     size: size === undefined ? undefined : sizeInWords(size),
     capacity: range === undefined ? undefined : capacityOf(range),
     operations: operationsAfter(before, outcome, seen, endpoint.id),
-    ...(seen.proof === "none" ? {} : { proof: proofOf(outcome.compute, seen.proof, endpoint.id) }),
+    ...(isNoted(outcome.compute, seen) ? { proof: proofOf(outcome.compute, seen.proof, endpoint.id) } : {}),
     observedThrough: seen.fingerprint ?? before.observedThrough,
     clusterConnection: clusterConnectionOf(outcome.compute),
   };
@@ -174,6 +166,11 @@ function disabledByUs(endpoint: Endpoint, { compute }: Outcome, seen: Seen): tru
   return isFirstSeen && isMade && spec.disabled === true && endpoint.disabled === true ? true : undefined;
 }
 
+/** An endpoint that is only observed was not adopted. */
+function isNoted(compute: Compute, { proof }: Seen): boolean {
+  return proof !== "none" && !(isObserved(compute) && proof === "adopted");
+}
+
 function proofOf({ metadata }: Compute, by: Proof, endpointID: string): StatusProof {
   return { uid: metadata.uid, endpointID, by };
 }
@@ -189,17 +186,24 @@ function resolution({ compute, effect }: Outcome, { annotations, endpoint }: See
 }
 
 /** Members concluded from the outcome: conditions, generations, drift. */
-function concluded(compute: Compute, { condition, effect }: Outcome, seen: Seen): ComputeStatus {
+function concluded(compute: Compute, outcome: Outcome, seen: Seen): ComputeStatus {
+  const { condition, effect } = outcome;
   if (condition.kind !== "shown") return {};
   const generation = generationOf(compute);
   return {
     ...(condition.reason === "Paused" ? {} : { observedGeneration: generation }),
     conditions: conditionsOf(compute, condition.reason, condition.message, seen),
     ...(effect.kind === "accepted" ? { appliedGeneration: effect.generation } : {}),
-    ...(effect.kind === "settled" ? { appliedGeneration: generation } : {}),
+    ...(effect.kind === "settled" && !isObserved(compute) ? { appliedGeneration: generation } : {}),
     lossDoubted: isLossDoubted(compute, condition.reason, seen) ? true : undefined,
-    drift: "drift" in effect && effect.drift !== undefined ? nonEmpty(effect.drift) : compute.status.drift,
+    ...driftAfter(outcome, seen),
   };
+}
+
+function driftAfter(outcome: Outcome, seen: Seen): Pick<ComputeStatus, "drift"> {
+  const { effect } = outcome;
+  if ("drift" in effect && effect.drift !== undefined) return { drift: nonEmpty(effect.drift) };
+  return isRefusedTarget(outcome, seen) ? { drift: undefined } : {};
 }
 
 /**
@@ -216,13 +220,14 @@ function requests(compute: Compute, { effect, condition }: Outcome, seen: Seen):
   const { restartedAt, reconcileRequestedAt, reconcileRequested, lossConsent } = seen.annotations;
   const first =
     (compute.status.observedGeneration ?? -1) < 0 && condition.kind === "shown" && condition.reason !== "Paused";
+  const isOnlyShown = isObserved(compute) && condition.kind === "shown" && condition.reason !== "Paused";
   const isLost = condition.kind === "shown" && condition.reason === "MassLoss";
   const answered = reconcileRequested && (seen.answers || isLost);
   // A value from before the loss was shown does not confirm it, and one that has served confirms no other loss.
   const served = lossConsent !== undefined && (seen.lossOver || isLost);
   return {
-    // A restart requested before the first reconcile counts as done.
-    ...(first ? { restartedAt } : {}),
+    // A restart requested before the first reconcile counts as done, and of what is only observed each.
+    ...(first || isOnlyShown ? { restartedAt } : {}),
     // Also where the status that said so was not written, and a later one is.
     ...(restartedAt !== undefined && seen.restarted === restartedAt ? { restartedAt } : {}),
     ...(effect.kind === "restarted" ? { restartedAt: effect.value } : {}),

@@ -15,6 +15,22 @@ export const drifted = (differences: readonly Difference[]): string => {
   return `The service differs from the spec (${fields}). Nothing is sent because driftPolicy is Report: change the spec, or set driftPolicy to Correct.`;
 };
 
+/** Of a Compute that only observes. */
+export const observed = {
+  atRest: (differences: readonly Difference[]): string =>
+    differences.length === 0
+      ? "The service shows what the spec says. Nothing is sent because managementPolicy is Observe."
+      : `Nothing is sent because managementPolicy is Observe; Manage would change ${inWords(differences)}.`,
+  nothing:
+    "Nothing is linked to this Compute, and managementPolicy: Observe creates nothing. Set spec.adopt to what is to be shown, or managementPolicy to Manage.",
+  gone: (endpointID: string) =>
+    `Endpoint ${endpointID}, which this Compute is linked to, was deleted outside the operator, and managementPolicy: Observe creates nothing. Set managementPolicy to Manage, or delete this Compute.`,
+  noPrimary: (branchID: string) =>
+    `Branch ${branchID} has no primary to show, and managementPolicy: Observe creates nothing. Set managementPolicy to Manage to have one created.`,
+  former: (why: string) =>
+    `No endpoint of a former Compute of this fleet, namespace and name is shown: ${why} Set spec.adopt to what is to be shown.`,
+};
+
 /** Of deprecated fields. */
 export const notKept = (differences: readonly Difference[]): string =>
   `The service accepted ${inWords(differences)} and does not keep it, because the field is deprecated there; it is not sent again. Remove it from the spec.`;

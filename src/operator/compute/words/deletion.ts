@@ -17,6 +17,10 @@ export const released = {
   adopted: (endpointID: string) =>
     `Endpoint ${endpointID} is kept: the Compute adopted it, and spec.deletionPolicy is not set.`,
   uninstalling: (endpointID: Known) => `${kept(endpointID)}: the CRD itself is being deleted.`,
+  observed: (endpointID: Known) =>
+    endpointID === undefined
+      ? "Nothing is deleted at the service: managementPolicy is Observe."
+      : `Endpoint ${endpointID}, which this Compute created, is kept: managementPolicy is Observe.`,
   ownedByOther: (owner: string, endpointID: string) => `Endpoint ${endpointID} is kept: it belongs to ${owner}.`,
   unproved: (endpointID: string) =>
     `Endpoint ${endpointID} is kept: only an annotation links it to this Compute, which did not create it. To have it deleted, adopt it in a Compute with spec.adopt.endpointID and deletionPolicy: Delete, and delete that Compute.`,

@@ -30,6 +30,7 @@ export const reasons = {
   Idle: settled,
   Disabled: settled,
   Drifted: { ...settled, synced: "False" },
+  Observed: { ...settled, synced: "compared" },
   Creating: inProgress,
   Starting: sameSpec,
   Updating: inProgress,

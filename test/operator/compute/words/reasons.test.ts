@@ -20,6 +20,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     Idle                True  True     - refresh
     Disabled            True  True     - refresh
     Drifted             True  False    - refresh
+    Observed            True  compared - refresh
     Creating            False False    reconciling progress
     Starting            False True     reconciling progress
     Updating            False False    reconciling progress
@@ -70,6 +71,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     Idle                yes    -      wait  -
     Disabled            yes    -      wait  -
     Drifted             yes    -      wait  -
+    Observed            yes    -      wait  -
     Creating            yes    -      wait  -
     Starting            yes    -      wait  -
     Updating            yes    -      wait  -

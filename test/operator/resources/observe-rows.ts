@@ -1,0 +1,17 @@
+import type { Fields } from "./manifest.ts";
+
+/** Rules about `managementPolicy`, for `rule-cases.ts`. */
+export const observeRows: readonly [string, Fields, string, Fields][] = [
+  [
+    "managementPolicy is one of two",
+    { managementPolicy: "Ignore" },
+    'supported values: "Manage", "Observe"',
+    { managementPolicy: "Observe" },
+  ],
+  [
+    "an observed Compute writes its Secret in its own namespace",
+    { managementPolicy: "Observe", connectionSecret: { name: "shop-db", namespace: "web" } },
+    "connectionSecret.namespace needs managementPolicy: Manage",
+    { managementPolicy: "Observe", connectionSecret: { name: "shop-db" } },
+  ],
+];
