@@ -26,6 +26,8 @@ import { keysPage } from "./pages/keys.ts";
 import { operationsPage } from "./pages/operations.ts";
 import { projectPage } from "./pages/project.ts";
 import { projectsPage } from "./pages/projects.ts";
+import { rolesPage } from "./pages/roles.ts";
+import { createDatabase, createRole, deleteDatabase, deleteRole, resetRole } from "./roles-and-databases.ts";
 import type { ConsoleRoute, FormRoute } from "./visit.ts";
 
 const branch = "/app/projects/{project_id}/branches/{branch_id}";
@@ -46,6 +48,12 @@ export function consoleRoutes(): ConsoleRoute[] {
     { method: "POST", path: `${branch}/end`, submit: endBranch, again: branchPage },
     { method: "POST", path: `${branch}/reset`, submit: resetBranch, again: branchPage },
     { method: "POST", path: `${branch}/delete`, submit: deleteBranch, again: branchPage },
+    { method: "GET", path: `${branch}/roles`, live: true, show: rolesPage },
+    onRoles("roles", createRole),
+    onRoles("roles/reset", resetRole),
+    onRoles("roles/delete", deleteRole),
+    onRoles("databases", createDatabase),
+    onRoles("databases/delete", deleteDatabase),
     { method: "GET", path: compute, live: true, show: showCompute },
     { method: "POST", path: compute, submit: changeCompute, again: computePage },
     onCompute("start", startCompute),
@@ -65,6 +73,10 @@ export function consoleRoutes(): ConsoleRoute[] {
 
 function onCompute(verb: string, submit: FormRoute["submit"]): FormRoute {
   return { method: "POST", path: `${compute}/${verb}`, submit, again: computePage };
+}
+
+function onRoles(path: string, submit: FormRoute["submit"]): FormRoute {
+  return { method: "POST", path: `${branch}/${path}`, submit, again: rolesPage };
 }
 
 function onKeys(path: string, submit: FormRoute["submit"]): FormRoute {

@@ -23,6 +23,7 @@ const paths = [
   `${projectPath}?search=nothing`,
   `${projectPath}/operations`,
   branch,
+  `${branch}/roles`,
   compute,
   "/app/keys",
   "/app/nowhere",

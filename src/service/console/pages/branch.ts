@@ -25,7 +25,7 @@ import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { sizeOptions } from "./options.ts";
 import { listControls, listed, type Part, pageLinks, pageNumber, partOf } from "./paging.ts";
-import { branchPath, computePath } from "./paths.ts";
+import { branchPath, computePath, rolesPath } from "./paths.ts";
 import { sizeForm } from "./size-form.ts";
 
 /** A branch: its computes, whose size and scale to zero can be changed in place, its actions and its operations. */
@@ -45,7 +45,7 @@ export function branchPage(visit: Visit): Page {
 <a href="${pathOf("app", "projects", project.id)}">${project.name}</a></nav>
 <h1>${branch.name}</h1>
 <p class="about" id="about" data-live>${copyable("id", branch.id, "branch id")}${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
-· used ${usageInWords(usageOfBranch(context, branch, visit.at))}</p>
+· used ${usageInWords(usageOfBranch(context, branch, visit.at))} · <a href="${rolesPath(project.id, branch.id)}">Roles and databases</a></p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
 ${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts: [] })}
 <div id="computes" data-live>${computes.length === 0 ? none : table(visit, found.rows, free)}</div>

@@ -4,6 +4,11 @@ export function branchPath(projectId: string, branchId: string): string {
   return pathOf("app", "projects", projectId, "branches", branchId);
 }
 
+/** The page of a branch's roles and databases. */
+export function rolesPath(projectId: string, branchId: string): string {
+  return `${branchPath(projectId, branchId)}/roles`;
+}
+
 /** The search for the computes of a Kubernetes object or a fleet, by its name or uid. */
 export function searchPath(sought: string): string {
   return `/app/computes?${new URLSearchParams({ search: sought }).toString()}`;

@@ -1,0 +1,102 @@
+import { reachProject } from "../../accounts/caller.ts";
+import { param } from "../../http/route.ts";
+import { required } from "../../refusal.ts";
+import type { Branch } from "../../store/branches.ts";
+import type { BranchDatabase, Role } from "../../store/catalog.ts";
+import type { Project } from "../../store/projects.ts";
+import { type Html, html } from "../html.ts";
+import { counted, moment } from "../labels.ts";
+import { tokenField } from "../layout.ts";
+import { type Page, pathOf, type Visit } from "../visit.ts";
+import { listControls, listed, mostChoices, pageLinks, partOf } from "./paging.ts";
+import { branchPath, rolesPath } from "./paths.ts";
+
+/** The project and the branch of the path, for who may read them. */
+export function placeOf(visit: Visit): { project: Project; branch: Branch } {
+  const project = reachProject(visit.context.store, visit.caller, param(visit, "project_id"), "viewer");
+  const branch = required("branch", visit.context.store.branches.get(project.id, param(visit, "branch_id")));
+  return { project, branch };
+}
+
+/** The way from the projects to a branch. */
+export function branchTrail({ project, branch }: { project: Project; branch: Branch }): Html {
+  return html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
+<a href="${pathOf("app", "projects", project.id)}">${project.name}</a> <span aria-hidden="true">›</span>
+<a href="${branchPath(project.id, branch.id)}">${branch.name}</a></nav>`;
+}
+
+/** The roles and databases of a branch. */
+export function rolesPage(visit: Visit): Page {
+  const place = placeOf(visit);
+  const { catalog } = visit.context;
+  const { search, page } = partOf(visit);
+  const [allRoles, allDatabases] = [catalog.roles(place.branch.id), catalog.databases(place.branch.id)];
+  const isSought = ({ name }: { name: string }) => name.toLowerCase().includes(search.toLowerCase());
+  const [roles, databases] = [listed(allRoles.filter(isSought), page), listed(allDatabases.filter(isSought), page)];
+  const longest = roles.total > databases.total ? roles : databases;
+  return {
+    title: `Roles and databases of ${place.branch.name}`,
+    main: html`${branchTrail(place)}<h1>Roles and databases</h1>
+${listControls(visit, { search: "Name", states: [], sorts: [] })}
+<section id="databases" data-live><h2>${counted(databases.total, "database")}</h2>
+${databases.total === 0 ? html`<p>None${search === "" ? " yet: make one below, for a role that owns it" : " like this"}.</p>` : databaseTable(visit, place.branch, databases.rows)}
+${databaseForm(visit, place.branch, allRoles)}</section>
+<section id="roles" data-live><h2>${counted(roles.total, "role")}</h2>
+${roles.total === 0 ? html`<p>None${search === "" ? " yet: make one below" : " like this"}.</p>` : roleTable(visit, place.branch, roles.rows)}
+${roleForm(visit, place.branch)}</section>
+${pageLinks(visit.query, longest)}
+<p class="hint">A change is applied in the branch's primary compute: its connections are cut, and an idle one is woken.
+The page of a compute shows how to connect as a role.</p>`,
+  };
+}
+
+function databaseTable(visit: Visit, branch: Branch, databases: readonly BranchDatabase[]): Html {
+  return html`<div class="scroll"><table class="cards"><caption>Databases</caption>
+<thead><tr><th scope="col">Database</th><th scope="col">Owner</th><th scope="col">Made</th><th scope="col">Delete</th></tr></thead>
+<tbody>${databases.map(
+    ({
+      name,
+      ownerName,
+      createdAt,
+    }) => html`<tr><th scope="row"><code>${name}</code></th><td data-label="Owner">${ownerName}</td>
+<td>${moment(createdAt, visit.at)}</td><td>${deletion(visit, branch, "databases", name, "Its data goes with it, for good.")}</td></tr>
+`,
+  )}</tbody></table></div>`;
+}
+
+function roleTable(visit: Visit, branch: Branch, roles: readonly Role[]): Html {
+  return html`<div class="scroll"><table class="cards"><caption>Roles</caption>
+<thead><tr><th scope="col">Role</th><th scope="col">Password</th><th scope="col">Made</th><th scope="col">Delete</th></tr></thead>
+<tbody>${roles.map(
+    ({ name, login, createdAt }) => html`<tr><th scope="row"><code>${name}</code></th>
+<td>${login ? resetForm(visit, branch, name) : "cannot log in"}</td><td>${moment(createdAt, visit.at)}</td>
+<td>${deletion(visit, branch, "roles", name, "Nobody connects as it from then on.")}</td></tr>
+`,
+  )}</tbody></table></div>`;
+}
+
+function resetForm({ token }: Visit, { projectId, id }: Branch, name: string): Html {
+  return html`<details><summary aria-label="Reset the password of ${name}">Reset…</summary>
+<form method="post" action="${rolesPath(projectId, id)}/reset">${tokenField(token)}<input type="hidden" name="name" value="${name}">
+<p>The old password fails from then on.</p><button class="danger" aria-label="Reset the password of ${name} now">Reset now</button></form></details>`;
+}
+
+function deletion({ token }: Visit, branch: Branch, what: "roles" | "databases", name: string, warning: string): Html {
+  const path = `${branchPath(branch.projectId, branch.id)}/${what}/delete`;
+  return html`<details><summary aria-label="Delete ${name}">Delete…</summary><form method="post" action="${path}">${tokenField(token)}<input type="hidden" name="name" value="${name}">
+<p>${warning}</p><button class="danger" aria-label="Delete ${name} for good">Delete for good</button></form></details>`;
+}
+
+function roleForm({ token, form }: Visit, { projectId, id }: Branch): Html {
+  return html`<form class="create" method="post" action="${rolesPath(projectId, id)}" autocomplete="off" aria-label="New role">
+${tokenField(token)}<label>Name <input name="name" required maxlength="63" value="${form["login"] !== undefined && form["name"]}"></label>
+<label><input type="checkbox" name="login" value="true" checked> with a password</label> <button>Create role</button></form>`;
+}
+
+function databaseForm({ token }: Visit, { projectId, id }: Branch, roles: readonly Role[]): Html | undefined {
+  if (roles.length === 0) return undefined;
+  return html`<form class="create" method="post" action="${branchPath(projectId, id)}/databases" autocomplete="off" aria-label="New database">
+${tokenField(token)}<label>Name <input name="name" required maxlength="63"></label>
+<label>Owner <select name="owner">${roles.slice(0, mostChoices).map(({ name }) => html`<option>${name}</option>`)}</select></label>
+<button>Create database</button></form>`;
+}

@@ -1,0 +1,119 @@
+import { beforeEach, expect, it } from "vitest";
+import { main, preview, project, Shop } from "../support/shop.ts";
+import { problemIn, textOf, Visitor } from "./visitor.ts";
+
+const branch = `/app/projects/${project}/branches/${main}`;
+const page = `${branch}/roles`;
+const base = `/projects/${project}/branches/${main}`;
+
+let shop: Shop;
+let ana: Visitor;
+beforeEach(() => {
+  shop = new Shop();
+  ana = new Visitor(shop.core).signIn("acc-ana");
+});
+
+/** The names in the page's two tables. */
+function names(path = page, visitor = ana): { databases: string[]; roles: string[] } {
+  const { html } = visitor.get(path);
+  const of = (id: string) =>
+    [
+      ...(new RegExp(`<section id="${id}".*?</section>`, "s").exec(html)?.[0] ?? "").matchAll(
+        /<th scope="row"><code>([^<]*)</g,
+      ),
+    ].map(([, name = ""]) => name);
+  return { databases: of("databases"), roles: of("roles") };
+}
+
+it("the page of roles and databases is linked from the branch, and creates and deletes both", () => {
+  expect(ana.get(branch).html).toContain(`href="${page}"`);
+  expect(names()).toEqual({ databases: ["neondb"], roles: ["neondb_owner"] });
+  expect(textOf(ana.post(page, { name: " app ", login: "true" }))).toContain("The role app is created.");
+  shop.finishOperations();
+  ana.post(page, { name: "group" });
+  shop.finishOperations();
+  expect(textOf(ana.post(`${branch}/databases`, { name: "stock", owner: "app" }))).toContain(
+    "The database stock is created.",
+  );
+  shop.finishOperations();
+  expect(names()).toEqual({ databases: ["neondb", "stock"], roles: ["neondb_owner", "app", "group"] });
+  const { catalog } = shop.core.context;
+  expect([catalog.role(main, "app")?.login, catalog.role(main, "group")?.login]).toEqual([true, false]);
+  expect(textOf(ana.get(page))).toContain("cannot log in");
+  ana.post(`${branch}/databases/delete`, { name: "stock" });
+  shop.finishOperations();
+  expect(textOf(ana.post(`${page}/delete`, { name: "app" }))).toContain("The role app is deleted.");
+  expect(names()).toEqual({ databases: ["neondb"], roles: ["neondb_owner", "group"] });
+});
+
+it("the page of roles resets a password, and shows none, neither the old nor the new one", () => {
+  const { catalog } = shop.core.context;
+  const password = () => {
+    const role = catalog.role(main, "neondb_owner");
+    return role ? catalog.passwordOf(role) : "";
+  };
+  const before = password();
+  const seen = ana.post(`${page}/reset`, { name: "neondb_owner" });
+  expect([textOf(seen).includes("has another password"), password() === before]).toEqual([true, false]);
+  for (const secret of [before, password()]) expect(seen.html).not.toContain(secret);
+});
+
+it.each([
+  ["a role that owns a database", () => ana.post(`${page}/delete`, { name: "neondb_owner" }), 422],
+  ["a role that is there already", () => ana.post(page, { name: "neondb_owner", login: "true" }), 409],
+  ["a database of nobody", () => ana.post(`${branch}/databases`, { name: "x", owner: "nobody" }), 404],
+  ["a role without a name", () => ana.post(page, { name: " " }), 400],
+])("the page of roles refuses %s in words, and stays the page of roles", (_, send, status) => {
+  const seen = send();
+  expect([seen.status, problemIn(seen) === "", textOf(seen).includes("Roles and databases")]).toEqual([
+    status,
+    false,
+    true,
+  ]);
+  expect(names()).toEqual({ databases: ["neondb"], roles: ["neondb_owner"] });
+});
+
+it.each(["..", ".", "a/../../delete", `<b>"'&`, "%2e%2e"])(
+  "the forms of a role named %j are those of the role alone",
+  (name) => {
+    shop.ana(`POST ${base}/roles`, { role: { name } });
+    shop.finishOperations();
+    const { html } = ana.get(page);
+    const actions = [...html.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, action = ""]) => action);
+    expect(new Set(actions)).toEqual(
+      new Set(["/app/sign-out", `${branch}/databases/delete`, `${page}/reset`, `${page}/delete`]),
+    );
+    ana.post(`${page}/delete`, { name });
+    shop.finishOperations();
+    expect(names().roles).toEqual(["neondb_owner"]);
+    expect(shop.core.context.store.branches.get(project, main)).toBeDefined();
+  },
+);
+
+it("the page of 10,000 roles shows 50 of them, finds one by its name, and offers 400 as owners", () => {
+  shop.core.change(({ catalog }, at) => {
+    for (let index = 0; index < 10_000; index += 1) catalog.createRole(main, { name: `r${index}`, login: false }, at);
+  });
+  expect(names().roles).toHaveLength(50);
+  const { html } = ana.get(page);
+  expect([textOf(ana.get(page)), html.match(/<option>/g)?.length]).toEqual([
+    expect.stringContaining("Page 1 of 201"),
+    400,
+  ]);
+  expect(html.length).toBeLessThan(150_000);
+  expect(names(`${page}?search=r9999`).roles).toEqual(["r9999"]);
+  expect(textOf(ana.get(`${page}?search=none-like-it`))).toContain("None like this.");
+});
+
+it("another account sees and changes no roles, and a viewer changes none", () => {
+  const eve = new Visitor(shop.core).signIn("acc-eve");
+  expect(eve.get(page).status).toBe(404);
+  for (const path of [page, `${page}/reset`, `${page}/delete`, `${branch}/databases`, `${branch}/databases/delete`])
+    expect([path, eve.post(path, { name: "neondb_owner" }).status]).toEqual([path, 404]);
+  shop.core.change(({ store }, joinedAt) =>
+    store.accounts.putMember({ organizationId: "org-shop", accountId: "acc-bob", role: "viewer", joinedAt }),
+  );
+  const bob = new Visitor(shop.core).signIn("acc-bob");
+  expect([bob.get(page).status, bob.post(page, { name: "x", login: "true" }).status]).toEqual([200, 403]);
+  expect(names(`/app/projects/${project}/branches/${preview}/roles`).roles).toEqual(["neondb_owner"]);
+});
