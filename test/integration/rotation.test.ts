@@ -1,43 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { SmallWorld } from "./support/small-world.ts";
+import { calm } from "../simulation/api-server/faults.ts";
+import { manifest } from "./support/manifests.ts";
+import {
+  branch,
+  deadFor,
+  every,
+  handled,
+  held,
+  hour,
+  inForce,
+  isAlive,
+  ofOne,
+  ofTwo,
+  resets,
+  roles,
+  started,
+} from "./support/rotating.ts";
 
-const branch = "br-0-a";
-const roles = `/projects/shop/branches/${branch}/roles`;
-const hour = 3_600_000;
-const connectionSecret = { name: "shop-db", database: "neondb" };
-const spec = { projectID: "shop", branchID: branch, scaleToZero: { enabled: false } };
-const ofOne = { ...spec, connectionSecret: { ...connectionSecret, role: "app_a" } };
-const ofTwo = { ...spec, connectionSecret: { ...connectionSecret, roles: ["app_a", "app_b"] } };
-const every = (given: typeof ofOne | typeof ofTwo) => ({
-  ...given,
-  connectionSecret: { ...given.connectionSecret, rotation: { every: "3h" } },
-});
-
-/** A branch with two roles, and a Compute that has settled. */
-async function started(given: Parameters<SmallWorld["declare"]>[1]): Promise<SmallWorld> {
-  const world = new SmallWorld([branch], 1);
-  for (const name of ["app_a", "app_b"]) {
-    world.console("POST", roles, { role: { name } });
-    await world.clock.advance(10_000);
-  }
-  world.declare(0, given);
-  await world.settle(1);
-  await world.clock.advance(10_000);
-  return world;
-}
-
-function held(world: SmallWorld): { role: string; password: string } {
-  const encoded = world.secretsOf(0)[0]?.["data"];
-  const data: Record<string, string> = typeof encoded === "object" && encoded !== null ? { ...encoded } : {};
-  const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
-  return { role: text("username"), password: text("password") };
-}
-
-const inForce = (world: SmallWorld, role: string): string =>
-  world.console("GET", `${roles}/${role}/reveal_password`).password;
-
-const resets = (world: SmallWorld) =>
-  world.writes.filter((write) => write.endsWith("/reset_password")).map((write) => write.split("/").at(-2));
+const reset = `/projects/{project_id}/branches/{branch_id}/roles/{role_name}/reset_password`;
 
 describe("a requested rotation", () => {
   test("with two roles, each rotation resets the role that the Secret does not hold, and the Secret holds that one then", async () => {
@@ -45,11 +25,11 @@ describe("a requested rotation", () => {
     expect(held(world)).toEqual({ role: "app_a", password: inForce(world, "app_a") });
     const kept = held(world).password;
     world.annotate(0, "passwordRotationAt", "one");
-    await world.clock.advance(60_000);
+    expect(await deadFor(world, 60)).toBe(0);
     expect(held(world)).toEqual({ role: "app_b", password: inForce(world, "app_b") });
     expect(inForce(world, "app_a")).toBe(kept);
     world.annotate(0, "passwordRotationAt", "two");
-    await world.clock.advance(60_000);
+    expect(await deadFor(world, 60)).toBe(0);
     expect(held(world)).toEqual({ role: "app_a", password: inForce(world, "app_a") });
     expect(resets(world)).toEqual(["app_b", "app_a"]);
     expect(world.compute(0).status.connectionSecret).toMatchObject({ role: "app_a" });
@@ -70,6 +50,66 @@ describe("a requested rotation", () => {
     await world.clock.advance(2 * hour);
     expect(resets(world)).toEqual(["app_a"]);
   });
+
+  test("a value that was there before the Secret counts as carried out, as in a copied manifest", async () => {
+    await using world = await started({ ...ofTwo, connectionSecret: { name: "shop-db" } });
+    world.annotate(0, "passwordRotationAt", "copied");
+    world.declare(0, ofTwo);
+    await world.clock.advance(2 * hour);
+    expect([resets(world), handled(world)]).toEqual([[], "copied"]);
+  });
+
+  test("a rotation costs one write at the service and two patches, with one reading of the new password more", async () => {
+    await using world = await started(ofTwo);
+    await world.clock.advance(hour);
+    const before = world.writes.length;
+    const patches: string[] = [];
+    const handle = world.server.handle.bind(world.server);
+    world.server.handle = (request) => {
+      if (request.method === "PATCH" && /secrets|computes/.test(request.path)) patches.push(request.path);
+      return handle(request);
+    };
+    world.annotate(0, "passwordRotationAt", "one");
+    await world.clock.advance(60_000);
+    expect(held(world).role).toBe("app_b");
+    expect(world.writes.length - before).toBe(1);
+    expect(patches.map((path) => path.split("/namespaces/default/")[1])).toEqual([
+      "secrets/shop-db",
+      "computes/db-0/status",
+    ]);
+  });
+
+  test("a fleet at rest that rotates is asked for its passwords as often as one that does not, and nothing is written", async () => {
+    const asked: number[] = [];
+    for (const spec of [ofOne, every(ofOne, "8760h"), every(ofTwo, "8760h")]) {
+      await using world = await started(spec);
+      await world.clock.advance(2 * hour);
+      const [versions, before] = [world.versions, world.host.calls.length];
+      await world.clock.advance(4 * hour);
+      expect(world.versions).toEqual(versions);
+      const calls = world.host.calls.slice(before).filter(({ path }) => !path.endsWith("/endpoints"));
+      asked.push(calls.filter(({ path }) => path.endsWith("/connection_uri")).length);
+      expect(calls.some(({ method }) => method !== "GET")).toBe(false);
+    }
+    expect(asked).toEqual([4, 4, 4]);
+  });
+
+  test("no password stands in a status, an event, a metric or a log line", async () => {
+    await using world = await started(ofTwo);
+    const passwords = new Set<string>();
+    for (const value of ["one", "two", "three"]) {
+      world.annotate(0, "passwordRotationAt", value);
+      await world.clock.advance(60_000);
+      for (const role of ["app_a", "app_b"]) passwords.add(inForce(world, role));
+    }
+    expect(passwords.size).toBeGreaterThan(3);
+    const shown = JSON.stringify([
+      world.send("GET", "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes"),
+      world.send("GET", "/api/v1/namespaces/default/events"),
+      await world.metrics(),
+    ]);
+    for (const password of passwords) expect(shown).not.toContain(password);
+  });
 });
 
 describe("a rotation by age", () => {
@@ -84,7 +124,142 @@ describe("a rotation by age", () => {
     expect(resets(world)).toHaveLength(1);
     await world.clock.advance(3.1 * hour);
     expect(resets(world)).toEqual(expected);
-    const { role, password } = held(world);
-    expect(inForce(world, role)).toBe(password);
+    expect(isAlive(world)).toBe(true);
   });
+
+  test("a Secret whose record was removed counts as rotated now", async () => {
+    await using world = await started(every(ofTwo));
+    await world.clock.advance(2 * hour);
+    const path = "/api/v1/namespaces/default/secrets/shop-db";
+    const secret = world.send("GET", path);
+    Reflect.deleteProperty(secret.metadata.annotations, "compute-operator.dev/password-rotated-at");
+    world.send("PUT", path, secret);
+    await world.clock.advance(2.5 * hour);
+    expect(resets(world)).toEqual([]);
+    await world.clock.advance(hour);
+    expect(resets(world)).toEqual(["app_b"]);
+  });
+});
+
+describe("a reset whose answer is lost", () => {
+  test.each([
+    ["one role, carried out", ofOne, "drop-after", ["app_a"]],
+    ["one role, not carried out", ofOne, "drop-before", ["app_a", "app_a"]],
+    ["two roles, carried out", ofTwo, "drop-after", ["app_b", "app_b"]],
+    ["two roles, not carried out", ofTwo, "drop-before", ["app_b", "app_b"]],
+  ] as const)(
+    "with %s, leaves a Secret that works, and is sent again only where that shows nothing",
+    async (_, spec, kind, expected) => {
+      await using world = await started(spec);
+      world.host.service.setFaults([{ kind, method: "POST", route: reset, count: 1 }]);
+      world.annotate(0, "passwordRotationAt", "one");
+      expect(await deadFor(world, 300)).toBeLessThan(15);
+      expect([handled(world), isAlive(world), resets(world)]).toEqual(["one", true, expected]);
+    },
+  );
+
+  test("a reset that takes effect late is read within minutes", async () => {
+    await using world = await started(ofTwo);
+    world.host.service.setFaults([{ kind: "drop-before", method: "POST", route: reset, count: 1 }]);
+    world.annotate(0, "passwordRotationAt", "one");
+    await world.clock.advance(40_000);
+    expect(held(world).role).toBe("app_b");
+    world.console("POST", `${roles}/app_b/reset_password`);
+    expect(isAlive(world)).toBe(false);
+    await world.clock.advance(400_000);
+    expect(isAlive(world)).toBe(true);
+    expect(held(world).role).toBe("app_b");
+  });
+});
+
+describe("a role that cannot be reset", () => {
+  test("a role that is gone is reported, its partner stays in the Secret, and the rotation follows once it is back", async () => {
+    await using world = await started(ofTwo);
+    world.console("DELETE", `${roles}/app_b`);
+    await world.clock.advance(10_000);
+    world.annotate(0, "passwordRotationAt", "one");
+    await world.clock.advance(60_000);
+    const [ready] = world.compute(0).status.conditions ?? [];
+    expect(ready).toMatchObject({ status: "False", reason: "Rejected" });
+    expect(ready?.message).toContain("role not found");
+    expect([held(world).role, isAlive(world)]).toEqual(["app_a", true]);
+    world.console("POST", roles, { role: { name: "app_b" } });
+    await world.clock.advance(2 * hour);
+    expect([held(world).role, isAlive(world), handled(world)]).toEqual(["app_b", true, "one"]);
+  });
+
+  test("a role that is gone from the Secret is replaced by its partner at the next rotation", async () => {
+    await using world = await started(ofTwo);
+    world.console("DELETE", `${roles}/app_a`);
+    await world.clock.advance(10_000);
+    world.annotate(0, "passwordRotationAt", "one");
+    await world.clock.advance(60_000);
+    expect([held(world).role, isAlive(world)]).toEqual(["app_b", true]);
+  });
+
+  test("a busy project delays a rotation, and the Secret works meanwhile", async () => {
+    await using world = await started(ofTwo);
+    world.host.service.setFaults([{ kind: "423", method: "POST", route: reset, count: 3 }]);
+    world.annotate(0, "passwordRotationAt", "one");
+    expect(await deadFor(world, 300)).toBe(0);
+    expect([held(world).role, handled(world)]).toEqual(["app_b", "one"]);
+  });
+});
+
+describe("several Computes", () => {
+  test("a replica whose Secret holds the same role follows within seconds", async () => {
+    await using world = await started(ofOne);
+    world.declare(1, { ...ofOne, type: "read_only", connectionSecret: { ...ofOne.connectionSecret, name: "replica" } });
+    await world.settle(2);
+    world.annotate(0, "passwordRotationAt", "one");
+    await world.clock.advance(20_000);
+    expect([isAlive(world, 0), isAlive(world, 1)]).toEqual([true, true]);
+    expect(held(world, 1).password).toBe(held(world, 0).password);
+  });
+
+  test("a copied Compute, with its annotations, rotates nothing", async () => {
+    await using world = await started(ofTwo);
+    const { endpointID } = world.compute(0).status;
+    const copy = manifest("db-1", { ...ofTwo, connectionSecret: { ...ofTwo.connectionSecret, name: "copy" } });
+    const annotations = {
+      "compute-operator.dev/endpoint-id": endpointID,
+      "compute-operator.dev/passwordRotationAt": "x",
+    };
+    world.send("POST", "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes", {
+      ...copy,
+      metadata: { ...copy.metadata, annotations },
+    });
+    await world.clock.advance(60_000);
+    world.annotate(1, "passwordRotationAt", "y");
+    await world.clock.advance(2 * hour);
+    expect(resets(world)).toEqual([]);
+    expect(isAlive(world)).toBe(true);
+  });
+});
+
+test("a Secret that another process has rotated is not rotated again by one whose cache is old", async () => {
+  let isLate = false;
+  const world = await started(ofTwo, {
+    ...calm,
+    line: (path) => ({ kind: "delivered", delayMs: isLate && path.includes("secrets") ? 300_000 : 0 }),
+  });
+  await using _ = world;
+  isLate = true;
+  const path = "/api/v1/namespaces/default/secrets/shop-db";
+  const secret = world.send("GET", path);
+  secret.metadata.annotations["compute-operator.dev/password-rotation-handled"] = "one";
+  world.send("PUT", path, secret);
+  world.annotate(0, "passwordRotationAt", "one");
+  await world.clock.advance(200_000);
+  expect(resets(world)).toEqual([]);
+});
+
+test("a branch whose passwords change is followed by the Secret, and its record says when", async () => {
+  await using world = await started(ofTwo);
+  const before = world.compute(0).status.connectionSecret?.rotatedAt;
+  await world.clock.advance(60_000);
+  world.console("POST", `/projects/shop/branches/${branch}/roles/app_a/reset_password`);
+  await world.clock.advance(hour + 60_000);
+  expect([held(world).role, isAlive(world)]).toEqual(["app_a", true]);
+  expect(world.compute(0).status.connectionSecret?.rotatedAt).not.toBe(before);
 });

@@ -3,6 +3,7 @@ import type { ConnectionSecrets, Occasion } from "../connection-secret/connectio
 import { isElsewhere, placeOfSecret, secretInStatus } from "../connection-secret/place.ts";
 import { isStillFor, nextRotationAt } from "../connection-secret/rotation.ts";
 import { ClusterError } from "../kube/errors.ts";
+import { atOnce } from "../life/outcome.ts";
 import { shownReason, timestamp } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { ListerAccess } from "../project/access.ts";
@@ -79,7 +80,9 @@ export async function bind(
       const { event, left = [], isStored } = binding;
       if (isStored !== undefined) memory.passwordRead(isStored);
       const events = [...outcome.events, ...(event === undefined ? [] : [event]), ...left];
-      return { outcome: { ...outcome, events }, secret: standing, unchecked: false };
+      // A rotation that waited for this reading is planned now.
+      const requeue = isStored !== undefined && turn?.reveals === true ? atOnce : outcome.requeue;
+      return { outcome: { ...outcome, events, requeue }, secret: standing, unchecked: false };
     }
     case "later":
       return { outcome: putOff(outcome), secret: before, unchecked };

@@ -34,7 +34,7 @@ export interface ComputeReconcilerOptions {
   term: string;
   connections: Pick<SessionRegistry, "view" | "isGranted">;
   claims: Pick<ClaimIndex, "claimantsOf">;
-  secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget" | "recorded">;
+  secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget" | "recorded" | "readNow">;
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
   changeBlockedWorkers: ChangeBlockedWorkers;
@@ -94,6 +94,11 @@ export class ComputeReconciler {
   changed(compute: Compute): void {
     if (!this.#options.selects(compute)) return;
     this.#states.memoryOf(compute.metadata.uid).seen(compute, this.#options.clock.monotonic());
+  }
+
+  /** The password in the Compute's Secret may have been changed for another one. */
+  passwordChanged(uid: string): void {
+    this.#options.secrets.readNow(uid);
   }
 
   /** A Compute is gone. One that lost our finalizer by a person's hand leaves its endpoint: a person is told which. */

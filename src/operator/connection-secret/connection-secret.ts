@@ -173,6 +173,11 @@ export class ConnectionSecrets {
     this.#readings.failed(uid);
   }
 
+  /** The password in a Compute's Secret was changed for another Compute: it is read again at once. */
+  readNow(uid: string): void {
+    this.#readings.dueNow(uid);
+  }
+
   async #keepNamed(
     compute: Compute,
     wanted: Wanted & { place: SecretPlace },

@@ -42,6 +42,11 @@ export class Readings {
     this.#dueAt.set(uid, this.#clock.monotonic() + readAgainMs);
   }
 
+  /** The password may have been changed for another Compute: it is read at once. */
+  dueNow(uid: string): void {
+    this.#dueAt.set(uid, this.#clock.monotonic());
+  }
+
   /** The end of its readings: the Secret names no password that can change, or its Compute is gone. */
   stop(uid: string): void {
     this.#dueAt.delete(uid);

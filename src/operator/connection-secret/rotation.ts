@@ -1,4 +1,4 @@
-import type { Compute } from "../resources/compute.ts";
+import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { millisecondsOf } from "../resources/duration.ts";
 import type { Secret } from "../resources/secret.ts";
 import type { RolePassword } from "../service-client/role-password.ts";
@@ -49,6 +49,27 @@ export function isStillFor(
   endpoint: { branch_id: string },
 ): boolean {
   return branchID === endpoint.branch_id && rolesOf(wanted).includes(role);
+}
+
+/** True if another version of a Secret brought another password of its own. */
+export function isRotated(before: Secret, after: Secret): boolean {
+  const [from, to] = [before, after].map(({ metadata }) => metadata.annotations?.[rotatedAtKey]);
+  return from !== undefined && to !== undefined && from !== to;
+}
+
+/** Other Computes whose Secrets may hold the password of a role that this one's holds. */
+export function sharingRole(rotated: Compute | undefined, all: readonly Compute[]): Compute[] {
+  if (rotated === undefined) return [];
+  const { projectID, connectionSecret = {} } = rotated.spec;
+  const roles = rolesOf(connectionSecret);
+  const branchID = branchIDOf(rotated);
+  return all.filter(
+    (one) =>
+      one.metadata.uid !== rotated.metadata.uid &&
+      one.spec.projectID === projectID &&
+      branchIDOf(one) === branchID &&
+      rolesOf(one.spec.connectionSecret ?? {}).some((role) => roles.includes(role)),
+  );
 }
 
 /** The record in a Secret; `undefined` where the Secret holds no password of a role that the spec names. */

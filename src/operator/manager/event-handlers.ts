@@ -3,6 +3,7 @@ import { placesOf } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import type { ComputeReconciler } from "../compute/reconciler.ts";
 import type { ConnectionReconciler } from "../connection/reconciler.ts";
+import { isRotated, sharingRole } from "../connection-secret/rotation.ts";
 import type { Change } from "../kube/store.ts";
 import { readyLabel } from "../objects/conditions-of.ts";
 import { placeOf } from "../objects/object.ts";
@@ -24,7 +25,7 @@ import type { ChangeHandlers, Informers } from "./informers.ts";
 export interface EventHandlersOptions extends Unattended {
   informers: Informers;
   claims: ClaimIndex;
-  computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted">;
+  computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted" | "passwordChanged">;
   branches: Pick<BranchReconciler, "relisted" | "gone">;
   storedSpecs: Pick<StoredSpecs, "forget">;
   connections: Pick<ConnectionReconciler, "seen" | "secretSeen" | "awaitsUser">;
@@ -195,11 +196,17 @@ export class EventHandlers implements ChangeHandlers {
     if (connections.secretSeen(object)) enqueue("connection", [uid]);
   }
 
-  connectionSecret({ type, object }: Change<Secret>): void {
-    const { informers, enqueue } = this.#options;
+  connectionSecret({ type, object, previous }: Change<Secret>): void {
+    const { informers, computes, enqueue } = this.#options;
     const { labels: labelled, namespace = "", name } = object.metadata;
     const owner = labelled?.[labels.compute];
     if (owner !== undefined) enqueue("compute", [owner]);
+    if (type === "updated" && isRotated(previous, object)) {
+      // Other Secrets may hold the password of the same role.
+      const others = uidsOf(sharingRole(informers.computes.byUid(owner ?? ""), informers.computes.list()));
+      for (const uid of others) computes.passwordChanged(uid);
+      enqueue("compute", others);
+    }
     const names = ({ spec }: Compute) => spec.connectionSecret?.name === name;
     // A Secret of a former Compute, as a restored cluster has it, is taken over.
     enqueue("compute", uidsOf(informers.indexes.computesWithSecretIn.of(namespace, names)));

@@ -124,6 +124,7 @@ export function secretsWith(record: PasswordRecord, believed = record) {
     readingDueAt: () => undefined,
     forget: () => {},
     readSoon: () => {},
+    readNow: () => {},
     recorded: () => record,
     recordedNow: () => Promise.resolve(believed),
   };

@@ -34,6 +34,7 @@ describe("a Compute", () => {
       recorded: () => undefined,
       recordedNow: () => Promise.resolve(undefined),
       readSoon: () => {},
+      readNow: () => {},
     };
     const { run, reconciler, uid, clock } = await setUp({}, { secrets });
     await run(60_000);

@@ -71,7 +71,7 @@ export class HandlersStage implements AsyncDisposable {
     return new EventHandlers({
       informers: this.informers,
       claims: this.claims,
-      computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore },
+      computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore, passwordChanged: ignore },
       branches: { relisted: ignore, gone: ignore },
       storedSpecs: { forget: ignore },
       connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },

@@ -60,7 +60,13 @@ test("a Compute that came from another shard before this process led is no new o
   const arrivals: unknown[] = [];
   const ignore = () => {};
   const handlers = stage.handlers({
-    computes: { gone: ignore, changed: ignore, entered: (...one) => arrivals.push(one), relisted: ignore },
+    computes: {
+      gone: ignore,
+      changed: ignore,
+      entered: (...one) => arrivals.push(one),
+      relisted: ignore,
+      passwordChanged: ignore,
+    },
   });
   await handlers.everything(stage.signal);
   expect(arrivals).toEqual([[uidOf(1), arrivedAt]]);

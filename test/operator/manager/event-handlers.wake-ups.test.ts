@@ -149,7 +149,13 @@ function handling(stage: HandlersStage) {
     effects.add(`${call}(${typeof one === "object" ? one.metadata.name : (one ?? "")})`);
   };
   const handlers = stage.handlers({
-    computes: { gone: log("gone"), changed: log("changed"), entered: log("entered"), relisted: log("relisted") },
+    computes: {
+      gone: log("gone"),
+      changed: log("changed"),
+      entered: log("entered"),
+      relisted: log("relisted"),
+      passwordChanged: log("passwordChanged"),
+    },
     branches: { relisted: log("branchesRelisted"), gone: () => {} },
     connections: {
       seen: log("seen"),

@@ -2,10 +2,11 @@ import { dueRotation } from "../../connection-secret/rotation.ts";
 import { after } from "../../life/outcome.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import { soonMs } from "../../runtime/waits.ts";
+import type { Failure } from "../../service-client/answer.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";
 import { inProgress } from "../words/conditions.ts";
-import { requests } from "../words/failures.ts";
+import { requests, roleMissing } from "../words/failures.ts";
 import { EndpointAttempt } from "./attempt.ts";
 import type { ExecuteContext } from "./context.ts";
 import { recordFailedWrite } from "./unsent.ts";
@@ -38,10 +39,17 @@ export async function resetPassword(action: Rotate, context: ExecuteContext, acc
   if (answer.kind !== "ok") {
     if (answer.kind === "ambiguous") state.passwordDoubted(true);
     else state.passwordKept(before);
-    return recordFailedWrite(action, answer, requests.resetPassword(role, branchID), compute, context, access);
+    const doing = requests.resetPassword(role, branchID);
+    return recordFailedWrite(action, withoutRole(answer), doing, compute, context, access, roleMissing);
   }
   state.succeeded();
   const { operations, password } = answer.value;
   state.passwordReset({ role, request, branchID, password, operations: operations.map(({ id }) => id) });
   return shown(compute, "Updating", inProgress("Updating", endpointID), { effect: { kind: "reset", operations } });
+}
+
+/** A 404 that names the role is a refusal: the project is there. */
+function withoutRole(failure: Failure): Failure {
+  if (failure.kind !== "notFound" || !/role/i.test(failure.message)) return failure;
+  return { kind: "refused", status: 404, code: "", message: failure.message };
 }

@@ -38,6 +38,9 @@ export const requests = {
   show: (endpointID: string) => `show endpoint ${endpointID}`,
 };
 
+/** Added where a password is not changed. */
+export const roleMissing = "Correct the role at the service, or in spec.connectionSecret.";
+
 /** Of reason ConnectionNotReady. */
 export const terminating = (ofPool: boolean): string =>
   `The ServiceConnection is being deleted, so no endpoint is created through it. Name another in spec.${ofPool ? "template.connectionRef of the ComputePool" : "connectionRef"}.`;
