@@ -128,6 +128,7 @@ type Request = "restartedAt" | "passwordRotationAt" | "resetAt" | "reconcileRequ
 
 const branchReasonTexts: Record<BranchReason, string> = {
   Available: "True | the branch is as declared and can be used",
+  Observed: "True | `managementPolicy: Observe`: the branch is shown, and nothing is written to the service",
   Drifted: "True | somebody renamed it, or changed its end, at the service: that is kept",
   Creating: "False | the service makes or prepares it",
   Updating: "False | a change is in progress",

@@ -10,6 +10,7 @@ import { generationOf, isBeingDeleted } from "../objects/object.ts";
 import type { ServiceAccess } from "../project/access.ts";
 import type { Wait } from "../project/gate.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { finalizers } from "../resources/names.ts";
 import { soonMs } from "../runtime/waits.ts";
 import type { Answer } from "../service-client/answer.ts";
@@ -190,7 +191,8 @@ async function prepared(planned: BranchWrite, { object, memory, cluster, clock }
 
 /** Puts the finalizer back on a linked object that lost it, as by `kubectl replace`. */
 export function restoreFinalizer(object: Branch, cluster: Patcher<Branch>): Promise<Branch> {
-  if (object.status.branchID === undefined || isBeingDeleted(object)) return Promise.resolve(object);
+  const isHeld = object.status.branchID !== undefined && !isObserved(object);
+  if (!isHeld || isBeingDeleted(object)) return Promise.resolve(object);
   return withFinalizer(branchPatches, cluster, object);
 }
 

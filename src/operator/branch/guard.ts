@@ -16,7 +16,8 @@ import * as words from "./words.ts";
 /** The stop of a planned write that lacks proof or claim; `undefined`: the action passes. */
 export function guard(action: BranchAction, o: Observation | Unobserved): Stop | undefined {
   if (action.kind !== "write") return undefined;
-  return stopOf(factsOf(action.write, o), isBeingDeleted(o.object));
+  const onlyObserves = o.object.spec.managementPolicy === "Observe";
+  return stopOf({ ...factsOf(action.write, o), onlyObserves }, isBeingDeleted(o.object));
 }
 
 /** The action in place of a stopped write: a condition, or for `Retain` the release that it asks for all the same. */

@@ -3,6 +3,7 @@ import type { BranchListing } from "../../api/branch-listing.ts";
 import { placeOf } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { areOfOneService } from "../resources/fingerprint.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { annotations, noteKeys } from "../resources/names.ts";
 import type { BranchReason } from "./reasons.ts";
 
@@ -126,8 +127,23 @@ export function isProvedElsewhere({ status: { proof, observedThrough } }: Branch
   return proof.by !== "adopted" && !areOfOneService(observedThrough, fingerprint);
 }
 
+/** The branch that `spec.adopt` names, for an object that only observes. */
+function findAdopted(object: Branch, listing: BranchListing, fleet: string | undefined): Observation["linked"] {
+  const { adopt } = object.spec;
+  if (adopt === undefined) return undefined;
+  const listed = "branchID" in adopt ? listing.byID(adopt.branchID) : listing.named(branchNameOf(object))[0];
+  if (listed === undefined || ("former" in adopt && !isOfFormerBranch(listed, object, fleet))) return undefined;
+  return { listed, by: "adopted" };
+}
+
 /** As `findLinked`, where the base URL may have been changed: a note of ours is a proof at any service. */
-export function findLinkedAt(fingerprint: string, object: Branch, listing: BranchListing): Observation["linked"] {
+export function findLinkedAt(
+  fingerprint: string,
+  object: Branch,
+  listing: BranchListing,
+  fleet?: string,
+): Observation["linked"] {
+  if (isObserved(object)) return findAdopted(object, listing, fleet);
   const linked = findLinked(object, listing);
   const isVoid = linked !== undefined && linked.by !== "note" && isProvedElsewhere(object, fingerprint);
   return isVoid ? { ...linked, by: "none" } : linked;

@@ -37,14 +37,15 @@ export function observe(
     if (access.reservation.closedForMs <= longPauseMs) return unobserved({ kind: "pending" });
     return unobserved({ kind: "shown", ...meaningOf({ kind: "rateLimited", message: pauseMessage }, "") });
   }
+  const linked = findLinkedAt(session.fingerprint, object, listing, subject.fleet);
   return {
     ...subject,
     kind: "observed",
     listing,
     serviceNow: session.time.now(),
     fingerprint: session.fingerprint,
-    linked: findLinkedAt(session.fingerprint, object, listing),
-    missing: missingIn(object, listing),
+    linked,
+    missing: linked === undefined ? missingIn(object, listing) : undefined,
   };
 }
 

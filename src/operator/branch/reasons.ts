@@ -5,6 +5,7 @@ const { settled, inProgress, retried, stalled, ended } = rows;
 /** The one place that decides what a reason means for the conditions of a Branch, and when it is reconciled again. */
 export const branchReasons = {
   Available: settled,
+  Observed: { ...settled, synced: "compared" },
   Drifted: { ...settled, synced: "False" },
   Creating: inProgress,
   Updating: inProgress,

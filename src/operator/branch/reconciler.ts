@@ -4,6 +4,7 @@ import { Life } from "../life/life.ts";
 import { isBeingDeleted, isHeldBy } from "../objects/object.ts";
 import type { Brake } from "../project/gate.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { finalizers } from "../resources/names.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
@@ -105,6 +106,7 @@ export class BranchReconciler {
     const baseURL = connections.baseURLOf(object);
     const isOther = (other: Branch) =>
       other.metadata.uid !== uid &&
+      !isObserved(other) &&
       other.spec.projectID === projectID &&
       mayMeet(object, other) &&
       connections.baseURLOf(other) === baseURL &&

@@ -6,10 +6,12 @@ import { isStalling } from "../life/due.ts";
 import { shownReason } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
-import type { BranchStatus } from "../resources/branch.ts";
+import type { Branch, BranchStatus } from "../resources/branch.ts";
 import { clusterConnectionOf } from "../resources/connection-user.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { annotationOf, isProvedElsewhere, type Observation, type Unobserved } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
+import { differencesOf } from "./plan/observe-only.ts";
 import { branchReasons } from "./reasons.ts";
 import { carriedBy } from "./record.ts";
 import type { ReadonlyMemory } from "./state.ts";
@@ -46,10 +48,10 @@ export function nextStatus(
       next.resetAt = annotationOf(object, "resetAt");
     }
   }
-  next.deletionPolicy = policyInForce({ spec: object.spec, status: next });
+  next.deletionPolicy = isObserved(object) ? "Retain" : policyInForce({ spec: object.spec, status: next });
   next.state = stateOf(next, reason ?? shownReason(object), isBeingDeleted(object), listed);
   if (condition.kind === "shown") {
-    const compared = seen?.linked === undefined ? undefined : before.appliedGeneration === object.metadata.generation;
+    const compared = seen?.linked === undefined ? undefined : isAsDeclared(object, seen.linked.listed);
     const stalls = isStalling(condition.reason, object, memory.requeue, o.now);
     next.conditions = conditionsFor(object, branchReasons[condition.reason], condition, {
       now: wallNow,
@@ -58,6 +60,12 @@ export function nextStatus(
     });
   }
   return sameJSON(next, before) ? undefined : withoutAbsent(next);
+}
+
+/** True if the branch is as the spec says, or is to have what was last sent. */
+function isAsDeclared(object: Branch, listed: ListedBranch): boolean {
+  if (isObserved(object)) return differencesOf(object, listed).length === 0;
+  return object.status.appliedGeneration === object.metadata.generation;
 }
 
 function observed(listed: ListedBranch, before: BranchStatus): BranchStatus {

@@ -63,6 +63,17 @@ export const adoption = {
   former: (id: string) => `Took over branch ${id}, which a former Branch of this name created.`,
 };
 
+/** Of a Branch that only observes. */
+export const observed = {
+  atRest: (differences: readonly string[], id: string) =>
+    differences.length === 0
+      ? `Branch ${id} is shown. Nothing is sent because managementPolicy is Observe.`
+      : `Nothing is sent because managementPolicy is Observe; Manage would change ${differences.join(", ")} of branch ${id}.`,
+  busy: (state: string, id: string) => `Branch ${id} is ${state} at the service.`,
+  notFound: (what: string) => `No branch ${what} is there to be shown. Correct spec.adopt, or delete this object.`,
+  released: "Nothing is deleted at the service: managementPolicy is Observe.",
+};
+
 export const conflict = (what: string, place: string) =>
   `Branch object ${place} already claims ${what}. Delete one of both; another branchName needs another object.`;
 

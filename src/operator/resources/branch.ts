@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { conditions } from "../objects/conditions-of.ts";
 import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
-import { brokenWhenWritten, commonFields, computeTemplate } from "./compute-spec.ts";
+import { brokenWhenWritten, commonFields, computeTemplate, managementPolicy } from "./compute-spec.ts";
 import { duration } from "./duration.ts";
 import {
   brokenAt,
@@ -15,6 +15,7 @@ import {
   type Rule,
   withRules,
 } from "./fields.ts";
+import { isObserved } from "./management-policy.ts";
 import { keeperOf, ownKind } from "./own-kind.ts";
 import { rfc3339 } from "./time.ts";
 
@@ -121,6 +122,9 @@ const fields = z.object({
     .describe(
       "Take over a branch that exists instead of creating one: exactly one of branchID, byName and former. Used only until a branch is linked to this object; ignored afterwards. An adopted branch is never given an end, reset, renamed or deleted.",
     ),
+  managementPolicy: managementPolicy.describe(
+    "Manage, also if left out: the branch is kept as declared. Observe: the branch that adopt names is read and shown, and nothing is written to the service for it; its Compute only observes too, unless compute.managementPolicy says otherwise. Immutable.",
+  ),
   deletionPolicy: z
     .enum(["Delete", "Retain"])
     .optional()
@@ -145,10 +149,22 @@ const kept = (name: string): Rule<Fields> => ({
   message: `${name} is immutable: make another object for another branch`,
 });
 
+/** An observed branch has no end, lease or record that another policy could go on from. */
+const policyStays: Rule<unknown> = {
+  cel: "(has(self.managementPolicy) ? self.managementPolicy : 'Manage') == (has(oldSelf.managementPolicy) ? oldSelf.managementPolicy : 'Manage')",
+  message: "managementPolicy is immutable: make another object to manage, or to observe, the branch",
+};
+
 export const branchSpec = withRules(
   fields,
   kept("branchName"),
   kept("parent"),
+  policyStays,
+  {
+    cel: "!has(self.managementPolicy) || self.managementPolicy == 'Manage' || has(self.adopt)",
+    message: "managementPolicy: Observe needs adopt, which names the branch to show",
+    holds: (spec) => !isObserved({ spec }) || spec.adopt !== undefined,
+  },
   {
     cel: "!has(self.adopt) || has(self.adopt.former) || has(self.expiry.never)",
     message: "adopt.branchID and adopt.byName need expiry.never: true: an adopted branch is never given an end",
@@ -264,9 +280,11 @@ export function ownedComputeSpec({ metadata, spec, status }: Branch): object | u
   const { projectID, connectionRef } = spec;
   const inherited = spec.deletionPolicy ?? (status.proof?.by === "adopted" ? "Retain" : undefined);
   const deletionPolicy = spec.compute.deletionPolicy ?? inherited;
+  const policy = spec.compute.managementPolicy ?? spec.managementPolicy;
   return {
     ...spec.compute,
     ...(deletionPolicy === undefined ? {} : { deletionPolicy }),
+    ...(policy === undefined ? {} : { managementPolicy: policy }),
     projectID,
     connectionRef,
     branchRef: { name: metadata.name },

@@ -56,6 +56,11 @@ const listing =
   });
 const without = listing((one) => (one.id === "br-one" ? undefined : one));
 
+const managed = (o: Observation): Observation => ({
+  ...o,
+  object: { ...o.object, spec: { ...o.object.spec, managementPolicy: undefined } },
+});
+const observes = { adopt: { branchID: "br-one" }, managementPolicy: "Observe" };
 const theirs = { note: { [noteKeys.uid]: uidOf("z") } };
 const adopted = { proof: { uid: "", branchID: "br-one", by: "adopted" } };
 const unproved = { proof: undefined };
@@ -214,6 +219,43 @@ const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     })),
     rule: "branch-delete-proof",
     sends: "DELETE br-one",
+  },
+  "managementPolicy: a create of what is only observed": {
+    plan: seeing((o) => ({
+      ...o,
+      object: { ...managed(o).object, spec: { ...managed(o).object.spec, adopt: undefined } },
+    })),
+    rule: "branch-create-policy",
+    sends: "POST ",
+    isNew: true,
+    spec: { adopt: { byName: true }, managementPolicy: "Observe" },
+  },
+  "managementPolicy: an end of what is only observed": {
+    plan: seeing((o) => managed(by("created")(o))),
+    rule: "branch-end-policy",
+    ...ends,
+    spec: { ...ends.spec, adopt: { former: true }, managementPolicy: "Observe" },
+  },
+  "managementPolicy: protection of what is only observed": {
+    plan: seeing((o) => managed(by("adopted")(o))),
+    rule: "branch-protection-policy",
+    sends: "PATCH br-one",
+    spec: { ...observes, expiry: { never: true }, protected: true },
+    status: { appliedExpiry: "never" },
+  },
+  "managementPolicy: a reset of what is only observed": {
+    plan: seeing((o) => managed(by("created")(o))),
+    rule: "branch-reset-policy",
+    ...resets,
+    spec: { ...observes, expiry: { never: true } },
+    status: { appliedExpiry: "never" },
+  },
+  "managementPolicy: the deletion of what is only observed": {
+    plan: (o, memory) =>
+      o.kind === "observed" ? branchParts.plan(managed(by("created")(o)), memory) : { kind: "noop" },
+    rule: "branch-delete-policy",
+    ...deletes,
+    spec: observes,
   },
 };
 

@@ -15,6 +15,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile, whether it
   expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
     "
     Available          True  True     - refresh -
+    Observed           True  compared - refresh -
     Drifted            True  False    - refresh warning
     Creating           False False    reconciling progress -
     Updating           False False    reconciling progress -

@@ -78,7 +78,7 @@ test("reason → standing, of every kind", () => {
     other: ["Deleting", "Expired", "Paused"],
   });
   expect(standings(branchReasons)).toEqual({
-    rest: ["Available"],
+    rest: ["Available", "Observed"],
     progress: ["Creating", "Updating", "Resetting", "Deleting", "Paused"],
     other: ["Expired"],
   });

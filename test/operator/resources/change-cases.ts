@@ -67,4 +67,28 @@ export const changeCases: readonly ChangeCase[] = [
     message: "compute.type is immutable",
     passes: { compute: { type: "read_write" } },
   },
+  {
+    kind: "Branch",
+    rule: "managementPolicy stays",
+    from: { managementPolicy: "Observe", adopt: { byName: true }, expiry: { never: true } },
+    refused: { managementPolicy: undefined },
+    message: "managementPolicy is immutable: make another object to manage, or to observe, the branch",
+    passes: { managementPolicy: "Observe", adopt: { branchID: "br-one" } },
+  },
+  {
+    kind: "Branch",
+    rule: "managementPolicy does not come later",
+    from: { adopt: { byName: true }, expiry: { never: true } },
+    refused: { managementPolicy: "Observe" },
+    message: "managementPolicy is immutable",
+    passes: { managementPolicy: "Manage" },
+  },
+  {
+    kind: "Compute",
+    rule: "an observed Compute is handed over with its Secret where it was",
+    from: { managementPolicy: "Observe", connectionSecret: { name: "shop-db" } },
+    refused: { managementPolicy: "Observe", connectionSecret: { name: "shop-db", namespace: "web" } },
+    message: "connectionSecret.namespace needs managementPolicy: Manage",
+    passes: { managementPolicy: "Manage", connectionSecret: { name: "shop-db", namespace: "web" } },
+  },
 ];

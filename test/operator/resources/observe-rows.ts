@@ -15,3 +15,12 @@ export const observeRows: readonly [string, Fields, string, Fields][] = [
     { managementPolicy: "Observe", connectionSecret: { name: "shop-db" } },
   ],
 ];
+
+export const observeBranchRows: readonly [string, Fields, string, Fields][] = [
+  [
+    "an observed Branch is named by adopt",
+    { managementPolicy: "Observe" },
+    "managementPolicy: Observe needs adopt, which names the branch to show",
+    { managementPolicy: "Observe", adopt: { byName: true }, expiry: { never: true } },
+  ],
+];

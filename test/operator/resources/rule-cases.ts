@@ -1,5 +1,5 @@
 import { after, type Fields, type Kind, template, units } from "./manifest.ts";
-import { observeRows } from "./observe-rows.ts";
+import { observeBranchRows, observeRows } from "./observe-rows.ts";
 import { printableBranchRows, printableRows } from "./printable-rows.ts";
 import { scheduleCelCases, spanCases } from "./schedule-rows.ts";
 
@@ -294,6 +294,6 @@ export const celCases: readonly RuleCase[] = [
       template(units(2, 4)),
     ],
   ]),
-  ...cases("Branch", printableBranchRows),
+  ...cases("Branch", [...printableBranchRows, ...observeBranchRows]),
   ...scheduleCelCases,
 ];

@@ -97,7 +97,7 @@ function whatOfWrite(write: BranchWrite, { object, pruned }: TrackedBranch, list
 }
 
 /** Reasons of Branches that stay as they are and need nobody: an end that was asked for is no problem. */
-const unproblematic: readonly BranchReason[] = ["Available", "Drifted", "Expired"];
+const unproblematic: readonly BranchReason[] = ["Available", "Drifted", "Expired", "Observed"];
 
 /** `open`: the Branches that may still be given their branches. */
 export function stepOf(reason: BranchReason, tracked: TrackedBranch, open: readonly TrackedBranch[]): PlanStep {

@@ -14,6 +14,7 @@ import { placeOf } from "../../../operator/objects/object.ts";
 import { type Branch, branchNameOf, owningBranch } from "../../../operator/resources/branch.ts";
 import { allowsProject } from "../../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../../operator/resources/compute.ts";
+import { isObserved } from "../../../operator/resources/management-policy.ts";
 import { isDerivedUID } from "../../manifests/derived-uid.ts";
 import type { Inventory } from "../inventory.ts";
 import { projectNotAllowed, saidOnce } from "../messages.ts";
@@ -40,14 +41,15 @@ export function observe(tracked: TrackedBranch, inventory: Inventory, leaving: L
   if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
   const serviceNow = clock.now();
   const { fingerprint } = project.client;
-  const linked = findLinkedAt(fingerprint, tracked.object, listing);
+  const linked = findLinkedAt(fingerprint, tracked.object, listing, scope.fleetName);
   if (!scope.cluster && linked !== undefined && tracked.object.status.branchID === undefined) {
     tracked.object = withAssumedEnd(tracked.object, linked, serviceNow);
     tracked.endIsAssumed = true;
   }
   const { object } = tracked;
   const known = linkedID(object);
-  const missing = known !== undefined && listing.byID(known) === undefined ? known : undefined;
+  const isMissing = linked === undefined && known !== undefined && listing.byID(known) === undefined;
+  const missing = isMissing ? known : undefined;
   return { ...subject, object, kind: "observed", listing, serviceNow, fingerprint, linked, missing };
 }
 
@@ -70,7 +72,9 @@ function subjectOf(tracked: TrackedBranch, inventory: Inventory, leaving: Leavin
     now: clock.monotonic(),
     createSettleMs,
     fleet: scope.fleetName,
-    others: rivals.map((other) => other.object).filter((other) => other.spec.projectID === spec.projectID),
+    others: rivals
+      .map((other) => other.object)
+      .filter((other) => other.spec.projectID === spec.projectID && !isObserved(other)),
     lives: (uid) => [...others, ...elsewhere].some((other) => other.object.metadata.uid === uid),
     usedBy: computes
       .filter((compute) => uses(compute, object) || staysOn(compute, tracked, leaving))

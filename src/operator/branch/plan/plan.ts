@@ -1,6 +1,7 @@
 import { isRetained } from "../../life/deletion-policy.ts";
 import { isBeingDeleted, orphansDependents } from "../../objects/object.ts";
 import { branchNameOf } from "../../resources/branch.ts";
+import { isObserved } from "../../resources/management-policy.ts";
 import { pausedForMs, pauseEndsInMs } from "../../resources/pause.ts";
 import { seldomMs } from "../../runtime/waits.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
@@ -12,10 +13,14 @@ import { linkOrCreate } from "./create.ts";
 import { planDeletion } from "./delete.ts";
 import { drift, dueEnd } from "./expiry.ts";
 import { planGone, planMissing } from "./gone.ts";
+import { planObserved } from "./observe-only.ts";
 import { planReset } from "./reset.ts";
 
 /** The next step for one Branch. Pure: the first rule that has an action wins. */
 export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory): BranchAction {
+  if (isObserved(o.object) && isBeingDeleted(o.object)) {
+    return { kind: "release", event: "Released", message: words.observed.released };
+  }
   if (orphansDependents(o.object)) {
     const message = words.deleting.orphaning(o.object.status.branchID);
     return { kind: "show", reason: "Deleting", message, afterMs: seldomMs };
@@ -26,6 +31,7 @@ export function planBranch(o: Observation | Unobserved, memory: ReadonlyMemory):
   // A pause keeps from what is sent: what Retain lets go is not.
   if (isBeingDeleted(object) && (pauseMs === undefined || isRetained(object))) return planDeletion(o, memory);
   if (pauseMs !== undefined) return planPaused(o, memory, pauseMs);
+  if (isObserved(object)) return planCompute(o) ?? planObserved(o, memory);
   const conflict = rivalFor(o);
   if (conflict !== undefined) {
     return { kind: "show", reason: "Conflict", message: words.conflict(conflict.what, conflict.place) };
