@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import { crdYaml, customResourceDefinitions } from "../src/operator/resources/crd.ts";
+import { templatesFromBase } from "./chart-from-base.ts";
 import { chartReadme } from "./chart-readme.ts";
 import { publicOperationsSource } from "./public-api.ts";
 import { readmeWithStates } from "./readme.ts";
@@ -21,6 +22,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const { spec }: { spec: unknown } = parse(readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8"));
   files.set(`${CHART}/files/rules.yaml`, stringify(spec, { lineWidth: 0 }));
   files.set(`${CHART}/files/dashboard.json`, readFileSync("deploy/monitoring/dashboard.json", "utf8"));
+  for (const [path, template] of templatesFromBase()) files.set(path, template);
   files.set(`${CHART}/README.md`, chartReadme());
   files.set("deploy/argocd/argocd-cm.yaml", stringify(argocdConfig(), { lineWidth: 0 }));
   files.set("src/service/http/public-operations.ts", publicOperationsSource());

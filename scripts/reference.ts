@@ -24,21 +24,24 @@ interface Schema {
  * docs/reference.md: every field of every kind, what each reason means for the conditions, what `run` takes and tells.
  */
 export async function referenceDocument(): Promise<string> {
-  const kinds = customResourceDefinitions().map(({ spec }) => {
+  const schemas = new Map<string, Schema>();
+  for (const { spec } of customResourceDefinitions()) {
     const [version] = spec.versions;
-    const schema: Schema = JSON.parse(JSON.stringify(version?.schema.openAPIV3Schema ?? {}));
-    return [
-      `## ${spec.names.kind}`,
+    schemas.set(spec.names.kind, JSON.parse(JSON.stringify(version?.schema.openAPIV3Schema ?? {})));
+  }
+  const kinds = [...schemas].map(([kind, schema]) =>
+    [
+      `## ${kind}`,
       "",
       schema.description ?? "",
       "",
-      ...["spec", "status"].flatMap((part) => tableOf(part, schema.properties?.[part])),
-    ].join("\n");
-  });
+      ...parts.flatMap((part) => tableOf(part, schema.properties?.[part], alike(kind, part, schemas))),
+    ].join("\n"),
+  );
   return [
     "# Reference",
     "",
-    "Every field of the three kinds, as `kubectl explain` describes them; every reason, event, annotation, flag and metric.",
+    "Every field of the five kinds, as `kubectl explain` describes them; every reason, event, annotation, flag and metric.",
     "Written by `npm run generate` from the schemas that the CRDs are made of and from the operator itself.",
     "",
     ...kinds,
@@ -82,9 +85,40 @@ const requeues = {
   slow: "after a minute, then with back-off up to an hour; at once when something changes",
 } as const;
 
-function tableOf(part: string, schema: Schema | undefined): string[] {
+const parts = ["spec", "status"] as const;
+
+/** The rows that stand under another kind: below `at`, those of the spec or status of `kind`. */
+interface Alike {
+  at: string;
+  kind: string;
+  rows: ReadonlySet<string>;
+}
+
+/** Fields that have the same meaning in two kinds stand under the first. */
+function alike(kind: string, part: (typeof parts)[number], schemas: ReadonlyMap<string, Schema>): Alike | undefined {
+  const shared = sharedWith[kind]?.[part];
+  if (shared === undefined) return undefined;
+  const rows = rowsOf(shared.at, schemas.get(shared.kind)?.properties?.[part] ?? {});
+  return { ...shared, rows: new Set(rows) };
+}
+
+const ofCompute = (at: string) => ({ at, kind: "Compute" });
+const ofConnection = { at: "", kind: "ServiceConnection" };
+const sharedWith: Readonly<Record<string, Partial<Record<(typeof parts)[number], { at: string; kind: string }>>>> = {
+  ClusterServiceConnection: { spec: ofConnection, status: ofConnection },
+  ComputePool: { spec: ofCompute("template") },
+  Branch: { spec: ofCompute("compute") },
+};
+
+function tableOf(part: string, schema: Schema | undefined, shared: Alike | undefined): string[] {
   if (schema === undefined) return [];
-  return [`### ${part}`, "", "| field | type | meaning |", "|---|---|---|", ...rowsOf("", schema), ""];
+  const rows = rowsOf("", schema);
+  const own = rows.filter((row) => shared?.rows.has(row) !== true);
+  const link = shared && `[${part} of a ${shared.kind}](#${shared.kind.toLowerCase()})`;
+  const place = shared?.at === "" ? "Besides these fields it has" : `Below \`${shared?.at}\` it has`;
+  const others = own.length === rows.length ? [] : [`${place} those of the ${link} with the same meaning.`, ""];
+  const table = own.length === 0 ? [] : ["| field | type | meaning |", "|---|---|---|", ...own, ""];
+  return [`### ${part}`, "", ...others, ...table];
 }
 
 function rowsOf(path: string, schema: Schema): string[] {

@@ -72,6 +72,7 @@ export const chartCases: Readonly<Record<string, ChartCase>> = {
   "operator.createSettle": argument("90s", "--create-settle=90s"),
   "operator.fleet": argument("prod", "--fleet=prod"),
   "operator.maxDeletesPerMinute": argument(5, "--max-deletes-per-minute=5"),
+  "operator.maxBranchDeletesPerMinute": argument(7, "--max-branch-deletes-per-minute=7"),
   "operator.budgetShare": argument(0.5, "--budget-share=0.5"),
   "operator.extraArgs": argument(["--http-port=8081"], "--http-port=8081"),
   extraEnv: deployment(`${container}/env/2`, [proxy], proxy),
@@ -111,6 +112,13 @@ export const chartCases: Readonly<Record<string, ChartCase>> = {
     object: "PrometheusRule",
     at: `/${labelOf}`,
     is: "shop",
+  },
+  "prometheusRule.runbookURL": {
+    set: "https://runbooks.example.com/databases",
+    given: ["prometheusRule.enabled=true"],
+    object: "PrometheusRule",
+    at: "/spec/groups/0/rules/0/annotations/runbook_url",
+    is: "https://runbooks.example.com/databases#computeoperatordown",
   },
   "prometheusRule.disabled": {
     set: ["ComputeOperatorDown"],

@@ -34,7 +34,8 @@ export async function helm(...values: string[]): Promise<Rendered[]> {
   for (const value of values) args.push("--set-json", value);
   const { status, stdout, stderr } = await runTool("helm", args);
   if (status !== 0) throw new Error(stderr);
-  return objectsOf(stdout);
+  // Hooks are applied by helm test alone.
+  return objectsOf(stdout).filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === undefined);
 }
 
 /** The objects of a file with several documents. */

@@ -39,6 +39,21 @@ it("docs/troubleshooting.md has a section for each alert, and for no other", () 
   expect(sections.map(([, name]) => name)).toEqual(alerts.map(([, name]) => name));
 });
 
+it("each alert's runbook_url leads to its own heading of docs/troubleshooting.md", () => {
+  const rules = readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8");
+  const anchors = anchorsOf(readFileSync("docs/troubleshooting.md", "utf8"));
+  const alerts = rules
+    .split(/^ +- alert: /m)
+    .slice(1)
+    .map((text) => {
+      const [name = ""] = /^\w+/.exec(text) ?? [];
+      const [, page, anchor = ""] = /runbook_url: \S+\/(\S+)#(\S+)/.exec(text) ?? [];
+      return { name, page, isOwn: anchor === name.toLowerCase() && anchors.has(anchor) };
+    });
+  expect(alerts.length).toBeGreaterThan(15);
+  expect(alerts.filter(({ page, isOwn }) => page !== "troubleshooting.md" || !isOwn)).toEqual([]);
+});
+
 it("the pages about installing name every overlay", () => {
   const text = readFileSync("docs/install.md", "utf8");
   const overlays = readdirSync("deploy/overlays").map((name) => `deploy/overlays/${name}`);

@@ -234,7 +234,8 @@ describe("the workflow that makes a release", () => {
   const workflow = ".github/workflows/release.yaml";
 
   it("the release workflow has no finding of actionlint", async () => {
-    expect(await runTool("actionlint", ["-no-color", workflow])).toEqual({ status: 0, stdout: "", stderr: "" });
+    const all = [workflow, ".github/workflows/ci.yaml"];
+    expect(await runTool("actionlint", ["-no-color", ...all])).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
   it("uses only flags that the script knows, and pushes only files that a release has", async () => {
