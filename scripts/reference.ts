@@ -35,7 +35,7 @@ export async function referenceDocument(): Promise<string> {
       "",
       schema.description ?? "",
       "",
-      ...parts.flatMap((part) => tableOf(part, schema.properties?.[part], alike(kind, part, schemas))),
+      ...halves.flatMap((part) => tableOf(part, schema.properties?.[part], alike(kind, part, schemas))),
     ].join("\n"),
   );
   return [
@@ -85,7 +85,7 @@ const requeues = {
   slow: "after a minute, then with back-off up to an hour; at once when something changes",
 } as const;
 
-const parts = ["spec", "status"] as const;
+const halves = ["spec", "status"] as const;
 
 /** The rows that stand under another kind: below `at`, those of the spec or status of `kind`. */
 interface Alike {
@@ -95,7 +95,7 @@ interface Alike {
 }
 
 /** Fields that have the same meaning in two kinds stand under the first. */
-function alike(kind: string, part: (typeof parts)[number], schemas: ReadonlyMap<string, Schema>): Alike | undefined {
+function alike(kind: string, part: (typeof halves)[number], schemas: ReadonlyMap<string, Schema>): Alike | undefined {
   const shared = sharedWith[kind]?.[part];
   if (shared === undefined) return undefined;
   const rows = rowsOf(shared.at, schemas.get(shared.kind)?.properties?.[part] ?? {});
@@ -104,7 +104,7 @@ function alike(kind: string, part: (typeof parts)[number], schemas: ReadonlyMap<
 
 const ofCompute = (at: string) => ({ at, kind: "Compute" });
 const ofConnection = { at: "", kind: "ServiceConnection" };
-const sharedWith: Readonly<Record<string, Partial<Record<(typeof parts)[number], { at: string; kind: string }>>>> = {
+const sharedWith: Readonly<Record<string, Partial<Record<(typeof halves)[number], { at: string; kind: string }>>>> = {
   ClusterServiceConnection: { spec: ofConnection, status: ofConnection },
   ComputePool: { spec: ofCompute("template") },
   Branch: { spec: ofCompute("compute") },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../src/operator/metrics/metrics.ts";
-import { dashboard } from "./monitoring/dashboard.ts";
+import { dashboard, digest, digestFile } from "./monitoring/dashboard.ts";
 import { drawn, inUnit, type Line, nameOf } from "./monitoring/draw.ts";
 
 const rules = readFileSync("deploy/monitoring/prometheus-rule.yaml", "utf8");
@@ -43,7 +43,20 @@ describe("what watches the operator", () => {
   });
 });
 
+test("the dashboard's rows are by who reads them", () => {
+  const rows = dashboard.panels.filter(({ type }) => type === "row").map(({ title }) => title);
+  expect(rows).toEqual([
+    "Teams: computes and branches",
+    "On call: the service, budgets and brakes",
+    "Platform: the operator itself",
+  ]);
+});
+
 describe("the dashboard's picture", () => {
+  test("the dashboard's picture is of the dashboard as it is: npm run generate -- dashboard draws it again", () => {
+    expect(readFileSync(digestFile, "utf8").trim()).toBe(digest());
+  });
+
   const points = [0, 5, 10, 60].map((at) => [at, at * 2] as const);
   const lines = new Map<number, Line[]>(dashboard.panels.map(({ id }) => [id, [{ name: `line ${id} <&>`, points }]]));
   const picture = (from: typeof lines) => drawn({ panels: dashboard.panels, lines: from, start: 0, end: 60 });

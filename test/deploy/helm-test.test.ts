@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 
 const script = readFileSync("deploy/helm/compute-operator/files/ready.mjs", "utf8");
@@ -11,7 +10,8 @@ const script = readFileSync("deploy/helm/compute-operator/files/ready.mjs", "utf
 async function testOn(metrics: string): Promise<number | null> {
   const server = createServer((_, response) => response.end(metrics));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
     env: { METRICS_URL: `http://127.0.0.1:${port}/metrics`, TRIES: "1" },
     stdio: "ignore",

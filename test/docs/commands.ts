@@ -135,6 +135,9 @@ export function testOf({ page, text, place }: Documented): string | undefined {
         : "test/docs/pages.cluster.verify.test.ts";
     case "helm":
       return "test/docs/pages.cluster.verify.test.ts";
+    case "git":
+      // In a fresh clone, by a workflow for every pull request.
+      return ".ci/run";
     case "sha256sum":
       return "test/release/release.verify.test.ts";
     case "psql":

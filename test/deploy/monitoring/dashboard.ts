@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -22,8 +23,17 @@ const schema = z.object({
   ),
 });
 
+const file = "deploy/monitoring/dashboard.json";
+
 /** The dashboard that is shipped. */
-export const dashboard = schema.parse(JSON.parse(readFileSync("deploy/monitoring/dashboard.json", "utf8")));
+export const dashboard = schema.parse(JSON.parse(readFileSync(file, "utf8")));
+
+/** Written by the run that draws the picture: the dashboard that it is of. */
+export const digestFile = "docs/images/dashboard.sha256";
+
+export function digest(): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
+}
 export type Panel = (typeof dashboard.panels)[number];
 
 /** A query with something in the place of what Grafana would put in for its variables. */

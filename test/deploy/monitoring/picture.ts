@@ -1,7 +1,7 @@
 // Draws deploy/monitoring/dashboard.json as it shows a real run, into docs/images/dashboard.png: npm run generate
 // -- dashboard --minutes N. Operator, API server, service and Prometheus are real, and so is every value; only the
 // lines are drawn by draw.ts and not by Grafana.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { People } from "../../soak/people.ts";
 import { namespace, residentMB, SoakStage } from "../../soak/soak-stage.ts";
 import { endEverything } from "../../support/guardian.ts";
 import { freePort } from "../../support/ports.ts";
-import { dashboard, filledIn } from "./dashboard.ts";
+import { dashboard, digest, digestFile, filledIn } from "./dashboard.ts";
 import { drawn, type Line, nameOf } from "./draw.ts";
 import { Prometheus } from "./prometheus.ts";
 
@@ -98,4 +98,5 @@ async function photograph(html: string): Promise<void> {
   mkdirSync(dirname(file), { recursive: true });
   await page.locator("main").screenshot({ path: file });
   await browser.close();
+  writeFileSync(digestFile, `${digest()}\n`);
 }

@@ -5,10 +5,10 @@ for (let left = Number(tries); left > 0; left -= 1) {
     .then((response) => response.text())
     .catch((error) => String(error));
   if (/^compute_operator_leader /m.test(text)) {
-    console.log(`${url} answers: a replica is ready.`);
+    process.stdout.write(`${url} answers: a replica is ready.\n`);
     process.exit(0);
   }
-  console.error(`${url} does not answer with the operator's metrics: ${text.slice(0, 200)}`);
+  process.stderr.write(`${url} does not answer with the operator's metrics: ${text.slice(0, 200)}\n`);
   if (left > 1) await new Promise((resolve) => setTimeout(resolve, 3000));
 }
 process.exit(1);
