@@ -27,6 +27,11 @@ export const explanations: readonly Explanation[] = [
     todo: "set `Manage` to hand the endpoint over",
   },
   {
+    reasons: ["WaitingForWindow"],
+    meaning: "a change would cut connections and waits for a window (`.status.waiting`, `.status.nextWindow`)",
+    todo: "nothing; or set the annotation `disruptionUntil` to have it sent now",
+  },
+  {
     reasons: ["Creating", "Starting", "Updating", "Moving", "Restarting", "Deleting"],
     meaning: "in progress",
     todo: "wait",

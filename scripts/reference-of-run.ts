@@ -173,6 +173,8 @@ const requests: Record<Request, string> = {
 };
 
 const notes: Record<Exclude<Annotation, Request>, string> = {
+  disruptionUntil:
+    "a time such as `2026-11-24T18:00:00Z` | until then changes may cut connections, whatever the windows say",
   endpointID: "id of an endpoint | the endpoint that belongs to this Compute",
 };
 

@@ -27,6 +27,8 @@ const neverHeld = [
   "lossDoubted",
   "drift",
   "resolvedBranch",
+  "appliedEntry",
+  "waiting",
   "clusterConnection",
 ] as const satisfies readonly (keyof ComputeStatus)[];
 

@@ -87,10 +87,10 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         ? letGo(released.uninstalling(undefined), observed, known)
         : undefined,
     uninstalling: (compute) => uninstalling.now(compute),
-    execute: (action, { annotations }, { object: compute, memory: state, access }) => {
+    execute: async (action, { annotations }, { object: compute, memory: state, access }) => {
       const stored = () => options.stored(compute.metadata.uid);
       const removeSecrets = () => options.secrets.remove(compute, () => uninstalling.now(compute));
-      return parts.execute(action, {
+      const outcome = await parts.execute(action, {
         compute,
         annotations,
         cluster,
@@ -103,6 +103,10 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         removeSecrets,
         access,
       });
+      // Patches answer with the spec as it is stored, and the plan was made for the one in force.
+      return compute.spec.schedule === undefined
+        ? outcome
+        : { ...outcome, compute: { ...outcome.compute, spec: compute.spec } };
     },
     refused: ({ reason, message }, _, { object }) => shown(object, reason, message, { requeue: after(shortlyMs) }),
     status: (executed, observed, turn, action) => report(executed, observed, turn, action, options),
@@ -125,7 +129,7 @@ async function report(
   } catch (error) {
     bound = unbound(executed, error);
   }
-  const outcome = withUnreadable(bound.outcome, endpoint, state);
+  const outcome = withUnreadable(bound.outcome, endpoint, state, observed.moment?.unknownZones);
   const operations = access?.lister.operations;
   const id = endpoint?.id ?? "";
   state.expectResult(operations?.showsResultAt(id), operations?.followed.isBusyWith(id) === true);

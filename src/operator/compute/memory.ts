@@ -4,7 +4,7 @@ import type { FailedWrite } from "../life/back-off.ts";
 import { type Due, nothingDue } from "../life/due.ts";
 import type { Absence } from "../life/gone.ts";
 import type { Write } from "../life/record.ts";
-import type { WriteRecord } from "../resources/compute.ts";
+import type { WaitingChange, WriteRecord } from "../resources/compute.ts";
 import type { Failure } from "../service-client/answer.ts";
 import type { Effect, Outcome } from "./outcome.ts";
 import type { Reason } from "./words/reasons.ts";
@@ -39,7 +39,9 @@ export interface ComputeMemory {
   /** Time at which this term first saw the note `disabledByUs`, or its own last PATCH of `disabled` ended. */
   disableNotedAt?: number | undefined;
   /** The generation that the service was last brought to, for which endpoint, and the drift reported since. */
-  accepted?: { endpointID: string | undefined; generation: number; drift: readonly Difference[] } | undefined;
+  accepted?: Accepted | undefined;
+  /** The generation of an edit that asked for a list which shows whether the compute is idle. */
+  idleAsked?: number;
   /** Times of corrected drift, to detect a tug-of-war. */
   corrections: readonly { generation: number; at: number }[];
   failedWrite?: FailedWrite<Reason> | undefined;
@@ -97,11 +99,24 @@ export interface AnsweredDelete {
   shown: number;
 }
 
+/** What the service was last brought to, for which endpoint, and what was left out. */
+export interface Accepted {
+  endpointID: string | undefined;
+  generation: number;
+  drift: readonly Difference[];
+  /** The entry of the schedule; absent: the status says it. */
+  entry?: string | undefined;
+  /** The changes that wait for a window. */
+  waiting?: readonly WaitingChange[] | undefined;
+}
+
 /** An accepted PATCH. */
 export interface Patched {
   generation: number;
   /** The branch that the Compute was to be on: its name may resolve to another without an edit. */
   branchID: string;
+  /** The entry of the schedule in force: without an edit another may ask for other values. */
+  entry?: string;
   fields: readonly string[];
   listsWithout: readonly number[];
   at: number;

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../api/endpoint.ts";
 import type { Operation } from "../../api/operation.ts";
 import type { Difference } from "../fields/compare.ts";
 import type { Outcome as KindOutcome } from "../life/outcome.ts";
-import type { Compute, ResolvedBranch } from "../resources/compute.ts";
+import type { Compute, ResolvedBranch, WaitingChange } from "../resources/compute.ts";
 import type { Reason } from "./words/reasons.ts";
 
 /** Effect of this reconcile at the service, or its finding there. */
@@ -12,8 +12,13 @@ export type Effect =
   | { kind: "ownedByOther" }
   /** The endpoint that the Compute had is proved gone. */
   | { kind: "gone"; endpointID: string }
-  /** The endpoint is as the spec says, but for the drift that is only reported. `operations`: of what was held back. */
-  | { kind: "settled"; drift: readonly Difference[]; operations?: readonly Operation[] }
+  /** The endpoint is as the spec says, but for drift that is only reported and changes that wait for a window. `operations`: of what was held back. */
+  | {
+      kind: "settled";
+      drift: readonly Difference[];
+      waiting?: readonly WaitingChange[];
+      operations?: readonly Operation[];
+    }
   /**
    * A create or change for this generation was accepted; `endpoint`: as the answer shows it, newer than any list;
    * `drift`: what is reported from now on, where it left that out.
@@ -24,6 +29,7 @@ export type Effect =
       endpoint: Endpoint | undefined;
       operations: readonly Operation[];
       drift?: readonly Difference[] | undefined;
+      waiting?: readonly WaitingChange[];
     }
   /** A reset of a password was accepted. */
   | { kind: "reset"; operations: readonly Operation[] }

@@ -22,6 +22,8 @@ import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isListed } from "./observe/listed.ts";
+import { asOf, momentOf } from "./observe/moment.ts";
+import { clockDueAt } from "./requeue.ts";
 import { ReconcileState } from "./state.ts";
 import { released } from "./words/deletion.ts";
 import { leftBehind } from "./words/events.ts";
@@ -74,8 +76,10 @@ export class ComputeReconciler {
       },
       begin: ({ object, memory, given, access }, now) =>
         memory.begin(given.subject.annotations, isListed(object, memory.known, access?.lister), now),
-      latest: (_, { object, memory, given }, begunAt) =>
+      asOf: (compute) => (compute.spec.schedule === undefined ? compute : asOf(compute, this.#serviceNow(compute))),
+      latest: (observed, { object, memory, given }, begunAt) =>
         Math.min(
+          clockDueAt(observed, memory.known),
           rotationDueAt(object, given.subject) ?? Number.POSITIVE_INFINITY,
           secrets.readingDueAt(object.metadata.uid, begunAt) ?? Number.POSITIVE_INFINITY,
           memory.known.held?.dueAt ?? Number.POSITIVE_INFINITY,
@@ -124,6 +128,13 @@ export class ComputeReconciler {
     this.#states.relisted((state, at) => state.needListAfter(at));
   }
 
+  /** The service's clock, or this machine's while no session shows it. */
+  #serviceNow(compute: Compute): number {
+    const { clock, connections } = this.#options;
+    const view = connections.view(compute);
+    return view.kind === "open" ? view.session.time.now() : clock.now();
+  }
+
   #given(compute: Compute, state: ReconcileState, now: number): Given | number {
     const handOverMs = handOverForMs(state.known, now);
     if (handOverMs > 0) return handOverMs;
@@ -131,8 +142,10 @@ export class ComputeReconciler {
     const connection = connections.view(compute);
     const record = this.#options.secrets.recorded(compute);
     const named = cache.branch(compute.metadata.namespace ?? "", compute.spec.branchRef?.name ?? "");
+    const ofConnection = connection.kind === "open" ? connection.connection.spec.disruption : undefined;
     const subject = {
       compute,
+      moment: momentOf(compute, ofConnection, this.#serviceNow(compute)),
       annotations: annotationsOf(compute, clock.now()),
       claimants: claims.claimantsOf(compute),
       now,

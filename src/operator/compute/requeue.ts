@@ -1,6 +1,8 @@
 import { mostLagMs } from "../../api/list-lag.ts";
+import { inForce, marginMs, opensAt } from "../resources/effective-spec.ts";
 import type { ReadonlyState } from "./memory.ts";
 import type { Observation, Observed } from "./observe/observation.ts";
+import { heldIn } from "./plan/changes.ts";
 import { deleteDueAt } from "./plan/lost.ts";
 import { closesAt } from "./record.ts";
 
@@ -24,4 +26,19 @@ export function noteClearsAt(
   { disableNotedAt = Number.POSITIVE_INFINITY }: ReadonlyState,
 ): number {
   return disableNotedAt + createSettleMs + mostLagMs;
+}
+
+/**
+ * Next time, monotonic, at which the wall clock changes what is to be sent: the entry in force, or an opening window that
+ * a change waits for. No list of its own is needed. Infinite: none.
+ */
+export function clockDueAt(o: Observed, s: ReadonlyState): number {
+  const { moment, compute, now } = o;
+  if (moment === undefined) return Number.POSITIVE_INFINITY;
+  const { schedule } = compute.spec;
+  const changes = schedule && inForce(schedule, moment.now).until;
+  const isHeld = o.kind === "observed" && heldIn(o, s).length > 0;
+  const opens = isHeld && moment.closed !== undefined ? opensAt(moment.closed, moment.now) : undefined;
+  const times = [changes, opens === undefined ? undefined : opens + marginMs].filter((at) => at !== undefined);
+  return now + Math.min(...times.map((at) => at - moment.now));
 }

@@ -118,9 +118,9 @@ export class ReconcileState {
   }
 
   /** The service made this endpoint for the Compute. */
-  created(endpointID: string, { metadata }: Compute): void {
+  created(endpointID: string, { metadata }: Compute, entry?: string): void {
     this.succeeded();
-    this.#known.accepted = { endpointID, generation: metadata.generation ?? 0, drift: [] };
+    this.#known.accepted = { endpointID, generation: metadata.generation ?? 0, drift: [], entry };
   }
 
   /** An endpoint is taken over: the service has accepted nothing for it yet. */
@@ -129,20 +129,26 @@ export class ReconcileState {
   }
 
   /** The service accepted this PATCH. */
-  patched({ endpointID, fields, corrects, drift: reported }: PatchAction, compute: Compute, now: number): void {
+  patched(action: PatchAction, compute: Compute, now: number): void {
+    const { endpointID, fields, corrects, drift: reported, entry = "", waiting } = action;
     const known = this.#known;
     const generation = generationOf(compute);
     this.succeeded();
     const tries = known.patched?.generation === generation ? known.patched.tries + 1 : 0;
-    known.patched = { generation, branchID: branchIDOf(compute), fields, listsWithout: [], at: now, tries };
+    known.patched = { generation, branchID: branchIDOf(compute), entry, fields, listsWithout: [], at: now, tries };
     const drift = reported ?? compute.status.drift ?? known.accepted?.drift ?? [];
-    known.accepted = { endpointID, generation, drift };
+    known.accepted = { endpointID, generation, drift, entry, waiting };
     if (corrects.length > 0) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
   }
 
   /** A request that sets `disabled` has ended: until the settle time has passed, lists may show what was before. */
   disableSent(now: number): void {
     this.#known.disableNotedAt = now;
+  }
+
+  /** The edit of this generation asks for a list that shows whether the compute is idle. */
+  askedWhetherIdle(generation: number): void {
+    this.#known.idleAsked = generation;
   }
 
   /** Our signature was sent for an endpoint. */
@@ -222,13 +228,13 @@ export class ReconcileState {
   }
 
   /** The status says this now. */
-  reported({ appliedGeneration, endpointID, drift = [] }: Compute["status"]): void {
+  reported({ appliedGeneration, endpointID, drift = [], appliedEntry: entry, waiting }: Compute["status"]): void {
     if (appliedGeneration === undefined) return;
     const { accepted } = this.#known;
     // The service may have accepted more than the status says yet.
     const more = accepted?.endpointID === endpointID ? (accepted?.generation ?? -1) : -1;
     const generation = appliedGeneration === -1 && accepted === undefined ? -1 : Math.max(appliedGeneration, more);
-    this.#known.accepted = { endpointID, generation, drift };
+    this.#known.accepted = { endpointID, generation, drift, entry, waiting };
   }
 
   /** An event reported a write. */

@@ -112,6 +112,7 @@ function statusAfter(
     referredName: o.referredName,
     fingerprint: list?.fingerprint,
     secret: secret.secret,
+    moment: o.moment,
     stalls,
     now,
   });

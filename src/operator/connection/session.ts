@@ -103,7 +103,9 @@ export class Session {
       onAccepted: () => this.state.accepted(),
       onNameShown: () => options.namesShownBy.add(account.baseURL),
       observe,
-      onDate: (dateMs: number) => this.time.shown(dateMs),
+      onDate: (dateMs: number, tookMs: number) => {
+        if (this.time.shown(dateMs, tookMs)) for (const lister of this.#listers.values()) lister.enqueueAll();
+      },
     };
     this.client = new ServiceClient({
       ...shared,

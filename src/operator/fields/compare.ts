@@ -102,7 +102,8 @@ export function cutsConnections({ field }: { field: string }): boolean {
   return disruptiveFields.has(groupOf(field));
 }
 
-function groupOf(field: string): string {
+/** The field of the spec that a compared part belongs to. */
+export function groupOf(field: string): string {
   const [group = ""] = field.split(".", 1);
   return group;
 }

@@ -18,6 +18,8 @@ export interface LifeOptions<
 > extends Omit<ReconcilerOptions<Object, Memory>, "kindOf">,
     JoinedListersOptions<Object> {
   kind: Kind<Object, Seen, Action, Memory, Reason, Given, Done>;
+  /** The object as it counts now, where time changes what it declares. */
+  asOf?: (object: Object) => Object;
   /** Gathers what is known before the service is asked; a number: the reconcile waits for so many milliseconds. */
   given: (object: Object, memory: Memory, now: number) => Given | number;
   /** Tells the lister of the project what the object is interested in. */
@@ -67,8 +69,9 @@ export class Life<
     this.#listers.leave(uid);
   }
 
-  async #reconcile(object: Object, memory: Memory, now: number): Promise<Reconciled> {
-    const { kind, clock, given: gather, use, begin, latest } = this.#options;
+  async #reconcile(stored: Object, memory: Memory, now: number): Promise<Reconciled> {
+    const { kind, clock, asOf, given: gather, use, begin, latest } = this.#options;
+    const object = asOf?.(stored) ?? stored;
     const given = gather(object, memory, now);
     if (typeof given === "number") return { requeueAfterMs: given };
     const access = this.#listers.join(object, given.connection, (lister) => use(lister, object, given));

@@ -71,7 +71,9 @@ export function newComputeReconciler(
     stored: (uid) => informers.computes.byUid(uid),
     secrets,
     uninstalling: new Uninstalling(cluster, clock, () => brake.wakeAll()),
-    awaitsOwner: (compute) => awaitsOwner(compute, informers, storedSpecs, clock.now()),
+    // An owner compares what is stored, and not what the schedule makes of it.
+    awaitsOwner: (compute) =>
+      awaitsOwner(informers.computes.byUid(compute.metadata.uid) ?? compute, informers, storedSpecs, clock.now()),
     event,
     isStopping,
     onStop: stopsTold(options, computeKind.kind),

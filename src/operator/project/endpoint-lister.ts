@@ -126,6 +126,11 @@ export class EndpointLister {
     );
   }
 
+  /** All users are reconciled again. */
+  enqueueAll(): void {
+    this.#options.enqueue(this.#users.uids);
+  }
+
   enqueue(uid: string): void {
     this.#options.enqueue([uid]);
   }

@@ -13,16 +13,29 @@ export class ServiceTime {
   /** The difference of this machine's clocks when an answer last showed the time; absent until one does. */
   #apartMs: number | undefined;
 
+  /** By how much the service's clock was ahead of the monotonic one when that last changed. */
+  #runsAheadMs: number | undefined;
+
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** An answer that has just come shows this time, in milliseconds since the epoch. */
-  shown(dateMs: number): void {
+  /**
+   * An answer that has just come shows this time, in milliseconds since the epoch; its request took `tookMs`, so the
+   * service may have written it that much earlier. Returns true if the service's clock was set, or this machine slept:
+   * whatever waits for a time of that clock waits for another now.
+   */
+  shown(dateMs: number, tookMs = 0): boolean {
     const aheadMs = dateMs + halfSecondMs - this.#clock.now();
-    const isNews = Math.abs(aheadMs - this.#aheadMs) >= leastMs;
-    if (isNews) this.#aheadMs = Math.abs(aheadMs) < leastMs ? 0 : aheadMs;
+    const laterMs = this.#aheadMs - aheadMs;
+    const isNews = laterMs <= -leastMs || laterMs >= leastMs + tookMs;
+    const likelyMs = aheadMs + tookMs / 2;
+    if (isNews) this.#aheadMs = Math.abs(likelyMs) < leastMs ? 0 : likelyMs;
     this.#apartMs = this.#clock.now() - this.#clock.monotonic();
+    const runsAheadMs = this.now() - this.#clock.monotonic();
+    const wasSet = Math.abs(runsAheadMs - (this.#runsAheadMs ?? runsAheadMs)) >= leastMs;
+    if (wasSet || this.#runsAheadMs === undefined) this.#runsAheadMs = runsAheadMs;
+    return wasSet;
   }
 
   /** False if somebody set this machine's clock, or the machine slept, since an answer showed the time. */

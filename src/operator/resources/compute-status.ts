@@ -50,6 +50,11 @@ const drift = z.object({
   theirs: z.string().describe("What the service shows."),
 });
 
+const waitingChange = z.object({
+  field: z.string().describe("Field of the spec, for example computeUnits.max."),
+  ours: z.string().describe("The value that is to be sent."),
+});
+
 const proof = z.object({
   uid: z.string().describe("The Compute's uid."),
   endpointID: z.string().describe("The service's id of the endpoint."),
@@ -94,7 +99,7 @@ export const computeStatus = z.object({
       "Ready and Synced always, with one message; Reconciling and Stalled only while they are true. All share one reason.",
     ),
   appliedGeneration: optionalInteger(
-    "The last generation of the spec that was applied at the service, or that a create under way applies; -1 while an adopted endpoint does not have the spec yet.",
+    "The last generation of the spec whose changes were sent or stand in waiting, or that a create under way applies; -1 while an adopted endpoint does not have the spec yet.",
   ),
   state: optionalText(
     "The compute's state in one word: Creating, Starting, Active, Idle, Updating, Moving, Restarting, Disabled, Deleting, Lost, NotCreated while there is no endpoint, or Unknown while one cannot be seen. While the service cannot be reached, it keeps its last value.",
@@ -164,6 +169,16 @@ export const computeStatus = z.object({
   managementPolicy: optionalText(
     "Observe while the object only observes: the endpoint shown is not linked by that. Absent otherwise.",
   ),
+  schedule: z
+    .object({
+      active: optionalText("Name of the entry in force; empty: none."),
+      until: optionalText("When that changes (RFC 3339); absent if it does not soon."),
+    })
+    .optional()
+    .describe("The entry of the schedule that is in force, by the service's clock."),
+  appliedEntry: optionalText("Name of the entry of the schedule that the service was last brought to; empty: none."),
+  waiting: z.array(waitingChange).optional().describe("The changes that would cut connections and wait for a window."),
+  nextWindow: optionalText("When the next window opens (RFC 3339), while a change waits for one."),
   observedThrough: optionalText(
     "A fingerprint of the base URL and key with which the endpoint was last seen; it reveals neither.",
   ),
@@ -213,5 +228,7 @@ export const nothingShown = {
 export type WriteRecord = z.output<typeof pendingWrite>;
 /** The proof that an endpoint is a Compute's own, as `status.proof` holds it. */
 export type StatusProof = z.output<typeof proof>;
+/** A change that waits for a window, as `status.waiting` holds it. */
+export type WaitingChange = z.output<typeof waitingChange>;
 export type Capacity = NonNullable<ComputeStatus["capacity"]>;
 export type StatusOperation = NonNullable<ComputeStatus["operations"]>[number];

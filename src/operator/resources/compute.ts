@@ -13,6 +13,7 @@ export type {
   SecretStatus,
   StatusOperation,
   StatusProof,
+  WaitingChange,
   WriteRecord,
 } from "./compute-status.ts";
 

@@ -33,6 +33,8 @@ export const annotations = {
   resetAt: `${GROUP}/resetAt`,
   /** Any value but "false": nothing is sent to the service. */
   paused: `${GROUP}/paused`,
+  /** A time in RFC 3339: until then changes may cut connections, whatever the windows say. */
+  disruptionUntil: `${GROUP}/disruptionUntil`,
   /** Any new value requests a refresh at once; it never confirms anything. */
   reconcileRequestedAt: `${GROUP}/reconcileRequestedAt`,
   /** Any new value confirms the MassLoss that the conditions show. */

@@ -18,8 +18,8 @@ export interface ExchangeOptions extends AdmissionOptions {
   transport: ServiceTransport;
   clock: Clock;
   observe?: RequestObserver | undefined;
-  /** Called with the `Date` of each answer. */
-  onDate?: ((dateMs: number) => void) | undefined;
+  /** Called with the `Date` of each answer, and how long its request took, in milliseconds. */
+  onDate?: ((dateMs: number, tookMs: number) => void) | undefined;
 }
 
 /** One request: `ids` replace the braces in `route`, in order. */
@@ -74,7 +74,7 @@ async function admittedAndSent(options: ExchangeOptions, call: Call, signal: Abo
     );
     observe?.({ method, route, code: String(response.status), seconds: seconds() });
     budget.closeFor(pauseAskedFor(response) ?? 0);
-    if (response.dateMs !== undefined) options.onDate?.(response.dateMs);
+    if (response.dateMs !== undefined) options.onDate?.(response.dateMs, clock.monotonic() - startedAt);
     return { kind: "answered", response };
   } catch (error) {
     if (!(error instanceof NoResponseError)) throw error;

@@ -123,6 +123,30 @@ describe.concurrent("a Compute at rest shows", () => {
     });
   });
 
+  it("WaitingForWindow: a change of size waits, ready all the same, and what cuts no connections is sent", async () => {
+    const shop = await stage().scenario();
+    const today = new Date().getUTCDay();
+    const closed = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][(today + 3) % 7];
+    const disruption = { windows: [{ days: [closed], from: "02:00", to: "05:00" }] };
+    await shop.compute("db", { computeUnits: { min: 1, max: 2 }, scaleToZero: { enabled: false }, disruption });
+    const { status } = await shop.ready("db");
+    await shop.edit("db", { computeUnits: { min: 1, max: 4 }, passwordlessAccess: false });
+    const waiting = await shop.reason("db", "WaitingForWindow");
+    expect(conditions(waiting)).toEqual({ Ready: "True", Synced: "False", reason: "WaitingForWindow" });
+    expect(waiting.status).toMatchObject({
+      waiting: [{ field: "computeUnits.max", ours: "4" }],
+      appliedGeneration: waiting.metadata.generation,
+      observedGeneration: waiting.metadata.generation,
+    });
+    expect(new Date(waiting.status.nextWindow ?? "").getUTCHours()).toBe(2);
+    expect(shop.endpoint(status.endpointID)).toMatchObject({ passwordless_access: false, autoscaling_limit_max_cu: 2 });
+    expect(await shop.event("db", "WaitingForWindow")).toBe(said(waiting));
+    await shop.annotate("db", "disruptionUntil", new Date(Date.now() + 3_600_000).toISOString());
+    const sent = await shop.until("db", "its size", (db) => db.status.size === "1–4 CU" && isAtRest(db));
+    expect(sent.status.waiting).toBeUndefined();
+    expect(shop.writes).toHaveLength(3);
+  });
+
   it("Paused: nothing is sent, Ready stays, Synced shows an unsent change, observedGeneration stands still", async () => {
     const shop = await stage().scenario();
     await shop.compute("db", { computeUnits: { min: 1, max: 2 } });

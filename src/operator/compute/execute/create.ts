@@ -21,12 +21,12 @@ type Create = Extract<Action, { kind: "create" }>;
 export async function createEndpoint(action: Create, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
   const { state, clock, signal } = context;
   const { client, lister } = access;
-  const { attributes, newest } = action;
+  const { attributes, newest, entry = "" } = action;
   const { branch_id: branchID } = attributes;
   const disables = attributes.disabled === true;
   const fields = { operation: "create", branchID, ...(newest === undefined ? {} : { newest }) };
   const attempt = await writeRecord(
-    { ...fields, creating: creating.sending(branchID), holds: true, disables },
+    { ...fields, creating: { message: creating.sending(branchID), entry }, holds: true, disables },
     context,
     access,
   );
@@ -46,7 +46,7 @@ export async function createEndpoint(action: Create, context: ExecuteContext, ac
     const doing = requests.create(branchIDOf(recorded));
     return recordFailedWrite(action, failure ?? noEndpoint, doing, recorded, context, access);
   }
-  state.created(endpoint.id, recorded);
+  state.created(endpoint.id, recorded, entry);
   const proof = endpoint.name === attributes.name ? "signature" : "created";
   const linked = await writeLink({ endpointID: endpoint.id, proof }, newestOf(recorded, context), context);
   return created(action, { recorded, linked }, endpoint, answer.value.operations);

@@ -29,6 +29,7 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
   const { compute, state, access } = context;
   switch (action.kind) {
     case "noop":
+      if (action.asksWhetherIdle !== undefined) state.askedWhetherIdle(action.asksWhetherIdle);
       return unchanged(compute, { requeue: after(action.requeueAfterMs) });
     case "wait":
     case "blocked": {
@@ -40,7 +41,8 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     }
     case "settled": {
       state.succeeded();
-      const effect = { kind: "settled", drift: action.drift } as const;
+      const waits = action.waiting === undefined ? {} : { waiting: action.waiting };
+      const effect = { kind: "settled", drift: action.drift, ...waits } as const;
       return shown(compute, action.reason, action.message, { requeue: after(action.requeueAfterMs), effect });
     }
     case "resolve":

@@ -61,7 +61,7 @@ export async function writeLink(
     ...(isNoted ? { proof: { uid: compute.metadata.uid, endpointID, by: proof } } : {}),
     // A list that shows the endpoint outranks the proof that it was gone.
     ...(before.gone === endpointID ? { gone: undefined } : {}),
-    ...(news === "adopted" || news === "former" ? { appliedGeneration: -1 } : {}),
+    ...(news === "adopted" || news === "former" ? { appliedGeneration: -1, appliedEntry: undefined } : {}),
     // The status must not say that this operator disabled an endpoint that none of its creates may have made.
     ...((news === "adopted" || news === "former") && !isOpen(state.known.write) ? { disabledByUs: undefined } : {}),
   };

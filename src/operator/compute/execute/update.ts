@@ -45,7 +45,14 @@ export async function patchEndpoint(
   state.patched(action, compute, now);
   const { endpoint, operations } = answer.value;
   return shown(compute, action.progress, inProgress(action.progress, endpointID), {
-    effect: { kind: "accepted", generation: generationOf(compute), endpoint, operations, drift: action.drift },
+    effect: {
+      kind: "accepted",
+      generation: generationOf(compute),
+      endpoint,
+      operations,
+      drift: action.drift,
+      waiting: action.waiting ?? [],
+    },
     events: [patchEvent(action)],
   });
 }

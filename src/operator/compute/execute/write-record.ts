@@ -21,8 +21,8 @@ import { computePatches, statusCarrying } from "./patch-metadata.ts";
 type Fields = Omit<WriteRecord, "uid" | "n" | "by" | "since" | "through">;
 
 export interface RecordedWrite extends Fields {
-  /** The message of reason Creating, if the status shows that from now on. */
-  creating?: string;
+  /** The message of reason Creating, if the status shows that from now on, and the entry of the schedule in force. */
+  creating?: { message: string; entry: string };
   /** The request makes or takes over an endpoint: a deletion has to wait for it. */
   holds?: true;
   /** The request disables the endpoint: the status notes that this operator did. */
@@ -77,7 +77,7 @@ export async function writeRecord(
  * others. The connection is in use from now on, whether its namespace keeps the access or not.
  */
 function creatingStatus(
-  message: string,
+  { message, entry }: { message: string; entry: string },
   { compute, clock }: ExecuteContext,
   fingerprint: string,
 ): Partial<Compute["status"]> {
@@ -85,6 +85,8 @@ function creatingStatus(
   return {
     conditions,
     appliedGeneration: generationOf(compute),
+    appliedEntry: compute.spec.schedule === undefined ? undefined : entry,
+    waiting: undefined,
     state: "Creating",
     observedThrough: fingerprint,
     clusterConnection: clusterConnectionOf(compute),

@@ -9,6 +9,7 @@ import { finalizers } from "../../resources/names.ts";
 import type { Fleet } from "../../resources/signature.ts";
 import type { Reason } from "../words/reasons.ts";
 import type { Annotations } from "./annotations.ts";
+import type { Moment } from "./moment.ts";
 
 /** The subject of one reconcile. */
 export interface Subject {
@@ -21,6 +22,8 @@ export interface Subject {
   createSettleMs: number;
   /** `--fleet`; `undefined`: none. */
   fleet: Fleet | undefined;
+  /** What the service's clock says of schedule and windows; absent where there are none. */
+  moment?: Moment | undefined;
   /** Result of `spec.branchRef`; absent where the spec has none. */
   referred?: ReferredBranch | undefined;
   /** Name at the service of the Branch that `spec.branchRef` names; absent where there is no such Branch. */

@@ -38,7 +38,12 @@ export async function observe(
   const { compute } = subject;
   const { lister, reservation, client } = access;
   const { fingerprint, baseURL } = connection.session;
-  const listing = listingFor({ subject, state: s, lister, priority: priorityOf(subject, s) });
+  const priority = priorityOf(subject, s);
+  // Until an answer shows the service's time again, nothing that depends on it is planned.
+  const isTimeless = subject.moment === undefined || connection.session.time.isKnown;
+  const listing = isTimeless
+    ? listingFor({ subject, state: s, lister, priority })
+    : lister.listedAfter(subject.now, compute.metadata.uid, priority);
   const failure = lister.unseen ?? (isNews(subject) ? lister.failure : undefined);
   if (failure !== undefined) {
     const isDeletion =

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Proof } from "../../claims/ownership.ts";
 import type { Attributes, Difference } from "../../fields/compare.ts";
-import type { ResolvedBranch } from "../../resources/compute.ts";
+import type { ResolvedBranch, WaitingChange } from "../../resources/compute.ts";
 import { pauseEndsInMs } from "../../resources/pause.ts";
 import { signatureIn } from "../../resources/signature.ts";
 import type { ReadonlyState } from "../memory.ts";
@@ -17,6 +17,8 @@ export type Action =
   | {
       kind: "create";
       attributes: Attributes & { type: string; branch_id: string };
+      /** The entry of the schedule that it brings the endpoint to; empty: none. */
+      entry?: string;
       /** The latest `created_at` among the endpoints that it was planned from. */
       newest: string | undefined;
       lost: boolean;
@@ -31,6 +33,10 @@ export type Action =
       from?: string;
       /** Differences that the service had made on its own, where they are the reason. */
       corrects: readonly Difference[];
+      /** The entry of the schedule that it brings the endpoint to; empty: none. */
+      entry?: string;
+      /** The changes that wait for a window. */
+      waiting?: readonly WaitingChange[];
       /** The drift to report from now on, where the endpoint is on another branch and stays there. */
       drift?: readonly Difference[];
     }
@@ -74,7 +80,12 @@ export type Action =
       warnsOf?: readonly string[];
     }
   /** No knowledge that is new enough: the status stays as it is. */
-  | { kind: "noop"; requeueAfterMs?: number }
+  | {
+      kind: "noop";
+      requeueAfterMs?: number;
+      /** The edit of this generation asks for a list that shows whether the compute is idle. */
+      asksWhetherIdle?: number;
+    }
   /**
    * Only a person can help. `ownedByOther`: the linked endpoint is another Compute's, so the status leaves it out.
    * `lacksFleet`: this process has no fleet, and the spec needs one.
@@ -90,9 +101,11 @@ export type Action =
     }
   | {
       kind: "settled";
-      reason: "Active" | "Idle" | "Disabled" | "Drifted" | "MovedOutside" | "Observed";
+      reason: "Active" | "Idle" | "Disabled" | "Drifted" | "MovedOutside" | "WaitingForWindow" | "Observed";
       message: string;
       drift: readonly Difference[];
+      /** The changes that wait for a window. */
+      waiting?: readonly WaitingChange[];
       requeueAfterMs?: number;
     };
 

@@ -3,14 +3,16 @@ import { compare, desiredSpec } from "../../fields/compare.ts";
 import { generationOf } from "../../objects/object.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import type { Patched } from "../memory.ts";
-import { type Observation } from "../observe/observation.ts";
+import { entryOf } from "../observe/moment.ts";
+import type { Observation } from "../observe/observation.ts";
 
 /** An accepted PATCH after a list: over once the list shows it, and else remembered with the lists without it. */
-export function patchedAfter(
-  patched: Patched,
-  { compute, links, operations, startedAt, laidOver, operationsEndedAt }: Observation,
-): Patched | undefined {
-  const isOutdated = patched.generation !== generationOf(compute) || patched.branchID !== branchIDOf(compute);
+export function patchedAfter(patched: Patched, o: Observation): Patched | undefined {
+  const { compute, links, operations, startedAt, laidOver, operationsEndedAt } = o;
+  const isOutdated =
+    patched.generation !== generationOf(compute) ||
+    patched.branchID !== branchIDOf(compute) ||
+    (patched.entry ?? "") !== entryOf(o);
   if (isOutdated || links.link === undefined) return undefined;
   // While the change is being applied, a list without it proves nothing.
   const { endpoint } = links.link;

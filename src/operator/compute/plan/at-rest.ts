@@ -16,11 +16,17 @@ import {
   observed,
   operationFailed,
   resting,
+  waitingForWindow,
 } from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
 import { type Action, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
+import { heldIn, waitingOf } from "./changes.ts";
+import { isIdleSeen } from "./disruption.ts";
+
+/** A list that shows again whether a compute is idle comes after so long, in milliseconds: the usual refresh. */
+const idleAgainMs = 30_000;
 
 /**
  * An operation of ours is in progress: nothing else is begun. One that takes too long no longer keeps another from
@@ -66,7 +72,11 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const named = unfollowed(o);
   if (named !== undefined && "kind" in named) return named;
   const { differences, unreadable } = compare(desiredSpec(compute), endpoint);
-  const fields = named === undefined ? differences : [named, ...differences];
+  // Of a Compute that only observes nothing waits: all is drift.
+  const held = isObserved(compute) ? [] : heldIn(o, s);
+  const shown = differences.filter(({ field }) => !held.some((change) => change.field === field));
+  const waits = held.length === 0 ? {} : { waiting: waitingOf(held) };
+  const fields = named === undefined ? shown : [named, ...shown];
   const drift = fields.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
   if (isObserved(compute) && (drift.length > 0 || unreadable.length === 0)) {
     return { kind: "settled", reason: "Observed", message: observed.atRest(drift), drift };
@@ -76,10 +86,16 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   const moved = staysMoved ? drift.find(({ field }) => field === "branchID") : undefined;
   if (moved !== undefined) {
     if (isIgnoredMove(moved, o, s)) {
-      return { kind: "settled", reason: "Drifted", message: notMoved(moved.theirs, moved.ours, endpoint.id), drift };
+      const message = notMoved(moved.theirs, moved.ours, endpoint.id);
+      return { kind: "settled", reason: "Drifted", message, drift, ...waits };
     }
     const message = movedOutside(moved.theirs, moved.ours, endpoint.id);
-    return { kind: "settled", reason: "MovedOutside", message, drift };
+    return { kind: "settled", reason: "MovedOutside", message, drift, ...waits };
+  }
+  if (held.length > 0) {
+    // A compute that an older list shows idle may take the change: a newer one tells.
+    const again = isIdleSeen(o) ? { requeueAfterMs: idleAgainMs } : {};
+    return { kind: "settled", reason: "WaitingForWindow", message: waitingForWindow(held), drift, ...waits, ...again };
   }
   if (drift.length > 0) {
     const message = driftPolicy === "Correct" && drift.every(isDeprecated) ? notKept(drift) : drifted(drift);

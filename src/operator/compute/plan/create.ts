@@ -10,6 +10,7 @@ import { type Observation, who } from "../observe/observation.ts";
 import { adoptionRefused, conflict, creating, primaryExists } from "../words/conditions.ts";
 import { terminating } from "../words/failures.ts";
 import type { Action, PlanRule } from "./action.ts";
+import { inForce } from "./disruption.ts";
 import { besideFormer, formerPrimary, takeOverFormer } from "./former.ts";
 
 /** `spec.adopt`, used only until an endpoint is linked. Nothing is written to a target that does not fit. */
@@ -77,6 +78,7 @@ export const creation: PlanRule = (o, s) => {
     attributes: { ...attributesOf(compute.spec), branch_id: branchID, type, name: signatureOf(compute, o.fleet) },
     newest: newestIn(endpoints.all),
     lost: compute.status.gone !== undefined,
+    ...inForce(o),
   };
 };
 

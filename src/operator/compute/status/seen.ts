@@ -3,6 +3,7 @@ import type { Operation } from "../../../api/operation.ts";
 import type { Proof } from "../../claims/ownership.ts";
 import type { SecretStatus, WriteRecord } from "../../resources/compute.ts";
 import type { Annotations } from "../observe/annotations.ts";
+import type { Moment } from "../observe/moment.ts";
 
 /** The facts from which a status is written, besides the outcome of the reconcile. */
 export interface Seen {
@@ -37,6 +38,8 @@ export interface Seen {
   fingerprint: string | undefined;
   /** The connection Secret that goes with the Compute. */
   secret: SecretStatus | undefined;
+  /** What the service's clock says of schedule and windows. */
+  moment?: Moment | undefined;
   /** True if the reason has held for so long that it stalls, if it does so later. */
   stalls?: boolean;
   /** Wall time, milliseconds since the epoch. */

@@ -23,6 +23,7 @@ import { conditionsOf, isProgress, type Reason, reasons } from "../words/reasons
 import { capacityOf, sizeInWords } from "./capacity.ts";
 import { printedColumns } from "./printed-columns.ts";
 import { isUnmade, stateSeen, stateUnseen } from "./printed-state.ts";
+import { left, timed } from "./schedule.ts";
 import type { Seen } from "./seen.ts";
 
 /** Shortest time between two writes of `lastActive` alone, in milliseconds. */
@@ -35,13 +36,15 @@ const mostOperations = 10;
 export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefined {
   const { compute } = outcome;
   const before = compute.status;
+  const conclusions = concluded(compute, outcome, seen);
   const shown = {
     ...before,
     ...observed(before, outcome, seen),
     ...resolution(outcome, seen),
-    ...concluded(compute, outcome, seen),
+    ...conclusions,
     ...requests(compute, outcome, seen),
     ...goneAfter(compute, outcome, seen),
+    ...timed(outcome, seen, "waiting" in conclusions ? conclusions.waiting : before.waiting),
     pendingWrite: seen.record,
     managementPolicy: isObserved(compute) ? "Observe" : undefined,
     deletionPolicy: deletionPolicyAfter(outcome, seen),
@@ -196,6 +199,7 @@ function concluded(compute: Compute, outcome: Outcome, seen: Seen): ComputeStatu
     ...(effect.kind === "accepted" ? { appliedGeneration: effect.generation } : {}),
     ...(effect.kind === "settled" && !isObserved(compute) ? { appliedGeneration: generation } : {}),
     lossDoubted: isLossDoubted(compute, condition.reason, seen) ? true : undefined,
+    ...left(compute, effect, seen),
     ...driftAfter(outcome, seen),
   };
 }

@@ -30,6 +30,11 @@ export const observed = {
   former: (why: string) =>
     `No endpoint of a former Compute of this fleet, namespace and name is shown: ${why} Set spec.adopt to what is to be shown.`,
 };
+export const waitingForWindow = (changes: readonly { field: string; ours: string }[]): string =>
+  `A change would cut connections and waits for a window: ${changes.map(({ field, ours }) => `${field} (ours ${ours})`).join(", ")}. It is sent when one opens (status.nextWindow), once the compute is suspended, or until the time in the annotation ${annotations.disruptionUntil}.`;
+
+export const unknownZones = (zones: readonly string[]): string =>
+  `This operator does not know the time zone ${zones.join(", ")}: its entries of the schedule are never in force and its windows never open. Name another zone.`;
 
 /** Of deprecated fields. */
 export const notKept = (differences: readonly Difference[]): string =>

@@ -31,6 +31,7 @@ export const reasons = {
   Disabled: settled,
   Drifted: { ...settled, synced: "False" },
   Observed: { ...settled, synced: "compared" },
+  WaitingForWindow: { ...settled, synced: "False", standing: "other" },
   Creating: inProgress,
   Starting: sameSpec,
   Updating: inProgress,

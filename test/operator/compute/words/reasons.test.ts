@@ -21,6 +21,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     Disabled            True  True     - refresh
     Drifted             True  False    - refresh
     Observed            True  compared - refresh
+    WaitingForWindow    True  False    - refresh
     Creating            False False    reconciling progress
     Starting            False True     reconciling progress
     Updating            False False    reconciling progress
@@ -72,6 +73,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     Disabled            yes    -      wait  -
     Drifted             yes    -      wait  -
     Observed            yes    -      wait  -
+    WaitingForWindow    yes    -      wait  -
     Creating            yes    -      wait  -
     Starting            yes    -      wait  -
     Updating            yes    -      wait  -

@@ -1,0 +1,48 @@
+import type { Compute } from "../../resources/compute.ts";
+import { effectiveSpec, isOpen, marginMs, nameInForce, windowsOf } from "../../resources/effective-spec.ts";
+import { annotations } from "../../resources/names.ts";
+import type { Disruption } from "../../resources/schedule.ts";
+import { timeOf } from "../../resources/time.ts";
+import { type Span, unknownZones } from "../../resources/wall-clock.ts";
+
+/** What a moment, by the service's clock, means for a Compute with a schedule or with windows. */
+export interface Moment {
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** The name of the entry in force; empty: none. */
+  entry: string;
+  /** The windows, while none is open and nobody let connections be cut: changes that cut them wait. */
+  closed?: readonly Span[];
+  /** Zones that this process does not know: their entries are never in force, and their windows never open. */
+  unknownZones: readonly string[];
+}
+
+/** The moment for a Compute; `undefined`: time decides nothing. `ofConnection`: the default of its connection. */
+export function momentOf(
+  { metadata, spec }: Pick<Compute, "metadata" | "spec">,
+  ofConnection: Disruption | undefined,
+  now: number,
+): Moment | undefined {
+  const windows = windowsOf(spec, ofConnection);
+  if (windows === undefined && spec.schedule === undefined) return undefined;
+  const until = timeOf(metadata.annotations?.[annotations.disruptionUntil] ?? "");
+  const isAllowed = until !== undefined && now + marginMs < until;
+  const isClosed = windows !== undefined && !isAllowed && !isOpen(windows, now);
+  return {
+    now,
+    entry: nameInForce(spec, now),
+    ...(isClosed ? { closed: windows } : {}),
+    unknownZones: unknownZones([...(windows ?? []), ...(spec.schedule ?? [])]),
+  };
+}
+
+/** The Compute as its schedule has it then. */
+export function asOf(compute: Compute, now: number): Compute {
+  const spec = effectiveSpec(compute.spec, now);
+  return spec === compute.spec ? compute : { ...compute, spec };
+}
+
+/** The name of the entry in force; empty: none, or no schedule. */
+export function entryOf({ moment }: { moment?: Moment | undefined }): string {
+  return moment?.entry ?? "";
+}

@@ -1,0 +1,32 @@
+import { timestamp } from "../../objects/conditions-of.ts";
+import type { Compute, ComputeStatus } from "../../resources/compute.ts";
+import { inForce, opensAt } from "../../resources/effective-spec.ts";
+import { isObserved } from "../../resources/management-policy.ts";
+import { entryOf } from "../observe/moment.ts";
+import type { Outcome } from "../outcome.ts";
+import type { Seen } from "./seen.ts";
+
+/** The entry that the service was brought to, and the changes that wait, once this generation was looked at. */
+export function left(compute: Compute, effect: Outcome["effect"], seen: Seen): ComputeStatus {
+  if ((effect.kind !== "accepted" && effect.kind !== "settled") || isObserved(compute)) return {};
+  const { waiting = [] } = effect;
+  const appliedEntry = compute.spec.schedule === undefined ? undefined : entryOf(seen);
+  return { appliedEntry, waiting: waiting.length === 0 ? undefined : [...waiting] };
+}
+
+/** The entry in force, and the next window while something waits for one, by the service's clock. */
+export function timed(
+  { compute, condition }: Outcome,
+  { moment }: Seen,
+  waiting: ComputeStatus["waiting"],
+): ComputeStatus {
+  if (condition.kind !== "shown") return {};
+  const { schedule } = compute.spec;
+  if (moment === undefined) return { schedule: undefined, nextWindow: undefined };
+  const until = schedule && inForce(schedule, moment.now).until;
+  const opens = waiting === undefined || moment.closed === undefined ? undefined : opensAt(moment.closed, moment.now);
+  return {
+    schedule: schedule && { active: moment.entry, ...(until === undefined ? {} : { until: timestamp(until) }) },
+    nextWindow: opens === undefined ? undefined : timestamp(opens),
+  };
+}
