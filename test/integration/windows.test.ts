@@ -37,6 +37,8 @@ describe("a change that cuts connections", () => {
     });
     expect([reasonOf(world), conditionsOf(world)]).toEqual(["WaitingForWindow", { Ready: "True", Synced: "False" }]);
     expect(status.conditions?.[0]?.message).toContain("computeUnits.min (ours 4), computeUnits.max (ours 8)");
+    const waiting = 'compute_operator_changes_waiting{namespace="default"}';
+    expect(await world.metrics()).toContain(`${waiting} 1`);
     await world.clock.advance(2 * hours - world.clock.monotonic());
     expect(patches(world)).toHaveLength(1);
     await world.clock.advance(60_000);
@@ -44,6 +46,7 @@ describe("a change that cuts connections", () => {
     expect([reasonOf(world), conditionsOf(world)]).toEqual(["Active", { Ready: "True", Synced: "True" }]);
     expect(world.compute(0).status.waiting).toBeUndefined();
     expect(world.compute(0).status.nextWindow).toBeUndefined();
+    expect(await world.metrics()).toContain(`${waiting} 0`);
   });
 
   it("a change that cuts connections is sent at once, in one PATCH with all else, to a compute that is suspended", async () => {

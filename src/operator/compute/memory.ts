@@ -99,7 +99,7 @@ export interface AnsweredDelete {
   shown: number;
 }
 
-/** What the service was last brought to, for which endpoint, and what was left out. */
+/** The generation and entry that the service was last brought to, for which endpoint, and the changes left out. */
 export interface Accepted {
   endpointID: string | undefined;
   generation: number;

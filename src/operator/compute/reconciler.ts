@@ -76,7 +76,10 @@ export class ComputeReconciler {
       },
       begin: ({ object, memory, given, access }, now) =>
         memory.begin(given.subject.annotations, isListed(object, memory.known, access?.lister), now),
-      asOf: (compute) => (compute.spec.schedule === undefined ? compute : asOf(compute, this.#serviceNow(compute))),
+      asOf: (compute) =>
+        compute.spec.schedule === undefined
+          ? compute
+          : asOf(compute, this.#serviceNow(options.connections.view(compute))),
       latest: (observed, { object, memory, given }, begunAt) =>
         Math.min(
           clockDueAt(observed, memory.known),
@@ -129,10 +132,8 @@ export class ComputeReconciler {
   }
 
   /** The service's clock, or this machine's while no session shows it. */
-  #serviceNow(compute: Compute): number {
-    const { clock, connections } = this.#options;
-    const view = connections.view(compute);
-    return view.kind === "open" ? view.session.time.now() : clock.now();
+  #serviceNow(view: ReturnType<SessionRegistry["view"]>): number {
+    return view.kind === "open" ? view.session.time.now() : this.#options.clock.now();
   }
 
   #given(compute: Compute, state: ReconcileState, now: number): Given | number {
@@ -142,10 +143,12 @@ export class ComputeReconciler {
     const connection = connections.view(compute);
     const record = this.#options.secrets.recorded(compute);
     const named = cache.branch(compute.metadata.namespace ?? "", compute.spec.branchRef?.name ?? "");
+    const serviceNow = this.#serviceNow(connection);
     const ofConnection = connection.kind === "open" ? connection.connection.spec.disruption : undefined;
+    const moment = momentOf(compute, ofConnection, serviceNow);
     const subject = {
       compute,
-      moment: momentOf(compute, ofConnection, this.#serviceNow(compute)),
+      moment,
       annotations: annotationsOf(compute, clock.now()),
       claimants: claims.claimantsOf(compute),
       now,
@@ -153,8 +156,8 @@ export class ComputeReconciler {
       fleet,
       referred: referredBranch(compute, named),
       referredName: named && branchNameOf(named),
-      secret: record && { record, mayCut: true },
-      serviceNow: connection.kind === "open" ? connection.session.time.now() : clock.now(),
+      secret: record && { record, mayCut: moment?.closed === undefined },
+      serviceNow,
     };
     return { subject, connection };
   }

@@ -37,8 +37,10 @@ export function clockDueAt(o: Observed, s: ReadonlyState): number {
   if (moment === undefined) return Number.POSITIVE_INFINITY;
   const { schedule } = compute.spec;
   const changes = schedule && inForce(schedule, moment.now).until;
-  const isHeld = o.kind === "observed" && heldIn(o, s).length > 0;
-  const opens = isHeld && moment.closed !== undefined ? opensAt(moment.closed, moment.now) : undefined;
+  // A password's age waits for a window too.
+  const awaitsWindow =
+    compute.spec.connectionSecret?.rotation !== undefined || (o.kind === "observed" && heldIn(o, s).length > 0);
+  const opens = awaitsWindow && moment.closed !== undefined ? opensAt(moment.closed, moment.now) : undefined;
   const times = [changes, opens === undefined ? undefined : opens + marginMs].filter((at) => at !== undefined);
   return now + Math.min(...times.map((at) => at - moment.now));
 }

@@ -13,6 +13,7 @@ export interface ComputeCount {
 export class ComputeCounts {
   readonly #counts = new Map<string, ComputeCount>();
   readonly #byNamespace = new Map<string, number>();
+  readonly #waiting = new Map<string, number>();
 
   change({ type, object, previous }: Change<Compute>): void {
     const before = previous ?? (type === "deleted" ? object : undefined);
@@ -29,6 +30,11 @@ export class ComputeCounts {
     return this.#byNamespace;
   }
 
+  /** Number of Computes of a namespace of which a change waits for a window. */
+  waitingIn(namespace: string): number {
+    return this.#waiting.get(namespace) ?? 0;
+  }
+
   #add({ metadata, status }: Compute, by: 1 | -1): void {
     const { namespace = "" } = metadata;
     const state = status.state ?? "Unknown";
@@ -38,6 +44,9 @@ export class ComputeCounts {
     counted.count += by;
     if (counted.count === 0) this.#counts.delete(key);
     else this.#counts.set(key, counted);
+    const waiting = this.waitingIn(namespace) + (status.waiting === undefined ? 0 : by);
+    if (waiting === 0) this.#waiting.delete(namespace);
+    else this.#waiting.set(namespace, waiting);
     const inNamespace = (this.#byNamespace.get(namespace) ?? 0) + by;
     if (inNamespace === 0) this.#byNamespace.delete(namespace);
     else this.#byNamespace.set(namespace, inNamespace);

@@ -41,6 +41,10 @@ export function measureState(
     // Prometheus sees no increase from a series that was not there.
     metrics.driftCorrections.add({ namespace }, 0);
   }
+  metrics.changesWaiting.reset();
+  for (const [name] of informers.counts.byNamespace()) {
+    metrics.changesWaiting.add({ namespace: namespaces.of(name) }, informers.counts.waitingIn(name));
+  }
   measureBranches(metrics, { informers, namespaces, clock });
   metrics.budgetAvailable.reset();
   metrics.endpointListAge.reset();

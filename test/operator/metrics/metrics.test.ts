@@ -20,6 +20,7 @@ const published = [
   "branch_names_ending",
   "branch_deletes_held",
   "drift_corrections_total",
+  "changes_waiting",
   "operations_total",
   "watch_restarts_total",
   "guard_stops_total",

@@ -5,7 +5,7 @@ import type { Disruption } from "../../resources/schedule.ts";
 import { timeOf } from "../../resources/time.ts";
 import { type Span, unknownZones } from "../../resources/wall-clock.ts";
 
-/** What a moment, by the service's clock, means for a Compute with a schedule or with windows. */
+/** A moment by the service's clock, for a Compute with a schedule or with windows. */
 export interface Moment {
   /** Milliseconds since the epoch. */
   now: number;

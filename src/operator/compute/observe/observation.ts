@@ -22,7 +22,7 @@ export interface Subject {
   createSettleMs: number;
   /** `--fleet`; `undefined`: none. */
   fleet: Fleet | undefined;
-  /** What the service's clock says of schedule and windows; absent where there are none. */
+  /** Schedule and windows by the service's clock; absent where there are none. */
   moment?: Moment | undefined;
   /** Result of `spec.branchRef`; absent where the spec has none. */
   referred?: ReferredBranch | undefined;

@@ -26,7 +26,7 @@ export interface Changes {
   /** To be sent. */
   differences: readonly Sendable[];
   notReturned: readonly Unshown[];
-  /** They cut connections, and no window is open. */
+  /** Changes that cut connections while no window is open. */
   held: readonly (Sendable | Unshown)[];
   /** Differences among those to be sent that the service had made on its own. */
   corrects: readonly Difference[];

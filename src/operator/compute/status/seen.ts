@@ -38,7 +38,7 @@ export interface Seen {
   fingerprint: string | undefined;
   /** The connection Secret that goes with the Compute. */
   secret: SecretStatus | undefined;
-  /** What the service's clock says of schedule and windows. */
+  /** Schedule and windows by the service's clock. */
   moment?: Moment | undefined;
   /** True if the reason has held for so long that it stalls, if it does so later. */
   stalls?: boolean;
