@@ -12,7 +12,10 @@ export type Effect =
   | { kind: "ownedByOther" }
   /** The endpoint that the Compute had is proved gone. */
   | { kind: "gone"; endpointID: string }
-  /** The endpoint is as the spec says, but for drift that is only reported and changes that wait for a window. `operations`: of what was held back. */
+  /**
+   * The endpoint is as the spec says, but for drift that is only reported and changes that wait for a window.
+   * `operations`: of what was held back.
+   */
   | {
       kind: "settled";
       drift: readonly Difference[];

@@ -29,8 +29,8 @@ export function noteClearsAt(
 }
 
 /**
- * Next time, monotonic, at which the wall clock changes what is to be sent: the entry in force, or an opening window that
- * a change waits for. No list of its own is needed. Infinite: none.
+ * Next time, monotonic, at which the wall clock changes what is to be sent: another entry comes into force, or a window
+ * opens that a change waits for. No list of its own is needed. Infinite: none.
  */
 export function clockDueAt(o: Observed, s: ReadonlyState): number {
   const { moment, compute, now } = o;

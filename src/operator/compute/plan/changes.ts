@@ -141,9 +141,9 @@ function since(
 }
 
 /**
- * `Correct` sends whatever differs. `Report` sends what a newer generation or another entry of the schedule changed, but
- * what was already reported as drift for the same value of ours, and what waited for a window. No branch is put back
- * automatically: what another moved stays.
+ * `Correct` sends whatever differs. `Report` sends what a newer generation or another entry of the schedule changed,
+ * without what was already reported as drift for the same value of ours, and what waited for a window. No branch is put
+ * back automatically: what another moved stays.
  */
 function isToBeSent(difference: Difference, from: Since, o: Observation, s: ReadonlyState): boolean {
   const { field, ours } = difference;
