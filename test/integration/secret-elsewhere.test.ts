@@ -1,31 +1,20 @@
 import { describe, expect, it } from "vitest";
+import { underShippedRights } from "../simulation/api-server/rights.ts";
+import type { ApiServer } from "../simulation/api-server/server.ts";
+import type { ApiFront } from "../simulation/api-server/transport.ts";
 import { ClusterWorld, selected } from "./support/cluster-world.ts";
-
-const label = "secrets-from.compute-operator.dev/shop";
-const agreed = { [label]: "" };
-const details = { name: "shop-db", database: "neondb", role: "neondb_owner" };
-const elsewhere = { connectionSecret: { ...details, namespace: "apps" } };
-
-const secretsOf = (namespace: string) => `/api/v1/namespaces/${namespace}/secrets`;
-
-/** Namespaces `shop`, with a Compute whose Secret is to lie in `apps`, and `apps`, which bears these labels. */
-function worldOfApps(labels: Record<string, string> = agreed): ClusterWorld {
-  const world = new ClusterWorld();
-  world.namespace("shop", selected);
-  world.namespace("apps", labels);
-  world.declare("shop", "db", elsewhere);
-  return world;
-}
-
-function secretIn(world: ClusterWorld, namespace: string, name = "shop-db") {
-  return world.find(`${secretsOf(namespace)}/${name}`);
-}
-
-/** Messages of the events with this reason, about anything. */
-function said(world: ClusterWorld, reason: string): string[] {
-  const events: { reason: string; message: string }[] = world.find("/api/v1/namespaces/shop/events").items;
-  return events.filter((event) => event.reason === reason).map(({ message }) => message);
-}
+import {
+  agreed,
+  details,
+  elsewhere,
+  label,
+  removed,
+  secretIn,
+  told,
+  wipeStatus,
+  worldOfApps,
+} from "./support/elsewhere.ts";
+import { connectNamespace } from "./support/in-memory.ts";
 
 describe("a connection Secret in another namespace", () => {
   it("a Secret elsewhere stands there with the operator's marks once the namespace agrees, and the status names it", async () => {
@@ -76,8 +65,7 @@ describe("a connection Secret in another namespace", () => {
   it("a Secret elsewhere goes with its Compute, before the finalizer does", async () => {
     await using world = worldOfApps();
     await world.ready("shop", "db");
-    world.remove("shop", "db");
-    await world.until("the end", () => world.isGone("shop", "db"));
+    await removed(world);
     expect(secretIn(world, "apps")).toBeUndefined();
     expect(world.endpoints).toEqual([]);
   });
@@ -99,7 +87,7 @@ describe("a connection Secret in another namespace", () => {
       const { binding, connectionSecret } = world.compute("shop", "db").status;
       expect(connectionSecret).toMatchObject({ namespace, name });
       expect(binding).toEqual(namespace === "shop" ? { name } : undefined);
-      expect(said(world, "Released")).toEqual([]);
+      expect(told(world, "Released")).toEqual([]);
     },
   );
 
@@ -111,8 +99,7 @@ describe("a connection Secret in another namespace", () => {
     world.edit("shop", "db", { connectionSecret: { ...details, namespace: "more" } });
     await world.until("the refusal", () => world.said("shop", "db").startsWith("SecretNotAllowed"));
     expect(world.compute("shop", "db").status.connectionSecret).toMatchObject({ namespace: "apps", uid: metadata.uid });
-    world.remove("shop", "db");
-    await world.until("the end", () => world.isGone("shop", "db"));
+    await removed(world);
     expect(secretIn(world, "apps")).toBeUndefined();
   });
 
@@ -137,4 +124,86 @@ describe("a connection Secret in another namespace", () => {
     await world.clock.advance(5000);
     expect(world.compute("shop", "db").status.connectionSecret).toBeUndefined();
   });
+
+  it("a Secret elsewhere of which the status lost track is found by its mark, after a change and at the end", async () => {
+    await using world = worldOfApps();
+    world.namespace("more", agreed);
+    await world.ready("shop", "db");
+    wipeStatus(world);
+    world.edit("shop", "db", { connectionSecret: { ...details, namespace: "more" } });
+    await world.until("the new one", () => secretIn(world, "more") !== undefined);
+    await world.clock.advance(5000);
+    expect(secretIn(world, "apps")).toBeUndefined();
+    wipeStatus(world);
+    await removed(world);
+    expect(secretIn(world, "more")).toBeUndefined();
+  });
+});
+
+/** What a Compute with this Secret costs in the second hour: requests to the API server, and calls of the service. */
+async function costOf(connectionSecret: object): Promise<{ requests: string[]; calls: number }> {
+  const requests: string[] = [];
+  const rights = (server: ApiServer): ApiFront => {
+    const front = underShippedRights(server);
+    return {
+      ...front,
+      handle: (request, asOf) => {
+        if (!request.path.includes("leases")) requests.push(`${request.method} ${request.path}`);
+        return front.handle(request, asOf);
+      },
+    };
+  };
+  await using world = worldOfApps(agreed, { rights });
+  world.edit("shop", "db", { connectionSecret });
+  await world.ready("shop", "db");
+  await world.clock.advance(3_600_000);
+  requests.length = 0;
+  world.host.calls.length = 0;
+  await world.clock.advance(3_600_000);
+  return { requests, calls: world.host.calls.length };
+}
+
+it("a settled Compute with its Secret elsewhere makes no request and no call more than with one in its own namespace", async () => {
+  const own = await costOf(details);
+  expect(await costOf({ ...details, namespace: "apps" })).toEqual(own);
+  expect(own.requests.filter((request) => !request.startsWith("GET"))).toEqual([]);
+});
+
+it("an operator of some namespaces only says that it cannot see whether another one agrees", async () => {
+  await using world = new ClusterWorld({ settings: { namespaces: ["shop"] } });
+  world.namespace("shop");
+  world.namespace("apps", agreed);
+  connectNamespace("shop", (path, body) => world.send("POST", path, body));
+  world.declare("shop", "db", { ...elsewhere, connectionRef: { name: "default" } });
+  await world.until("the refusal", () => world.said("shop", "db").startsWith("Forbidden"));
+  expect(world.said("shop", "db")).toContain('cannot see whether namespace "apps" takes the Secret');
+  expect([world.endpoints.length, secretIn(world, "apps")]).toEqual([1, undefined]);
+  await removed(world);
+});
+
+it("a member of a pool has its own Secret elsewhere, with its number, and takes it along", async () => {
+  await using world = new ClusterWorld();
+  world.namespace("shop", selected);
+  world.namespace("apps", agreed);
+  const pools = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computepools";
+  world.send("POST", pools, {
+    apiVersion: "compute-operator.dev/v1alpha1",
+    kind: "ComputePool",
+    metadata: { name: "readers" },
+    spec: {
+      replicas: 2,
+      template: {
+        ...elsewhere,
+        projectID: "shop",
+        branchID: "br-main",
+        connectionRef: { kind: "ClusterServiceConnection", name: "fleet" },
+      },
+    },
+  });
+  const names = () => ["shop-db-0", "shop-db-1"].filter((name) => secretIn(world, "apps", name) !== undefined);
+  await world.until("both", () => names().length === 2);
+  const pool = world.find(`${pools}/readers`);
+  world.send("PUT", `${pools}/readers`, { ...pool, spec: { ...pool.spec, replicas: 1 } });
+  await world.until("the end of the second", () => names().length === 1);
+  expect(names()).toEqual(["shop-db-0"]);
 });

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../api/endpoint.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isRefusal } from "../kube/errors.ts";
+import { isNamespaceTerminating, isRefusal } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
 import { labels } from "../resources/names.ts";
@@ -19,7 +19,7 @@ import { Readings } from "./readings.ts";
 import { SecretRemoval } from "./removal.ts";
 import { type PasswordRecord, recordAfter, recordIn, type Turn } from "./rotation.ts";
 import type { SecretCache } from "./secret-cache.ts";
-import { createSecret, listOurs, recordPassword, repairSecret } from "./write-secret.ts";
+import { createSecret, listOurs, nameAt, recordPassword, repairSecret } from "./write-secret.ts";
 
 type Cluster = Pick<ClusterClient, "create" | "delete" | "listPage" | "patch">;
 
@@ -70,7 +70,10 @@ export class ConnectionSecrets {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (error.status === 403) {
-        const message = secretForbidden.toWrite(placeOfSecret(compute)?.namespace ?? "");
+        const { namespace = "" } = placeOfSecret(compute) ?? {};
+        const message = isNamespaceTerminating(error)
+          ? secretForbidden.terminating(namespace)
+          : secretForbidden.toWrite(namespace);
         return { kind: "failed", reason: "Forbidden", message };
       }
       const message = secretRejected.byCluster(compute.spec.connectionSecret?.name ?? "", error.message);
@@ -112,8 +115,8 @@ export class ConnectionSecrets {
     const { namespace = "", uid } = compute.metadata;
     const wanted = compute.spec.connectionSecret;
     const ours = cache.ours(namespace);
-    if (ours === undefined) {
-      return wanted === undefined ? none : { kind: "failed", reason: "Forbidden", message: secretForbidden.toRead };
+    if (ours === undefined && wanted !== undefined) {
+      return { kind: "failed", reason: "Forbidden", message: secretForbidden.toRead };
     }
     const place = placeOfSecret(compute);
     const refused = place && this.#refusal(place, compute);
@@ -124,7 +127,7 @@ export class ConnectionSecrets {
         : await this.#keepNamed(compute, { ...wanted, place }, endpoint, occasion);
     // Not before the one that takes their place is there.
     if (binding.kind !== "bound" && (binding.kind !== "none" || wanted !== undefined)) return binding;
-    for (const secret of ours.filter((each) => isOwnedBy(each, uid) && !isAt(place, each))) {
+    for (const secret of (ours ?? []).filter((each) => isOwnedBy(each, uid) && !isAt(place, each))) {
       await cluster.delete(secretKind, secret.metadata, { uid: secret.metadata.uid });
     }
     const left = await this.#removal.others(compute);
@@ -246,7 +249,8 @@ export class ConnectionSecrets {
     if (intact && isDigestOf(existing, content.data)) return read(bound);
     await repairSecret(compute, existing, content, cluster);
     if (turn?.reset !== undefined) return read({ ...bound, event: passwordRotated(turn.reset.role) });
-    return read(isOurs ? { ...bound, event: rewritten(existing, source, intact, role) } : bound);
+    const name = nameAt(wanted.place, compute);
+    return read(isOurs ? { ...bound, event: rewritten(existing, name, { source, intact, role }) } : bound);
   }
 }
 
@@ -254,12 +258,10 @@ const none: Binding = { kind: "none" };
 
 /** Event for a Secret that is written again, where somebody should know; following its endpoint is no news. */
 function rewritten(
-  secret: KeptSecret,
-  source: string,
-  intact: boolean,
-  role: string | undefined,
+  { metadata: { annotations } }: KeptSecret,
+  name: string,
+  { source, intact, role }: { source: string; intact: boolean; role: string | undefined },
 ): EventInput | undefined {
-  const { name, annotations } = secret.metadata;
   if (intact) {
     return { type: "Normal", reason: "SecretUpdated", message: secretUpdated.password(role ?? "", name) };
   }

@@ -10,6 +10,8 @@ export const secretForbidden = {
     "The operator has no right to Secrets in this namespace, so it cannot write the one that spec.connectionSecret names. Remove spec.connectionSecret, or have an administrator bind the operator's ClusterRole for Secrets.",
   toSeeNamespaces: (namespace: string) =>
     `The operator cannot see whether namespace "${namespace}" takes the Secret that spec.connectionSecret names: it watches some namespaces only, or has no right to namespaces. Remove spec.connectionSecret.namespace, or have an administrator install the operator for the whole cluster.`,
+  terminating: (namespace: string) =>
+    `Namespace "${namespace}" is being deleted, and takes no Secret any more. Name another in spec.connectionSecret.namespace.`,
   toWrite: (namespace: string) =>
     `The operator may not write the Secret that spec.connectionSecret names. Bind the operator's Role for Secrets in namespace "${namespace}".`,
 };
@@ -21,13 +23,15 @@ export const secretNotAllowed = (namespace: string, label: string): string =>
 const whyLeft = {
   agreement: "that namespace does not agree to it any more",
   rights: "the operator may not delete it",
+  sight: "the operator cannot see whether that namespace agrees",
   definition: "the definition of Computes goes",
 } as const;
+export type WhyLeft = keyof typeof whyLeft;
 
 /** A Secret in another namespace that stays where its Compute has another one now, or goes. */
 export function secretLeft(
   { namespace = "", name }: { namespace?: string | undefined; name: string },
-  why: keyof typeof whyLeft,
+  why: WhyLeft,
 ): EventInput {
   const message = `Connection Secret ${namespace}/${name} is kept: ${whyLeft[why]}. Delete it if nothing uses it.`;
   return { type: "Warning", reason: "Released", message };

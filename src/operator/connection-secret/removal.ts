@@ -4,7 +4,7 @@ import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
 import { secretKind } from "../resources/secret.ts";
 import type { KeptSecret } from "./kept-secret.ts";
-import { secretLeft } from "./messages.ts";
+import { secretLeft, type WhyLeft } from "./messages.ts";
 import { agreementOf, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace, secretInStatus } from "./place.ts";
 import type { SecretCache } from "./secret-cache.ts";
 import { listOurs } from "./write-secret.ts";
@@ -17,8 +17,8 @@ export interface RemovalOptions {
 /**
  * Removes the Secrets that a Compute has in other namespaces, which no garbage collector does.
  *
- * Guarantees: what is deleted bears this Compute's mark in an answer of the API server from now, and lies in a
- * namespace that agrees. What stays is named by an event, once.
+ * Guarantees: a Secret that is deleted bears this Compute's mark in an answer of the API server from now, and lies in a
+ * namespace that agrees. One that stays is named by an event, once.
  */
 export class SecretRemoval {
   readonly #options: RemovalOptions;
@@ -32,19 +32,21 @@ export class SecretRemoval {
   /** All but the one that the spec names, once that stands. */
   others(compute: Compute): Promise<EventInput[]> {
     const wanted = placeOfSecret(compute);
-    const kept = this.#known(compute).filter((secret) => !isAt(wanted, secret));
     const before = secretInStatus(compute);
-    const isMoved = before !== undefined && !isSame(before, wanted);
-    return this.#remove(compute, kept, isMoved ? [before.namespace] : [], wanted);
+    const moved = before !== undefined && !isSame(before, wanted) ? before.namespace : undefined;
+    // One that the status does not name is left of a write whose answer nobody noted.
+    const known = this.#known(compute).filter(
+      (secret) => !isAt(wanted, secret) && (secret.metadata.namespace === moved || this.#agrees(secret, compute)),
+    );
+    return this.#remove(compute, known, [moved], wanted);
   }
 
   /** All, before the Compute is released. `uninstalling`: its definition goes, and then they stay. */
   async all(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[]> {
     const known = this.#known(compute);
-    const places = [secretInStatus(compute)?.namespace, placeOfSecret(compute)?.namespace];
-    const isAnywhere = known.length > 0 || places.some((namespace) => isElsewhere({ namespace }, compute));
-    if (!isAnywhere) return [];
-    if (await uninstalling()) return known.map((secret) => secretLeft(secret.metadata, "definition"));
+    const places = [secretInStatus(compute), placeOfSecret(compute)].flatMap((place) => place?.namespace ?? []);
+    if (known.length === 0 && !places.some((namespace) => isElsewhere({ namespace }, compute))) return [];
+    if (await uninstalling()) return known.map(({ metadata }) => secretLeft(metadata, "definition"));
     return this.#remove(compute, known, places, undefined);
   }
 
@@ -58,32 +60,30 @@ export class SecretRemoval {
     return all.filter((secret) => isOf(secret, compute) && left?.has(secret.metadata.uid) !== true);
   }
 
+  #agrees({ metadata: { namespace = "" } }: KeptSecret, compute: Compute): boolean {
+    return this.#options.cache.isLabelled(namespace, agreementOf(compute)) === true;
+  }
+
   async #remove(
     compute: Compute,
     known: readonly KeptSecret[],
     more: readonly (string | undefined)[],
     wanted: SecretPlace | undefined,
   ): Promise<EventInput[]> {
-    const all = [...known.map(({ metadata }) => metadata.namespace), ...more];
-    const namespaces = new Set(
-      all.filter((namespace) => namespace !== undefined && isElsewhere({ namespace }, compute)),
-    );
+    const all = [...known.map(({ metadata }) => metadata.namespace), ...more].flatMap((namespace) => namespace ?? []);
     const events: EventInput[] = [];
-    for (const namespace of namespaces) {
-      const left = await this.#removeIn(namespace ?? "", compute, wanted);
-      if (left !== undefined) events.push(...this.#leave(known, namespace ?? "", left, compute));
+    for (const namespace of new Set(all.filter((one) => isElsewhere({ namespace: one }, compute)))) {
+      const why = await this.#removeIn(namespace, compute, wanted);
+      if (why !== undefined) events.push(...this.#leave(known, namespace, why, compute));
     }
     return events;
   }
 
   /** The reason for which those of a namespace stay; `undefined`: they are removed. */
-  async #removeIn(
-    namespace: string,
-    compute: Compute,
-    wanted: SecretPlace | undefined,
-  ): Promise<"agreement" | "rights" | undefined> {
+  async #removeIn(namespace: string, compute: Compute, wanted: SecretPlace | undefined): Promise<WhyLeft | undefined> {
     const { cluster, cache } = this.#options;
-    if (cache.isLabelled(namespace, agreementOf(compute)) !== true) return "agreement";
+    const agrees = cache.isLabelled(namespace, agreementOf(compute));
+    if (agrees !== true) return agrees === undefined ? "sight" : "agreement";
     try {
       for (const secret of await listOurs(namespace, compute, cluster)) {
         const { metadata } = secret;
@@ -96,13 +96,17 @@ export class SecretRemoval {
     }
   }
 
-  #leave(known: readonly KeptSecret[], namespace: string, why: "agreement" | "rights", compute: Compute): EventInput[] {
+  /** The events of those that stay. Without the right to see them, the status alone knows one. */
+  #leave(known: readonly KeptSecret[], namespace: string, why: WhyLeft, compute: Compute): EventInput[] {
     const { uid } = compute.metadata;
     const left = this.#left.get(uid) ?? new Set();
-    const here = known.filter(({ metadata }) => metadata.namespace === namespace);
-    for (const { metadata } of here) left.add(metadata.uid);
+    const here = known.flatMap(({ metadata }) => (metadata.namespace === namespace ? [metadata] : []));
+    for (const metadata of here) left.add(metadata.uid);
     this.#left.set(uid, left);
-    return here.map(({ metadata }) => secretLeft(metadata, why));
+    const before = secretInStatus(compute);
+    const unseen = why !== "agreement" && here.length === 0 && before?.namespace === namespace;
+    const { name = "" } = before ?? {};
+    return (unseen ? [{ namespace, name }] : here).map((place) => secretLeft(place, why));
   }
 }
 

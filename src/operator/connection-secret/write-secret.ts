@@ -52,7 +52,11 @@ export async function createSecret(
     });
     const before = secretInStatus(compute);
     if (before?.name !== name || before.namespace !== namespace) return { kind: "bound", name };
-    const event = { type: "Warning", reason: "SecretUpdated", message: secretUpdated.recreated(name) } as const;
+    const event = {
+      type: "Warning",
+      reason: "SecretUpdated",
+      message: secretUpdated.recreated(nameAt(place, compute)),
+    } as const;
     return { kind: "bound", name, event };
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { kubectl } from "../../control-plane/kubectl.ts";
 import { eventually } from "../../support/eventually.ts";
-import { fleet, fleetCompute, TenantStage } from "../support/tenant-stage.ts";
+import { preview, staging } from "../support/seeded-service.ts";
+import { fleet, fleetCompute, inNamespace, TenantStage } from "../support/tenant-stage.ts";
 
 // Connection Secrets in another namespace, under the rights and policies as they are shipped, which want a cluster-wide
 // operator.
@@ -10,7 +11,7 @@ const details = { name: "shop-db", database: "neondb", role: "neondb_owner" };
 let stage: TenantStage;
 
 beforeAll(async () => {
-  stage = await TenantStage.start(["access-labels"]);
+  stage = await TenantStage.start(["access-labels", "annotations"]);
   await stage.apply(fleet({}), namespace("shop"), namespace("apps"));
 });
 
@@ -54,5 +55,163 @@ describe("a connection Secret in another namespace", () => {
     const named = "jsonpath={.status.connectionSecret.namespace}/{.status.connectionSecret.name} {.status.binding}";
     expect(await admin("get", "compute", "db", "-n", "shop", "-o", named)).toBe("apps/shop-db ");
     expect(stage.log.filter((line) => /forbidden|cannot list/i.test(line))).toEqual([]);
+  });
+});
+
+const group = "compute-operator.dev";
+/** A Secret that looks like the one of a Compute in another namespace. */
+function marked(name: string, of: string, uid: string) {
+  const annotations = { [`${group}/secret-of`]: `${of}/${uid}` };
+  const metadata = { name, labels: { [`${group}/compute`]: uid }, annotations };
+  return { apiVersion: "v1", kind: "Secret", type: "servicebinding.io/postgresql", metadata, data: { own: "eA==" } };
+}
+
+const uidOf = (where: string, name: string) =>
+  admin("get", "compute", name, "-n", where, "-o", "jsonpath={.metadata.uid}");
+const released = (where: string, name: string) =>
+  admin("get", "events", "-n", where, "-o", `jsonpath={.items[?(@.involvedObject.name=="${name}")].message}`);
+
+describe("a tenant who may edit everything of ours in one namespace", () => {
+  it("a tenant who names another's namespace writes nothing there, and learns not whether there is one", async () => {
+    const into = (where: string) => ({ connectionSecret: { ...details, name: "mine", namespace: where } });
+    const mine = fleetCompute("mine", "mallory", { ...into("shop"), branchID: preview });
+    expect((await stage.tried(["apply", "-f", "-"], mine)).status).toBe(0);
+    const message = await refusal("mallory", "mine", "SecretNotAllowed");
+    expect(await read("shop", "mine")).toBeUndefined();
+    await stage.tried([
+      "patch",
+      "compute",
+      "mine",
+      "-n",
+      "mallory",
+      "--type=merge",
+      "-p",
+      JSON.stringify({ spec: into("none-such") }),
+    ]);
+    await eventually("the same of a namespace that is not there", async () => {
+      const said = await stage.said("mallory", "mine");
+      return said === message.replaceAll("shop", "none-such").replaceAll("none-such-db", "shop-db") || undefined;
+    });
+  });
+
+  it("a tenant with the right to change namespaces labels neither the own nor another's, and may take a label away", async () => {
+    const rights = ["--verb=get,update,patch,create", "--resource=namespaces,namespaces/status,namespaces/finalize"];
+    await admin("create", "clusterrole", "namespaces", ...rights);
+    await admin("create", "clusterrolebinding", "namespaces", "--clusterrole=namespaces", "--user=mallory");
+    const refused = /labels under secrets-from\.compute-operator\.dev\/ whose connection Secrets it takes/;
+    const labels = { "secrets-from.compute-operator.dev/mallory": "yes" };
+    await eventually("the policy to take effect", async () => {
+      const args = ["label", "namespace", "shop", "secrets-from.compute-operator.dev/mallory=yes", "--dry-run=server"];
+      return refused.test((await stage.tried(args)).stderr) || undefined;
+    });
+    for (const where of ["shop", "mallory"]) {
+      for (const subresource of [[], ["--subresource=status"], ["--subresource=finalize"]]) {
+        const patch = JSON.stringify({ metadata: { labels } });
+        const { status, stderr } = await stage.tried([
+          "patch",
+          "namespace",
+          where,
+          ...subresource,
+          "--type=merge",
+          "-p",
+          patch,
+        ]);
+        expect([status === 0, where, subresource, stderr]).toEqual([false, where, subresource, expect.any(String)]);
+      }
+    }
+    const made = { ...namespace("mallory-2"), metadata: { name: "mallory-2", labels } };
+    expect((await stage.tried(["create", "-f", "-"], made)).stderr).toMatch(refused);
+    await agree("mallory", "nobody");
+    expect(
+      (await stage.tried(["label", "namespace", "mallory", "secrets-from.compute-operator.dev/nobody-"])).status,
+    ).toBe(0);
+    await admin("delete", "clusterrolebinding", "namespaces");
+  });
+
+  it("a tenant who owns a Secret of that name keeps it as it is, also when the Compute goes", async () => {
+    await agree("mallory", "shop");
+    const theirs = inNamespace({ ...marked("theirs", "shop/third", "none"), metadata: { name: "theirs" } }, "mallory");
+    expect((await stage.tried(["create", "-f", "-"], theirs)).status).toBe(0);
+    const connectionSecret = { ...details, name: "theirs", namespace: "mallory" };
+    await stage.apply(fleetCompute("third", "shop", { connectionSecret, branchID: staging }));
+    const message = await refusal("shop", "third", "Conflict");
+    expect(message).toContain('Secret "mallory/theirs" exists and does not belong to this Compute');
+    await admin("delete", "compute", "third", "-n", "shop", "--timeout=60s");
+    await admin("label", "namespace", "mallory", "secrets-from.compute-operator.dev/shop-");
+    expect(await read("mallory", "theirs")).toEqual({ own: "x" });
+  });
+
+  it("a tenant cannot type the annotation, change it, nor take it away; a tool that may write statuses restores it", async () => {
+    const uid = await uidOf("shop", "db");
+    const typed = inNamespace(marked("typed", "shop/db", uid), "mallory");
+    expect((await stage.tried(["create", "-f", "-"], typed)).stderr).toContain("say whose connection Secret this is");
+    const { [`${group}/compute`]: _, ...unlabelled } = typed.metadata.labels;
+    const later = { ...typed, metadata: { ...typed.metadata, labels: unlabelled } };
+    expect((await stage.tried(["create", "-f", "-"], later)).status).toBe(0);
+    const label = ["label", "secret", "typed", "-n", "mallory", `${group}/compute=${uid}`];
+    expect((await stage.tried(label)).stderr).toContain("say whose connection Secret this is");
+    await admin(...label);
+    for (const change of [`${group}/secret-of=mallory/mine/${uid}`, `${group}/secret-of-`]) {
+      const { stderr } = await stage.tried(["annotate", "secret", "typed", "-n", "mallory", "--overwrite", change]);
+      expect(stderr).toContain("say whose connection Secret this is");
+    }
+    expect((await stage.tried(["annotate", "secret", "typed", "-n", "mallory", "note=mine"])).status).toBe(0);
+  });
+
+  it("a Secret that bears all marks in a namespace that does not agree gets no password, and stays when the Compute goes", async () => {
+    const uid = await uidOf("shop", "db");
+    await stage.apply(namespace("outside"), inNamespace(marked("shop-db", "shop/db", uid), "outside"));
+    await admin("annotate", "compute", "db", "-n", "shop", `${group}/reconcileRequestedAt=now`);
+    await eventually("the request to be handled", async () => {
+      const path = "jsonpath={.status.lastHandledReconcileAt}";
+      return (await admin("get", "compute", "db", "-n", "shop", "-o", path)) === "now" || undefined;
+    });
+    expect(await read("outside")).toEqual({ own: "x" });
+    expect((await read("apps"))?.["uri"]).toContain("postgresql://");
+  });
+
+  it("a label that is taken away in the middle leaves the Secret as it is, and the deletion goes on and says so", async () => {
+    const before = await read("apps");
+    await admin("label", "namespace", "apps", "secrets-from.compute-operator.dev/shop-");
+    await refusal("shop", "db", "SecretNotAllowed");
+    await admin("delete", "compute", "db", "-n", "shop", "--timeout=60s");
+    expect(await read("apps")).toEqual(before);
+    expect(await read("outside")).toEqual({ own: "x" });
+    expect(await read("mallory", "typed")).toEqual({ own: "x" });
+    await eventually(
+      "the event",
+      async () =>
+        /Secret apps\/shop-db is kept: that namespace does not agree/.test(await released("shop", "db")) || undefined,
+    );
+  });
+});
+
+describe("a Compute that is declared again", () => {
+  it("takes its former Secret over once the namespace agrees again, and takes it along while no operator ran", async () => {
+    await stage.apply(fleetCompute("db", "shop", { connectionSecret: { ...details, namespace: "apps" } }));
+    await refusal("shop", "db", "SecretNotAllowed");
+    const former = await admin("get", "secret", "shop-db", "-n", "apps", "-o", "jsonpath={.metadata.uid}");
+    await agree("apps", "shop");
+    await stage.ready("shop", "db");
+    expect(await admin("get", "secret", "shop-db", "-n", "apps", "-o", "jsonpath={.metadata.uid}")).toBe(former);
+    const annotation = `jsonpath={.metadata.annotations.compute-operator\\.dev/secret-of}`;
+    expect(await admin("get", "secret", "shop-db", "-n", "apps", "-o", annotation)).toBe(
+      `shop/db/${await uidOf("shop", "db")}`,
+    );
+    await stage.stopOperator();
+    await admin("delete", "compute", "db", "-n", "shop", "--wait=false");
+    expect(await read("apps")).toBeDefined();
+    stage.startOperator();
+    await admin("wait", "--for=delete", "compute/db", "-n", "shop", "--timeout=60s");
+    expect(await read("apps")).toBeUndefined();
+  });
+
+  it("labels and annotations of the template are refused for another namespace, with the reason", async () => {
+    for (const member of ["labels", "annotations"]) {
+      const template = { [member]: { "example.com/team": "shop" } };
+      const wrong = fleetCompute("wrong", "mallory", { connectionSecret: { ...details, namespace: "apps", template } });
+      const { stderr } = await stage.tried(["create", "-f", "-"], wrong);
+      expect(stderr).toContain("connectionSecret.namespace takes no template.labels and no template.annotations");
+    }
   });
 });
