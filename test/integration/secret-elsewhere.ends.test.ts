@@ -77,6 +77,26 @@ describe("a Secret in another namespace whose namespace no longer agrees", () =>
   });
 });
 
+describe("the password in a Secret in another namespace", () => {
+  const resets = (writes: readonly string[]) => writes.filter((write) => write.includes("reset_password")).length;
+
+  it("the password is changed on request while the namespace agrees, and is not reset where no new one could be written", async () => {
+    await using world = worldOfApps();
+    await world.ready("shop", "db");
+    const before = secretIn(world, "apps").data.password;
+    world.setAnnotation("shop", "db", "passwordRotationAt", "first");
+    await world.until("the new password", () => secretIn(world, "apps").data.password !== before);
+    await world.ready("shop", "db");
+    expect(resets(world.writes)).toBe(1);
+    world.label("apps", {});
+    world.setAnnotation("shop", "db", "passwordRotationAt", "second");
+    await world.clock.advance(600_000);
+    expect(resets(world.writes)).toBe(1);
+    world.label("apps", agreed);
+    await world.until("the second", () => resets(world.writes) === 2);
+  });
+});
+
 describe("a Secret in another namespace to which the operator has lost its rights", () => {
   it.each(["DELETE", "GET"])("stays when its Compute goes, which an event says, without %s", async (method) => {
     const rights = { refused: "" };

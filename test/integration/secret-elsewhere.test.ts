@@ -29,7 +29,7 @@ describe("a connection Secret in another namespace", () => {
     expect(Object.keys(data)).toContain("uri");
     const { status } = world.compute("shop", "db");
     expect(status.binding).toBeUndefined();
-    expect(status.connectionSecret).toEqual({ namespace: "apps", name: "shop-db", uid: metadata.uid });
+    expect(status.connectionSecret).toMatchObject({ namespace: "apps", name: "shop-db", uid: metadata.uid });
     expect(secretIn(world, "shop")).toBeUndefined();
   });
 

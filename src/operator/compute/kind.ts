@@ -89,7 +89,6 @@ export function computeKindOf(options: StepOptions): ComputeKind {
     uninstalling: (compute) => uninstalling.now(compute),
     execute: async (action, { annotations }, { object: compute, memory: state, access }) => {
       const stored = () => options.stored(compute.metadata.uid);
-      const removeSecrets = () => options.secrets.remove(compute, () => uninstalling.now(compute));
       const outcome = await parts.execute(action, {
         compute,
         annotations,
@@ -100,7 +99,6 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         signal,
         secrets,
         uninstalling,
-        removeSecrets,
         access,
       });
       // Patches answer with the spec as it is stored, and the plan was made for the one in force.

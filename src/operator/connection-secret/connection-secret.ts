@@ -158,12 +158,15 @@ export class ConnectionSecrets {
   /** The record of the password in the Secret that a Compute names, by the cache; `undefined`: none stands. */
   recorded(compute: Compute): PasswordRecord | undefined {
     const place = placeOfSecret(compute);
-    return recordOf(place && this.standing(place, compute), compute);
+    const isWritable = place !== undefined && this.#refusal(place, compute) === undefined;
+    return recordOf(isWritable ? this.standing(place, compute) : undefined, compute);
   }
 
   /** The same, read from the API server now. */
   async recordedNow(compute: Compute): Promise<PasswordRecord | undefined> {
     const place = placeOfSecret(compute);
+    // Another namespace may have withdrawn its agreement: a new password could not be written there.
+    if (place !== undefined && this.#refusal(place, compute) !== undefined) return undefined;
     const secrets = place && (await listOurs(place.namespace, compute, this.#options.cluster));
     return recordOf(
       secrets?.find((secret) => isAt(place, secret)),

@@ -187,7 +187,7 @@ describe("a tenant who may edit everything of ours in one namespace", () => {
 });
 
 describe("a Compute that is declared again", () => {
-  it("takes its former Secret over once the namespace agrees again, and takes it along while no operator ran", async () => {
+  it("the Compute takes its former Secret over once the namespace agrees again, and takes it along while no operator ran", async () => {
     await stage.apply(fleetCompute("db", "shop", { connectionSecret: { ...details, namespace: "apps" } }));
     await refusal("shop", "db", "SecretNotAllowed");
     const former = await admin("get", "secret", "shop-db", "-n", "apps", "-o", "jsonpath={.metadata.uid}");

@@ -36,8 +36,11 @@ export const computeStrategy: Strategy<TrackedCompute, Observed, Step, End, Outc
 
 /** Without a cluster no CRD is deleted. */
 /** No command writes Secrets. */
-const removeSecrets = () => Promise.resolve([]);
-const secrets = { recordedNow: () => Promise.resolve(undefined), readSoon: () => {} };
+const secrets = {
+  recordedNow: () => Promise.resolve(undefined),
+  readSoon: () => {},
+  remove: () => Promise.resolve([]),
+};
 const uninstalling = { now: () => Promise.resolve(false), lately: () => Promise.resolve(false) };
 
 async function carryOut(
@@ -52,7 +55,7 @@ async function carryOut(
   const cluster = new InMemoryPatcher(compute);
   const access = accessTo(project, clock);
   const stored = () => undefined;
-  const shared = { clock, stored, state, signal: uninterrupted, uninstalling, secrets, removeSecrets };
+  const shared = { clock, stored, state, signal: uninterrupted, uninstalling, secrets };
   const context = { compute, annotations, cluster, access, ...shared };
   const outcome = await execute(guarded(action, seen, tracked), context);
   const { signed } = state.known;

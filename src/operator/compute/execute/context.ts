@@ -1,5 +1,4 @@
 import type { ConnectionSecrets } from "../../connection-secret/connection-secret.ts";
-import type { EventInput } from "../../kube/event-record.ts";
 import type { Patcher } from "../../life/patching.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import type { Compute } from "../../resources/compute.ts";
@@ -28,10 +27,8 @@ export interface ExecuteContext {
   state: ReconcileState;
   signal: AbortSignal;
   /** The connection Secrets, for a rotation of the password in one. */
-  secrets: Pick<ConnectionSecrets, "recordedNow" | "readSoon">;
+  secrets: Pick<ConnectionSecrets, "recordedNow" | "readSoon" | "remove">;
   uninstalling: CrdDeletion;
-  /** Removes the connection Secrets in other namespaces; the events of those that stay. */
-  removeSecrets: (compute: Compute) => Promise<readonly EventInput[]>;
   /** `undefined` while the connection is not open. */
   access: ServiceAccess | undefined;
 }

@@ -104,10 +104,10 @@ export function noteDisabling(
 /** Releases a Compute: removes its Secrets in other namespaces and our finalizer, and reports it. */
 export async function release(
   { event, message, warns }: Pick<Extract<Action, { kind: "release" }>, "event" | "message" | "warns">,
-  { compute, cluster, state, removeSecrets }: ExecuteContext,
+  { compute, cluster, state, secrets, uninstalling }: ExecuteContext,
 ): Promise<Outcome> {
   // The finalizer is all that still waits for them.
-  const left = await removeSecrets(compute);
+  const left = await secrets.remove(compute, () => uninstalling.now(compute));
   await letGo(computePatches, cluster, compute, (isReleased) => state.releasing(isReleased));
   const released = { type: warns === true ? "Warning" : "Normal", reason: event, message } as const;
   return { ...unchanged(compute, { events: [...left, released] }), condition: { kind: "released" } };

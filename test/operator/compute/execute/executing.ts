@@ -90,9 +90,12 @@ export class Acting {
       stored: () => undefined,
       state,
       signal,
-      secrets: { recordedNow: () => Promise.resolve(undefined), readSoon: () => {} },
+      secrets: {
+        recordedNow: () => Promise.resolve(undefined),
+        readSoon: () => {},
+        remove: () => Promise.resolve([]),
+      },
       uninstalling,
-      removeSecrets: () => Promise.resolve([]),
       ...tools,
     };
   }
