@@ -138,7 +138,7 @@ export const connectionSecret = withRules(
     template: template.optional().describe("What the Secret holds besides the keys that the operator writes."),
   }),
   {
-    cel: "!has(self.namespace) || !has(self.template) || !(has(self.template.labels) || has(self.template.annotations))",
+    cel: "!has(self.__namespace__) || !has(self.template) || !(has(self.template.labels) || has(self.template.annotations))",
     message:
       "connectionSecret.namespace takes no template.labels and no template.annotations: what they mean is the other namespace's to say",
     holds: ({ namespace, template: given = {} }) =>

@@ -2,6 +2,7 @@ import { after, type Fields, type Kind, template, units } from "./manifest.ts";
 import { observeBranchRows, observeRows } from "./observe-rows.ts";
 import { printableBranchRows, printableRows } from "./printable-rows.ts";
 import { scheduleCelCases, spanCases } from "./schedule-rows.ts";
+import { secretRows } from "./secret-rows.ts";
 
 /** A way in which a manifest is refused, and one like it that passes. */
 export interface RuleCase {
@@ -86,6 +87,12 @@ export const fieldCases: readonly RuleCase[] = [
       { connectionSecret: { name: "Shop DB" } },
       "should match",
       { connectionSecret: { name: "shop-db" } },
+    ],
+    [
+      "a connection Secret's namespace has a name that a namespace can have",
+      { connectionSecret: { name: "shop-db", namespace: "apps.example" } },
+      "should match",
+      { connectionSecret: { name: "shop-db", namespace: "apps" } },
     ],
     ["a template knows no other placeholder", templated("{user}"), "should match", templated("{host}")],
     ["a template has no other brace", templated("{{host}}"), "should match", templated("[{host}]")],
@@ -208,23 +215,12 @@ export const celCases: readonly RuleCase[] = [
       { type: "read_only", adopt: { endpointID: "ep-a" } },
     ],
     ...observeRows,
-    [
-      "a connection Secret names database and role, or neither",
-      { connectionSecret: { name: "shop-db", database: "shop" } },
-      "connectionSecret takes database and role together, or neither",
-      { connectionSecret: { name: "shop-db", database: "shop", role: "app" } },
-    ],
+    ...secretRows,
     [
       "a template's {uri} needs database and role",
       templated("{uri}"),
       "{uri} and {pooled-uri} in template.data need connectionSecret.database and connectionSecret.role",
       { connectionSecret: { name: "shop-db", database: "shop", role: "app", template: { data: { key: "{uri}" } } } },
-    ],
-    [
-      "a template's key is one of a Secret",
-      { connectionSecret: { name: "shop-db", template: { data: { "DATABASE URL": "{host}" } } } },
-      "each key of template.data has 1 to 253 of a-z, A-Z, 0-9, -, _ and .",
-      { connectionSecret: { name: "shop-db", template: { data: { "DATABASE_URL.a-b": "{host}" } } } },
     ],
     [
       "a template replaces none of the operator's keys",

@@ -27,8 +27,8 @@ export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Pr
 }
 
 /** Nothing is let go but Secrets in other namespaces, which only the finalizer keeps from being forgotten. */
-export async function dropFinalizer({ compute, cluster, removeSecrets }: ExecuteContext): Promise<Outcome> {
-  const left = await removeSecrets(compute);
+export async function dropFinalizer({ compute, cluster, secrets, uninstalling }: ExecuteContext): Promise<Outcome> {
+  const left = await secrets.remove(compute, () => uninstalling.now(compute));
   const patch = patchOf(compute).removeFinalizer(finalizers.endpoint);
   return unchanged(await patched(computePatches, cluster, patch, compute), { requeue: after(1), events: [...left] });
 }
