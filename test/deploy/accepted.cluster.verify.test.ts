@@ -21,6 +21,7 @@ const targets = [
   "deploy/samples",
   "deploy/samples/guard-rails",
   "deploy/samples/retain",
+  "deploy/samples/office-hours",
   "deploy/monitoring/kube-state-metrics",
 ] as const;
 

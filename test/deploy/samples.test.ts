@@ -4,6 +4,8 @@ import { parse, parseAllDocuments } from "yaml";
 import { parseBranch } from "../../src/operator/resources/branch.ts";
 import { parseCompute } from "../../src/operator/resources/compute.ts";
 import { parseComputePool } from "../../src/operator/resources/compute-pool.ts";
+import { brokenWhenWritten } from "../../src/operator/resources/compute-spec.ts";
+import { nameInForce, windowsOf } from "../../src/operator/resources/effective-spec.ts";
 import { API_KEY_SECRET_TYPE } from "../../src/operator/resources/names.ts";
 import { parseServiceConnection } from "../../src/operator/resources/service-connection.ts";
 
@@ -17,6 +19,16 @@ const specOf = <T>(parsed: { ok: true; value: { spec: T } } | { ok: false; probl
 };
 
 describe("the samples", () => {
+  test("the shop with office hours is a valid manifest of the sample's own compute", () => {
+    const [own] = ofKind("Compute");
+    const parsed = parseCompute(parse(read("office-hours/compute.yaml")));
+    const spec = specOf(parsed);
+    expect(brokenWhenWritten(spec)).toEqual([]);
+    expect(spec).toMatchObject(own.spec);
+    expect(nameInForce(spec, Date.parse("2026-11-27T12:00:00Z"))).toBe("office");
+    expect(windowsOf(spec, undefined)).toHaveLength(1);
+  });
+
   test("the samples are valid manifests, one of each kind at least", () => {
     const parsed = [
       ...ofKind("Compute").map(parseCompute),
