@@ -39,7 +39,7 @@ export interface ServicePorts {
   store: Store;
   options?: Partial<ServiceOptions>;
   /** The backend of computes and branches, where it is not the model. */
-  behind?: Pick<ServiceContext, "backend" | "catalog">;
+  behind?: Pick<ServiceContext, "backend" | "catalog" | "queries">;
   /** Present with `--test-controls`. */
   testControls?: TestControls;
   /** Called with every internal error, whose answer is 500, and with every `StoreFull`: nothing was changed. */
@@ -78,8 +78,8 @@ export class Service {
     this.#local = new Router([...localRoutes, ...controlRoutes(this.#controls(testControls))]);
     this.#limiter = limiterOf(this.context.options);
     this.#faults = new FaultPlan(random);
-    this.#console = this.#newConsole();
     this.#onError = onError;
+    this.#console = this.#newConsole();
   }
 
   /** Answers a call at once, without faults. `waits`: for so many answers it has waited; it has counted before. */
@@ -200,7 +200,8 @@ export class Service {
   }
 
   #newConsole(): Console {
-    return new Console(this.context, (act) => this.change(act), this.#changes);
+    const ports = { context: this.context, changes: this.#changes, onError: this.#onError };
+    return new Console(ports, (act) => this.change(act));
   }
 
   #dispatch(call: ServiceCall, at: number, counts: boolean): ServiceReply {

@@ -20,7 +20,7 @@ import { consoleRoutes } from "./routes.ts";
 import { script } from "./script.ts";
 import { cookieIn, type Session, Sessions, takeCookie } from "./sessions.ts";
 import { stylesheet } from "./stylesheet.ts";
-import type { ConsoleRoute, FormRoute, Page, Visit } from "./visit.ts";
+import type { AskRoute, ConsoleRoute, FormRoute, Page, Visit } from "./visit.ts";
 
 /** The longest form of somebody who has signed in, in bytes: a few fields. */
 const longestForm = 65_536;
@@ -28,10 +28,18 @@ const longestForm = 65_536;
 /** Runs a change in one transaction. */
 type Change = <Result>(act: () => Result) => Result;
 
+interface ConsolePorts {
+  context: ServiceContext;
+  changes: Changes;
+  /** Called with every internal error of an answer that has to be waited for. */
+  onError: (error: unknown) => void;
+}
+
 /** The pages at `/` and below `/app/`. Every change is a call of the API in the name of the signed-in account. */
 export class Console {
   readonly #context: ServiceContext;
   readonly #change: Change;
+  readonly #onError: (error: unknown) => void;
   readonly #sessions: Sessions;
   readonly #login: Login;
   readonly #changes: Changes;
@@ -40,8 +48,9 @@ export class Console {
   /** The whole API, even with `strictSpec`: the specification mentions a console too. */
   readonly #api = new Router(apiRoutes({ strictSpec: false }));
 
-  constructor(context: ServiceContext, change: Change, changes: Changes) {
+  constructor({ context, changes, onError }: ConsolePorts, change: Change) {
     this.#context = context;
+    this.#onError = onError;
     this.#change = change;
     this.#changes = changes;
     this.#streams = new ChangeStreams(changes);
@@ -137,11 +146,13 @@ export class Console {
       params: match?.params ?? {},
       query: call.query ?? {},
       form: formOf(call),
+      gone: call.gone,
       act: (method, path, body) => this.#act({ caller, at }, method, path, body),
     };
     try {
       if (!match) throw refusals.notFound("page");
       const { route } = match;
+      if ("ask" in route) return this.#asked(route, { call, visit, layout });
       if (route.method === "POST") return submitted(route, visit, layout);
       const page = route.show(visit);
       if ("to" in page) return redirect(page.to);
@@ -152,6 +163,23 @@ export class Console {
       if (!(error instanceof Refusal)) throw error;
       return pageReply(error.status, nothingHere, { ...layout, problem: problemOf(error) });
     }
+  }
+
+  /** Answers a form whose page has to be waited for. */
+  #asked(route: AskRoute, { call, visit, layout }: { call: ServiceCall; visit: Visit; layout: Layout }): ServiceReply {
+    const later = route
+      .ask(visit)
+      .then((page) => pageReply(200, page, layout))
+      .catch((error: unknown) => refusedOn(route, error, visit, layout))
+      .catch((error: unknown) => this.#refused(error, call, layout));
+    return { status: 202, headers: {}, later };
+  }
+
+  /** The page for a refusal that the page of the form cannot show, as its branch is gone, and for a mistake of ours. */
+  #refused(error: unknown, call: ServiceCall, layout: Layout): ServiceReply {
+    if (error instanceof Refusal) return pageReply(error.status, nothingHere, { ...layout, problem: problemOf(error) });
+    this.#onError(error);
+    return this.broken(call, this.#context.ids.uuid());
   }
 
   #act({ caller, at }: { caller: Caller; at: number }, method: string, path: string, body: unknown): Handled {
@@ -173,9 +201,14 @@ function submitted(route: FormRoute, visit: Visit, layout: Layout): ServiceReply
   try {
     return redirect(route.submit(visit));
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return pageReply(error.status, route.again(visit), { ...layout, problem: problemOf(error) });
+    return refusedOn(route, error, visit, layout);
   }
+}
+
+/** The page of a form with the refusal of what was sent; throws again what is none. */
+function refusedOn(route: FormRoute | AskRoute, error: unknown, visit: Visit, layout: Layout): ServiceReply {
+  if (!(error instanceof Refusal)) throw error;
+  return pageReply(error.status, route.again(visit), { ...layout, problem: problemOf(error) });
 }
 
 const assets = [stylesheet, script];

@@ -26,6 +26,7 @@ import { keysPage } from "./pages/keys.ts";
 import { operationsPage } from "./pages/operations.ts";
 import { projectPage } from "./pages/project.ts";
 import { projectsPage } from "./pages/projects.ts";
+import { askQuery, queryPage } from "./pages/query.ts";
 import { rolesPage } from "./pages/roles.ts";
 import { createDatabase, createRole, deleteDatabase, deleteRole, resetRole } from "./roles-and-databases.ts";
 import type { ConsoleRoute, FormRoute } from "./visit.ts";
@@ -49,6 +50,8 @@ export function consoleRoutes(): ConsoleRoute[] {
     { method: "POST", path: `${branch}/reset`, submit: resetBranch, again: branchPage },
     { method: "POST", path: `${branch}/delete`, submit: deleteBranch, again: branchPage },
     { method: "GET", path: `${branch}/roles`, live: true, show: rolesPage },
+    { method: "GET", path: `${branch}/query`, live: false, show: queryPage },
+    { method: "POST", path: `${branch}/query`, ask: askQuery, again: queryPage },
     onRoles("roles", createRole),
     onRoles("roles/reset", resetRole),
     onRoles("roles/delete", deleteRole),

@@ -102,6 +102,8 @@ details p { margin: .4rem 0; }
 .copy { display: none; }
 .scripted .copy { display: inline-block; }
 .live .again { display: none; }
+textarea { display: block; width: 100%; max-width: 64rem; margin-top: .3rem; color: inherit; background: var(--card); border: 1px solid light-dark(#8b98a6, #5b6977); border-radius: 6px; padding: .5rem .7rem; font: 14px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
+.rows td { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 4rem; padding-block: .35rem; }
 .title { display: flex; flex-wrap: wrap; align-items: center; gap: 0 .7rem; }
 .copyable .copy, .title .copy { padding: 0 .5rem; font-size: .85em; }
 .unseen { position: absolute; left: -100vw; }

@@ -19,6 +19,8 @@ export interface Visit {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
   form: Form;
+  /** Aborts when the person has left, where that can be seen. */
+  gone: AbortSignal | undefined;
   /** Sends a call of the API as this account, with the API's own rules, refusals and transaction. */
   act(method: string, path: string, body?: unknown): Handled;
 }
@@ -56,7 +58,16 @@ export interface FormRoute {
   again(visit: Visit): Page;
 }
 
-export type ConsoleRoute = PageRoute | FormRoute;
+/** A form whose answer is its own page, and has to be waited for. */
+export interface AskRoute {
+  method: "POST";
+  path: string;
+  /** Rejects with `Refusal`, which is then shown on the form's page. */
+  ask(visit: Visit): Promise<Page>;
+  again(visit: Visit): Page;
+}
+
+export type ConsoleRoute = PageRoute | FormRoute | AskRoute;
 
 /** A path from parts with any characters. */
 export function pathOf(...parts: readonly string[]): string {

@@ -15,6 +15,7 @@ import { refreshBefore } from "./catalog-refresh.ts";
 import { authorityPath, certificateBy, type ServedCertificate, servedNames } from "./certificates.ts";
 import type { DrivenService } from "./driven-service.ts";
 import { DriverAccess } from "./driver/driver-access.ts";
+import { Queries } from "./driver/queries.ts";
 import { messageOf, PostgresUnusable } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
 import { Gate } from "./gate.ts";
@@ -68,6 +69,7 @@ export class Postgres {
   readonly backend: PostgresBackend;
   readonly catalog: PostgresCatalog;
   readonly driverAccess: DriverAccess;
+  readonly queries: Queries;
   /** The proxy's certificate, and the file of the authority that clients trust. */
   readonly served: ServedCertificate;
   readonly #ports: PostgresPorts;
@@ -157,6 +159,7 @@ export class Postgres {
       },
       compare: (...wanted) => comparer.compare(...wanted),
     });
+    this.queries = new Queries(ports.clock, parts.admit);
     this.driverAccess = new DriverAccess(
       proxy,
       parts.admit,

@@ -109,14 +109,15 @@ export class SqlClient {
 
   /**
    * Runs one statement with parameters as text. Rejects with what the server says, and with what `sink` answers: the
-   * server is then told to end the statement.
+   * server is then told to end the statement. Of more than `most` rows the server sends so many, and carries out the
+   * statement all the same.
    */
-  execute(sql: string, values: readonly (string | null)[], sink?: RowSink): Promise<StatementResult> {
+  execute(sql: string, values: readonly (string | null)[], sink?: RowSink, most = 0): Promise<StatementResult> {
     const messages = [
       serialize.parse({ text: sql }),
       serialize.bind({ values: [...values] }),
       serialize.describe({ type: "P" }),
-      serialize.execute(),
+      serialize.execute({ rows: most }),
       serialize.sync(),
     ];
     return this.#answer(messages, sink);
@@ -139,6 +140,12 @@ export class SqlClient {
 
   close(): void {
     this.#socket.end(serialize.end());
+  }
+
+  /** Ends the connection at once, with a reason for what waits. */
+  destroy(reason: string): void {
+    this.cancel();
+    this.#end(new ServerFailed(reason));
   }
 
   #answer(messages: readonly Buffer[], sink?: RowSink): Promise<StatementResult> {

@@ -24,6 +24,7 @@ const paths = [
   `${projectPath}/operations`,
   branch,
   `${branch}/roles`,
+  `${branch}/query`,
   compute,
   "/app/keys",
   "/app/nowhere",
@@ -51,6 +52,8 @@ function busyShop(): Shop {
   const { operations } = shop.patch(primary, { autoscaling_limit_max_cu: 4 });
   shop.core.change(({ store }) => store.operations.forceFailure(operations[0]?.id ?? "", "made to fail"));
   shop.finishOperations();
+  const answer = { columns: ["id", "name"], rows: [["1", null]], more: false, tag: "SELECT 1" };
+  shop.core.context.queries = { run: () => Promise.resolve(answer) };
   return shop;
 }
 
@@ -85,6 +88,20 @@ it.each(["light", "dark"] as const)(
     }
   },
 );
+
+it("a person asks a query with the keyboard alone, and the answer breaks no rule of accessibility", async () => {
+  await using site = await Site.open(busyShop());
+  const { page } = site;
+  await signedIn(site);
+  await page.goto(`${site.address}${branch}`);
+  await site.enter(page.getByRole("link", { name: "Query" }));
+  await site.tabTo(page.getByLabel("Statement"));
+  await page.keyboard.type("SELECT 1");
+  await site.enter(page.getByRole("button", { name: "Run" }));
+  await page.getByRole("cell", { name: "null" }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  expect(site.complaints).toEqual([]);
+});
 
 it("the page of a project with 211 branches is less than 4,000 pixels high at three widths", async () => {
   const shop = busyShop();

@@ -8,6 +8,8 @@ export interface Seen {
   status: number;
   headers: Readonly<Record<string, string>>;
   html: string;
+  /** The page, where it has to be waited for. */
+  later?: Promise<ServiceReply> | undefined;
 }
 
 /** Somebody at the console: keeps the cookie, follows redirects, and sends forms with the token of the page before. */
@@ -69,7 +71,7 @@ export class Visitor {
     const headers = { ...this.#headers, ...cookie, ...call.headers };
     const reply = this.#service.call({ ...call, headers, remote: this.#remote, httpVersion: this.#httpVersion });
     this.#keep(reply);
-    return { status: reply.status, headers: reply.headers, html: reply.body ?? "" };
+    return { status: reply.status, headers: reply.headers, html: reply.body ?? "", later: reply.later };
   }
 
   #keep({ headers, body = "" }: ServiceReply): void {

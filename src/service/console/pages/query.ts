@@ -1,0 +1,87 @@
+import { reachProject } from "../../accounts/caller.ts";
+import { mostRows, type QueryAnswer, queryLimitMs } from "../../domain/queries.ts";
+import { refusals, required } from "../../refusal.ts";
+import { type Html, html } from "../html.ts";
+import { counted, typeInWords } from "../labels.ts";
+import { tokenField } from "../layout.ts";
+import type { Page, Visit } from "../visit.ts";
+import { mostChoices } from "./paging.ts";
+import { branchPath } from "./paths.ts";
+import { branchTrail, placeOf } from "./roles.ts";
+
+/** The query box of a branch: one statement, in one of its databases, as one of its roles. */
+export function queryPage(visit: Visit): Page {
+  return pageWith(visit, undefined);
+}
+
+/** Runs the statement of the form; the page shows its answer. */
+export async function askQuery(visit: Visit): Promise<Page> {
+  const { context, caller, form, account, gone } = visit;
+  const { project, branch } = placeOf(visit);
+  reachProject(context.store, caller, project.id, "member");
+  if (!context.queries) throw refusals.unprocessable("the computes of this service have no databases to ask");
+  const sql = (form["sql"] ?? "").trim();
+  if (sql === "") throw refusals.invalid("there is no statement to run");
+  const compute = context.store.endpoints.get(project.id, form["compute"] ?? "");
+  if (compute?.branchId !== branch.id) throw refusals.notFound("compute");
+  const role = required("role", context.catalog.role(branch.id, form["role"] ?? ""));
+  const database = required("database", context.catalog.database(branch.id, form["database"] ?? ""));
+  if (!role.login) throw refusals.unprocessable(`role ${role.name} cannot log in`);
+  const answer = await context.queries.run({
+    accountId: account.id,
+    endpointId: compute.id,
+    database: database.name,
+    role: { name: role.name, password: context.catalog.passwordOf(role) },
+    sql,
+    writes: form["writes"] === "true",
+    gone,
+  });
+  return pageWith(visit, answer);
+}
+
+function pageWith(visit: Visit, answer: QueryAnswer | undefined): Page {
+  const place = placeOf(visit);
+  return {
+    title: `Query of ${place.branch.name}`,
+    main: html`${branchTrail(place)}<h1>Query</h1>
+${visit.context.queries ? queryForm(visit, place.branch) : html`<p>This service models its computes: there are no databases to ask. Start it with <code>--postgres</code>.</p>`}
+${answer && answerSection(answer)}`,
+  };
+}
+
+function queryForm(visit: Visit, { id, projectId }: { id: string; projectId: string }): Html {
+  const { context, form, token } = visit;
+  const computes = context.store.endpoints.ofBranch(id);
+  const roles = context.catalog.roles(id).filter(({ login }) => login);
+  const databases = context.catalog.databases(id);
+  if (computes.length === 0) {
+    return html`<p>This branch has no compute to ask: <a href="${branchPath(projectId, id)}">make one</a>.</p>`;
+  }
+  const owner = form["role"] ?? databases[0]?.ownerName;
+  const option = (value: string, chosen: string | undefined, words = value) =>
+    html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`;
+  return html`<form class="query" method="post" action="" aria-label="Query">${tokenField(token)}
+<p class="search"><label>Compute <select name="compute">${computes
+    .slice(0, mostChoices)
+    .map((one) => option(one.id, form["compute"], `${one.id}, ${typeInWords(one)[1]}`))}</select></label>
+<label>Database <select name="database">${databases.slice(0, mostChoices).map(({ name }) => option(name, form["database"]))}</select></label>
+<label>Role <select name="role">${roles.slice(0, mostChoices).map(({ name }) => option(name, owner))}</select></label></p>
+<label for="sql">Statement</label>
+<textarea id="sql" name="sql" rows="6" maxlength="20000" spellcheck="false" required>${form["sql"]}</textarea>
+<p><button>Run</button> <label><input type="checkbox" name="writes" value="true"> allow changes</label></p>
+<p class="hint">One statement, in a session of its own, for at most ${counted(queryLimitMs / 1000, "second")}; the first ${mostRows} rows
+are shown. It only reads, unless changes are allowed. An idle compute is woken.</p></form>`;
+}
+
+function answerSection({ columns, rows, more, tag }: QueryAnswer): Html {
+  const words = more ? `The first ${rows.length} rows: there are more` : counted(rows.length, "row");
+  if (columns.length === 0)
+    return html`<section><h2>Answer</h2><p role="status">${tag === "" ? "Nothing to run" : tag}</p></section>`;
+  return html`<section><h2>Answer</h2><p role="status">${words}</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Rows"><table class="rows"><caption>Rows</caption>
+<thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row) => html`<tr>${row.map((value) => html`<td>${value === null ? html`<em>null</em>` : value}</td>`)}</tr>
+`,
+  )}</tbody></table></div></section>`;
+}

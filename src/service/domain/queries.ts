@@ -1,0 +1,36 @@
+/** A statement that a person runs in a database, as one of its roles. */
+export interface Query {
+  /** The account that asks; each has few at a time. */
+  accountId: string;
+  endpointId: string;
+  database: string;
+  role: { name: string; password: string };
+  sql: string;
+  /** True if the statement may change something. */
+  writes: boolean;
+  /** Aborts when the person has left. */
+  gone: AbortSignal | undefined;
+}
+
+/** The answer to a statement. */
+export interface QueryAnswer {
+  columns: readonly string[];
+  /** At most `mostRows`. */
+  rows: readonly (readonly (string | null)[])[];
+  /** True if there are further rows. */
+  more: boolean;
+  /** As Postgres sends it, such as `INSERT 0 1`; empty where there are more rows. */
+  tag: string;
+}
+
+/** The most rows of an answer. */
+export const mostRows = 200;
+
+/** Longest time for a statement, in milliseconds; the compute's start is not part of it. */
+export const queryLimitMs = 10_000;
+
+/** The way to the databases of computes; exists only with real servers behind them. */
+export interface QueryAccess {
+  /** Runs one statement in a session of its own. Rejects with `Refusal`. */
+  run(query: Query): Promise<QueryAnswer>;
+}

@@ -1,0 +1,85 @@
+import type { ServiceClock } from "../../clock.ts";
+import { mostRows, type Query, type QueryAccess, type QueryAnswer, queryLimitMs } from "../../domain/queries.ts";
+import { Refusal, refusals } from "../../refusal.ts";
+import { ServerFailed } from "../failure.ts";
+import type { Admission } from "../proxy/admission.ts";
+import { Rejection } from "../proxy/rejection.ts";
+import type { Target } from "../proxy/route.ts";
+import { SqlClient, type StatementResult } from "../sql-client.ts";
+
+/** The most statements of an account at one time. */
+const mostAtOnce = 4;
+
+/** The largest answer, in bytes. */
+const longestAnswer = 1024 ** 2;
+
+/** Time after the end of the limit in which a server may end the statement itself, in milliseconds. */
+const graceMs = 2000;
+
+/** Statements of the console: each logs in as a client of the compute, under the rights and limits of one. */
+export class Queries implements QueryAccess {
+  readonly #clock: ServiceClock;
+  readonly #admit: (target: Target) => Promise<Admission>;
+  readonly #running = new Map<string, number>();
+
+  constructor(clock: ServiceClock, admit: (target: Target) => Promise<Admission>) {
+    this.#clock = clock;
+    this.#admit = admit;
+  }
+
+  async run(query: Query): Promise<QueryAnswer> {
+    const { accountId } = query;
+    const others = this.#running.get(accountId) ?? 0;
+    if (others >= mostAtOnce)
+      throw refusals.tooManyRequests(`${mostAtOnce} statements of yours are running: wait for one`, 1);
+    this.#running.set(accountId, others + 1);
+    try {
+      return await this.#answer(query);
+    } catch (error) {
+      if (!(error instanceof Rejection || error instanceof ServerFailed)) throw error;
+      throw new Refusal(422, error.message);
+    } finally {
+      const left = (this.#running.get(accountId) ?? 1) - 1;
+      if (left === 0) this.#running.delete(accountId);
+      else this.#running.set(accountId, left);
+    }
+  }
+
+  async #answer({ endpointId, database, role, sql, writes, gone }: Query): Promise<QueryAnswer> {
+    const { socket, enter, leave } = await this.#admit({ endpointId, pooled: false });
+    const parameters = {
+      application_name: "compute-console",
+      default_transaction_read_only: writes ? "off" : "on",
+      statement_timeout: String(queryLimitMs),
+    };
+    const late = new AbortController();
+    const stopLogin = this.#clock.after(queryLimitMs, () => late.abort());
+    const login = { socket, user: role.name, password: role.password, database, parameters, late: late.signal };
+    const client = await SqlClient.connect(login, { bytes: longestAnswer, named: false }).catch((error: unknown) => {
+      stopLogin();
+      leave();
+      throw error;
+    });
+    stopLogin();
+    void client.closed.then(leave);
+    const cancel = () => client.cancel();
+    const stopTimer = this.#clock.after(queryLimitMs + graceMs, () => client.destroy("the statement took too long"));
+    gone?.addEventListener("abort", cancel);
+    try {
+      enter();
+      if (gone?.aborted) throw refusals.unavailable("the person has left");
+      // A statement that commits cannot begin a transaction that writes within one that only reads.
+      if (!writes) await client.query("BEGIN READ ONLY");
+      return shown(await client.execute(sql, [], undefined, mostRows + 1));
+    } finally {
+      stopTimer();
+      gone?.removeEventListener("abort", cancel);
+      client.close();
+    }
+  }
+}
+
+function shown({ fields, rows, tag }: StatementResult): QueryAnswer {
+  const more = rows.length > mostRows;
+  return { columns: fields.map(({ name }) => name), rows: rows.slice(0, mostRows), more, tag };
+}
