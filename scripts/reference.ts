@@ -17,7 +17,6 @@ interface Schema {
   required?: readonly string[];
   items?: Schema;
   additionalProperties?: Schema | boolean;
-  "x-kubernetes-validations"?: readonly { rule: string; message?: string }[];
 }
 
 /**
@@ -64,13 +63,15 @@ export async function referenceDocument(): Promise<string> {
     "",
     "What each reason makes of the conditions:",
     "",
-    "`compared`: as the last list shows it, and Unknown where nothing was compared. `kept`: as it was before.",
+    "`compared`: as the last list shows it, and Unknown where nothing was compared. `kept`: as it was before. `later`: after five minutes, in place of Reconciling. When it is reconciled again:",
     "",
-    "| reason | Ready | Synced | Reconciling | Stalled | reconciled again |",
+    ...Object.entries(requeues).map(([name, words]) => `- \`${name}\`: ${words}`),
+    "",
+    "| reason | Ready | Synced | Reconciling | Stalled | again |",
     "|---|---|---|---|---|---|",
     ...Object.entries(reasons).map(([reason, row]) => {
       const present = (on: boolean) => (on ? "True" : "");
-      return `| \`${reason}\` | ${row.ready === "ended" ? "absent" : row.ready} | ${row.synced} | ${present(row.reconciling)} | ${row.stalled === "later" ? "after 5 minutes, in place of Reconciling" : present(row.stalled)} | ${requeues[row.requeue]} |`;
+      return `| \`${reason}\` | ${row.ready === "ended" ? "absent" : row.ready} | ${row.synced} | ${present(row.reconciling)} | ${row.stalled === "later" ? "later" : present(row.stalled)} | ${row.requeue} |`;
     }),
     "",
     ...(await referenceOfRun()),
@@ -121,10 +122,15 @@ function tableOf(part: string, schema: Schema | undefined, shared: Alike | undef
   return [`### ${part}`, "", ...others, ...table];
 }
 
+/** Members of a status that only the operator reads; `kubectl explain` describes what they hold. */
+const notes = new Set(["proof", "pendingWrite", "gone", "resolvedBranch"]);
+
 function rowsOf(path: string, schema: Schema): string[] {
   const fields = Object.entries(schema.properties ?? {});
   return fields.flatMap(([name, field]) => {
     const at = path === "" ? name : `${path}.${name}`;
+    if (notes.has(at))
+      return [`| \`${at}\` | ${typeOf(field)} | ${meaningOf(field)} Its members are for the operator. |`];
     const required = schema.required?.includes(name) === true && field.default === undefined ? "**required** " : "";
     const row = `| \`${at}\` | ${required}${typeOf(field)} | ${meaningOf(field)} |`;
     return [row, ...rowsOf(at, field), ...(field.items === undefined ? [] : rowsOf(`${at}[]`, field.items))];
@@ -142,8 +148,6 @@ function meaningOf(schema: Schema): string {
   if (schema.enum !== undefined) parts.push(`Allowed: ${schema.enum.map(String).join(", ")}.`);
   if (schema.minimum !== undefined) parts.push(`At least ${schema.minimum}.`);
   if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
-  const messages = schema["x-kubernetes-validations"]?.flatMap(({ message }) => message ?? []) ?? [];
-  if (messages.length > 0) parts.push(`Refused otherwise: ${messages.join("; ")}.`);
   return parts
     .filter((part) => part !== "")
     .join(" ")

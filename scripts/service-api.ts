@@ -39,10 +39,7 @@ ${markdownTable(["call", "accepted, but not acted on"], rows)}
 
 These are answered 501 with the name of the operation.
 
-${markdownTable(
-  ["operation", "call"],
-  others.map(({ operationId, method, path }) => [operationId, `\`${method} ${path}\``]),
-)}
+${others.map(({ operationId }) => `\`${operationId}\``).join(", ")}.
 
 ${keysDocument()}`;
 }

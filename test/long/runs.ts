@@ -74,7 +74,7 @@ export const longRuns: readonly LongRun[] = [
     script: "generate",
     flags: ["gitops"],
     shows:
-      "Argo CD's engine applies, changes, prunes and reverts what Git says, beside the operator: [a loop](../gitops.md#a-loop-as-argo-cds-engine-sees-it)",
+      "Argo CD's engine applies, changes, prunes and reverts what Git says, beside the operator: [a loop](health.md#a-loop-as-argo-cds-engine-sees-it)",
     summary: /^gitops: (.*)$/,
   },
   { name: "bench", script: "bench", flags: [], shows: "latency, endpoint lists and fairness are below their limits" },

@@ -3,7 +3,7 @@ import type { Verdicts } from "./verdicts.ts";
 import { kinds, viewOf } from "./view.ts";
 import type { Row } from "./world.ts";
 
-export const page = "docs/kubectl.md";
+export const page = "docs/proof/health.md";
 
 const head = ["| state | `Ready` | `Reconciling` | `Stalled` | kstatus, Flux | Argo CD |", "|---|---|---|---|---|---|"];
 

@@ -11,19 +11,19 @@ beforeAll(async () => {
   played = await playAll();
 });
 
-it.each(kinds)("docs/kubectl.md has a row for each reason of a %s", (kind) => {
+it.each(kinds)("docs/proof/health.md has a row for each reason of a %s", (kind) => {
   const shown = new Set(played.rows.filter((row) => row.kind === kind).map(({ object }) => viewOf(object).reason));
   expect(reasonsOf[kind]?.filter((reason) => !shown.has(reason))).toEqual([]);
 });
 
-it("docs/kubectl.md has a row for each state of a Compute on the way, and for NotCreated, Lost and Unknown", () => {
+it("docs/proof/health.md has a row for each state of a Compute on the way, and for NotCreated, Lost and Unknown", () => {
   const states = (objects: typeof played.versions) => new Set(objects.map((object) => viewOf(object).state));
   const shown = states(played.rows.map(({ object }) => object));
   expect(shown).toEqual(states(played.versions));
   expect([...shown]).toEqual(expect.arrayContaining(["NotCreated", "Lost", "Unknown"]));
 });
 
-it("docs/kubectl.md is current: `npm run generate -- health` writes it", () => {
+it("docs/proof/health.md is current: `npm run generate -- health` writes it", () => {
   const { rows } = played;
   const verdicts = rows.map(({ object }) => expectedVerdicts(object));
   const text = readFileSync(page, "utf8");

@@ -12,7 +12,7 @@ beforeAll(async () => {
   played = await playAll();
 }, longestBuildMs);
 
-it("kstatus, Flux's copy of it and Argo CD judge each row of docs/kubectl.md as it says", async () => {
+it("kstatus, Flux's copy of it and Argo CD judge each row of docs/proof/health.md as it says", async () => {
   const { rows } = played;
   const text = readFileSync(page, "utf8");
   expect(written(text, rows, await realVerdicts(rows.map(({ object }) => object)))).toBe(text);

@@ -1,5 +1,5 @@
 // `npm run generate -- gitops`: Argo CD's engine keeps a namespace as a Git repository says, on a real API server
-// beside the operator. What it says at each step is written into docs/gitops.md.
+// beside the operator. What it says at each step is written into docs/proof/health.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { startControlPlane } from "../../control-plane/control-plane.ts";
 import { installCrds } from "../../control-plane/crds.ts";

@@ -2,7 +2,7 @@ import { withPart } from "../../../scripts/page-part.ts";
 import type { Said } from "./engine.ts";
 import type { Step } from "./steps.ts";
 
-export const page = "docs/gitops.md";
+export const page = "docs/proof/health.md";
 
 const head = ["| step | what the engine shows | written at the service |", "|---|---|---|"];
 

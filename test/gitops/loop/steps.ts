@@ -5,7 +5,7 @@ import type { Cluster, World } from "../../e2e/world.ts";
 import type { Engine, Said } from "./engine.ts";
 import type { Repository } from "./repository.ts";
 
-/** What happened in one step, for docs/gitops.md. */
+/** What happened in one step, for docs/proof/health.md. */
 export interface Step {
   title: string;
   /** What the engine did with each object. */

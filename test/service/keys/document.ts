@@ -10,11 +10,14 @@ export function keysDocument(): string {
     const name = `\`${cell.route.method} ${cell.route.path}\`\n${cell.target}`;
     rows.set(name, [...(rows.get(name) ?? []), cell]);
   }
-  const lines = [...rows].map(([name, cells]) => [...name.split("\n"), ...cells.map((cell) => String(cell.expected))]);
+  const lines = [...rows]
+    .map(([name, cells]) => [...name.split("\n"), ...cells.map((cell) => String(cell.expected))])
+    // What every key is told of what is not its own needs no row.
+    .filter(([, about, ...answers]) => about === "own" || answers.some((answer) => answer !== "404"));
   return `## Which key may call what
 
 The status that each key gets on each route below \`/api/v2\`, when what the request is about is within the key's reach
-(own), belongs to somebody else (other), or does not exist (none). A missing, malformed, unknown or revoked key gets 401
+(own), belongs to somebody else (other), or does not exist (none): where there is no row, other and none get 404. A missing, malformed, unknown or revoked key gets 401
 everywhere. Written by \`npm run generate\` from \`test/service/keys/rights.ts\`, which is written by hand; every cell is
 tried in \`test/service/accounts.rights.test.ts\`.
 
