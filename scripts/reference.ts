@@ -75,7 +75,14 @@ export async function referenceDocument(): Promise<string> {
     }),
     "",
     ...(await referenceOfRun()),
-  ].join("\n");
+  ]
+    .join("\n")
+    .replaceAll(/^\| (.*) \|$/gm, (_, row: string) => plainRow(row));
+}
+
+/** A row of a table without the bars around it and the blanks beside those within: a page of rows holds little else. */
+function plainRow(row: string): string {
+  return row.replaceAll(/ +(?<!\\)\| +/g, "|").trimEnd();
 }
 
 const requeues = {

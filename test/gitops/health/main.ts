@@ -1,4 +1,4 @@
-// `npm run generate -- health` writes the tables of docs/proof/health.md: what kstatus, Flux and Argo CD make of each state.
+// `npm run generate -- health` writes docs/proof/health.md: what kstatus, Flux and Argo CD make of each state.
 import { readFileSync, writeFileSync } from "node:fs";
 import { page, written } from "./page.ts";
 import { playAll } from "./plays/all.ts";

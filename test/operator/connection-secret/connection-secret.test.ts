@@ -22,7 +22,7 @@ describe("a connection Secret", () => {
     });
     const [, table = ""] =
       /## The connection Secret\n(.*?)\n## /s.exec(readFileSync("docs/reference.md", "utf8")) ?? [];
-    const rows = table.split("\n").flatMap((row) => /^\| (`.*?`) \|/.exec(row)?.[1] ?? []);
+    const rows = table.split("\n").flatMap((row) => /^(`.*?`)\|/.exec(row)?.[1] ?? []);
     const described = rows.flatMap((row) => [...row.matchAll(/`([\w-]+)`/g)].map(([, key]) => key));
     const rare = ["options", "pooled-options"];
     expect(new Set(described)).toEqual(new Set([...Object.keys(read() ?? {}), ...rare]));

@@ -14,13 +14,9 @@ const details = {
 };
 
 const [, table = ""] =
-  /\| value in the template \| in the Secret \|\n\|---\|---\|\n(.*?)\n\n/s.exec(
-    readFileSync("docs/reference.md", "utf8"),
-  ) ?? [];
-const rows = [...table.matchAll(/^\| `(.*?)` \| `(.*?)` \|$/gm)].map(([, written = "", filled = ""]) => [
-  written,
-  filled,
-]);
+  /value in the template\|in the Secret\n\|---\|---\|\n(.*?)\n\n/s.exec(readFileSync("docs/reference.md", "utf8")) ??
+  [];
+const rows = [...table.matchAll(/^`(.*?)`\|`(.*?)`$/gm)].map(([, written = "", filled = ""]) => [written, filled]);
 
 test.each(rows)("the table of the reference is true: %s", (written, filled) => {
   expect(filledIn({ data: { key: written ?? "" } }, details)).toEqual({ kind: "filled", data: { key: filled } });
