@@ -11,7 +11,7 @@ it("opens sessions in servers in two places only: those of the service, and thos
     readFileSync(join(root, file), "utf8").includes("SqlClient.connect("),
   );
   expect(opening.toSorted()).toEqual([
-    "src/service/postgres/driver/sql-over-http.ts",
+    "src/service/postgres/driver/client-session.ts",
     "src/service/postgres/service-sessions.ts",
   ]);
 });

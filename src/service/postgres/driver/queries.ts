@@ -5,7 +5,8 @@ import { ServerFailed } from "../failure.ts";
 import type { Admission } from "../proxy/admission.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
-import { SqlClient, type StatementResult } from "../sql-client.ts";
+import type { StatementResult } from "../sql-client.ts";
+import { openClientSession } from "./client-session.ts";
 
 /** The most statements of an account at one time. */
 const mostAtOnce = 4;
@@ -46,7 +47,7 @@ export class Queries implements QueryAccess {
   }
 
   async #answer({ endpointId, database, role, sql, writes, gone }: Query): Promise<QueryAnswer> {
-    const { socket, enter, leave } = await this.#admit({ endpointId, pooled: false });
+    const admission = await this.#admit({ endpointId, pooled: false });
     const parameters = {
       application_name: "compute-console",
       default_transaction_read_only: writes ? "off" : "on",
@@ -54,19 +55,14 @@ export class Queries implements QueryAccess {
     };
     const late = new AbortController();
     const stopLogin = this.#clock.after(queryLimitMs, () => late.abort());
-    const login = { socket, user: role.name, password: role.password, database, parameters, late: late.signal };
-    const client = await SqlClient.connect(login, { bytes: longestAnswer, named: false }).catch((error: unknown) => {
-      stopLogin();
-      leave();
-      throw error;
-    });
-    stopLogin();
-    void client.closed.then(leave);
+    const login = { user: role.name, password: role.password, database, parameters, late: late.signal };
+    const limit = { bytes: longestAnswer, named: false };
+    const client = await openClientSession(admission, login, limit).finally(stopLogin);
     const cancel = () => client.cancel();
     const stopTimer = this.#clock.after(queryLimitMs + graceMs, () => client.destroy("the statement took too long"));
     gone?.addEventListener("abort", cancel);
     try {
-      enter();
+      admission.enter();
       if (gone?.aborted) throw refusals.unavailable("the person has left");
       // A statement that commits cannot begin a transaction that writes within one that only reads.
       if (!writes) await client.query("BEGIN READ ONLY");

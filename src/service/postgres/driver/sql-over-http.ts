@@ -6,9 +6,10 @@ import { ServerFailed } from "../failure.ts";
 import type { Admission } from "../proxy/admission.ts";
 import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
-import { AnswerTooLarge, SqlClient, type StatementResult } from "../sql-client.ts";
+import { AnswerTooLarge, type SqlClient, type StatementResult } from "../sql-client.ts";
 import { asFullDisk } from "../temporary-disk.ts";
 import { AnswerRows } from "./answer-rows.ts";
+import { openClientSession } from "./client-session.ts";
 import {
   longestSqlBody,
   readSqlLogin,
@@ -33,22 +34,17 @@ export async function sqlOverHttp(call: SqlCall, admit: (target: Target) => Prom
   }
 }
 
-async function answerTo(call: SqlCall, login: SqlLogin, { socket, enter, leave }: Admission): Promise<Buffer[]> {
+async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): Promise<Buffer[]> {
   const { user, password, database, routed, arrayMode } = login;
   const parameters = Object.fromEntries(routed.parameters);
   const limit = { bytes: longestSqlBody, named: !arrayMode };
-  const connecting = SqlClient.connect({ socket, user, password, database, parameters }, limit);
-  const client = await connecting.catch((error: unknown) => {
-    leave();
-    throw error;
-  });
-  void client.closed.then(leave);
+  const client = await openClientSession(admission, { user, password, database, parameters }, limit);
   const { gone } = call;
   const cancel = () => client.cancel();
   gone.addEventListener("abort", cancel);
   if (gone.aborted) cancel();
   try {
-    enter();
+    admission.enter();
     const holding = call.hold(routed.target.endpointId);
     const body = await call.body({ holding, longest: longestSqlBody, limits: sqlLimits });
     return await results(readSqlStatements(body), login, client, holding);
