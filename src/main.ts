@@ -54,6 +54,10 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     load: async () => (await import("./cli/plugin/commands.ts")).pauseCommand,
   },
   resume: { summary: "end a pause", load: async () => (await import("./cli/plugin/commands.ts")).resumeCommand },
+  disrupt: {
+    summary: "let changes cut a Compute's connections for a while, outside its windows",
+    load: async () => (await import("./cli/plugin/commands.ts")).disruptCommand,
+  },
   reset: {
     summary: "reset a Branch to the head of its parent",
     load: async () => (await import("./cli/plugin/commands.ts")).resetCommand,

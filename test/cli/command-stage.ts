@@ -57,6 +57,7 @@ const commands = {
   restart: plugin.restartCommand,
   pause: plugin.pauseCommand,
   resume: plugin.resumeCommand,
+  disrupt: plugin.disruptCommand,
   reset: plugin.resetCommand,
 };
 

@@ -292,6 +292,56 @@ test.each<[string, Found, string, string[]]>([
     "secret",
     ["shop-old"],
   ],
+  [
+    "the Secret of another namespace",
+    compute({ spec: { connectionSecret: { ...secret, namespace: "app" } } }),
+    "secret",
+    ["app/shop-db"],
+  ],
+  [
+    "the Secret that stands in another namespace, rather than the one that is asked for",
+    compute({ spec: { connectionSecret: secret }, status: { connectionSecret: { namespace: "app", name: "old" } } }),
+    "secret",
+    ["app/old"],
+  ],
+  [
+    "the entry of the schedule in force, and its end",
+    compute({ status: { schedule: { active: "office", until: after(7200) } } }),
+    "schedule",
+    [`office until ${after(7200)} (in 2h)`],
+  ],
+  ["that no entry is in force", compute({ status: { schedule: { active: "" } } }), "schedule", ["no entry in force"]],
+  [
+    "the changes that wait for a window",
+    compute({ status: { waiting: [{ field: "computeUnits.max", ours: "8" }] } }),
+    "waits",
+    ["computeUnits.max 8"],
+  ],
+  [
+    "when a change goes that waits, and how it goes at once",
+    compute({
+      status: {
+        ...ready,
+        conditions: [condition("Ready", "True", "WaitingForWindow")],
+        nextWindow: after(3600),
+        observedGeneration: 2,
+      },
+    }),
+    "next",
+    [`the change goes when a window opens, ${after(3600)} (in 1h); at once with: disrupt a --for 30m`],
+  ],
+  [
+    "until when connections may be cut",
+    compute({ metadata: { annotations: { [annotations.disruptionUntil]: after(1800) } } }),
+    "disrupt",
+    [`connections may be cut until ${after(1800)} (in 30m)`],
+  ],
+  [
+    "no leave to cut connections that is over",
+    compute({ metadata: { annotations: { [annotations.disruptionUntil]: after(-1) } } }),
+    "disrupt",
+    [],
+  ],
   ["when a compute was active", compute({ status: { lastActive: after(-60) } }), "active", [`1m (${after(-60)})`]],
   ["a time that cannot be read as it is written", compute({ status: { lastActive: "noon" } }), "active", ["noon"]],
   [

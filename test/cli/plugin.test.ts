@@ -394,6 +394,18 @@ describe("psql", () => {
     beside.hold({ apiVersion: "v1", kind: "Secret", metadata: { name: "shop-db", namespace: "shop" }, stringData });
   }
 
+  test("reads a Secret that lies in another namespace there", async () => {
+    const elsewhere = withSecret.replace("{name: shop-db,", "{name: shop-db, namespace: app,");
+    using beside = new Beside(documents(connection, elsewhere));
+    beside.stage.env = { KUBECONFIG: beside.stage.file("kubeconfig", kubeconfig) };
+    beside.stage.programs = { psql: () => ({ status: 0, stdout: "", stderr: "" }) };
+    expect((await run(beside, "psql db")).err).toContain("namespace app has no Secret shop-db yet");
+    const body = { apiVersion: "v1", kind: "Secret", metadata: { name: "shop-db" }, data: { uri: btoa(uri) } };
+    beside.send({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "app" } } });
+    beside.send({ method: "POST", path: "/api/v1/namespaces/app/secrets", body });
+    expect(await run(beside, "psql db")).toMatchObject({ status: 0 });
+  });
+
   test("runs psql with what the Secret holds, none of it an argument", async () => {
     using beside = cluster();
     secret(beside, { uri, "pooled-uri": uri.replace("ep-a.example", "ep-a-pooler.example") });

@@ -6,6 +6,7 @@ import { followsBranch } from "../plan/compute/entry.ts";
 import { unownedReplicasLike } from "../plan/compute/left-to-operator.ts";
 import { branchOf } from "../plan/compute/named-branch.ts";
 import { type ComputeDryRun, computeStrategy } from "../plan/compute/strategy.ts";
+import { waitingForWindow } from "../plan/compute/timing.ts";
 import { withoutRetain } from "../plan/messages.ts";
 import { dryRun } from "../plan/strategy.ts";
 import type { TrackedCompute } from "../plan/tracked.ts";
@@ -29,6 +30,10 @@ export async function computeRound(tracked: TrackedCompute, context: RoundContex
   }
   // The next plan depends on the status. A signature that failed changes none: an endpoint is signed only at rest.
   if (memory.known.signed?.failure === undefined) await computeStrategy.carryOut(action, seen, tracked, inventory);
+  if (action.kind === "settled" && action.reason === "WaitingForWindow") {
+    const said = wordsOf({ ...action, message: waitingForWindow(action.waiting ?? [], seen, inventory.scope) });
+    return { wrote: false, end: { ok: true, said, waits: true } };
+  }
   return rested(action, tracked, context);
 }
 

@@ -17,9 +17,10 @@ export interface ApplyOptions {
   say: (line: string) => void;
 }
 
-/** The number of Branches and Computes that are as declared in the end, and of the others. */
+/** The number of Branches and Computes that are as declared in the end, that wait for a window, and of the others. */
 export interface Applied {
   done: number;
+  waiting: number;
   failed: number;
 }
 
@@ -37,7 +38,7 @@ export class Application {
   readonly #options: ApplyOptions;
   /** The Branches, then the Computes, that have not come to their end. */
   readonly #open: Set<Tracked>;
-  readonly #applied: Applied = { done: 0, failed: 0 };
+  readonly #applied: Applied = { done: 0, waiting: 0, failed: 0 };
   /** The last line about each of them, so that nothing is repeated. */
   readonly #said = new Map<Tracked, string>();
 
@@ -105,9 +106,9 @@ export class Application {
     }
   }
 
-  #end(tracked: Tracked, { ok, said }: NonNullable<Round["end"]>): void {
+  #end(tracked: Tracked, { ok, said, waits }: NonNullable<Round["end"]>): void {
     this.#open.delete(tracked);
-    this.#applied[ok ? "done" : "failed"] += 1;
+    this.#applied[waits ? "waiting" : ok ? "done" : "failed"] += 1;
     this.#say(tracked, ok ? said : said.replace(retriedAtEnd, "."), !ok);
   }
 

@@ -2,7 +2,7 @@ import { defaultCreateSettleMs } from "../../operator/flags.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { Clients } from "../plan/clients.ts";
-import { hasChanges, hasProblems, isUnderWay, type Plan } from "../plan/entries.ts";
+import { hasChanges, hasProblems, isLeftToWindow, isUnderWay, type Plan } from "../plan/entries.ts";
 import { planAll } from "../plan/plan.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
 import { tooManyDeletes } from "../plan/prune.ts";
@@ -71,18 +71,21 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
   const tooMany = flags.prune ? tooManyDeletes(inventory, flags.namespace, flags.maxDeletes) : undefined;
   if (tooMany !== undefined) throw new CommandProblem([tooMany]);
-  if (!hasChanges(shown) && !isUnderWay(shown)) return hasProblems(shown) ? 1 : 0;
+  // Nothing is sent for what waits for a window, so that is no reason to ask.
+  const now = { ...shown, entries: shown.entries.filter((entry) => !isLeftToWindow(entry)) };
+  if (!hasChanges(now) && !isUnderWay(now)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await askForYes("\nApply this plan?", "apply cannot ask: pass --yes to apply the plan", ports);
-    const now = await planAll(prepared, flags);
-    if (agreedTo(now) !== agreedTo(shown)) {
+    const again = await planAll(prepared, flags);
+    if (agreedTo(again) !== agreedTo(shown)) {
       throw new CommandProblem(["the service has changed since the plan was shown; nothing was sent. Run apply again"]);
     }
   }
   ports.stdout("");
   const application = new Application({ inventory, timeoutMs: flags.timeoutMs, say: ports.stdout });
-  const { done, failed } = await application.run();
-  ports.stdout(`\nApplied: ${done} as declared${failed === 0 ? "" : `, ${failed} not`}.`);
+  const { done, waiting, failed } = await application.run();
+  const left = waiting === 0 ? "" : `, ${waiting} waiting for a window`;
+  ports.stdout(`\nApplied: ${done} as declared${left}${failed === 0 ? "" : `, ${failed} not`}.`);
   return failed === 0 ? 0 : 1;
 }
 
@@ -108,7 +111,7 @@ export function exportCommand(args: readonly string[], ports: CliPorts): Promise
   return reporting(exportSyntax, parseExportFlags, args, ports, (flags) =>
     withTransport(ports, async (transport) => {
       const account = givenAccount({ baseURL: flags.baseURL, env: ports.env });
-      const client = new Clients({ transport, clock: ports.clock }).of(account);
+      const { client } = new Clients({ transport, clock: ports.clock }).of(account);
       const { yaml, notes } = await exportProjects(flags, client, ports.signal);
       if (yaml !== "") ports.stdout(yaml);
       for (const line of notes) ports.stderr(`compute-operator export: ${line}`);

@@ -22,7 +22,7 @@ export function connectionCommand(args: readonly string[], ports: CliPorts): Pro
       const prepared = await prepare(options, ports, transport);
       await planAll(prepared, { ...flags, ...notPruned });
       const found = named(flags.name, prepared.inventory);
-      const connection = await connectionDataOf(found, ports.signal);
+      const connection = await connectionDataOf(found, prepared.inventory);
       if (connection.kind !== "read") throw new CommandProblem([problemOf(found, connection)]);
       const text = rendered(found, connection.data, flags);
       mask(found, connection.data, ports);

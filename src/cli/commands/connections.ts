@@ -30,7 +30,7 @@ export function requireWritable(file: string): void {
  */
 export async function writeConnections(inventory: Inventory, file: string, ports: CliPorts): Promise<void> {
   const read = await Promise.all(
-    withSecret(inventory).map(async (each) => [each, await connectionDataOf(each, ports.signal)] as const),
+    withSecret(inventory).map(async (each) => [each, await connectionDataOf(each, inventory)] as const),
   );
   const unread = read.flatMap(([each, data]) => (data.kind === "failed" ? [problemOf(each, data)] : []));
   if (unread.length > 0) throw new CommandProblem([...unread, `nothing was written to ${file}`]);

@@ -4,7 +4,8 @@ import type { Leaving } from "../plan/tracked.ts";
 /** Result of one round for an object: a write was sent, it waits, or it has come to its end. */
 export interface Round {
   wrote: boolean;
-  end?: { ok: boolean; said: string };
+  /** `waits`: a change is left for a window that is not open. */
+  end?: { ok: boolean; said: string; waits?: true };
   said?: string;
 }
 

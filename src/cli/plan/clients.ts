@@ -1,3 +1,4 @@
+import { ServiceTime } from "../../operator/project/service-time.ts";
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
 import { defaultRequestBudget } from "../../operator/resources/service-connection.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
@@ -11,11 +12,17 @@ interface ClientOptions {
   transport: ServiceTransport;
 }
 
+/** The client of an account, and the clock of the service that its answers show. */
+export interface Reached {
+  client: ServiceClient;
+  time: ServiceTime;
+}
+
 /** The clients of one command: one for each account, and one budget for all that use the same base URL and key. */
 export class Clients {
   readonly #options: ClientOptions;
   readonly #budgets: Budgets;
-  readonly #clients = new Map<string, ServiceClient>();
+  readonly #clients = new Map<string, Reached>();
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -23,7 +30,7 @@ export class Clients {
   }
 
   /** The client of an account, within the `requestBudget` of every connection that it was asked for with. */
-  of(account: Account, connection?: Connection): ServiceClient {
+  of(account: Account, connection?: Connection): Reached {
     const { transport, clock } = this.#options;
     const fingerprint = accountFingerprint(account);
     const { namespace = "", name = "" } = connection?.metadata ?? {};
@@ -32,8 +39,11 @@ export class Clients {
     const reachedBy = `${fingerprint} ${account.caBundle ?? ""}`;
     const known = this.#clients.get(reachedBy);
     if (known !== undefined) return known;
-    const client = new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {} });
-    this.#clients.set(reachedBy, client);
-    return client;
+    const time = new ServiceTime(clock);
+    const onDate = (dateMs: number, tookMs: number) => void time.shown(dateMs, tookMs);
+    const client = new ServiceClient({ account, transport, budget, clock, beforeWrite: () => {}, onDate });
+    const reached = { client, time };
+    this.#clients.set(reachedBy, reached);
+    return reached;
   }
 }

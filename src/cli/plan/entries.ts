@@ -43,6 +43,10 @@ export interface ComputeEntry extends Entry {
   missingDatabase?: string;
   /** A warning that a field which is sent has an announced end at the public service. */
   deprecated?: string;
+  /** The entry of the schedule in force (empty: none), and when that changes. */
+  schedule?: { active: string; until?: string };
+  /** Opening of the next window, while changes wait for one. */
+  nextWindow?: string;
   /** The interruption that clients of the compute notice. */
   interrupts?: "restarts the compute, which cuts its connections" | "cuts its connections";
 }
@@ -97,10 +101,15 @@ export function hasChanges({ entries, branches = [], pruned = [] }: Plan): boole
   return isChanged || pruned.some(({ step }) => step === "delete");
 }
 
+/** True if all that is left to do for an object waits for a window, which a command does not wait for. */
+export function isLeftToWindow({ step, reason }: Pick<Entry, "step" | "reason">): boolean {
+  return step === "wait" && reason === "WaitingForWindow";
+}
+
 /** True if something is under way. A Compute that waits for its Branch is as far as the Branch is. */
 export function isUnderWay({ entries, branches = [] }: Plan): boolean {
   return [...entries, ...branches].some(
-    ({ step, reason = "" }) => step === "wait" && !["Paused", "BranchNotReady"].includes(reason),
+    ({ step, reason = "" }) => step === "wait" && !["Paused", "BranchNotReady", "WaitingForWindow"].includes(reason),
   );
 }
 

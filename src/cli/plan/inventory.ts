@@ -192,10 +192,11 @@ export class Inventory {
     const id = `${projectID} ${reachedBy} ${connection?.metadata.namespace ?? ""}/${connection?.metadata.name ?? ""}`;
     const known = this.#projects.get(id);
     if (known !== undefined) return known;
-    const client = this.#clients.of(account, connection);
+    const { client, time } = this.#clients.of(account, connection);
     const project: Project = {
       id: projectID,
       client,
+      time,
       connection,
       listing: undefined,
       branches: undefined,

@@ -117,8 +117,14 @@ function asMarkdown(plan: Plan): string {
 function detailOf(entry: ComputeEntry | BranchEntry, subject: string, id: string | undefined, quote: Quote): string {
   const { keptBy, adopts } = entry;
   const interrupts = "interrupts" in entry ? `; ${entry.interrupts}` : "";
+  const schedule = "schedule" in entry && entry.schedule !== undefined ? inForce(entry.schedule) : "";
   const on = id === undefined ? "" : `${adopts ? "adopts " : ""}${quote(id)}`;
-  return `${stepOf(entry, subject, on, quote)}${interrupts}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
+  return `${stepOf(entry, subject, on, quote)}${interrupts}${schedule}${keptBy === undefined ? "" : ` (kept by ${keptBy})`}`;
+}
+
+function inForce({ active, until }: NonNullable<ComputeEntry["schedule"]>): string {
+  const entry = active === "" ? "none of its schedule is in force" : `${active} of its schedule is in force`;
+  return `; ${entry}${until === undefined ? "" : ` until ${until}`}`;
 }
 
 function stepOf(

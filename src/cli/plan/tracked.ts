@@ -6,6 +6,7 @@ import type { EndpointIndex } from "../../operator/claims/ownership.ts";
 import type { Unavailable } from "../../operator/compute/observe/observation.ts";
 import type { ReconcileState } from "../../operator/compute/state.ts";
 import type { Listing as Listed } from "../../operator/project/list-changes.ts";
+import type { ServiceTime } from "../../operator/project/service-time.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
@@ -48,6 +49,8 @@ export const nothingLeaves: Leaving = { computes: new Set(), branches: new Set()
 export interface Project {
   id: string;
   client: ServiceClient;
+  /** The service's clock, by which a Branch ends, and schedules and windows count. */
+  time: ServiceTime;
   connection: Connection | undefined;
   listing: Listing | undefined;
   /** Listed once where only a Compute needs them, and with the endpoints where there are Branches. */

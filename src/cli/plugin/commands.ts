@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Command } from "../../command-line.ts";
+import { BadFlag, type Command } from "../../command-line.ts";
 import { shownCondition } from "../../operator/objects/conditions-of.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
@@ -10,6 +10,7 @@ import type { CommandCluster } from "../commands/cluster.ts";
 import { askForYes, type CliPorts, CommandProblem } from "../commands/ports.ts";
 import { reporting } from "../commands/reporting.ts";
 import {
+  disruptSyntax,
   parseTarget,
   pauseSyntax,
   psqlSyntax,
@@ -22,7 +23,7 @@ import {
 } from "./flags.ts";
 import { annotate, clusterToAnnotate, type Found, find, findAll, secretData } from "./objects.ts";
 import { connectionFrom, uriKey } from "./psql.ts";
-import { isReady, screenOf } from "./screen.ts";
+import { changeInWords, isReady, screenOf } from "./screen.ts";
 
 /** Interval of the reads of a command that waits, in milliseconds. */
 const pollMs = 1000;
@@ -69,7 +70,8 @@ export function psqlCommand(args: readonly string[], ports: CliPorts): Promise<n
         `Compute ${cluster.namespace}/${name} writes no Secret to connect with. Set spec.connectionSecret with name, database and role`,
       ]);
     }
-    const env = connectionFrom(await secretData(cluster, connectionSecret.name), pooled);
+    const { namespace = cluster.namespace } = connectionSecret;
+    const env = connectionFrom(await secretData(cluster, { namespace, name: connectionSecret.name }), pooled);
     if (env === undefined) {
       const lack = `holds no readable ${uriKey(pooled)}. See the condition of the Compute: kubectl compute-operator status`;
       throw new CommandProblem([`Secret ${connectionSecret.name}: ${lack}`]);
@@ -122,6 +124,25 @@ export function resumeCommand(args: readonly string[], ports: CliPorts): Promise
     const isSet = found.object.metadata.annotations?.[annotations.paused] !== undefined;
     if (isSet) await annotate(cluster, found, annotations.paused, undefined);
     ports.stdout(isSet ? `resumed ${nameOf(found)}` : `${nameOf(found)} is not paused`);
+    return 0;
+  });
+}
+
+/** `disrupt NAME`: connections may be cut for a while. */
+export function disruptCommand(args: readonly string[], ports: CliPorts): Promise<number> {
+  const read = (given: readonly string[]) => {
+    const { for: ms, ...target } = parseTarget(disruptSyntax, given, { for: z.number().optional() });
+    if (ms === undefined) throw new BadFlag("--for is needed: for how long connections may be cut, such as 30m");
+    return { ...target, ms };
+  };
+  return onObject(disruptSyntax, read, args, ports, async (cluster, { name, ms }) => {
+    const found = await find(cluster, name, ["Compute"]);
+    const end = timeOf(ports, ms);
+    await annotate(cluster, found, annotations.disruptionUntil, end);
+    const waiting = found.kind === "Compute" ? (found.object.status.waiting ?? []) : [];
+    const sent =
+      waiting.length === 0 ? "no change waits for that" : `${waiting.map(changeInWords).join(", ")} can go now`;
+    ports.stdout(`connections of ${nameOf(found)} may be cut until ${end}: ${sent}${pauseNote(found, ports)}`);
     return 0;
   });
 }

@@ -50,9 +50,15 @@ export const restartSyntax = waiting(
 export const pauseSyntax = objectCommand(
   "pause",
   "Keeps the operator from sending anything for a Compute or a branch: sets the annotation paused.",
-).addOption(flag("--for <DURATION>", "until then, such as 30m or 8h; without it until resume", pauseDuration));
+).addOption(flag("--for <DURATION>", "until then, such as 30m or 8h; without it until resume", longDuration));
 
 export const resumeSyntax = objectCommand("resume", "Ends a pause: removes the annotation paused.");
+
+export const disruptSyntax = objectCommand(
+  "disrupt",
+  "Lets the operator cut the connections of a Compute for a while, outside its windows: sets the annotation disruptionUntil. Changes that wait for a window are then sent.",
+  "NAME --for DURATION [flags]",
+).addOption(flag("--for <DURATION>", "for how long, such as 30m or 2h", longDuration));
 
 export const resetSyntax = waiting(
   objectCommand(
@@ -62,7 +68,15 @@ export const resetSyntax = waiting(
   "the reset is carried out",
 );
 
-export const pluginSyntaxes = [statusSyntax, psqlSyntax, restartSyntax, pauseSyntax, resumeSyntax, resetSyntax];
+export const pluginSyntaxes = [
+  statusSyntax,
+  psqlSyntax,
+  restartSyntax,
+  pauseSyntax,
+  resumeSyntax,
+  disruptSyntax,
+  resetSyntax,
+];
 
 /** The arguments before `--`, and those after it, which are another program's. */
 export function splitAtDoubleDash(args: readonly string[]): { own: readonly string[]; others: readonly string[] } {
@@ -77,6 +91,6 @@ export function parseTarget<Shape extends z.ZodRawShape>(syntax: Command, args: 
 }
 
 /** Milliseconds; a pause may be longer than a day. */
-function pauseDuration(value: string, name: string): number {
+function longDuration(value: string, name: string): number {
   return duration(value, name, 999);
 }

@@ -122,8 +122,10 @@ function refusalOf(error: unknown): CommandProblem {
 }
 
 /** The Secret's data, decoded. */
-export async function secretData(cluster: CommandCluster, name: string): Promise<Record<string, string>> {
-  const { namespace } = cluster;
+export async function secretData(
+  cluster: CommandCluster,
+  { namespace, name }: { namespace: string; name: string },
+): Promise<Record<string, string>> {
   const secret = await cluster.get(secretKind, { namespace, name });
   if (secret === undefined) throw new CommandProblem([`namespace ${namespace} has no Secret ${name} yet`]);
   const decoded = Object.entries(secret.data ?? {}).map(([key, text]) => [key, Buffer.from(text, "base64").toString()]);

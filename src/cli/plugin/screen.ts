@@ -3,10 +3,11 @@ import { rowOf } from "../../operator/compute/words/reasons.ts";
 import { type ConditionRow, rowIn } from "../../operator/conditions/rows.ts";
 import { conditionOf, shownCondition } from "../../operator/objects/conditions-of.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
-import { branchInWords } from "../../operator/resources/compute.ts";
+import { branchInWords, type Compute, type WaitingChange } from "../../operator/resources/compute.ts";
 import { durationOf } from "../../operator/resources/duration.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
+import { timeOf } from "../../operator/resources/time.ts";
 import type { Found } from "./objects.ts";
 
 /** The operations that a screen has room for. */
@@ -101,8 +102,21 @@ function nextOf(found: Found, now: number): string {
   if (actor === "others") return "it goes on once what the message names is put right or done";
   if (isLeaving) return "it goes once its deletion is done";
   if (is("Reconciling") || !is("Ready")) return "the operator goes on without you";
+  if (shown.reason === "WaitingForWindow") return windowOf(found, now);
   if (shown.reason === "Idle") return "nothing to do: the first connection wakes it";
   return "nothing to do";
+}
+
+/** The end of a wait for a window. */
+function windowOf({ object: { status, metadata } }: Found, now: number): string {
+  const opens = "nextWindow" in status ? status.nextWindow : undefined;
+  const when = opens === undefined ? "once a window opens" : `when a window opens, ${untilOf(opens, now)}`;
+  return `the change goes ${when}; at once with: disrupt ${metadata.name} --for 30m`;
+}
+
+/** A change that waits for a window, in a word or two. */
+export function changeInWords({ field, ours }: WaitingChange): string {
+  return `${field} ${ours}`;
 }
 
 /**
@@ -122,19 +136,38 @@ function detailsOf(found: Found, now: number): Row[] {
   if (found.kind === "Branch") return requestRows(found, "resetAt", "reset");
   if (found.kind === "ComputePool") return requestRows(found, "restartedAt", "restart");
   if (found.kind !== "Compute") return [];
-  const { spec, status } = found.object;
+  const { metadata, spec, status } = found.object;
   const operations = (status.operations ?? []).slice(0, mostOperations).map((operation): Row => {
     const at = operation.updatedAt ?? operation.createdAt;
     return ["operation", `${operation.action} ${operation.status}${at === undefined ? "" : `, ${sinceOf(at, now)}`}`];
   });
-  const secret = status.binding?.name ?? spec.connectionSecret?.name;
+  const elsewhere = status.connectionSecret ?? spec.connectionSecret;
+  const isElsewhere = elsewhere?.namespace !== undefined && elsewhere.namespace !== metadata.namespace;
+  const secret = isElsewhere ? `${elsewhere.namespace}/${elsewhere.name}` : (status.binding?.name ?? elsewhere?.name);
   return [
     ...(status.host === undefined ? [] : [["host", status.host] as const]),
     ...(secret === undefined ? [] : [["secret", secret] as const]),
     ...(status.lastActive === undefined ? [] : [["active", sinceOf(status.lastActive, now)] as const]),
+    ...timingRows(found.object, now),
     ...requestRows(found, "restartedAt", "restart"),
     ...operations,
   ];
+}
+
+/** The entry of the schedule, what waits for a window, and leave to cut connections. */
+function timingRows({ metadata, status }: Compute, now: number): Row[] {
+  const { schedule, waiting = [] } = status;
+  const until = metadata.annotations?.[annotations.disruptionUntil] ?? "";
+  const isAllowed = (timeOf(until) ?? now) > now;
+  return [
+    ...(schedule === undefined ? [] : [["schedule", inForce(schedule, now)] as const]),
+    ...(waiting.length === 0 ? [] : [["waits", waiting.map(changeInWords).join(", ")] as const]),
+    ...(isAllowed ? [["disrupt", `connections may be cut until ${untilOf(until, now)}`] as const] : []),
+  ];
+}
+
+function inForce({ active = "", until }: NonNullable<Compute["status"]["schedule"]>, now: number): string {
+  return `${active === "" ? "no entry in force" : active}${until === undefined ? "" : ` until ${untilOf(until, now)}`}`;
 }
 
 /** A request by annotation that is not carried out yet. */
@@ -152,6 +185,11 @@ function requestRows({ object: { metadata, status } }: Found, name: "resetAt" | 
 function sinceOf(time: string, now: number): string {
   const ms = now - Date.parse(time);
   return Number.isNaN(ms) ? time : `${inWords(ms)} (${time})`;
+}
+
+function untilOf(time: string, now: number): string {
+  const ms = Date.parse(time) - now;
+  return Number.isNaN(ms) ? time : `${time} (in ${inWords(ms)})`;
 }
 
 /** The two largest units of a time: `2h5m`; days from two on. */

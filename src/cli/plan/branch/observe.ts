@@ -23,7 +23,7 @@ import { withAssumedEnd } from "./assumed-end.ts";
 
 /** The observation that a Branch is planned from. */
 export function observe(tracked: TrackedBranch, inventory: Inventory, leaving: Leaving): Observation | Unobserved {
-  const { clock, scope } = inventory.options;
+  const { scope } = inventory.options;
   const { project } = tracked;
   const { connection, id } = project;
   const subject = subjectOf(tracked, inventory, leaving);
@@ -39,7 +39,7 @@ export function observe(tracked: TrackedBranch, inventory: Inventory, leaving: L
     return unobserved(meaning.reason, saidOnce(meaning, project.client.account.baseURL, "manifests"));
   }
   if (listing === undefined) return { ...subject, kind: "unobserved", why: { kind: "pending" } };
-  const serviceNow = clock.now();
+  const serviceNow = project.time.now();
   const { fingerprint } = project.client;
   const linked = findLinkedAt(fingerprint, tracked.object, listing, scope.fleetName);
   if (!scope.cluster && linked !== undefined && tracked.object.status.branchID === undefined) {

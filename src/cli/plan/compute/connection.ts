@@ -1,6 +1,7 @@
 import { meaningOf } from "../../../operator/compute/words/failures.ts";
 import { filledDetails, whyUnread } from "../../../operator/connection-secret/filled-details.ts";
 import { rolesOf } from "../../../operator/connection-secret/rotation.ts";
+import type { Inventory } from "../inventory.ts";
 import { saidOnce } from "../messages.ts";
 import type { TrackedCompute } from "../tracked.ts";
 import { linkedEndpoint } from "./linked.ts";
@@ -12,14 +13,20 @@ export type ConnectionData =
   | { kind: "failed"; message: string };
 
 /** Asks the service for what the connection Secret of a Compute would hold. */
-export async function connectionDataOf(tracked: TrackedCompute, signal: AbortSignal): Promise<ConnectionData> {
+export async function connectionDataOf(tracked: TrackedCompute, inventory: Inventory): Promise<ConnectionData> {
   const { object: compute, project } = tracked;
   const { listing, client } = project;
   if (listing?.kind === "unavailable") return { kind: "failed", message: listing.message };
   const wanted = compute.spec.connectionSecret;
-  const endpoint = linkedEndpoint(tracked);
+  const endpoint = linkedEndpoint(tracked, inventory.scope.fleet);
   if (wanted === undefined || endpoint?.host === undefined) return { kind: "noEndpoint" };
-  const details = await filledDetails(compute, endpoint, { role: rolesOf(wanted)[0] }, client, signal);
+  const details = await filledDetails(
+    compute,
+    endpoint,
+    { role: rolesOf(wanted)[0] },
+    client,
+    inventory.options.signal,
+  );
   switch (details.kind) {
     case "read":
       return details;

@@ -12,15 +12,18 @@ import type { TrackedCompute } from "../tracked.ts";
 import { keeperOf } from "./left-to-operator.ts";
 import { linkedEndpoint } from "./linked.ts";
 import type { ComputeDryRun } from "./strategy.ts";
+import { nextWindow, scheduleOf, waitingForWindow } from "./timing.ts";
 
 /** `branch`: the entry of the Branch that it names, where that is planned too. */
 export function computeEntryOf(
-  { action, adopted, warning }: ComputeDryRun,
+  { action, seen, adopted, warning }: ComputeDryRun,
   tracked: TrackedCompute,
   scope: CommandScope,
   branch?: BranchEntry,
 ): ComputeEntry {
-  const { object: compute, pruned } = tracked;
+  const { pruned } = tracked;
+  // With the entry of its schedule in force.
+  const { compute } = seen;
   const linked = linkedEndpoint(tracked, scope.fleet);
   const keptBy = linked === undefined || scope.cluster ? undefined : keeperOf(linked);
   const { projectID, type } = compute.spec;
@@ -38,8 +41,20 @@ export function computeEntryOf(
     ...(keptBy === undefined ? {} : { keptBy }),
     ...what,
     ...deprecatedIn(what),
+    ...scheduleOf(seen),
+    ...leftToWindow(action, seen, scope),
     ...(warning === undefined ? {} : { message: warning }),
   };
+}
+
+/** Changes that wait for a window: alone, or beside what is sent. */
+function leftToWindow(
+  action: ComputeDryRun["action"],
+  seen: ComputeDryRun["seen"],
+  scope: CommandScope,
+): Pick<ComputeEntry, "message" | "nextWindow"> {
+  if ((action.kind !== "settled" && action.kind !== "patch") || (action.waiting ?? []).length === 0) return {};
+  return { message: waitingForWindow(action.waiting ?? [], seen, scope), ...nextWindow(seen) };
 }
 
 /** A warning of what is sent and has an announced end at the public service. */
@@ -129,6 +144,11 @@ function whatOf(action: ComputeDryRun["action"], compute: Compute, linked: Endpo
       };
     case "settled": {
       const drift = action.drift.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
+      if (action.reason === "WaitingForWindow") {
+        const waits = (action.waiting ?? []).map(({ field }) => field);
+        const fields = changes(compute, linked).filter(({ field }) => waits.includes(field));
+        return { step: "wait", fields, reason: action.reason, message: action.message };
+      }
       const step = reasons[action.reason].stalled ? "refuse" : "none";
       return { step, fields: drift, reason: action.reason, message: action.message };
     }

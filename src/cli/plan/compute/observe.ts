@@ -1,6 +1,7 @@
 import { linksOf } from "../../../operator/claims/adopt-target.ts";
 import { annotationsOf } from "../../../operator/compute/observe/annotations.ts";
 import { notListedIn } from "../../../operator/compute/observe/endpoint-snapshot.ts";
+import { asOf, momentOf } from "../../../operator/compute/observe/moment.ts";
 import type { Observed } from "../../../operator/compute/observe/observation.ts";
 import { allowsProject } from "../../../operator/resources/cluster-service-connection.ts";
 import { fleetOfLinked } from "../identity.ts";
@@ -10,10 +11,12 @@ import type { TrackedCompute } from "../tracked.ts";
 import { namedFor } from "./named-branch.ts";
 
 /** The observation that a Compute is planned from. */
-export function observe({ object: compute, project }: TrackedCompute, inventory: Inventory): Observed {
+export function observe({ object, project }: TrackedCompute, inventory: Inventory): Observed {
   const { clock, createSettleMs, scope } = inventory.options;
   const { fleet } = scope;
-  const { id, connection, listing, operations, client } = project;
+  const { id, connection, listing, operations, client, time } = project;
+  const serviceNow = time.now();
+  const compute = asOf(object, serviceNow);
   const annotations = annotationsOf(compute, clock.now());
   const claimants = inventory.claimantsOf(compute);
   const subject = {
@@ -21,7 +24,8 @@ export function observe({ object: compute, project }: TrackedCompute, inventory:
     annotations,
     claimants,
     now: clock.monotonic(),
-    serviceNow: clock.now(),
+    serviceNow,
+    moment: momentOf(object, connection?.spec.disruption, serviceNow),
     createSettleMs,
     fleet,
   };

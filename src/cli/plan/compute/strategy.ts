@@ -22,8 +22,11 @@ import { observe } from "./observe.ts";
 /** Actions that change only the Compute. */
 type InMemory = Extract<Action, { kind: "link" | "resolve" | "restoreFinalizer" | "dropFinalizer" | "restarted" }>;
 
-/** `settled` is a step where the endpoint is to be signed afterwards. */
-type Step = InMemory | Extract<Action, { kind: "settled" }>;
+/**
+ * `settled` is a step where the endpoint is to be signed afterwards; `noop` where the operator would list again to see
+ * whether nobody is connected: a command has just listed.
+ */
+type Step = InMemory | Extract<Action, { kind: "settled" | "noop" }>;
 type End = Exclude<Action, InMemory>;
 
 export type ComputeDryRun = DryRun<Observed, End>;
@@ -68,7 +71,8 @@ async function carryOut(
   const written = { cluster, clock, state, event: () => {}, isStopping: () => true };
   const after = await updateStatus(outcome, seen, secret, written);
   state.reported(after.status);
-  inventory.update(tracked, after);
+  // The plan was made for the spec in force, and the object keeps the declared one.
+  inventory.update(tracked, { ...after, spec: tracked.object.spec });
   return outcome;
 }
 
@@ -96,6 +100,9 @@ function planCompute(seen: Observed, tracked: TrackedCompute, { scope }: Invento
     return { kind: "step", action, isAdoption: action.kind === "link" && action.news === "adopted" };
   }
   if (action.kind === "settled" && isToBeSigned(action, tracked, scope)) {
+    return { kind: "step", action, isAdoption: false };
+  }
+  if (action.kind === "noop" && action.asksWhetherIdle !== undefined) {
     return { kind: "step", action, isAdoption: false };
   }
   const end = onUnknownBranch(action, seen, tracked.project) ?? leftToOperator(action, seen, scope);

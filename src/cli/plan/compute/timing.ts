@@ -1,0 +1,32 @@
+import type { Observed } from "../../../operator/compute/observe/observation.ts";
+import { timestamp } from "../../../operator/objects/conditions-of.ts";
+import type { WaitingChange } from "../../../operator/resources/compute.ts";
+import { inForce, opensAt } from "../../../operator/resources/effective-spec.ts";
+import type { ComputeEntry } from "../entries.ts";
+import type { CommandScope } from "../scope.ts";
+
+// The service's clock in words, for a person who reads the plan of a Compute with a schedule or windows.
+
+/** The entry of the schedule that is in force. */
+export function scheduleOf({ compute, moment }: Observed): Pick<ComputeEntry, "schedule"> {
+  const { schedule } = compute.spec;
+  if (schedule === undefined || moment === undefined) return {};
+  const { entry, until } = inForce(schedule, moment.now);
+  return { schedule: { active: entry?.name ?? "", ...(until === undefined ? {} : { until: timestamp(until) }) } };
+}
+
+/** The next window, while none is open. */
+export function nextWindow({ moment }: Observed): Pick<ComputeEntry, "nextWindow"> {
+  const opens = moment?.closed === undefined ? undefined : opensAt(moment.closed, moment.now);
+  return opens === undefined ? {} : { nextWindow: timestamp(opens) };
+}
+
+/** The wait of changes that would cut connections: the operator sends them later, and `apply` leaves them. */
+export function waitingForWindow(waiting: readonly WaitingChange[], seen: Observed, { writes }: CommandScope): string {
+  const { nextWindow: opens } = nextWindow(seen);
+  const when = opens === undefined ? "" : ` (the next: ${opens})`;
+  const what = `${waiting.map(({ field, ours }) => `${field} ${ours}`).join(", ")} would cut connections`;
+  return writes
+    ? `${what}, and apply waits for no window${when}: run it again once one is open.`
+    : `${what}, and waits until a window opens${when} or the compute is suspended.`;
+}
