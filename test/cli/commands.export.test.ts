@@ -50,6 +50,37 @@ test.each([false, true])(
   },
 );
 
+test("plan shows what Manage would change of an export with --observe, as no change, and apply sends nothing", async () => {
+  using stage = furnished();
+  const { out } = await stage.run("export", ["--project", project, ...from, "--observe"]);
+  const specs = parseAllDocuments(out).map((document) => document.toJS().spec);
+  expect(specs.map(({ managementPolicy }) => managementPolicy)).toEqual(Array(4).fill("Observe"));
+  const edited = out.replace("max: 2", "max: 4");
+  const run = await stage.run("plan", ["-f", "-", ...from, "--output", "json"], edited);
+  const planned = JSON.parse(run.out);
+  expect(planned.summary).toMatchObject({ none: 4, changes: false, problems: false });
+  const fields = planned.computes.flatMap((entry: { fields: object[] }) => entry.fields);
+  expect(fields).toEqual([{ field: "computeUnits.max", theirs: "2", ours: "4" }]);
+  expect(run.status).toBe(0);
+  const text = await stage.run("plan", ["-f", "-", ...from], edited);
+  expect(text.out).toContain("managementPolicy is Observe; Manage would change computeUnits.max");
+  const applied = await stage.run("apply", ["-f", "-", ...from, "--yes"], edited);
+  expect(applied).toMatchObject({ status: 0 });
+  const fleet = ["--fleet", "production", "--namespace", "shop"];
+  expect((await stage.run("apply", ["-f", "-", ...from, "--yes", ...fleet], edited)).status).toBe(0);
+  expect(stage.writes).toEqual([]);
+});
+
+test("apply refuses what only observes and names nothing, and creates nothing", async () => {
+  using stage = furnished();
+  const spec = `{projectID: ${project}, branchID: ${main}, type: read_only, managementPolicy: Observe}`;
+  const manifest = `{apiVersion: compute-operator.dev/v1alpha1, kind: Compute, metadata: {name: a}, spec: ${spec}}`;
+  const run = await stage.run("apply", ["-f", "-", ...from, "--yes"], manifest);
+  expect(run.status).toBe(1);
+  expect(`${run.out}${run.err}`).toContain("managementPolicy: Observe creates nothing");
+  expect(stage.writes).toEqual([]);
+});
+
 test("export says the same to a parser of YAML 1.1, which reads a bare off as false", async () => {
   using stage = furnished();
   stage.shop.create({ branch_id: main, type: "read_only", settings: bare });

@@ -2,11 +2,14 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
+import { manifestOf } from "../../src/cli/manifests/manifest-of.ts";
 import { fleetOf, signatureIn } from "../../src/operator/resources/signature.ts";
 import { ClusterWorld } from "../integration/support/cluster-world.ts";
 import { goodKey } from "../integration/support/seeded-service.ts";
+import { SmallWorld } from "../integration/support/small-world.ts";
 import type { JsonObject } from "../simulation/api-server/objects.ts";
 import { type Cluster, Clusters, isReady } from "../simulation/fleet/clusters.ts";
+import { commandsIn } from "./commands.ts";
 
 const Manifest = z.object({
   kind: z.string(),
@@ -88,6 +91,48 @@ test("docs/how-to.md shares one key: Computes of the namespaces that it names us
   await world.ready("billing", "db");
   expect(world.said("other", "db")).toContain('does not select namespace "other"');
   expect(world.endpoints).toHaveLength(2);
+});
+
+test("docs/how-to.md looks first, then hands over: nothing is sent before a Compute is managed, and then what differs", async () => {
+  await using world = new SmallWorld(["br-a", "br-b"], 1);
+  for (const branch_id of ["br-a", "br-b"]) {
+    world.console("POST", "/projects/shop/endpoints", { endpoint: { branch_id, type: "read_write" } });
+    await world.clock.advance(10_000);
+  }
+  const command = commandsIn("docs/how-to.md").find(({ text }) => text.startsWith("compute-operator export"));
+  const observe = command?.text.includes("--observe") === true;
+  const existing = world.endpoints;
+  for (const [index, endpoint] of existing.entries()) {
+    const exported = manifestOf(endpoint, { namespace: "default", connection: "default", observe });
+    if ("problem" in exported) throw new Error(exported.problem);
+    world.declare(index, { ...exported.manifest.spec });
+  }
+  await world.settle(2);
+  const shown = (index: number) =>
+    world.compute(index).status.conditions?.map(({ status, reason }) => [status, reason]);
+  const inStep = [
+    ["True", "Observed"],
+    ["True", "Observed"],
+  ];
+  expect([shown(0), shown(1)]).toEqual([inStep, inStep]);
+  world.edit(0, { computeUnits: { min: 1, max: 4 } });
+  world.edit(1, { computeUnits: { min: 1, max: 4 } });
+  await world.settle(2);
+  expect(world.compute(0).status.drift?.map(({ field }) => field)).toContain("computeUnits.max");
+  expect(world.writes).toEqual([]);
+  const [, patch = ""] =
+    /patch compute shop-primary .* -p '(\{"spec":\{"managementPolicy.*\})'/.exec(
+      readFileSync("docs/how-to.md", "utf8"),
+    ) ?? [];
+  world.edit(0, JSON.parse(patch).spec);
+  await world.settle(2);
+  await world.clock.advance(120_000);
+  expect(world.compute(0).status).toMatchObject({ size: "1–4 CU", proof: { by: "adopted" } });
+  expect(world.writes).toEqual([`PATCH /projects/shop/endpoints/${existing[0]?.id}`]);
+  expect(world.events("Adopted")).toHaveLength(1);
+  for (const index of [0, 1]) world.remove(index);
+  await world.clock.advance(60_000);
+  expect(world.endpoints.map(({ id }) => id)).toEqual(existing.map(({ id }) => id));
 });
 
 test("docs/how-to.md rebuilds a cluster in the order in which it says so, and every endpoint is the same", async () => {

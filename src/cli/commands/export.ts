@@ -55,7 +55,7 @@ async function projectsOf(
 
 async function exportProject(
   project: string,
-  { namespace, connection, branches }: ExportFlags,
+  { namespace, connection, branches, observe }: ExportFlags,
   client: ServiceClient,
   signal: AbortSignal,
 ): Promise<Written> {
@@ -64,14 +64,15 @@ async function exportProject(
     const meaning = meaningOf(answer, requests.listEndpoints(project));
     throw new CommandProblem([saidOnce(meaning, client.account.baseURL, "flags")]);
   }
-  const written = branches ? await exportBranches(project, { namespace, connection }, client, signal) : undefined;
+  const names = { namespace, connection, observe };
+  const written = branches ? await exportBranches(project, names, client, signal) : undefined;
   const documents = [...(written?.documents ?? [])];
   const notes = [
     ...(answer.value.length === 0 ? [`project ${project} has no computes`] : []),
     ...(written?.notes ?? []),
   ];
   for (const endpoint of answer.value.toSorted(inOrder)) {
-    const exported = manifestOf(endpoint, { namespace, connection });
+    const exported = manifestOf(endpoint, names);
     if ("problem" in exported) notes.push(`endpoint ${endpoint.id} cannot be declared: ${exported.problem}`);
     else documents.push(documentOf(endpoint, exported));
   }

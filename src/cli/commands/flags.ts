@@ -119,6 +119,7 @@ Exit status: 0 done, 1 an error.`,
   .option("-n, --namespace <NAME>", "namespace to write into the manifests (default: none)")
   .option("--connection <NAME>", "ServiceConnection to name in them", "default")
   .option("--branches", "also print a Branch for each branch that no operator made", false)
+  .option("--observe", "write managementPolicy: Observe: what exists is shown, and nothing is sent for it", false)
   .option("--base-url <URL>", "base URL of the service", publicServicePattern);
 
 /** The format of what a command prints, as one of these words. */
@@ -234,6 +235,7 @@ export interface ExportFlags {
   namespace: string | undefined;
   connection: string;
   branches: boolean;
+  observe: boolean;
   baseURL: string | undefined;
 }
 
@@ -245,17 +247,19 @@ export function parseExportFlags(args: readonly string[]): ExportFlags {
     namespace: z.string().optional(),
     connection: z.string(),
     branches: z.boolean(),
+    observe: z.boolean(),
     baseUrl: z.string(),
   };
   const values = parsed(exportSyntax, args, exportValues, "the project is named with --project");
-  const { project: projects, allProjects, organization, namespace, connection, branches, baseUrl } = values;
+  const { project: projects, allProjects, organization, namespace, connection, branches, observe, baseUrl } = values;
   if (projects.length === 0 && !allProjects) {
     throw new BadFlag("--project is needed: the id of the project; or --all-projects");
   }
   if (projects.length > 0 && allProjects) throw new BadFlag("--project and --all-projects exclude each other");
   if (organization !== undefined && !allProjects)
     throw new BadFlag("--organization is about --all-projects, which is not set");
-  return { projects: [...new Set(projects)], organization, namespace, connection, branches, baseURL: baseUrl };
+  const unique = [...new Set(projects)];
+  return { projects: unique, organization, namespace, connection, branches, observe, baseURL: baseUrl };
 }
 
 const hint = "manifests are named with -f or -k";

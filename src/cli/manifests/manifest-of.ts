@@ -10,6 +10,8 @@ export interface ExportNames {
   namespace: string | undefined;
   /** Name of a ServiceConnection. */
   connection: string;
+  /** The operator is to show what exists, and to send nothing for it. */
+  observe?: boolean;
 }
 
 /** A manifest, and the fields of the endpoint that it cannot declare. */
@@ -43,7 +45,8 @@ export function manifestOf(endpoint: Endpoint, names: ExportNames): Exported | U
 }
 
 /** The Branch that adopts a branch as it is: it is never given an end, reset, renamed or deleted. */
-export function branchManifestOf(id: string, projectID: string, { namespace, connection }: ExportNames): object {
+export function branchManifestOf(id: string, projectID: string, names: ExportNames): object {
+  const { namespace, connection } = names;
   return {
     apiVersion: API_VERSION,
     kind: "Branch",
@@ -53,12 +56,13 @@ export function branchManifestOf(id: string, projectID: string, { namespace, con
       projectID,
       adopt: { branchID: id },
       expiry: { never: true },
-      deletionPolicy: "Retain",
+      ...policies(names),
     },
   };
 }
 
-function manifest(endpoint: Endpoint, { namespace, connection }: ExportNames, fields: object): Exported["manifest"] {
+function manifest(endpoint: Endpoint, names: ExportNames, fields: object): Exported["manifest"] {
+  const { namespace, connection } = names;
   const { id, project_id, branch_id, type } = endpoint;
   return {
     apiVersion: API_VERSION,
@@ -71,9 +75,14 @@ function manifest(endpoint: Endpoint, { namespace, connection }: ExportNames, fi
       type,
       ...fields,
       adopt: { endpointID: id },
-      deletionPolicy: "Retain",
+      ...policies(names),
     },
   };
+}
+
+/** Nothing that exists goes with its manifest; with `--observe` nothing is written to it either. */
+function policies({ observe = false }: ExportNames): object {
+  return { deletionPolicy: "Retain", ...(observe ? { managementPolicy: "Observe" } : {}) };
 }
 
 /** An endpoint's id is a valid name of a Kubernetes object, except for hyphens at its end. */
