@@ -117,6 +117,12 @@ export const explanations: readonly Explanation[] = [
     todo: "[have it labelled](connect.md#another-namespace), or write the Secret here",
   },
   {
+    reasons: ["WaitingForTurn"],
+    meaning:
+      "a change or restart that cuts connections waits for other members of the pool: at most `maxUnavailable` may be unavailable at a time",
+    todo: "nothing; where a member stays not ready, see its condition, or raise `maxUnavailable`",
+  },
+  {
     reasons: ["OperationFailed"],
     meaning: "an operation of the operator failed; the message has action, id and failures",
     todo: "restart, change the spec, or ask the service",

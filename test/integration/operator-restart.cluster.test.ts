@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { said } from "./conditions/conditions.ts";
 import { isReady } from "./support/scenario.ts";
 import { main, preview, project } from "./support/seeded-service.ts";
@@ -108,4 +109,32 @@ it("a create whose reply was lost together with the operator is found by its sig
   const ready = await shop.until("db", "its end", (db) => isReady(db) && db.status.pendingWrite === undefined);
   expect(shop.endpoints.map(({ id }) => id)).toEqual([ready.status.endpointID]);
   expect(shop.writes).toEqual([create]);
+});
+
+it("a changed template restarts the members of a pool one after another, also across a restart of the operator", async () => {
+  const shop = await stage().scenario({ service: { projectLock: false, timeScale: 5 } });
+  const pool = (size: number) => ({
+    apiVersion: "compute-operator.dev/v1alpha1",
+    kind: "ComputePool",
+    metadata: { name: "readers" },
+    spec: { replicas: 4, template: { projectID: project, branchID: main, computeUnits: { min: size, max: size } } },
+  });
+  await shop.cluster.create("ComputePool", shop.namespace, pool(1));
+  const names = [0, 1, 2, 3].map((index) => `readers-${index}`);
+  await Promise.all(names.map((name) => shop.ready(name)));
+  const changing: number[] = [];
+  shop.host.instead = ({ method, path }) => {
+    const others = shop.endpoints.filter(({ id, pending_state }) => pending_state !== undefined && !path.includes(id));
+    if (method === "PATCH") changing.push(others.length + 1);
+    return undefined;
+  };
+  await shop.cluster.modify("ComputePool", shop.namespace, "readers", (object) => {
+    object.spec = pool(2).spec;
+  });
+  await eventually("the second of them to change", () => (changing.length >= 2 ? true : undefined));
+  await stage().restartOperator();
+  await Promise.all(
+    names.map((name) => shop.until(name, "its size", (one) => one.status.size === "2 CU" && isReady(one))),
+  );
+  expect(changing).toEqual([1, 1, 1, 1]);
 });

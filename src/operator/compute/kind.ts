@@ -18,6 +18,7 @@ import { type Outcome, shown } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { letGo } from "./plan/delete.ts";
 import type { plan } from "./plan/plan.ts";
+import { awaitsTurn, isCutOver } from "./plan/turn.ts";
 import { fallsDueAt } from "./requeue.ts";
 import type { ReconcileState } from "./state.ts";
 import { withUnreadable } from "./status/conditions.ts";
@@ -49,6 +50,8 @@ export interface StepOptions extends BindTools {
   isStopping: () => boolean;
   /** The last guard stopped a write. */
   onStop: (stop: Stop, compute: Compute) => void;
+  /** A write that cuts the connections of a Compute is over: siblings that waited may have their turn. */
+  onTurnOver?: (compute: Compute) => void;
   onStep?: (action: Action, compute: Compute, outcome: Outcome) => void;
 }
 
@@ -87,7 +90,8 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         ? letGo(released.uninstalling(undefined), observed, known)
         : undefined,
     uninstalling: (compute) => uninstalling.now(compute),
-    execute: async (action, { annotations }, { object: compute, memory: state, access }) => {
+    execute: async (action, observed, { object: compute, memory: state, access }) => {
+      const { annotations } = observed;
       const stored = () => options.stored(compute.metadata.uid);
       const outcome = await parts.execute(action, {
         compute,
@@ -95,6 +99,7 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         cluster,
         clock,
         stored,
+        hasTurn: () => observed.kind === "observed" && !awaitsTurn(observed, state.known),
         state,
         signal,
         secrets,
@@ -134,6 +139,10 @@ async function report(
   state.fallsDue(fallsDueAt(observed, state.known));
   const reported = await parts.updateStatus(outcome, observed, bound, { ...options, state });
   state.reported(reported.status);
+  if (isCutOver(observed, state.known, action)) {
+    state.cuts(undefined);
+    options.onTurnOver?.(reported);
+  }
   options.onStep?.(action, reported, outcome);
   // The report comes first: the retry knows nothing of what was done.
   if (bound.failed !== undefined) throw bound.failed.error;

@@ -36,6 +36,11 @@ export interface ComputeMemory {
   deletes: ReadonlyMap<string, AnsweredDelete>;
   /** The last accepted PATCH that lists do not show yet: when, the lists since without it, its repetitions. */
   patched?: Patched | undefined;
+  /**
+   * Time at which the request of a write ended that cuts connections and that no list shows over; infinite while it is
+   * under way.
+   */
+  cutAt?: number | undefined;
   /** Time at which this term first saw the note `disabledByUs`, or its own last PATCH of `disabled` ended. */
   disableNotedAt?: number | undefined;
   /** The generation that the service was last brought to, for which endpoint, and the drift reported since. */

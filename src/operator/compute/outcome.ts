@@ -20,6 +20,8 @@ export type Effect =
       kind: "settled";
       drift: readonly Difference[];
       waiting?: readonly WaitingChange[];
+      /** Another entry of the schedule came into force, and its change waits. */
+      keepsEntry?: true;
       operations?: readonly Operation[];
     }
   /**

@@ -23,6 +23,7 @@ import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
 import { isListed } from "./observe/listed.ts";
 import { asOf, momentOf } from "./observe/moment.ts";
+import { type Members, siblingsOf } from "./observe/siblings.ts";
 import { clockDueAt } from "./requeue.ts";
 import { ReconcileState } from "./state.ts";
 import { released } from "./words/deletion.ts";
@@ -44,6 +45,8 @@ export interface ComputeReconcilerOptions {
   cache: {
     computeByUID(uid: string): Compute | undefined;
     branch(namespace: string, name: string): Branch | undefined;
+    pool: Members["pool"];
+    membersOf: Members["membersOf"];
   };
   /** True if this process reconciles the Compute, by its selector. */
   selects: (compute: Compute) => boolean;
@@ -55,11 +58,13 @@ export interface ComputeReconcilerOptions {
 /** Reconciles Computes. */
 export class ComputeReconciler {
   readonly #options: ComputeReconcilerOptions;
+  readonly #since: number;
   readonly #states: Reconciler<Compute, ReconcileState>;
   readonly reconcile: (uid: string) => Promise<Reconciled>;
 
   constructor(options: ComputeReconcilerOptions) {
     this.#options = options;
+    this.#since = options.clock.monotonic();
     const { cache, secrets, term } = options;
     const life = new Life({
       ...options,
@@ -158,6 +163,11 @@ export class ComputeReconciler {
       referredName: named && branchNameOf(named),
       secret: record && { record, mayCut: moment?.closed === undefined },
       serviceNow,
+      siblings: siblingsOf(compute, {
+        ...cache,
+        termSince: this.#since,
+        known: (uid) => this.#states.known(uid)?.known,
+      }),
     };
     return { subject, connection };
   }

@@ -141,6 +141,11 @@ export class ReconcileState {
     if (corrects.length > 0) known.corrections = [...known.corrections, { generation, at: now }].slice(-10);
   }
 
+  /** A write that cuts connections is under way (infinite), its request has ended then, or it is over. */
+  cuts(at: number | undefined): void {
+    this.#known.cutAt = at;
+  }
+
   /** A request that sets `disabled` has ended: until the settle time has passed, lists may show what was before. */
   disableSent(now: number): void {
     this.#known.disableNotedAt = now;

@@ -21,6 +21,7 @@ import { type Unattended, unattended } from "../runtime/unattended.ts";
 import type { Kind } from "./flow-of.ts";
 import { linkedKey } from "./indexes.ts";
 import type { ChangeHandlers, Informers } from "./informers.ts";
+import { isNewsForSiblings, nextInTurn } from "./turns.ts";
 
 export interface EventHandlersOptions extends Unattended {
   informers: Informers;
@@ -90,6 +91,7 @@ export class EventHandlers implements ChangeHandlers {
     }
     const owner = owningPool(object);
     if (owner !== undefined) enqueue("pool", [owner.uid]);
+    if (isNewsForSiblings(change)) enqueue("compute", uidsOf(nextInTurn(object, informers)));
     // Regardless of its owner, the Compute takes or frees a name that a pool wants for a member.
     const pool = type === "updated" ? undefined : informers.pools.get(namespace, poolNameIn(object));
     if (pool !== undefined) enqueue("pool", [pool.metadata.uid]);

@@ -7,6 +7,7 @@ import { conditionOf } from "../objects/conditions-of.ts";
 import { placeOf } from "../objects/object.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
+import { owningPool } from "../resources/compute-pool.ts";
 import { connectionKeyOf } from "../resources/connection-user.ts";
 import { labels, SECRET_OF } from "../resources/names.ts";
 import { ObjectIndex } from "./object-index.ts";
@@ -20,6 +21,8 @@ export class Indexes {
   readonly computesOnBranch: ObjectIndex<Compute>;
   /** By namespace, project and branch: where their endpoints are, and may still come to be. */
   readonly computesAt: ObjectIndex<Compute>;
+  /** By the uid of the pool that owns them. */
+  readonly members: ObjectIndex<Compute>;
   readonly linkedBranches: ObjectIndex<Branch>;
   /** By project: those that wait for something that another has, or for room. */
   readonly waitingBranches: ObjectIndex<Branch>;
@@ -50,6 +53,10 @@ export class Indexes {
     this.secretsElsewhere = new ObjectIndex(secret, ({ metadata: { labels: labelled, annotations } }) =>
       annotations?.[SECRET_OF] === undefined ? [] : [labelled?.[labels.compute] ?? ""],
     );
+    this.members = new ObjectIndex(compute, (object) => {
+      const owner = owningPool(object);
+      return owner === undefined ? [] : [owner.uid];
+    });
     this.linkedBranches = new ObjectIndex(branch, ({ metadata: { namespace }, spec, status: { branchID } }) =>
       branchID === undefined ? [] : [linkedKey(namespace, spec.projectID, branchID)],
     );
@@ -59,7 +66,7 @@ export class Indexes {
   }
 
   compute(change: Change<Compute>): void {
-    for (const index of [this.users, this.computesOnBranch, this.computesAt, this.computesWithSecretIn])
+    for (const index of [this.users, this.computesOnBranch, this.computesAt, this.computesWithSecretIn, this.members])
       index.change(change);
   }
 

@@ -21,6 +21,7 @@ import type { ManagerOptions } from "./manager-options.ts";
 import { orphansAmong } from "./orphans-among.ts";
 import { newBranchReconciler, newComputeReconciler, newPoolReconciler } from "./reconcilers.ts";
 import { type NamespaceOf, UsageMeter } from "./state-metrics.ts";
+import { nextInTurn } from "./turns.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 /** All state of one term of leadership. It starts empty, so no plan from an earlier term is executed. */
@@ -66,6 +67,11 @@ export class Manager {
       ...term("compute"),
       claims: this.#claims,
       isStopping: () => this.#isStopping,
+      onTurnOver: (compute) =>
+        this.#enqueue(
+          "compute",
+          nextInTurn(compute, informers).map(({ metadata: { uid } }) => uid),
+        ),
       onStep: (action, compute, outcome) => {
         options.tracer.decided(action.kind);
         this.#log(action.kind, compute, outcome.events);

@@ -51,9 +51,8 @@ export function newComputeReconciler(
     storedSpecs,
     changeBlockedWorkers,
     signal,
-    isStopping,
-    onStep,
-  }: Term & Pick<StepOptions, "isStopping" | "onStep"> & { claims: ClaimIndex },
+    ...hooks
+  }: Term & Pick<StepOptions, "isStopping" | "onTurnOver" | "onStep"> & { claims: ClaimIndex },
 ): ComputeReconciler {
   const { cluster, informers, clock, random, brake, event: report, log, options: settings } = options;
   const event = (compute: Compute, record: EventInput) => report(computeKind, compute, record);
@@ -75,9 +74,8 @@ export function newComputeReconciler(
     awaitsOwner: (compute) =>
       awaitsOwner(informers.computes.byUid(compute.metadata.uid) ?? compute, informers, storedSpecs, clock.now()),
     event,
-    isStopping,
     onStop: stopsTold(options, computeKind.kind),
-    ...(onStep === undefined ? {} : { onStep }),
+    ...hooks,
   });
   return new ComputeReconciler({
     kind,
@@ -94,6 +92,8 @@ export function newComputeReconciler(
     cache: {
       computeByUID: (uid) => informers.computes.byUid(uid),
       branch: (namespace, name) => informers.branches.get(namespace, name),
+      pool: (uid) => informers.pools.byUid(uid),
+      membersOf: (uid) => informers.indexes.members.of(uid),
     },
     selects: (compute) => settings.selects(compute.metadata.labels),
     fleet: settings.fleet === undefined ? undefined : fleetOf(settings.fleet),

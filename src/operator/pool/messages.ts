@@ -19,6 +19,7 @@ export const ended =
 export const scaling = {
   changing: (pool: string) => `Replicas are being created, changed or removed. ${listCommand(pool)}`,
   notReady: (pool: string) => `Replicas are not ready yet. ${listCommand(pool)}`,
+  inTurn: (pool: string) => `Replicas change one after another. ${listCommand(pool)}`,
   /** Events. */
   to: (replicas: number) => `Creating or removing replicas, to have ${replicas}.`,
   template: "Applying the changed template to the replicas.",

@@ -1,6 +1,6 @@
 import { conditionsFor } from "../conditions/conditions.ts";
 import type { ConditionRow } from "../conditions/rows.ts";
-import { conditionOf, hasEnded } from "../objects/conditions-of.ts";
+import { conditionOf, hasEnded, shownReason } from "../objects/conditions-of.ts";
 import type { Compute } from "../resources/compute.ts";
 import type { ComputePool, ComputePoolStatus } from "../resources/compute-pool.ts";
 import { labels } from "../resources/names.ts";
@@ -48,11 +48,16 @@ export function poolStatus(
     if (!complete)
       return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.changing(metadata.name) };
     const fields = () => changedFields(pool, members);
-    if (ready === spec.replicas) return { row: poolReasons.Ready, reason: "Ready", message: messages.ready(fields()) };
+    const isRolling = current.some(({ compute }) => shownReason(compute) === "WaitingForTurn");
+    if (ready === spec.replicas && !isRolling)
+      return { row: poolReasons.Ready, reason: "Ready", message: messages.ready(fields()) };
     // The Branch of the template came to its end, and all members with it.
     const ended = current.length > 0 && current.every(({ compute }) => hasEnded(compute));
     if (ended) return { row: poolReasons.Expired, reason: "Expired", message: messages.ended };
     const waiting = current.filter(({ compute }) => !isReady(compute));
+    if (waiting.length === 0) {
+      return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.inTurn(metadata.name) };
+    }
     const common = commonReason(waiting);
     if (common === undefined) {
       return { row: poolReasons.Scaling, reason: "Scaling", message: messages.scaling.notReady(metadata.name) };

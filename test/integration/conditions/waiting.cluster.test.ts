@@ -8,7 +8,7 @@ import { realClock } from "../../support/real-clock.ts";
 import { newKey, revokeFirstKey } from "../support/keys.ts";
 import { keySecret } from "../support/manifests.ts";
 import { expectPauses } from "../support/pauses.ts";
-import { preview, project } from "../support/seeded-service.ts";
+import { main, preview, project } from "../support/seeded-service.ts";
 import { useStage } from "../support/use-stage.ts";
 import { conditions, inProgress, said, unseen } from "./conditions.ts";
 
@@ -21,6 +21,41 @@ const create = `POST ${endpoints}`;
 const seenOf = ({ status }: Compute) => [status.endpointID, status.state, status.size, status.currentState];
 
 describe.concurrent("while something is in the way that passes, a Compute shows", () => {
+  it("WaitingForTurn, as a ready member of a pool of which another is not, until that one is", async () => {
+    const shop = await stage().scenario();
+    const pool = (size: number) => ({
+      apiVersion: "compute-operator.dev/v1alpha1",
+      kind: "ComputePool",
+      metadata: { name: "db" },
+      spec: { replicas: 2, template: { projectID: project, branchID: main, computeUnits: { min: size, max: size } } },
+    });
+    await shop.cluster.create("ComputePool", shop.namespace, pool(1));
+    const members = await Promise.all(["db-0", "db-1"].map((name) => shop.ready(name)));
+    const refused = members[1]?.status.endpointID ?? "";
+    const message = JSON.stringify({ request_id: "", code: "", message: "no such size" });
+    const headers = { "content-type": "application/json" };
+    shop.host.instead = ({ method, path }) =>
+      method === "PATCH" && path.endsWith(refused) ? { status: 400, headers, body: message } : undefined;
+    await shop.cluster.modify("ComputePool", shop.namespace, "db", (object) => {
+      object.spec = pool(2).spec;
+    });
+    await shop.reason("db-1", "Rejected");
+    await shop.cluster.modify("ComputePool", shop.namespace, "db", (object) => {
+      object.spec = pool(3).spec;
+    });
+    const waiting = await shop.reason("db-0", "WaitingForTurn");
+    expect(conditions(waiting)).toEqual({
+      Ready: "True",
+      Synced: "False",
+      reason: "WaitingForTurn",
+    });
+    expect(said(waiting)).toContain("at most 1 of the replicas of ComputePool db may be unavailable");
+    shop.host.instead = undefined;
+    await Promise.all(
+      ["db-0", "db-1"].map((name) => shop.until(name, "its size", ({ status }) => status.size === "3 CU")),
+    );
+  });
+
   it("ProjectBusy, if somebody else's change locks the project, and continues automatically", async () => {
     // The lock lasts for minutes, until the test advances the service's clock.
     const clock = new AdvanceableClock(realClock);

@@ -29,7 +29,8 @@ function countsAsReady({ metadata, status }: Compute): boolean {
 function notCarriedOut({ metadata, spec, status }: Compute): string | undefined {
   if (spec.managementPolicy === "Observe") return undefined;
   if (status.appliedGeneration !== metadata.generation) return `applied was ${status.appliedGeneration}`;
-  if (["Drifted", "WaitingForWindow"].includes(status.conditions?.[0]?.reason ?? "")) return undefined;
+  if (["Drifted", "WaitingForWindow", "WaitingForTurn"].includes(status.conditions?.[0]?.reason ?? ""))
+    return undefined;
   const { resolvedBranch } = status;
   if (resolvedBranch?.name !== givenName(spec)) return `the name of its branch is ${resolvedBranch?.name}`;
   if (status.branchID !== (spec.branchID ?? resolvedBranch?.id)) return `its branch is ${status.branchID}`;

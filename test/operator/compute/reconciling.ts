@@ -54,7 +54,7 @@ export async function setUp(
       secrets,
       connections: reach.registry,
       claims,
-      cache: { computeByUID: stored, branch: () => undefined },
+      cache: { computeByUID: stored, branch: () => undefined, pool: () => undefined, membersOf: () => [] },
       selects: () => true,
       fleet: undefined,
       changeBlockedWorkers: () => {},

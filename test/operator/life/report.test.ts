@@ -75,7 +75,7 @@ test("reason → standing, of every kind", () => {
   expect(standings(reasons)).toEqual({
     rest: ["Active", "Idle", "Disabled", "Observed"],
     progress: ["Creating", "Starting", "Updating", "Moving", "Restarting"],
-    other: ["WaitingForWindow", "Deleting", "Expired", "Paused"],
+    other: ["WaitingForWindow", "WaitingForTurn", "Deleting", "Expired", "Paused"],
   });
   expect(standings(branchReasons)).toEqual({
     rest: ["Available", "Observed"],

@@ -19,6 +19,10 @@ test.each([
     "Replicas are not ready yet. See each with: kubectl get computes -l compute-operator.dev/pool=POOL",
   ],
   [
+    messages.scaling.inTurn("POOL"),
+    "Replicas change one after another. See each with: kubectl get computes -l compute-operator.dev/pool=POOL",
+  ],
+  [
     messages.conflict("COMPUTE"),
     "Compute COMPUTE exists and does not belong to this pool. Delete that Compute, or create the pool under another name.",
   ],

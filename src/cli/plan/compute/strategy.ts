@@ -59,7 +59,7 @@ async function carryOut(
   const access = accessTo(project, clock);
   const stored = () => undefined;
   const shared = { clock, stored, state, signal: uninterrupted, uninstalling, secrets };
-  const context = { compute, annotations, cluster, access, ...shared };
+  const context = { compute, annotations, hasTurn: () => true, cluster, access, ...shared };
   const outcome = await execute(guarded(action, seen, tracked), context);
   const { signed } = state.known;
   if (action.kind === "sign" && signed?.failure !== undefined) {

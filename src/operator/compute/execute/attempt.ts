@@ -87,6 +87,7 @@ export class EndpointAttempt {
     const { lister } = this.#access;
     const { endpointID } = this.#target;
     const isMade = endpointID === undefined;
+    if (state.known.cutAt !== undefined) state.cuts(clock.monotonic());
     if (shows !== undefined) state.answerLaidOver(lister.answered(shows, isMade));
     else state.needListAfter(isMade ? clock.monotonic() : lister.wrote(endpointID));
   }

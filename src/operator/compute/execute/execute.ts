@@ -1,11 +1,11 @@
 import type { EventInput } from "../../kube/event-record.ts";
-import { after } from "../../life/outcome.ts";
+import { after, atOnce } from "../../life/outcome.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
-import type { Action, WriteAction } from "../plan/action.ts";
+import { type Action, isCut, type WriteAction } from "../plan/action.ts";
 import type { ReconcileState } from "../state.ts";
 import { deleting } from "../words/deletion.ts";
 import { meaningOf, requests } from "../words/failures.ts";
@@ -42,7 +42,8 @@ export async function execute(action: Action, context: ExecuteContext): Promise<
     case "settled": {
       state.succeeded();
       const waits = action.waiting === undefined ? {} : { waiting: action.waiting };
-      const effect = { kind: "settled", drift: action.drift, ...waits } as const;
+      const kept = action.keepsEntry === undefined ? {} : { keepsEntry: action.keepsEntry };
+      const effect = { kind: "settled", drift: action.drift, ...waits, ...kept } as const;
       return shown(compute, action.reason, action.message, { requeue: after(action.requeueAfterMs), effect });
     }
     case "resolve":
@@ -88,7 +89,7 @@ function warnings(action: Extract<Action, { kind: "wait" | "blocked" }>, state: 
 }
 
 async function write(action: WriteAction, context: ExecuteContext, access: ServiceAccess): Promise<Outcome> {
-  const { compute, uninstalling } = context;
+  const { compute, uninstalling, state } = context;
   const { underWay } = access.lister;
   const target = action.kind === "create" ? undefined : action.endpointID;
   // Another Compute's, as of one of which this is a copy: what it does is to be listed first.
@@ -103,11 +104,16 @@ async function write(action: WriteAction, context: ExecuteContext, access: Servi
   }
   if (wait !== undefined) return waiting(wait, action, context, access);
   if (target === undefined) return send(action, context, access);
+  const cuts = isCut(action);
+  // A sibling may have taken the turn since the plan.
+  if (cuts && !context.hasTurn()) return unchanged(compute, { requeue: atOnce });
+  if (cuts) state.cuts(Number.POSITIVE_INFINITY);
   underWay.add(target);
   try {
     return await send(action, context, access);
   } finally {
     underWay.delete(target);
+    if (state.known.cutAt === Number.POSITIVE_INFINITY) state.cuts(undefined);
   }
 }
 

@@ -28,6 +28,8 @@ export interface Subject {
   referred?: ReferredBranch | undefined;
   /** Name at the service of the Branch that `spec.branchRef` names; absent where there is no such Branch. */
   referredName?: string | undefined;
+  /** The other members of the Compute's pool; absent where it is no member. */
+  siblings?: Siblings | undefined;
   /** The connection Secret with its password; absent where none stands. */
   secret?: SecretFacts | undefined;
   /** The service's time, in milliseconds since the epoch. */
@@ -39,6 +41,19 @@ export interface SecretFacts {
   record: PasswordRecord;
   /** True if connections may be cut now. */
   mayCut: boolean;
+}
+
+/** The other members of a pool, as this process knows them at the moment of the call. */
+export interface Siblings {
+  pool: string;
+  maxUnavailable: number;
+  /** Time at which this term of leadership began. */
+  termSince: number;
+  /**
+   * Number of those that are not ready, or have a write that cuts connections and that no list shows ended; also one
+   * that an earlier term sent, and that this list shows.
+   */
+  unavailable: (endpoints: EndpointIndex) => number;
 }
 
 /** The branch of the Branch that a Compute names; `unusable`: nothing is created on it or moved to it. */

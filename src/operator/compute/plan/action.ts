@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import type { Proof } from "../../claims/ownership.ts";
-import type { Attributes, Difference } from "../../fields/compare.ts";
+import { type Attributes, cutsConnections, type Difference } from "../../fields/compare.ts";
 import type { ResolvedBranch, WaitingChange } from "../../resources/compute.ts";
 import { pauseEndsInMs } from "../../resources/pause.ts";
 import { signatureIn } from "../../resources/signature.ts";
@@ -101,11 +101,21 @@ export type Action =
     }
   | {
       kind: "settled";
-      reason: "Active" | "Idle" | "Disabled" | "Drifted" | "MovedOutside" | "WaitingForWindow" | "Observed";
+      reason:
+        | "Active"
+        | "Idle"
+        | "Disabled"
+        | "Drifted"
+        | "MovedOutside"
+        | "WaitingForWindow"
+        | "WaitingForTurn"
+        | "Observed";
       message: string;
       drift: readonly Difference[];
-      /** The changes that wait for a window. */
+      /** The changes that wait for a window, or for siblings. */
       waiting?: readonly WaitingChange[];
+      /** Another entry of the schedule came into force, and its change waits. */
+      keepsEntry?: true;
       requeueAfterMs?: number;
     };
 
@@ -121,6 +131,12 @@ export type WriteAction = Extract<Action, { kind: "create" | "patch" | "sign" | 
 
 export function isWrite(action: Action): action is WriteAction {
   return ["create", "patch", "sign", "restart", "rotate", "delete"].includes(action.kind);
+}
+
+/** True if an action cuts the connections of a compute that runs, and may wait until that suits. */
+export function isCut(action: Action): action is Extract<Action, { kind: "patch" | "restart" }> {
+  if (action.kind === "restart") return true;
+  return action.kind === "patch" && action.fields.some((field) => cutsConnections({ field }));
 }
 
 /** True if an action would bring the service to what the spec says. */

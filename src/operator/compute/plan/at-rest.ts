@@ -16,14 +16,19 @@ import {
   observed,
   operationFailed,
   resting,
+  waitingForTurn,
   waitingForWindow,
 } from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
 import { isProgress, type Progress } from "../words/reasons.ts";
-import { type Action, noop, type PlanRule } from "./action.ts";
+import { type Action, leftUntil, noop, type PlanRule } from "./action.ts";
 import { unfollowed } from "./branch.ts";
-import { heldIn, waitingOf } from "./changes.ts";
-import { isIdleSeen } from "./disruption.ts";
+import { type Changes, heldIn, waitingOf } from "./changes.ts";
+import { isIdleSeen, rescheduled } from "./disruption.ts";
+import { restartNow } from "./restart.ts";
+import { awaitsTurn, listedFrom } from "./turn.ts";
+
+type Settled = Extract<Action, { kind: "settled" }>;
 
 /** A list that shows again whether a compute is idle comes after so long, in milliseconds: the usual refresh. */
 const idleAgainMs = 30_000;
@@ -92,6 +97,8 @@ export function settle(o: Observation, s: ReadonlyState): Action {
     const message = movedOutside(moved.theirs, moved.ours, endpoint.id);
     return { kind: "settled", reason: "MovedOutside", message, drift, ...waits };
   }
+  const inTurn = awaitedTurn(held, o, s);
+  if (inTurn !== undefined) return { ...inTurn, drift, ...waits };
   if (held.length > 0) {
     // A compute that an older list shows idle may take the change: a newer one tells.
     const again = isIdleSeen(o) ? { requeueAfterMs: idleAgainMs } : {};
@@ -108,6 +115,21 @@ export function settle(o: Observation, s: ReadonlyState): Action {
   }
   const reason = restingState(endpoint);
   return { kind: "settled", reason, message: resting[reason], drift: [] };
+}
+
+/** The wait for siblings, of changes or a restart. */
+function awaitedTurn(held: Changes["held"], o: Observation, s: ReadonlyState): Omit<Settled, "drift"> | undefined {
+  const { siblings, moment } = o;
+  // Once another entry of the schedule is in force, no window holds its change.
+  const keepsEntry = rescheduled(o, s).size > 0;
+  const isChange = held.length > 0 && (moment?.closed === undefined || keepsEntry);
+  const isRestart = restartNow(o, s)?.kind === "restart";
+  if (siblings === undefined || !(isChange || isRestart) || !awaitsTurn(o, s)) return undefined;
+  const wait = { kind: "settled", reason: "WaitingForTurn", ...(keepsEntry ? { keepsEntry } : {}) } as const;
+  const { pool, maxUnavailable } = siblings;
+  const from = listedFrom(o);
+  if (from === undefined) return { ...wait, message: waitingForTurn.siblings(pool, maxUnavailable) };
+  return { ...wait, message: waitingForTurn.list(pool), requeueAfterMs: leftUntil(from, o.now) };
 }
 
 /** True if the service took a move of ours and left the endpoint where it was; a status that said so still does. */

@@ -16,6 +16,7 @@ import { entryOf } from "../observe/moment.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Action } from "./action.ts";
 import { isIdleSeen, isListFresh, isOfEntries, rescheduled } from "./disruption.ts";
+import { awaitsTurn } from "./turn.ts";
 
 // The changes of a linked endpoint that the spec asks for now: those to send, and those that wait for a window.
 
@@ -55,7 +56,7 @@ export function changesOf(comparison: Comparison, link: Link, o: Observation, s:
   const entries = rescheduled(o, s);
   const isUnsent = (change: Unshown) => edited || isWaiting(change, from) || isOfEntries(change, entries);
   const notReturned = [...comparison.notReturned, ...sendable(comparison, differences)].filter(isUnsent);
-  const isHeld = holdsNow([...differences, ...notReturned], entries, o) ? cutsConnections : () => false;
+  const isHeld = holdOn([...differences, ...notReturned], entries, o, s);
   const sent = differences.filter((difference) => !isHeld(difference));
   const isCorrection = (difference: Difference) =>
     !edited && !isWaiting(difference, from) && !isOfEntries(difference, entries);
@@ -69,10 +70,10 @@ export function changesOf(comparison: Comparison, link: Link, o: Observation, s:
   };
 }
 
-/** The changes that wait for a window, of a Compute at rest. */
+/** The changes that wait for a window, or for siblings, of a Compute at rest. */
 export function heldIn(o: Observation, s: ReadonlyState): Changes["held"] {
   const { link } = o.links;
-  if (link === undefined || o.moment?.closed === undefined) return [];
+  if (link === undefined || (o.moment?.closed === undefined && !awaitsTurn(o, s))) return [];
   return changesOf(compare(desiredSpec(o.compute), link.endpoint), link, o, s).held;
 }
 
@@ -91,10 +92,23 @@ function holdsNow(changes: readonly { field: string }[], entries: ReadonlySet<st
   return !changes.some((change) => cutsConnections(change) && isOfEntries(change, entries));
 }
 
+/** Tells the changes that wait: for a window, or for the member's turn, where an entry of the schedule waits whole. */
+function holdOn(
+  changes: readonly { field: string }[],
+  entries: ReadonlySet<string>,
+  o: Observation,
+  s: ReadonlyState,
+): (change: { field: string }) => boolean {
+  if (holdsNow(changes, entries, o)) return cutsConnections;
+  if (!changes.some(cutsConnections) || !awaitsTurn(o, s)) return () => false;
+  return entries.size > 0 ? () => true : cutsConnections;
+}
+
 /** An edit that would wait asks once for a list that shows whether the compute is idle. */
 export function askWhetherIdle({ held, edited }: Changes, o: Observation, s: ReadonlyState): Action | undefined {
   const generation = generationOf(o.compute);
-  if (held.length === 0 || !edited || isListFresh(o) || s.idleAsked === generation) return undefined;
+  if (held.length === 0 || o.moment?.closed === undefined || !edited || isListFresh(o) || s.idleAsked === generation)
+    return undefined;
   return { kind: "noop", requeueAfterMs: 1, asksWhetherIdle: generation };
 }
 

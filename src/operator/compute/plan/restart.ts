@@ -3,12 +3,13 @@ import { settlesInMs } from "../record.ts";
 import { adoptionRefused, inProgress } from "../words/conditions.ts";
 import type { PlanRule } from "./action.ts";
 import { awaitClosing } from "./pending.ts";
+import { awaitsTurn } from "./turn.ts";
 
 /**
  * Any new value of the annotation `restartedAt` asks for one restart. One without a reply counts as carried out if the
  * endpoint started since; else, once nothing of it can take effect any more, it is sent again.
  */
-export const restart: PlanRule = (o, s) => {
+export const restartNow: PlanRule = (o, s) => {
   const { compute, annotations, links } = o;
   if (links.link === undefined) return undefined;
   const { endpoint, proof } = links.link;
@@ -31,4 +32,10 @@ export const restart: PlanRule = (o, s) => {
     return { kind: "blocked", reason: "AdoptionRefused", message: adoptionRefused.restartUnproved(endpointID) };
   }
   return { kind: "restart", endpointID, value, startedAt };
+};
+
+/** A restart of a pool's member waits for its turn; other changes do not wait for it. */
+export const restart: PlanRule = (o, s) => {
+  const action = restartNow(o, s);
+  return action?.kind === "restart" && awaitsTurn(o, s) ? undefined : action;
 };

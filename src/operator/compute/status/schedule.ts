@@ -10,7 +10,9 @@ import type { Seen } from "./seen.ts";
 export function left(compute: Compute, effect: Outcome["effect"], seen: Seen): ComputeStatus {
   if ((effect.kind !== "accepted" && effect.kind !== "settled") || isObserved(compute)) return {};
   const { waiting = [] } = effect;
-  const appliedEntry = compute.spec.schedule === undefined ? undefined : entryOf(seen);
+  const isKept = effect.kind === "settled" && effect.keepsEntry === true;
+  const entry = isKept ? compute.status.appliedEntry : entryOf(seen);
+  const appliedEntry = compute.spec.schedule === undefined ? undefined : entry;
   return { appliedEntry, waiting: waiting.length === 0 ? undefined : [...waiting] };
 }
 

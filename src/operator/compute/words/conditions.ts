@@ -204,3 +204,11 @@ export const unknown = {
     return `A create was sent and its outcome is not known: the service does not show the names of endpoints that it may have made (${ids}). Set spec.adopt.endpointID to the right one (for a primary also branchPrimary), or the annotation ${annotations.confirmLoss} to a new value if none is${otherwise}.`;
   },
 };
+
+/** A change or restart of a pool's member. */
+export const waitingForTurn = {
+  list: (pool: string) =>
+    `A change that cuts connections waits for a list of the service that shows the other replicas of ComputePool ${pool}. It follows automatically.`,
+  siblings: (pool: string, maxUnavailable: number) =>
+    `A change that cuts connections waits: at most ${maxUnavailable} of the replicas of ComputePool ${pool} may be unavailable at a time (spec.maxUnavailable). It follows automatically.`,
+};

@@ -1,5 +1,5 @@
 import { conditionsFor } from "../../conditions/conditions.ts";
-import { type ConditionRow, hindrances, rowIn, rows, standingIn } from "../../conditions/rows.ts";
+import { type ConditionRow, hindrances, rowIn, rows, standingIn, standingOf } from "../../conditions/rows.ts";
 import type { Compute, Condition } from "../../resources/compute.ts";
 
 export interface Row extends ConditionRow {
@@ -32,6 +32,7 @@ export const reasons = {
   Drifted: { ...settled, synced: "False" },
   Observed: { ...settled, synced: "compared" },
   WaitingForWindow: { ...settled, synced: "False", standing: "other" },
+  WaitingForTurn: { ...settled, synced: "compared", requeue: "patient", standing: "other" },
   Creating: inProgress,
   Starting: sameSpec,
   Updating: inProgress,
@@ -83,6 +84,16 @@ export function conditionsOf(
 /** Ready and in step with the spec: whichever of these it is, is the service's own to decide. */
 export function isAtRest(reason: string | undefined): boolean {
   return standingIn(reasons, reason) === "rest";
+}
+
+/**
+ * True if a Compute that shows this reason is not ready by a fault of its own. Work in progress is none, and neither is
+ * anything that keeps the operator from seeing the endpoint or from writing to it: its clients may be connected.
+ */
+export function isFaulty(reason: string | undefined): boolean {
+  const row = rowOf(reason);
+  const isHindered = row?.reaches !== undefined || reason === "ProjectBusy";
+  return row?.ready === "False" && standingOf(row) === "trouble" && !isHindered;
 }
 
 /** Progress of our own write while it runs. */

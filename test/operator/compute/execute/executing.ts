@@ -88,6 +88,7 @@ export class Acting {
       cluster: this.cluster.client(),
       clock,
       stored: () => undefined,
+      hasTurn: () => true,
       state,
       signal,
       secrets: {

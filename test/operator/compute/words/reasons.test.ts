@@ -22,6 +22,7 @@ test("reason → Ready, Synced, Reconciling, Stalled, next reconcile", () => {
     Drifted             True  False    - refresh
     Observed            True  compared - refresh
     WaitingForWindow    True  False    - refresh
+    WaitingForTurn      True  compared - patient
     Creating            False False    reconciling progress
     Starting            False True     reconciling progress
     Updating            False False    reconciling progress
@@ -74,6 +75,7 @@ test("reason → whether its connection reaches the project, an error of plan, w
     Drifted             yes    -      wait  -
     Observed            yes    -      wait  -
     WaitingForWindow    yes    -      wait  -
+    WaitingForTurn      yes    -      wait  -
     Creating            yes    -      wait  -
     Starting            yes    -      wait  -
     Updating            yes    -      wait  -

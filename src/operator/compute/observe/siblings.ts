@@ -1,0 +1,45 @@
+import { type EndpointIndex, recordedID } from "../../claims/ownership.ts";
+import { conditionOf } from "../../objects/conditions-of.ts";
+import type { Compute } from "../../resources/compute.ts";
+import { type ComputePool, maxUnavailableOf, owningPool } from "../../resources/compute-pool.ts";
+import type { ReadonlyState } from "../memory.ts";
+import type { Siblings } from "./observation.ts";
+
+export interface Members {
+  pool: (uid: string) => ComputePool | undefined;
+  /** The Computes that a pool owns, as cached. */
+  membersOf: (poolUID: string) => Iterable<Compute>;
+  /** Memory of a Compute in this term; `undefined`: it has none. */
+  known: (uid: string) => ReadonlyState | undefined;
+  /** Time at which this term of leadership began, in monotonic milliseconds. */
+  termSince: number;
+}
+
+/** The other members of the pool that owns a Compute; `undefined`: it is no member. */
+export function siblingsOf(
+  compute: Compute,
+  { pool: poolOf, membersOf, known, termSince }: Members,
+): Siblings | undefined {
+  const pool = poolOf(owningPool(compute)?.uid ?? "");
+  if (pool === undefined) return undefined;
+  return {
+    pool: pool.metadata.name,
+    maxUnavailable: maxUnavailableOf(pool),
+    termSince,
+    unavailable: (endpoints) => {
+      let count = 0;
+      for (const member of membersOf(pool.metadata.uid)) {
+        if (member.metadata.uid !== compute.metadata.uid && isUnavailable(member, known, endpoints)) count++;
+      }
+      return count;
+    },
+  };
+}
+
+function isUnavailable(member: Compute, known: Members["known"], endpoints: EndpointIndex): boolean {
+  if (conditionOf(member.status, "Ready")?.status !== "True") return true;
+  if (known(member.metadata.uid)?.cutAt !== undefined) return true;
+  const pending = endpoints.byID(recordedID(member) ?? "")?.pending_state;
+  // A suspended compute has no connections to cut.
+  return pending !== undefined && pending !== "idle";
+}
