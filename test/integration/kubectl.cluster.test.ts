@@ -173,8 +173,10 @@ async function chapter({ title, meaning, service, reach }: Moment): Promise<stri
   await reach(shop);
   const get = async (...wide: string[]) =>
     steady(await kubectl(["--namespace", shop.namespace, "get", "computes", ...wide]));
-  const [short, wide] = [await get(), await get("-o", "wide")];
-  return `### ${title}\n\n${meaning}\n\n\`\`\`\n$ kubectl get computes\n${short}\n\n$ kubectl get computes -o wide\n${wide}\n\`\`\`\n`;
+  const short = await get();
+  // The ids are the same in each state.
+  const wide = title === "Active" ? `\n\n$ kubectl get computes -o wide\n${await get("-o", "wide")}` : "";
+  return `### ${title}\n\n${meaning}\n\n\`\`\`\n$ kubectl get computes\n${short}${wide}\n\`\`\`\n`;
 }
 
 const page = "docs/kubectl.md";
