@@ -1,5 +1,6 @@
 import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
 import { type KeptSecret, keptConnectionSecret } from "../../../src/operator/connection-secret/kept-secret.ts";
+import type { SecretCache } from "../../../src/operator/connection-secret/secret-cache.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import type { Secret } from "../../../src/operator/resources/secret.ts";
 import { compute, endpoint } from "../../support/builders.ts";
@@ -12,7 +13,7 @@ export const host = "ep-one.aws.example.com";
 export const withDatabase = { connectionSecret: { name: "shop-db", database: "shop", role: "app" } };
 
 /** An API server with connection Secrets in memory, and a service that answers with a URI. */
-export function setUp() {
+export function setUp(more: Partial<SecretCache> = {}) {
   const cluster = new MemoryCluster();
   const service = new ScriptedService(({ query }) => {
     const at = query?.pooled === "true" ? "ep-one-pooler" : "ep-one";
@@ -38,7 +39,7 @@ export function setUp() {
     cluster: client,
     clock: cluster.clock,
     signal: new AbortController().signal,
-    cache: secretCache(() => (state.lagging ? [] : state.ours())),
+    cache: secretCache(() => (state.lagging ? [] : state.ours()), more),
   });
   const keep = (self: Compute, seen = endpoint({ host })) =>
     kept.keep(self, seen, {
