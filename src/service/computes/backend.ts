@@ -44,7 +44,7 @@ export interface ComputeBackend {
   /** Plays a client that is let in. Throws a `Refusal` where real clients connect. */
   connect(endpoint: StoredEndpoint, client: Client): void;
   /** Number of connected clients, directly or through the pooler. */
-  connections(endpoint: StoredEndpoint, pooled: boolean): number;
+  connections(endpoint: Pick<StoredEndpoint, "id">, pooled: boolean): number;
   /** True while any client is connected. */
   serves(endpoint: StoredEndpoint): boolean;
   /** Cuts all connections; answers true if there were any. */

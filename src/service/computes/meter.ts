@@ -2,7 +2,7 @@ import { computeUnitSizes } from "../../api/compute-units.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Branch } from "../store/branches.ts";
 import { keptQuarters, type Quarter } from "../store/endpoint-quarters.ts";
-import type { StoredEndpoint } from "../store/endpoints.ts";
+import type { MeteredEndpoint, StoredEndpoint } from "../store/endpoints.ts";
 import type { Owner, Project } from "../store/projects.ts";
 import type { UsageHour } from "../store/usage-hours.ts";
 
@@ -62,7 +62,7 @@ interface Part {
 }
 
 /** The part of a compute's usage that is not recorded yet, by stretches of `unitMs`, none before `since`. */
-function partsOf(context: ServiceContext, endpoint: StoredEndpoint, at: number, unitMs: number, since = 0): Part[] {
+function partsOf(context: ServiceContext, endpoint: MeteredEndpoint, at: number, unitMs: number, since = 0): Part[] {
   const { meteredAt: from } = endpoint;
   if (from === undefined || at <= from) return [];
   const { compute } = unbooked(context, endpoint, at);
@@ -176,7 +176,7 @@ export function usageOfBranches(context: ServiceContext, projectId: string, at: 
 function usage(
   context: ServiceContext,
   booked: { activeMs: number; computeMs: number },
-  running: readonly StoredEndpoint[],
+  running: readonly MeteredEndpoint[],
   at: number,
 ): Usage {
   const more = running.map((endpoint) => unbooked(context, endpoint, at));
@@ -186,7 +186,7 @@ function usage(
 }
 
 /** In milliseconds of the service's scaled time. */
-function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number) {
+function unbooked(context: ServiceContext, endpoint: MeteredEndpoint, at: number) {
   const { meteredAt } = endpoint;
   const active = meteredAt === undefined ? 0 : Math.round(Math.max(0, at - meteredAt) * context.options.timeScale);
   return { active, compute: Math.round(active * sizeInUse(context, endpoint)) };
@@ -196,7 +196,7 @@ function unbooked(context: ServiceContext, endpoint: StoredEndpoint, at: number)
  * The size that autoscaling gives a compute, in compute units: the smallest of its range whose connection limit covers
  * the open connections, which are the only load in this model.
  */
-function sizeInUse({ backend, options: { rules } }: ServiceContext, endpoint: StoredEndpoint): number {
+function sizeInUse({ backend, options: { rules } }: ServiceContext, endpoint: MeteredEndpoint): number {
   const { minCu, maxCu } = endpoint;
   return minCu === maxCu ? maxCu : sizeWith(rules, endpoint, backend.connections(endpoint, false));
 }

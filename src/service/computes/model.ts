@@ -47,7 +47,7 @@ export class ModelBackend implements ComputeBackend {
     this.#context.store.connections.open({ endpointId, pooled, closesAt });
   }
 
-  connections({ id }: StoredEndpoint, pooled: boolean): number {
+  connections({ id }: Pick<StoredEndpoint, "id">, pooled: boolean): number {
     return this.#context.store.connections.count(id, pooled);
   }
 

@@ -77,7 +77,7 @@ export function changeBranch(
     expiresAt,
   };
   if (expiresAt !== before.expiresAt) {
-    if (expiresAt !== undefined && context.store.branches.childrenOf(before).length > 0) {
+    if (expiresAt !== undefined && context.store.branches.hasChildren(before)) {
       throw refusals.unprocessable("a branch that has child branches cannot expire");
     }
     after.details = expiresAt === undefined ? others : { ...others, ttl_interval_seconds: ttlSeconds(expiresAt, at) };
@@ -108,7 +108,7 @@ export function deleteBranch(
 ): void {
   if (branch.isDefault) throw refusals.unprocessable("the default branch of a project cannot be deleted");
   refuseProtected(branch, "a protected branch cannot be deleted");
-  if (context.store.branches.childrenOf(branch).length > 0) {
+  if (context.store.branches.hasChildren(branch)) {
     throw refusals.unprocessable("a branch that has child branches cannot be deleted");
   }
   if (context.store.operations.anyUnfinished(project.id)) throw refusals.projectBusy();

@@ -62,7 +62,7 @@ export class PostgresBackend implements ComputeBackend {
     throw refusals.realClientsConnect(this.address);
   }
 
-  connections({ id }: StoredEndpoint, pooled: boolean): number {
+  connections({ id }: Pick<StoredEndpoint, "id">, pooled: boolean): number {
     return this.#sessions.count(id, pooled);
   }
 

@@ -211,6 +211,10 @@ export class Branches {
     return this.#all.all(`WHERE project_id = ? AND parent_id = ? AND ${present} ORDER BY seq`, projectId, id);
   }
 
+  hasChildren({ id, projectId }: Branch): boolean {
+    return this.#all.has(`WHERE project_id = ? AND parent_id = ? AND ${present}`, projectId, id);
+  }
+
   addUsage(id: string, activeMs: number, computeMs: number): void {
     const sql = "UPDATE branches SET active_ms = active_ms + ?, compute_ms = compute_ms + ? WHERE id = ?";
     this.#db.run(sql, activeMs, computeMs, id);

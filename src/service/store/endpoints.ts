@@ -55,11 +55,24 @@ const kept: Fields<StoredEndpoint> = {
   createdAt: number,
 };
 
+/** A compute as far as its usage needs it: a page adds up thousands. */
+export type MeteredEndpoint = Pick<StoredEndpoint, "id" | "projectId" | "branchId" | "minCu" | "maxCu" | "meteredAt">;
+
+const meteredFields: Fields<MeteredEndpoint> = {
+  id: kept.id,
+  projectId: kept.projectId,
+  branchId: kept.branchId,
+  minCu: kept.minCu,
+  maxCu: kept.maxCu,
+  meteredAt: kept.meteredAt,
+};
+
 const metered = "INDEXED BY endpoints_metered WHERE project_id = ? AND metered_at IS NOT NULL";
 
 export class Endpoints {
   readonly #db: Database;
   readonly #table: Table<StoredEndpoint>;
+  readonly #metered: Table<MeteredEndpoint>;
   readonly #changeable: Table<Partial<StoredEndpoint>>;
   readonly #deleted: Table<StoredEndpoint>;
   readonly #onChange: (projectId: string) => void;
@@ -68,6 +81,7 @@ export class Endpoints {
   constructor(db: Database, onChange: (projectId: string) => void) {
     this.#db = db;
     this.#table = new Table(db, "endpoints", kept, "in-table");
+    this.#metered = new Table(db, "endpoints", meteredFields);
     this.#changeable = new Table(db, "endpoints", changeable);
     this.#deleted = new Table(db, "deleted_endpoints", kept);
     this.#onChange = onChange;
@@ -107,15 +121,15 @@ export class Endpoints {
   }
 
   /** The computes of a project whose usage is being metered. */
-  metered(projectId: string): StoredEndpoint[] {
-    return this.#table.all(metered, projectId);
+  metered(projectId: string): MeteredEndpoint[] {
+    return this.#metered.all(metered, projectId);
   }
 
   /** The computes of some owners' projects whose usage is being metered. */
-  meteredOf(owners: readonly Owner[]): StoredEndpoint[] {
+  meteredOf(owners: readonly Owner[]): MeteredEndpoint[] {
     const sql = `SELECT e.* FROM endpoints e INDEXED BY endpoints_metered JOIN projects p ON p.id = e.project_id
       WHERE e.metered_at IS NOT NULL AND ${ofOwners}`;
-    return this.#db.all(sql, ...ownerLists(owners)).map((row) => this.#table.read(row));
+    return this.#db.all(sql, ...ownerLists(owners)).map((row) => this.#metered.read(row));
   }
 
   count(projectId: string): number {
@@ -132,8 +146,8 @@ export class Endpoints {
   }
 
   /** The metered computes of one branch. */
-  meteredOn(projectId: string, branchId: string): StoredEndpoint[] {
-    return this.#table.all(`${metered} AND branch_id = ?`, projectId, branchId);
+  meteredOn(projectId: string, branchId: string): MeteredEndpoint[] {
+    return this.#metered.all(`${metered} AND branch_id = ?`, projectId, branchId);
   }
 
   /** The active computes of every project. */

@@ -17,7 +17,7 @@ const offeredEnds = [
 export function branchActions(visit: Visit, branch: Branch): Html {
   const { branches } = visit.context.store;
   const parent = branch.parentId === undefined ? undefined : branches.get(branch.projectId, branch.parentId);
-  const hasChildren = branches.childrenOf(branch).length > 0;
+  const hasChildren = branches.hasChildren(branch);
   const form = (verb: string, content: Html) =>
     html`<form class="create" method="post" action="${branchPath(branch.projectId, branch.id)}/${verb}" autocomplete="off"
 aria-label="${verb} ${branch.name}">${tokenField(visit.token)}${content}</form>`;
