@@ -1,6 +1,7 @@
 import { reasons } from "../src/operator/compute/words/reasons.ts";
 import { customResourceDefinitions } from "../src/operator/resources/crd.ts";
 import { explanations } from "./explanations.ts";
+import { plainRow } from "./plain-row.ts";
 import { referenceOfRun } from "./reference-of-run.ts";
 
 /** One schema of a CRD, as far as the reference shows it. */
@@ -77,12 +78,7 @@ export async function referenceDocument(): Promise<string> {
     ...(await referenceOfRun()),
   ]
     .join("\n")
-    .replaceAll(/^\| (.*) \|$/gm, (_, row: string) => plainRow(row));
-}
-
-/** A row of a table without the bars around it and the blanks beside those within: a page of rows holds little else. */
-function plainRow(row: string): string {
-  return row.replaceAll(/ +(?<!\\)\| +/g, "|").trimEnd();
+    .replaceAll(/^.*$/gm, plainRow);
 }
 
 const requeues = {

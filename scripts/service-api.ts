@@ -6,6 +6,7 @@ import type { Route } from "../src/service/http/route.ts";
 import { apiRoutes } from "../src/service/http/routes.ts";
 import { keysDocument } from "../test/service/keys/document.ts";
 import { markdownTable } from "../test/service/support/markdown.ts";
+import { plainRow } from "./plain-row.ts";
 
 const Schema = z.looseObject({
   properties: z.record(z.string(), z.unknown()).optional(),
@@ -23,7 +24,7 @@ export function serviceApiDocument(): string {
     const route = routes.get(operation.operationId);
     return route ? [servedRow(operation, route)] : [];
   });
-  return `# The calls of the public API
+  const page = `# The calls of the public API
 
 ${served.length} of the ${publicOperations.length} operations of the public API are served. A field that the public API
 knows is accepted in every one; those in the second column of the first table are kept and shown again where an answer
@@ -42,6 +43,7 @@ These are answered 501 with the name of the operation.
 ${others.map(({ operationId }) => `\`${operationId}\``).join(", ")}.
 
 ${keysDocument()}`;
+  return page.replaceAll(/^.*$/gm, plainRow);
 }
 
 function servedRow(operation: PublicOperation, route: Route): string[] {
