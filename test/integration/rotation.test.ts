@@ -127,6 +127,24 @@ describe("a rotation by age", () => {
     expect(isAlive(world)).toBe(true);
   });
 
+  test("an age waits for a window, and a request does not", async () => {
+    const windows = [{ from: "20:00", to: "21:00" }];
+    await using world = await started({ ...every(ofTwo), disruption: { windows } });
+    const startOfDay = Math.floor(world.clock.now() / (24 * hour)) * 24 * hour;
+    const opens = startOfDay + 20 * hour;
+    const at = (time: number) => world.clock.advance((time - world.clock.now() + 24 * hour) % (24 * hour));
+    await at(opens - 60_000);
+    const before = resets(world).length;
+    expect(before).toBeLessThanOrEqual(1);
+    await world.clock.advance(0.5 * hour);
+    expect(resets(world).length).toBe(before + 1);
+    await world.clock.advance(5 * hour);
+    expect(resets(world).length).toBe(before + 1);
+    world.annotate(0, "passwordRotationAt", "now");
+    await world.clock.advance(60_000);
+    expect(resets(world).length).toBe(before + 2);
+  });
+
   test("a Secret whose record was removed counts as rotated now", async () => {
     await using world = await started(every(ofTwo));
     await world.clock.advance(2 * hour);

@@ -12,6 +12,7 @@ import type { Brake } from "../project/gate.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
 import { isObserved } from "../resources/management-policy.ts";
+import { opensAt } from "../resources/effective-spec.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -173,8 +174,11 @@ export class ComputeReconciler {
   }
 }
 
-/** The time at which a password falls due by its age, on the monotonic clock; `undefined`: it is due, or never. */
-function rotationDueAt({ spec }: Compute, { secret, now, serviceNow }: Given["subject"]): number | undefined {
+/** The time at which a rotation by age can be sent, on the monotonic clock; `undefined`: now, or never. */
+function rotationDueAt({ spec }: Compute, { secret, moment, now, serviceNow }: Given["subject"]): number | undefined {
   const dueAt = secret && spec.connectionSecret && nextRotationAt(spec.connectionSecret, secret.record);
-  return dueAt !== undefined && dueAt > serviceNow ? now + dueAt - serviceNow : undefined;
+  if (dueAt === undefined) return undefined;
+  const waits = dueAt <= serviceNow && moment?.closed !== undefined;
+  const at = waits ? opensAt(moment.closed, serviceNow) : dueAt;
+  return at !== undefined && at > serviceNow ? now + at - serviceNow : undefined;
 }
