@@ -281,3 +281,50 @@ test("a branch whose passwords change is followed by the Secret, and its record 
   expect([held(world).role, isAlive(world)]).toEqual(["app_a", true]);
   expect(world.compute(0).status.connectionSecret?.rotatedAt).not.toBe(before);
 });
+
+describe("a service that stores no passwords", () => {
+  /** Has the project store none, and the Secret hold what a first rotation was answered with. */
+  async function unstored(spec: typeof ofOne | typeof ofTwo) {
+    const world = await started(spec);
+    const { store } = world.host.service.context;
+    const project = store.projects.get("shop");
+    if (project === undefined) throw new Error("no project");
+    const details = { ...project.details, store_passwords: false };
+    store.projects.change("shop", { name: project.name, details }, world.clock.now());
+    world.annotate(0, "passwordRotationAt", "first");
+    await world.clock.advance(60_000);
+    return world;
+  }
+  /** The password that the service takes now, although it shows none. */
+  const taken = (world: Awaited<ReturnType<typeof unstored>>, role: string) => {
+    const { catalog } = world.host.service.context;
+    const found = catalog.role(branch, role);
+    return found && catalog.passwordOf(found);
+  };
+
+  test.each([
+    ["one role", ofOne, "app_a"],
+    ["two roles", ofTwo, "app_b"],
+  ])(
+    "with %s, the Secret holds what the reset was answered with, and later readings leave it",
+    async (_, spec, role) => {
+      await using world = await unstored(spec);
+      expect(held(world)).toEqual({ role, password: taken(world, role) });
+      await world.clock.advance(3 * hour);
+      expect(held(world)).toEqual({ role, password: taken(world, role) });
+      await world.restart();
+      await world.clock.advance(2 * hour);
+      expect(held(world)).toEqual({ role, password: taken(world, role) });
+      expect(resets(world)).toEqual([role]);
+    },
+  );
+
+  test("a reset of the one role without an answer is sent again at once", async () => {
+    await using world = await unstored(ofOne);
+    world.host.service.setFaults([{ kind: "drop-after", method: "POST", route: reset, count: 1 }]);
+    world.annotate(0, "passwordRotationAt", "second");
+    await world.clock.advance(30_000);
+    expect(held(world)).toEqual({ role: "app_a", password: taken(world, "app_a") });
+    expect(resets(world)).toEqual(["app_a", "app_a", "app_a"]);
+  });
+});

@@ -11,8 +11,8 @@ import type { Reconciler } from "../life/reconciler.ts";
 import type { Brake } from "../project/gate.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";
-import { isObserved } from "../resources/management-policy.ts";
 import { opensAt } from "../resources/effective-spec.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { type Fleet, signatureOf } from "../resources/signature.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
@@ -178,7 +178,7 @@ export class ComputeReconciler {
 function rotationDueAt({ spec }: Compute, { secret, moment, now, serviceNow }: Given["subject"]): number | undefined {
   const dueAt = secret && spec.connectionSecret && nextRotationAt(spec.connectionSecret, secret.record);
   if (dueAt === undefined) return undefined;
-  const waits = dueAt <= serviceNow && moment?.closed !== undefined;
-  const at = waits ? opensAt(moment.closed, serviceNow) : dueAt;
+  const { closed } = moment ?? {};
+  const at = dueAt <= serviceNow && closed !== undefined ? opensAt(closed, serviceNow) : dueAt;
   return at !== undefined && at > serviceNow ? now + at - serviceNow : undefined;
 }

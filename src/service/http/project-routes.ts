@@ -160,9 +160,11 @@ export const projectRoutes: readonly Route[] = [
       );
       const role = required("role", context.catalog.role(endpoint.branchId, query.role_name));
       required("database", context.catalog.database(endpoint.branchId, database));
+      // A password that is not stored shows where it was made or reset alone, as with reveal_password.
+      const shows = project.details.store_passwords;
       return {
         status: 200,
-        body: { uri: connectionUri(context, project, endpoint, { database, role, pooled }) },
+        body: { uri: connectionUri(context, project, endpoint, { database, role, pooled, shows }) },
       };
     },
   ),

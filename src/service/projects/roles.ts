@@ -9,14 +9,14 @@ import type { Project } from "../store/projects.ts";
 /** The port of Postgres: URIs need not name it. */
 export const defaultPort = 5432;
 
-/** A connection string. A role that cannot log in has no password in it. */
+/** A connection string. A role that cannot log in has no password in it, nor has one whose password is not shown. */
 export function connectionUri(
   context: ServiceContext,
   project: Project,
   endpoint: StoredEndpoint,
-  { database, role, pooled }: { database: string; role: Role; pooled: boolean },
+  { database, role, pooled, shows = true }: { database: string; role: Role; pooled: boolean; shows?: boolean },
 ): string {
-  const password = role.login ? `:${context.catalog.passwordOf(role)}` : "";
+  const password = role.login && shows ? `:${context.catalog.passwordOf(role)}` : "";
   const login = `postgresql://${encodeURIComponent(role.name)}${password}`;
   const { address } = context.backend;
   if (address && context.options.domain === undefined) {

@@ -1,6 +1,7 @@
 import { after, type Fields, type Kind, template, units } from "./manifest.ts";
 import { observeBranchRows, observeRows } from "./observe-rows.ts";
 import { printableBranchRows, printableRows } from "./printable-rows.ts";
+import { rotationRows } from "./rotation-rows.ts";
 import { scheduleCelCases, spanCases } from "./schedule-rows.ts";
 import { secretRows } from "./secret-rows.ts";
 
@@ -216,6 +217,7 @@ export const celCases: readonly RuleCase[] = [
     ],
     ...observeRows,
     ...secretRows,
+    ...rotationRows,
     [
       "a template's {uri} needs database and role",
       templated("{uri}"),

@@ -134,6 +134,11 @@ it("a role shows no password where the project does not store them", () => {
   const { id, branch } = { id: idIn(made.body["project"]), branch: idIn(made.body["branch"]) };
   const answer = shop.ana(`GET /projects/${id}/branches/${branch}/roles/neondb_owner/reveal_password`);
   expect(messageOf(answer)).toEqual([412, expect.stringContaining("does not store passwords")]);
+  const uri = `GET /projects/${id}/connection_uri?database_name=neondb&role_name=neondb_owner`;
+  expect(shop.ana(uri).body["uri"]).toMatch(/^postgresql:\/\/neondb_owner@/);
+  shop.finishOperations();
+  const reset = shop.ana(`POST /projects/${id}/branches/${branch}/roles/neondb_owner/reset_password`);
+  expect(reset.body["role"]).toMatchObject({ password: expect.stringMatching(/^npg_/) });
 });
 
 it.each([
