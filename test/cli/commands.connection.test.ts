@@ -222,6 +222,33 @@ describe("connection", () => {
     expect(run).toMatchObject({ status: 1, out: "", err: expect.stringContaining(said) });
   });
 
+  test("a service that stores no passwords gets no URL without one printed, and no file written", async () => {
+    const { stage, path } = await applied(documents(connection, adopted()));
+    using _ = stage;
+    withPassword(stage, "");
+    const said = "stores no passwords in this project, so it shows none for role neondb_owner";
+    for (const output of ["uri", "env", "json"]) {
+      const run = await stage.run("connection", ["a", "-f", path, "-o", output]);
+      expect(run).toMatchObject({ status: 1, out: "", err: expect.stringContaining(said) });
+    }
+    const file = join(stage.directory, "c.json");
+    const run = await stage.run("apply", ["-f", path, "--yes", "--connection-file", file]);
+    expect(run).toMatchObject({ status: 1, err: expect.stringContaining(said) });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("connection prints the first of two roles in turns, as a new Secret holds it", async () => {
+    const roles = compute(
+      "a",
+      "adopt: {branchPrimary: true}, connectionSecret: {name: a-db, database: neondb, roles: [neondb_owner, other]}",
+      main,
+    );
+    const { stage, path } = await applied(documents(connection, roles));
+    using _ = stage;
+    const run = await stage.run("connection", ["a", "-f", path]);
+    expect(run).toMatchObject({ status: 0, out: expect.stringMatching(/^postgresql:\/\/neondb_owner:/) });
+  });
+
   test("a name that two namespaces have is to be given with its namespace", async () => {
     using stage = new Stage();
     const other = adopted().replace("namespace: shop", "namespace: other");

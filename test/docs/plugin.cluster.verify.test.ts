@@ -92,11 +92,11 @@ it.each([
   ],
   ["restart", /asked for a restart of Compute shop\/shop-primary\n(.*\n)*restarted Compute shop\/shop-primary/],
   ["pause", /^paused Compute shop\/shop-primary until \d{4}-\d\d-\d\dT[\d:]+Z$/m],
+  ["resume", /^resumed Compute shop\/shop-primary$/m],
   [
     "disrupt",
     /^connections of Compute shop\/shop-primary may be cut until \d{4}-\d\d-\d\dT[\d:]+Z: no change waits for that$/m,
   ],
-  ["resume", /^resumed Compute shop\/shop-primary$/m],
   ["psql", /^psql -c select 1 to ep-shop-primary\S* as \w+, password of [1-9]\d* characters$/m],
   ["reset", /asked for a reset of Branch shop\/pr-42\n(.*\n)*reset Branch shop\/pr-42/],
 ])("kubectl compute-operator %s, as the page types it, does what it says", async (verb, said) => {

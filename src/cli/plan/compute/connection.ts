@@ -29,6 +29,7 @@ export async function connectionDataOf(tracked: TrackedCompute, inventory: Inven
   );
   switch (details.kind) {
     case "read":
+      if (!details.isStored) return { kind: "failed", message: storesNone(wanted) };
       return details;
     case "same":
       throw new Error("the service's answer was compared with no URI");
@@ -40,4 +41,15 @@ export async function connectionDataOf(tracked: TrackedCompute, inventory: Inven
       return { kind: "failed", message: saidOnce(meaning, client.account.baseURL, "manifests") };
     }
   }
+}
+
+/** A URI without a password would pass for one that works. */
+function storesNone({
+  roles,
+  role = roles?.[0] ?? "",
+}: {
+  role?: string | undefined;
+  roles?: string[] | undefined;
+}): string {
+  return `The service stores no passwords in this project, so it shows none for role ${role}: keep the one that it showed when the role was made or reset.`;
 }
