@@ -174,6 +174,17 @@ describe("the end of what a Secret in another namespace hangs on", () => {
   });
 });
 
+describe("a Compute that goes without its finalizer", () => {
+  it("a Compute without its finalizer leaves its Secret elsewhere, which an event says", async () => {
+    await using world = worldOfApps();
+    await world.ready("shop", "db");
+    restored(world);
+    await world.clock.advance(2000);
+    expect(told(world, "Released")).toContain(kept("the Compute was deleted without the operator's finalizer"));
+    expect(secretIn(world, "apps")).toBeDefined();
+  });
+});
+
 describe("a restored cluster", () => {
   it("a Compute of the same namespace and name takes its former Secret over, and removes it in the end", async () => {
     await using world = worldOfApps();

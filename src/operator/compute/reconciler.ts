@@ -38,7 +38,7 @@ export interface ComputeReconcilerOptions {
   term: string;
   connections: Pick<SessionRegistry, "view" | "isGranted">;
   claims: Pick<ClaimIndex, "claimantsOf">;
-  secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget" | "recorded" | "readNow">;
+  secrets: Pick<ConnectionSecrets, "readingDueAt" | "forget" | "recorded" | "readNow" | "leftBehind">;
   event: (compute: Compute, record: EventInput) => void;
   brake: Brake;
   changeBlockedWorkers: ChangeBlockedWorkers;
@@ -120,6 +120,7 @@ export class ComputeReconciler {
     const state = this.#states.known(uid);
     this.#states.forget(uid);
     if (state === undefined || state.known.released === true) return;
+    for (const event of this.#options.secrets.leftBehind(last)) this.#options.event(last, event);
     const isOpen = state.known.write?.phase === "open";
     const kept = isObserved(last) && !isOpen ? provedIn(last) : undefined;
     if (kept !== undefined)

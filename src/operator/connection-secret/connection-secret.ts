@@ -92,6 +92,11 @@ export class ConnectionSecrets {
     return this.#removal.all(compute, uninstalling);
   }
 
+  /** The events of the Secrets in other namespaces that stay, because a Compute went without its finalizer. */
+  leftBehind(compute: Compute): EventInput[] {
+    return this.#removal.leftBehind(compute);
+  }
+
   /** The Secrets of a Compute that it does not own any more, and that stay when it goes. */
   ownerless({ metadata: { namespace = "", uid } }: Compute): string[] {
     const labelled = (this.#options.cache.ours(namespace) ?? []).filter(

@@ -24,6 +24,7 @@ const whyLeft = {
   agreement: "that namespace does not agree to it any more",
   rights: "the operator may not delete it",
   sight: "the operator cannot see whether that namespace agrees",
+  finalizer: "the Compute was deleted without the operator's finalizer",
   definition: "the definition of Computes goes",
 } as const;
 export type WhyLeft = keyof typeof whyLeft;

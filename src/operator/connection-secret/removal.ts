@@ -50,6 +50,10 @@ export class SecretRemoval {
     return this.#remove(compute, known, places, undefined);
   }
 
+  leftBehind(compute: Compute): EventInput[] {
+    return this.#known(compute).map(({ metadata }) => secretLeft(metadata, "finalizer"));
+  }
+
   forget(uid: string): void {
     this.#left.delete(uid);
   }

@@ -121,6 +121,7 @@ export function secretsWith(record: PasswordRecord, believed = record) {
     standing: () => undefined,
     ownerless: () => [],
     remove: () => Promise.resolve([]),
+    leftBehind: () => [],
     readingDueAt: () => undefined,
     forget: () => {},
     readSoon: () => {},

@@ -31,6 +31,7 @@ describe("a Compute", () => {
       standing: () => undefined,
       ownerless: () => [],
       remove: () => Promise.resolve([]),
+      leftBehind: () => [],
       recorded: () => undefined,
       recordedNow: () => Promise.resolve(undefined),
       readSoon: () => {},
