@@ -26,6 +26,26 @@ test("plan --kubeconfig takes an annotation from the manifest where the cluster 
   expect(run).toMatchObject({ status: 2, out: expect.stringMatching(/~ shop\/shop-preview +patch/) });
 });
 
+test.each([
+  ["one role", "role: app_a", "app_a"],
+  ["two roles", "roles: [app_a, app_b]", "app_b"],
+])("plan --kubeconfig names a password that is due to be changed, with %s", async (_, roles, role) => {
+  const secret = `connectionSecret: {name: shop-db, database: shop, ${roles}, rotation: {every: 720h}}`;
+  const rotating = compute("shop-preview", secret);
+  using beside = new Beside(documents(connection, rotating));
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/shop-preview/status";
+  const rotated = (rotatedAt: string) => {
+    const body = [{ op: "add", path: "/status/connectionSecret", value: { role: "app_a", rotatedAt } }];
+    beside.send({ method: "PATCH", path, contentType: "application/json-patch+json", body });
+  };
+  rotated("2001-01-01T00:00:00Z");
+  const due = await beside.run("plan", rotating);
+  expect(due.status).toBe(2);
+  expect(due.out).toContain(`a new one for role ${role}`);
+  rotated("2999-01-01T00:00:00Z");
+  expect((await beside.run("plan", rotating)).out).toContain("Plan: 1 unchanged.");
+});
+
 test("plan --kubeconfig shows what a changed manifest changes at the service, and what a smaller pool deletes", async () => {
   using beside = new Beside(held);
   const changed = documents(

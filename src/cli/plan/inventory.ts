@@ -106,7 +106,8 @@ export class Inventory {
     const object = { ...rest, metadata, status: { ...status, appliedGeneration: status.appliedGeneration ?? -1 } };
     const project = this.#reached(object, reach);
     const now = this.options.clock.monotonic();
-    const memory = new ReconcileState(now, "apply");
+    // No Secret is read, so nothing is in doubt: plan names what is due by the status.
+    const memory = new ReconcileState(now, "apply", { password: { state: "known" } });
     memory.seen(object, now);
     const tracked = { kind: "Compute", object, memory, project } as const;
     this.tracked.Compute.push(tracked);

@@ -3,7 +3,10 @@ import { annotationsOf } from "../../../operator/compute/observe/annotations.ts"
 import { notListedIn } from "../../../operator/compute/observe/endpoint-snapshot.ts";
 import { asOf, momentOf } from "../../../operator/compute/observe/moment.ts";
 import type { Observed } from "../../../operator/compute/observe/observation.ts";
+import type { PasswordRecord } from "../../../operator/connection-secret/rotation.ts";
 import { allowsProject } from "../../../operator/resources/cluster-service-connection.ts";
+import type { Compute } from "../../../operator/resources/compute.ts";
+import { annotations as annotationNames } from "../../../operator/resources/names.ts";
 import { fleetOfLinked } from "../identity.ts";
 import type { Inventory } from "../inventory.ts";
 import { projectNotAllowed } from "../messages.ts";
@@ -19,13 +22,16 @@ export function observe({ object, project }: TrackedCompute, inventory: Inventor
   const compute = asOf(object, serviceNow);
   const annotations = annotationsOf(compute, clock.now());
   const claimants = inventory.claimantsOf(compute);
+  const moment = momentOf(object, connection?.spec.disruption, serviceNow);
+  const record = recordShown(compute);
   const subject = {
     compute,
     annotations,
     claimants,
     now: clock.monotonic(),
     serviceNow,
-    moment: momentOf(object, connection?.spec.disruption, serviceNow),
+    moment,
+    secret: record && { record, mayCut: moment?.closed === undefined },
     createSettleMs,
     fleet,
   };
@@ -56,4 +62,12 @@ export function observe({ object, project }: TrackedCompute, inventory: Inventor
     terminating: false,
     ...namedFor(compute, project, inventory),
   };
+}
+
+/** The password of a running Compute, as its status shows it; which request was carried out only the Secret says. */
+function recordShown({ metadata, status }: Compute): PasswordRecord | undefined {
+  const { role, rotatedAt } = status.connectionSecret ?? {};
+  if (role === undefined || rotatedAt === undefined) return undefined;
+  const handled = metadata.annotations?.[annotationNames.passwordRotationAt];
+  return { role, rotatedAt: Date.parse(rotatedAt), handled };
 }
