@@ -12,21 +12,26 @@ export const refreshHeader = "x-console-refresh";
 /** The most pages that follow changes; further pages show them on reload. */
 const maxStreams = 200;
 
+/** The most of one account, so that none takes the places of all. */
+const maxOfAccount = 50;
+
 /** The streams of changes to open pages. Each event contains the number of changes so far and nothing else. */
 export class ChangeStreams {
   readonly #changes: Changes;
-  readonly #open = new Set<() => void>();
+  /** The account of each open stream, by the function that ends it. */
+  readonly #open = new Map<() => void, string>();
 
   constructor(changes: Changes) {
     this.#changes = changes;
   }
 
-  get full(): boolean {
-    return this.#open.size >= maxStreams;
+  isFullFor(accountId: string): boolean {
+    const own = [...this.#open.values()].filter((one) => one === accountId).length;
+    return this.#open.size >= maxStreams || own >= maxOfAccount;
   }
 
   /** A stream that ends with its session: `isSignedIn` is checked before every event. */
-  stream(isSignedIn: () => boolean): EventStream {
+  stream(accountId: string, isSignedIn: () => boolean): EventStream {
     return (sink) => {
       const close = () => {
         stopFollowing();
@@ -41,7 +46,7 @@ export class ChangeStreams {
         else finish();
       };
       const stopFollowing = this.#changes.follow(report);
-      this.#open.add(finish);
+      this.#open.set(finish, accountId);
       report();
       return close;
     };
@@ -49,6 +54,6 @@ export class ChangeStreams {
 
   /** Ends every stream. */
   close(): void {
-    for (const finish of this.#open) finish();
+    for (const finish of this.#open.keys()) finish();
   }
 }

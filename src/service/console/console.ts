@@ -92,10 +92,12 @@ export class Console {
   /** Answers a page that follows the service's changes. */
   follow(call: ServiceCall): Exchange {
     const cookie = cookieIn(call.headers?.["cookie"]);
-    const isSignedIn = () => this.#sessions.find(cookie, this.#context.clock.now()) !== undefined;
-    const status = isSignedIn() ? 503 : 401;
-    if (status === 401 || this.#streams.full) return { kind: "answer", reply: { status, headers: {} }, delayMs: 0 };
-    return { kind: "stream", open: this.#streams.stream(isSignedIn), delayMs: 0 };
+    const session = () => this.#sessions.find(cookie, this.#context.clock.now());
+    const accountId = session()?.accountId;
+    if (accountId === undefined || this.#streams.isFullFor(accountId)) {
+      return { kind: "answer", reply: { status: accountId === undefined ? 401 : 503, headers: {} }, delayMs: 0 };
+    }
+    return { kind: "stream", open: this.#streams.stream(accountId, () => session() !== undefined), delayMs: 0 };
   }
 
   /** Ends all streams. */

@@ -15,7 +15,7 @@ async function textFor({ copy, from }) {
   let page = document;
   if (from !== undefined) page = await pageAt(from);
   const field = page.getElementById(copy);
-  return field.value ?? field.textContent;
+  return field?.value ?? field?.textContent;
 }
 
 /** Another page, in which nothing that is shown once is spent. */
@@ -28,6 +28,8 @@ document.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-copy]");
   if (!button) return;
   const text = await textFor(button.dataset);
+  // The session has ended: the page that is loaded asks to sign in.
+  if (text === undefined) return location.reload();
   if (navigator.clipboard) await navigator.clipboard.writeText(text);
   else {
     // Browsers hide the clipboard from pages over plain HTTP from another machine.

@@ -80,8 +80,9 @@ it("the stream is for those who are signed in, and ends with the session", () =>
 
 it("the stream of a session that has ended is ended once, follows no further change and gives its place to another", () => {
   const [ana, bob] = [signedIn(), new Visitor(shop.core).signIn("acc-bob")];
-  const followers = Array.from({ length: 200 }, () => new Follower(ana));
-  expect(statusOf(bob)).toBe(503);
+  const crowd = crowdOf(3).flatMap((one) => Array.from({ length: 50 }, () => new Follower(one)));
+  const followers = Array.from({ length: 50 }, () => new Follower(ana));
+  expect([crowd.length, statusOf(bob)]).toEqual([150, 503]);
   ana.post("/app/sign-out");
   for (let changes = 0; changes < 3; changes += 1) shop.core.change(() => undefined);
   expect(followers.map(({ counts, ends }) => [counts.length, ends])).toEqual(followers.map(() => [1, 1]));
@@ -98,10 +99,28 @@ it("the stream ends with a reset of the service, which ends its sessions", () =>
   expect([follower.ended, statusOf(ana)]).toEqual([true, 401]);
 });
 
+/** So many further people, signed in. */
+function crowdOf(count: number): Visitor[] {
+  const accounts = Array.from({ length: count }, (_, index) => ({
+    id: `acc-${index}`,
+    email: `p${index}@example.com`,
+  }));
+  shop.applySeed({ accounts });
+  return accounts.map(({ id }) => new Visitor(shop.core).signIn(id));
+}
+
 it("the stream is refused to the 201st page, and given again when another is closed", () => {
   const ana = signedIn();
-  const followers = Array.from({ length: 200 }, () => new Follower(ana));
+  const followers = crowdOf(4).flatMap((one) => Array.from({ length: 50 }, () => new Follower(one)));
   expect(statusOf(ana)).toBe(503);
+  followers[0]?.close();
+  expect(statusOf(ana)).toBeUndefined();
+});
+
+it("the stream is refused to the 51st page of one account, and to no page of another", () => {
+  const [ana, bob] = [signedIn(), new Visitor(shop.core).signIn("acc-bob")];
+  const followers = Array.from({ length: 50 }, () => new Follower(ana));
+  expect([statusOf(ana), statusOf(signedIn()), statusOf(bob)]).toEqual([503, 503, undefined]);
   followers[0]?.close();
   expect(statusOf(ana)).toBeUndefined();
 });
@@ -126,7 +145,7 @@ it("over HTTP the stream stops with its page, and ends with the service", async 
   expect((await reader?.read())?.value).toMatch(event);
   shop.core.change(() => undefined);
   expect((await reader?.read())?.value).toMatch(event);
-  const others = Array.from({ length: 199 }, () => new Follower(ana));
+  const others = Array.from({ length: 49 }, () => new Follower(ana));
   expect(statusOf(ana)).toBe(503);
   page.abort();
   await expect(reader?.read()).rejects.toThrow("aborted");
