@@ -79,3 +79,11 @@ test("small objects with a long string stay their owner's: the memory of what wa
   }
   expect(other["short"]).toBe(one["short"]);
 });
+
+test("equal schedules are one copy, though their entries have more members than others that are shared", () => {
+  const entry = { name: "office", timeZone: "Europe/Berlin", days: ["Mon", "Tue", "Wed", "Thu", "Fri"], from: "08:00" };
+  const text = JSON.stringify({ schedule: [{ ...entry, to: "19:00", computeUnits: { min: 2, max: 8 } }] });
+  const [one, other] = [shared(text), shared(text)];
+  expect(one["schedule"]).toBe(other["schedule"]);
+  expect(JSON.stringify(one)).toBe(text);
+});
