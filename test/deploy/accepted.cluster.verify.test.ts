@@ -73,7 +73,9 @@ describe("on an empty control plane", () => {
 
   /** Applies `target` and gives each object's resourceVersion. */
   async function applied(target: string): Promise<Record<string, string>> {
-    const { items } = list.parse(JSON.parse(await run("apply", "-k", target, "-o", "json")));
+    const printed: object = JSON.parse(await run("apply", "-k", target, "-o", "json"));
+    // One object is printed without a list around it.
+    const { items } = list.parse("items" in printed ? printed : { items: [printed] });
     return Object.fromEntries(
       items.map(({ kind, metadata }) => [
         `${kind} ${metadata.namespace ?? ""}/${metadata.name}`,

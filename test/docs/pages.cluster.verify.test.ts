@@ -88,7 +88,7 @@ async function kindsOfOthers(cluster: ControlPlane): Promise<void> {
   const definitions = others.map((each) =>
     definitionOf(each, { type: "object", "x-kubernetes-preserve-unknown-fields": true }),
   );
-  const namespaces = ["flux-system", "argocd"].map((name) => ({
+  const namespaces = ["flux-system", "argocd", "apps"].map((name) => ({
     apiVersion: "v1",
     kind: "Namespace",
     metadata: { name },
