@@ -11,6 +11,7 @@ import { FleetGuard } from "./fleet-guard.ts";
 import { ListGuard } from "./list-guard.ts";
 import { createdElsewhere } from "./mass-loss.ts";
 import { ObservationGuard } from "./observation-guard.ts";
+import { ObserverGuard } from "./observers.ts";
 import { PoolGuard } from "./pool-guard.ts";
 import {
   type ClusterWrite,
@@ -57,6 +58,7 @@ export class Promises {
   readonly #writes: ServiceWrite[] = [];
   readonly #restarts: RestartGuard;
   readonly #lists: ListGuard;
+  readonly #observers = new ObserverGuard((promise, message) => this.report(promise, message));
   readonly #branches: BranchGuard;
   readonly #windows: WindowGuard;
   readonly #deletions: DeletionGuard;
@@ -118,6 +120,7 @@ export class Promises {
 
   /** A Compute changed, by whomever. */
   computeChanged(before: KubeObject | undefined, after: KubeObject | undefined, process: string | undefined): void {
+    if (this.#observers.changed(after ?? before)) return;
     if (process !== undefined && after !== undefined) {
       this.#checkAdoption(before, after);
     }
@@ -131,6 +134,7 @@ export class Promises {
 
   sent(write: ServiceWrite): void {
     this.#writes.push(write);
+    this.#observers.sent(write);
     this.#lists.sent(write);
     this.#windows.sent(write, `${write.process} since ${this.#knowsSince.get(write.process)}`);
     this.access.sent(write);

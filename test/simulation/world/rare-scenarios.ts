@@ -26,6 +26,7 @@ const kinds: readonly Seldom[] = [
   { share: 1, add: withEditedReplicas },
   { share: 0.15, add: withSharedKey },
   { share: 0.25, add: withFleet },
+  { share: 0.1, add: withObservers },
 ];
 
 /** Adds a rare scenario to three runs in five. */
@@ -215,6 +216,22 @@ function withShards(script: Script, dice: Dice): Script {
 }
 
 /** If no name is shown, a new endpoint of a stranger looks like one of a lost create: none is created. */
+/** Computes that only observe what others have, and may hinder nobody. */
+function withObservers(script: Script, dice: Dice): Script {
+  const observers = Array.from({ length: dice.between(1, 4) }, (_, index): Timed => {
+    const project = dice.pick(projects);
+    const adopt: JsonObject = dice.chance(0.5)
+      ? { branchPrimary: true }
+      : { endpointID: `ep-seed-${project.slice(-1)}` };
+    const branchID = dice.pick(branchesOf(project));
+    const type = "read_write";
+    const size = { computeUnits: { min: 1, max: 2 } };
+    const spec: JsonObject = { projectID: project, branchID, type, adopt, ...size, managementPolicy: "Observe" };
+    return { atMs: dice.between(0, 60_000), action: { do: "apply", name: `observer-${index}`, spec } };
+  });
+  return withActions(script, observers);
+}
+
 function withStrictSpec(script: Script): Script {
   return {
     ...script,

@@ -8,6 +8,7 @@ import { annotationOf, conditionOf, isDeleting, recordOf, specOf, statusOf, uidI
 import type { CrashPoint } from "./crash-point.ts";
 import { noFaults } from "./fault-plan.ts";
 import { complaints, isUndecidable, isYetToStall, type Scene } from "./judge.ts";
+import { observerComplaints } from "./observers.ts";
 import { perform } from "./perform.ts";
 import { type Violation } from "./records.ts";
 import type { Script } from "./script.ts";
@@ -114,7 +115,7 @@ export async function comeToRest(world: World, onRest: () => void = () => {}): P
       promises.writes.some(({ arrivesAt = 0 }) => arrivesAt > clock.monotonic());
     if (onTheWay || world.host.restsFrom() !== undefined) serviceRestsFrom = clock.monotonic();
     const restedSince = Math.max(world.invariants.lastWrite.at, serviceRestsFrom);
-    unstalled = sceneOf(world).computes.flatMap(isYetToStall);
+    unstalled = world.workload.computes().flatMap(isYetToStall);
     if (wrong.length + unstalled.length === 0 && clock.monotonic() - restedSince > seenWithinMs) break;
     lendAHand(world, calmAt);
   }
@@ -134,7 +135,7 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
   const { register } = promises;
   const forgotten = strictSpec ? register.untold : new Set<string>();
   return {
-    computes: workload.computes().map((compute) => onNamedBranch(compute, host, workload.branches())),
+    computes: workload.managed().map((compute) => onNamedBranch(compute, host, workload.branches())),
     isBranchUsable: (name) => isUsable(workload.branches().find(({ metadata }) => metadata.name === name)),
     hasBranch: (project, id) => host.hasBranch(project, id),
     endpoints: host.allEndpoints(),
@@ -165,7 +166,8 @@ function sceneOf({ workload, host, promises, services, strictSpec }: World): Sce
 function complaintsOf(world: World): string[] {
   const { awaited } = world.workload;
   const ending = awaited === undefined ? [] : [`${awaited} is still being deleted`];
-  return [...ending, ...complaints(sceneOf(world)), ...branchComplaints(branchSceneOf(world))];
+  const observers = observerComplaints(world.workload.computes(), world.host.allEndpoints());
+  return [...ending, ...complaints(sceneOf(world)), ...branchComplaints(branchSceneOf(world)), ...observers];
 }
 
 function branchSceneOf({ workload, host, branches, fleet }: World): BranchScene {

@@ -4,6 +4,7 @@ import type { ClusterRequest, ClusterResponse } from "../../../src/operator/kube
 import { isJsonObject, type JsonObject, type KubeObject } from "../api-server/objects.ts";
 import type { ApiServer } from "../api-server/server.ts";
 import { computesPath, createRecordOf, specOf } from "./computes.ts";
+import { isObserver } from "./observers.ts";
 import { operatorNamespace } from "./operator.ts";
 
 const connectionPath = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/serviceconnections";
@@ -265,6 +266,11 @@ export class Workload {
 
   computes(): readonly KubeObject[] {
     return this.#list("computes");
+  }
+
+  /** The Computes that some operator may act for. */
+  managed(): KubeObject[] {
+    return this.computes().filter((compute) => !isObserver(compute));
   }
 
   compute(name: string): KubeObject | undefined {

@@ -98,7 +98,7 @@ export class World {
     const shown = { namesShown: !this.strictSpec, fleet: () => this.fleet };
     this.promises = new Promises({ clock, server, services, refreshMs, poolStands, ...shown });
     const { promises, maxDeletesPerMinute } = this;
-    const computes = () => workload.computes();
+    const computes = () => workload.managed();
     const uninstallingSince = () => promises.register.uninstallingSince;
     this.branches = new BranchesGuard({ clock, host: this.host, uninstallingSince }, promises.report.bind(promises));
     const { branches } = this;
