@@ -87,7 +87,7 @@ describe("a connection Secret in another namespace", () => {
       const { binding, connectionSecret } = world.compute("shop", "db").status;
       expect(connectionSecret).toMatchObject({ namespace, name });
       expect(binding).toEqual(namespace === "shop" ? { name } : undefined);
-      expect(told(world, "Released")).toEqual([]);
+      expect([told(world, "Released"), told(world, "SecretUpdated")]).toEqual([[], []]);
     },
   );
 

@@ -37,6 +37,10 @@ describe("a Secret of a former Compute of the same namespace and name", () => {
   test.each<[string, object]>([
     ["another label than its annotation", { ...left, labels: { [label]: uidOf("g") } }],
     ["the annotation of another namespace", { ...left, annotations: { [mark]: `shop2/db/${former}` } }],
+    [
+      "its own label and the annotation of another name",
+      { labels: { [label]: uid }, annotations: { [mark]: `shop/x/${uid}` } },
+    ],
     ["an annotation that is too long", { ...left, annotations: { [mark]: `shop/db/${"x".repeat(400)}/${former}` } }],
   ])("a Secret with %s is not taken over", async (_, metadata) => {
     const { keep, cluster, read } = setUp();
@@ -74,6 +78,15 @@ describe("a Secret in another namespace", () => {
       expect(await keep(self)).toMatchObject({ kind: "failed", reason });
       expect([stored(), service.requests]).toEqual([[], []]);
     }
+  });
+
+  test("the password of a Secret elsewhere is nobody's to change where the namespace does not agree any more", async () => {
+    const agrees = { now: true };
+    const { keep, kept } = setUp({ isLabelled: () => agrees.now });
+    await keep(self);
+    expect(await kept.recordedNow(self)).toMatchObject({ role: "app" });
+    agrees.now = false;
+    expect([await kept.recordedNow(self), kept.recorded(self)]).toEqual([undefined, undefined]);
   });
 
   test("a Secret elsewhere is asked of the namespace by the label that names the Compute's", async () => {
