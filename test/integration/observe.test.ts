@@ -106,7 +106,7 @@ describe("a Compute with managementPolicy: Observe", () => {
 
   it.each([
     ["nothing to adopt", {}, "Nothing is linked"],
-    ["an id that is not there", { adopt: { endpointID: "ep-none" } }, "does not have the endpoint"],
+    ["an id that is not there", { adopt: { endpointID: "ep-none" } }, "does not have endpoint ep-none"],
     ["another branch", { adopt: { endpointID: "*" }, branchID: "br-1" }, "is on branch br-0"],
     ["another type", { adopt: { endpointID: "*" }, type: "read_only" as const }, "is of type read_write"],
     ["a branch without a primary", { adopt: { branchPrimary: true as const }, branchID: "br-1" }, "has no primary"],
@@ -208,7 +208,7 @@ describe("a Compute with managementPolicy: Observe", () => {
     await world.clock.advance(5000);
     expect([world.isGone(0), world.events("Released")]).toEqual([
       true,
-      [expect.stringContaining(`br-0 at the service: k8s-${uid}`)],
+      [expect.stringContaining(`delete endpoint k8s-${uid} on branch br-0`)],
     ]);
   });
 

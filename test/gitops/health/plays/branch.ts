@@ -44,6 +44,15 @@ const life: Play = async () => {
   return world;
 };
 
+const observed: Play = async () => {
+  const world = new HealthWorld();
+  world.console("POST", branches, { branch: { name: "theirs" } });
+  const adopt = { branchName: "theirs", adopt: { byName: true }, expiry: { never: true } };
+  create(world, { ...adopt, managementPolicy: "Observe" });
+  await world.row("Branch", { reason: "Observed" });
+  return world;
+};
+
 const paused: Play = async () => {
   const world = await standing();
   world.annotate("pr", "paused", "true", "Branch");
@@ -109,6 +118,7 @@ const elsewhere = { connectionRef: { kind: "ServiceConnection", name: "missing" 
 
 export const branchPlays: readonly Play[] = [
   life,
+  observed,
   paused,
   expired,
   hindered("Updating", preparing),

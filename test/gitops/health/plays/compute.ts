@@ -101,6 +101,14 @@ const drifted: Play = async () => {
   return world;
 };
 
+const observed: Play = async () => {
+  const world = new HealthWorld();
+  world.console("POST", endpoints, { endpoint: { branch_id: "br-main", type: "read_write" } });
+  world.declare("shop", "db", { adopt: { branchPrimary: true }, managementPolicy: "Observe" });
+  await world.row("Compute", { reason: "Observed" });
+  return world;
+};
+
 const movedOutside: Play = async () => {
   const world = new HealthWorld();
   world.declare("shop", "db");
@@ -187,6 +195,7 @@ export const computePlays: readonly Play[] = [
   pausedFirst,
   starting,
   drifted,
+  observed,
   movedOutside,
   lost,
   massLoss,
