@@ -94,6 +94,27 @@ export const mutants: Readonly<Record<string, Mutant & { breaks: RegExp; from?: 
     breaks: /all is well/,
     from: 9,
   },
+  "a window that holds nothing": {
+    file: "compute/plan/changes.ts",
+    line: "if (o.moment?.closed === undefined) return false;",
+    as: "return false;",
+    breaks: /cut in windows/,
+    from: 44,
+  },
+  "a boundary at which nobody looks": {
+    file: "compute/requeue.ts",
+    line: "const changes = schedule && inForce(schedule, moment.now).until;",
+    as: "const changes = schedule && inForce(schedule, moment.now).until + 3_600_000;",
+    breaks: /boundaries are kept/,
+    from: 8,
+  },
+  "members of a pool that change at once": {
+    file: "compute/plan/turn.ts",
+    line: "return listedFrom(o) !== undefined || siblings.unavailable(o.endpoints) >= siblings.maxUnavailable;",
+    as: "return listedFrom(o) !== undefined;",
+    breaks: /one after another/,
+    from: 7,
+  },
 };
 
 /** From now on this thread loads the operator with the mistake in it: nothing of the operator may be loaded before. */

@@ -16,6 +16,9 @@ export type Action =
   /** `kubectl scale`, which makes the ComputePool first where there is none. */
   | { do: "scale pool"; name: string; replicas: number; template: JsonObject }
   | { do: "delete pool"; name: string }
+  /** The template of a pool gets another size. */
+  | { do: "resize pool"; name: string; computeUnits: JsonObject }
+  | { do: "restart pool"; name: string; value: string }
   /** Somebody edits a replica in place of its pool's template. */
   | { do: "edit replica"; name: string }
   /** The label by which two operators divide the Computes. */

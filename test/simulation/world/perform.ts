@@ -1,4 +1,5 @@
 import type { Action } from "./actions.ts";
+import { computesPath } from "./computes.ts";
 import { comeBack, loseCluster, renameFleet, uninstall } from "./rebuild.ts";
 import type { ServiceHost } from "./service-host.ts";
 import type { World } from "./world.ts";
@@ -25,6 +26,12 @@ export function perform(world: World, action: Action): void {
       return workload.annotateBranch(action.name, action.key, action.value);
     case "scale pool":
       return workload.scalePool(action.name, action.replicas, action.template);
+    case "resize pool":
+      return changePool(world, action.name, "/spec/template/computeUnits", action.computeUnits);
+    case "restart pool":
+      return changePool(world, action.name, "/metadata/annotations", {
+        "compute-operator.dev/restartedAt": action.value,
+      });
     case "delete pool":
       return workload.deletePool(action.name);
     case "edit replica":
@@ -181,4 +188,10 @@ function changeMade(
 function select({ promises, workload }: World, isSelected: boolean): void {
   promises.access.selected(isSelected);
   workload.select(isSelected);
+}
+
+function changePool({ server }: World, name: string, path: string, value: unknown): void {
+  const pool = `${computesPath.replace(/computes$/, "computepools")}/${name}`;
+  const contentType = "application/json-patch+json";
+  server.handle({ method: "PATCH", path: pool, body: [{ op: "add", path, value }], contentType });
 }

@@ -25,6 +25,7 @@ import { Register } from "./register.ts";
 import { RestartGuard } from "./restart-guard.ts";
 import type { Services } from "./services.ts";
 import { ShardGuard } from "./shard-guard.ts";
+import { TimeGuard } from "./time-guard.ts";
 import { WindowGuard } from "./window-guard.ts";
 
 /** How long before a Compute's end its operator last listed its endpoints, at most: a refresh, if it was paused. */
@@ -64,6 +65,7 @@ export class Promises {
   readonly #deletions: DeletionGuard;
   readonly #observations: ObservationGuard;
   readonly #pools: PoolGuard;
+  readonly #times: TimeGuard;
 
   constructor({ clock, server, services, namesShown, refreshMs, poolStands, fleet }: PromisesOptions) {
     this.#clock = clock;
@@ -83,6 +85,7 @@ export class Promises {
     this.#branches = new BranchGuard({ clock, services }, report);
     this.#windows = new WindowGuard(namesShown, report);
     this.#pools = new PoolGuard(poolStands, report);
+    this.#times = new TimeGuard(services, report);
     this.#observations = new ObservationGuard({ allShown: namesShown, refreshMs }, report);
     const unseen = (endpointID: string, uid: string) =>
       this.#arrivedUnseen(endpointID) ||
@@ -155,6 +158,7 @@ export class Promises {
     }
     this.shards.sent(write, claimants);
     this.#pools.sent(write, claimants);
+    this.#times.sent(write, claimants);
     if (write.kind === "delete") this.#deletions.sent(target);
     if (write.kind === "restart") this.#restarts.sent(write, claimants);
   }

@@ -41,6 +41,8 @@ export interface RunOptions {
 /** How long it may take until all is well once faults have stopped, besides what the deletion brake holds back. */
 const wellWithinMs = 5 * 60_000;
 const lookEveryMs = 5_000;
+/** Changes of a project go one after another, and some Computes have theirs at one boundary. */
+const bringsWithinMs = 30_000;
 /** What the service does automatically is seen with the next refresh; what has ended, by a second list 10 s later. */
 const seenWithinMs = 45_000;
 /** How long an action of a user, or an event, is delayed at most so that it falls on a deadline. */
@@ -65,7 +67,8 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
     }
     await world.runUntil(script.calmAtMs);
     options.onCalm?.();
-    if (world.promises.violations.length === 0) await comeToRest(world, options.onRest);
+    if (script.boundaryAtMs !== undefined) watchBoundary(world, script.boundaryAtMs, script.refreshMs ?? 30_000);
+    if (world.promises.violations.length === 0) await comeToRest(world, options.onRest, script.boundaryAtMs);
     const { violations } = world.promises;
     options.onEnd?.(world);
     return {
@@ -79,11 +82,37 @@ export async function play(script: Script, options: RunOptions = {}): Promise<Ru
   }
 }
 
+/**
+ * At the end of an entry, with all at rest right before, each Compute is brought to what holds then: within a refresh,
+ * and the time that the changes of its project take one after another.
+ */
+function watchBoundary({ clock, workload, promises }: World, atMs: number, refreshMs: number): void {
+  const applied = (compute: KubeObject) => {
+    const { appliedEntry } = statusOf(compute);
+    return typeof appliedEntry === "string" ? appliedEntry : "";
+  };
+  const settled = new Map<string, unknown>();
+  clock.after(atMs - 2000 - clock.monotonic(), () => {
+    for (const compute of workload.computes()) {
+      const isAtRest = ["Ready", "Synced"].every((type) => conditionOf(compute, type)?.status === "True");
+      if (isAtRest && applied(compute) !== "") settled.set(compute.metadata.uid, compute.metadata.generation);
+    }
+  });
+  clock.after(atMs + refreshMs + bringsWithinMs - clock.monotonic(), () => {
+    for (const compute of workload.computes()) {
+      const { uid, name, generation } = compute.metadata;
+      const isSame = settled.has(uid) && settled.get(uid) === generation && !isDeleting(compute);
+      if (!isSame || applied(compute) === "") continue;
+      promises.report("boundaries are kept", `${name} still follows ${applied(compute)}, which has ended`);
+    }
+  });
+}
+
 /** Faults stop, users do what only they can do, and then all must be well and quiet. */
-export async function comeToRest(world: World, onRest: () => void = () => {}): Promise<void> {
+export async function comeToRest(world: World, onRest: () => void = () => {}, boundaryAtMs = 0): Promise<void> {
   const { promises, clock, weather } = world;
   weather.rates = noFaults;
-  const calmAt = Math.max(clock.monotonic(), await passOutages(world));
+  const calmAt = Math.max(clock.monotonic(), await passOutages(world, boundaryAtMs));
   for (const compute of world.workload.computes()) {
     if (annotationOf(compute, "paused") !== undefined) world.workload.annotate(compute.metadata.name, "paused", null);
   }
@@ -175,8 +204,8 @@ function branchSceneOf({ workload, host, branches, fleet }: World): BranchScene 
 }
 
 /** What was down, paused or without a key recovers automatically, the last of it within about a minute. */
-async function passOutages(world: World): Promise<number> {
-  await world.runUntil(world.clock.monotonic() + 65_000);
+async function passOutages(world: World, boundaryAtMs: number): Promise<number> {
+  await world.runUntil(Math.max(world.clock.monotonic() + 65_000, boundaryAtMs));
   return world.clock.monotonic();
 }
 

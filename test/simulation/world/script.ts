@@ -10,6 +10,7 @@ import { withEdges, withMore } from "./rare-scenarios.ts";
 import type { Lock } from "./service-host.ts";
 import { withServiceOf } from "./service-scenarios.ts";
 import { branchesOf, projects } from "./service-seed.ts";
+import { withTime } from "./time-scenarios.ts";
 
 /** All that one seed decides about a run; the weather's own dice come from the same seed. */
 export interface Script {
@@ -32,6 +33,8 @@ export interface Script {
   refreshMs?: number;
   rates: Rates;
   actions: readonly Timed[];
+  /** When a last entry of schedules ends and a last window opens, once the faults are over. */
+  boundaryAtMs?: number;
   /** When the last action is over and the faults stop. */
   calmAtMs: number;
 }
@@ -41,6 +44,11 @@ const sizes = [0.25, 0.5, 1, 2, 4] as const;
 
 /** Makes up a run: who does what when, and what goes wrong how often. */
 export function scriptOf(seed: number): Script {
+  return withTime(timelessScriptOf(seed));
+}
+
+/** The same without schedules, windows and changing pools. */
+export function timelessScriptOf(seed: number): Script {
   return withBranches(branchlessScriptOf(seed));
 }
 
