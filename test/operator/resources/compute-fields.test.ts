@@ -26,12 +26,15 @@ test("every row of the table of fields is in the CRDs of Computes, pools and Bra
 });
 
 test.each([0, 1] as const)(
-  "every row of the table of fields is sent with a create and exported as it was, %i",
+  "every row of the table of fields is sent with a create and, unless its end is announced, exported as it was, %i",
   (which) => {
     const spec = specWith(which);
     expect(attributesOf(compute({ spec }).spec)).toEqual(attributesWith(which));
     const exported = manifestOf(endpoint(attributesWith(which)), { namespace: undefined, connection: "default" });
-    expect(exported).toMatchObject({ manifest: { spec }, leftOut: [] });
+    const { pooler, ...kept } = spec;
+    expect(exported).toMatchObject({ manifest: { spec: kept }, leftOut: [] });
+    expect(pooler).toBeDefined();
+    expect(exported).not.toHaveProperty("manifest.spec.pooler");
   },
 );
 

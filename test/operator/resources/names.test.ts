@@ -18,6 +18,7 @@ test("the names that stand in clusters and at the service stay what they are fro
       inUse: "compute-operator.dev/in-use",
     },
     annotations: {
+      disruptionUntil: "compute-operator.dev/disruptionUntil",
       endpointID: "compute-operator.dev/endpoint-id",
       restartedAt: "compute-operator.dev/restartedAt",
       passwordRotationAt: "compute-operator.dev/passwordRotationAt",

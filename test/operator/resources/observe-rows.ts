@@ -1,11 +1,11 @@
 import type { Fields } from "./manifest.ts";
 
 /** Rules about `managementPolicy`, for `rule-cases.ts`. */
-export const observeRows: readonly [string, Fields, string, Fields][] = [
+export const observeRows: readonly [string, Fields, string | RegExp, Fields][] = [
   [
     "managementPolicy is one of two",
     { managementPolicy: "Ignore" },
-    'supported values: "Manage", "Observe"',
+    /"Manage"(, |\|)"Observe"/,
     { managementPolicy: "Observe" },
   ],
   [
@@ -16,7 +16,7 @@ export const observeRows: readonly [string, Fields, string, Fields][] = [
   ],
 ];
 
-export const observeBranchRows: readonly [string, Fields, string, Fields][] = [
+export const observeBranchRows: readonly [string, Fields, string | RegExp, Fields][] = [
   [
     "an observed Branch is named by adopt",
     { managementPolicy: "Observe" },

@@ -109,6 +109,16 @@ const observed: Play = async () => {
   return world;
 };
 
+const waitingForWindow: Play = async () => {
+  const world = new HealthWorld();
+  const windows = [{ days: ["Sun"], from: "02:00", to: "02:01" }];
+  world.declare("shop", "db", { computeUnits: { min: 1, max: 1 }, disruption: { windows } });
+  await world.ready("shop", "db");
+  world.edit("shop", "db", { computeUnits: { min: 1, max: 4 } });
+  await world.row("Compute", { reason: "WaitingForWindow" });
+  return world;
+};
+
 const movedOutside: Play = async () => {
   const world = new HealthWorld();
   world.declare("shop", "db");
@@ -196,6 +206,7 @@ export const computePlays: readonly Play[] = [
   starting,
   drifted,
   observed,
+  waitingForWindow,
   movedOutside,
   lost,
   massLoss,
@@ -215,6 +226,9 @@ export const computePlays: readonly Play[] = [
   refused("BranchNotReady", nothing, { branchID: undefined, branchRef: { name: "absent" } }),
   refused("PrimaryExists", (world) => void world.console("POST", endpoints, other)),
   refused("AdoptionRefused", nothing, { adopt: { endpointID: "ep-missing" } }),
+  refused("SecretNotAllowed", (world) => world.namespace("web"), {
+    connectionSecret: { name: "shop-db", namespace: "web" },
+  }),
   refused("Rejected", nothing, { computeUnits: { min: 1, max: 8 } }, "free"),
   hindered("Conflict", (world) => world.declare("shop", "second")),
   hindered("ServiceUnavailable", fault("503", "GET")),

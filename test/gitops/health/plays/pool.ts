@@ -22,6 +22,17 @@ const life: Play = async () => {
   return world;
 };
 
+const inTurn: Play = async () => {
+  const world = new HealthWorld();
+  const sized = (max: number) => ({ template: { ...template, computeUnits: { min: 1, max } } });
+  world.create("ComputePool", "readers", { replicas: 2, ...sized(1) });
+  await world.row("ComputePool", { reason: "Ready" });
+  world.rows.length = 0;
+  world.change("ComputePool", "readers", sized(2));
+  await world.row("Compute", { reason: "WaitingForTurn", name: "readers-1" });
+  return world;
+};
+
 const deleted: Play = async () => {
   const world = new HealthWorld();
   world.create("ComputePool", "readers", { replicas: 1, template });
@@ -83,4 +94,4 @@ function withoutNewComputes(server: ApiServer): ApiFront {
   };
 }
 
-export const poolPlays: readonly Play[] = [life, deleted, conflict, rejected, formerMembers, expired];
+export const poolPlays: readonly Play[] = [life, inTurn, deleted, conflict, rejected, formerMembers, expired];
