@@ -131,7 +131,7 @@ describe.concurrent("a ServiceConnection", () => {
       const name = kind === "Secret" ? "service-api-key" : "default";
       expect((await shop.cluster.get(kind, shop.namespace, name)).metadata.finalizers).toEqual([inUse]);
       await shop.cluster.delete(kind, shop.namespace, name);
-      expect(await shop.event(name, "Deleting")).toMatch(/ waits until nothing uses this connection\. .*: db\.$/);
+      expect(await shop.event(name, "Deleting")).toMatch(/ waits until nothing uses this connection\. .*\(db\)/);
     }
     await shop.lists(2);
     expect((await shop.cluster.get("Secret", shop.namespace, "service-api-key")).metadata.finalizers).toEqual([inUse]);

@@ -39,7 +39,7 @@ it.concurrent("a Branch is made on a real control plane, shown by kubectl get br
       ?.split(/\s{2,}/)
       .map((title) => title.trim()),
   ).toEqual(expect.arrayContaining(["NAME", "BRANCH", "STATE", "READY", "REASON", "EXPIRES", "AGE"]));
-  expect(table).toMatch(new RegExp(`pr-42 +${made?.id} +Ready +True +Available +20`));
+  expect(table).toMatch(new RegExp(`pr-42 +${made?.name} +Ready +True +Available +20`));
   const [before] = [shop.writes.length];
   await kubectl(["--namespace", shop.namespace, "delete", "brn/pr-42", "--wait=false"]);
   await shop.cluster.clear("Branch", shop.namespace, "pr-42");
