@@ -27,9 +27,10 @@ export function templatesFromBase(): ReadonlyMap<string, string> {
 
 function policy(name: string, value: string): string {
   const base = readFileSync(`deploy/base/${name}/policy.yaml`, "utf8").replace(/^(#.*\n)+/, "");
+  const own = `compute-operator(-${name}(-[a-z]+)?)\n`;
   const named = base
-    .replaceAll(`  name: compute-operator-${name}\n`, `  name: ${fullname}-${name}\n${labels}`)
-    .replaceAll(`policyName: compute-operator-${name}\n`, `policyName: ${fullname}-${name}\n`);
+    .replaceAll(new RegExp(`^  name: ${own}`, "gm"), `  name: ${fullname}$1\n${labels}`)
+    .replaceAll(new RegExp(`policyName: ${own}`, "g"), `policyName: ${fullname}$1\n`);
   return `{{- if .Values.${value}.enabled }}\n${named}{{- end }}\n`;
 }
 

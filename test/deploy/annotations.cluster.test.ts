@@ -75,9 +75,43 @@ describe("an annotation of the operator's", () => {
     { restartedAt: "2026-01-01T00:00:00Z", reconcileRequestedAt: "Do 1. Jän 2026 12:00:00 CET", confirmLoss: "yes" },
     { paused: "true" },
     { paused: "false" },
-    { paused: "" },
+    { paused: "yes", disruptionUntil: "2028-02-29T23:59:59.5+02:00" },
+    { paused: "2026-11-24t18:00:00z" },
+    { passwordRotationAt: "today" },
   ])("an annotation is accepted from anybody, as when a backup is restored: %j", async (annotations) => {
     expect((await tried(annotations)).stderr).toBe("");
+  });
+
+  it.each([
+    ["Compute", { paused: "" }, "such a time, true, yes or false"],
+    ["Branch", { paused: "soon" }, "such a time, true, yes or false"],
+    ["Compute", { disruptionUntil: "2026-02-29T00:00:00Z" }, "must be a time such as"],
+    ["Compute", { resetAt: "now", newer: "x" }, "compute-operator.dev/newer"],
+    ["Branch", { restartedAt: "now" }, "is not read on branches"],
+    ["ComputePool", { paused: "true" }, "is not read on computepools"],
+  ] as const)("an annotation of a new %s passes with a warning, as in a backup: %j", async (kind, values, warning) => {
+    const { status, stderr } = await tried(values, kind);
+    expect(status).toBe(0);
+    expect(stderr).toContain("Warning: ");
+    expect(stderr).toContain(warning);
+  });
+
+  it("an annotation that should be a time is refused once it is changed to none, and one that is not read is warned of", async () => {
+    await apply([named("timed", { paused: "soon" })]);
+    const annotate = (...values: string[]) => {
+      const own = values.map((value) => `compute-operator.dev/${value}`);
+      return tryKubectl(["annotate", "--overwrite", "compute", "timed", "-n", namespace, ...own]);
+    };
+    for (const value of ["paused=later", "disruptionUntil=tonight", "disruptionUntil="]) {
+      expect((await annotate(value)).stderr).toContain("must be a time such as 2026-11-24T18:00:00Z");
+    }
+    // The value that stands holds nothing up.
+    expect(await annotate("restartedAt=now")).toMatchObject({ status: 0, stderr: "" });
+    expect(await annotate("disruptionUntil=2026-11-24T18:00:00Z")).toMatchObject({ status: 0, stderr: "" });
+    expect(await annotate("resetAt=now")).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining("compute-operator.dev/resetAt is not read on computes: read are "),
+    });
   });
 
   it("an annotation of another's, or of another tool, is no matter", async () => {
