@@ -94,7 +94,7 @@ describe("a requested rotation", () => {
     expect(asked).toEqual([4, 4, 4]);
   });
 
-  test("no password stands in a status, an event, a metric or a log line", async () => {
+  test("no password stands in a status, an event or a metric", async () => {
     await using world = await started(ofTwo);
     const passwords = new Set<string>();
     for (const value of ["one", "two", "three"]) {
@@ -214,6 +214,24 @@ describe("a role that cannot be reset", () => {
     await world.clock.advance(60_000);
     expect([held(world).role, isAlive(world)]).toEqual(["app_b", true]);
   });
+
+  test.each([
+    ["two roles", ofTwo, ["app_b", "app_b"]],
+    ["one role", ofOne, ["app_a", "app_a"]],
+  ] as const)(
+    "a reset whose operation fails brings no password into the Secret, and is sent again minutes later: %s",
+    async (_, declared, sent) => {
+      await using world = await started(declared);
+      const before = held(world);
+      world.host.service.setFaults([{ kind: "fail-operations", method: "POST", route: reset, count: 1 }]);
+      world.annotate(0, "passwordRotationAt", "one");
+      await world.clock.advance(60_000);
+      expect([held(world), resets(world), world.events("PasswordRotated")]).toEqual([before, sent.slice(1), []]);
+      await world.clock.advance(600_000);
+      expect([isAlive(world), handled(world), resets(world)]).toEqual([true, "one", sent]);
+      expect(held(world).password).not.toBe(before.password);
+    },
+  );
 
   test("a busy project delays a rotation, and the Secret works meanwhile", async () => {
     await using world = await started(ofTwo);

@@ -134,7 +134,10 @@ function turnOf(
   const { role, rotation } = wanted;
   const { state = "doubted", reset: accepted } = memory.known.password ?? {};
   const reset = accepted && isStillFor(accepted, wanted, endpoint) ? accepted : undefined;
-  if (reset?.operations.some((id) => lister.operations.followed.inProgress.has(id)) === true) return "resetting";
+  const { followed } = lister.operations;
+  if (reset?.operations.some((id) => followed.inProgress.has(id)) === true) return "resetting";
+  // The old password holds: the reading that follows each reset finds it, and the rotation is due again then.
+  if (reset?.operations.some((id) => followed.hasFailed(id)) === true) return { now, requested };
   const mayBeReset = role !== undefined && (rotation !== undefined || requested !== undefined);
   return { now, requested, reset, reveals: state === "doubted" && reset === undefined && mayBeReset };
 }

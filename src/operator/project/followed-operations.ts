@@ -1,4 +1,4 @@
-import { isInProgress, type Operation } from "../../api/operation.ts";
+import { isInProgress, type Operation, operationOutcome } from "../../api/operation.ts";
 import { dropOldest, setNewest } from "../runtime/caches.ts";
 import { Index } from "../runtime/index-entries.ts";
 import { seldomMs } from "../runtime/waits.ts";
@@ -39,6 +39,12 @@ export class FollowedOperations {
   /** True if the operation is known, or was given up. */
   has(id: string): boolean {
     return this.#known.has(id) || this.#givenUp.has(id);
+  }
+
+  /** True if the operation is known to have failed. */
+  hasFailed(id: string): boolean {
+    const known = this.#known.get(id);
+    return known !== undefined && operationOutcome(known.operation.status) === "failed";
   }
 
   /** The known operations of an endpoint, newest first. */
