@@ -253,6 +253,29 @@ describe("several Computes", () => {
     expect(held(world, 1).password).toBe(held(world, 0).password);
   });
 
+  test("a Compute that only observes holds the role that the rotating one holds, in another order of roles too", async () => {
+    await using world = await started(ofTwo);
+    world.annotate(0, "passwordRotationAt", "one");
+    await world.clock.advance(20_000);
+    const connectionSecret = { ...ofTwo.connectionSecret, name: "observer", roles: ["app_a", "app_b"] };
+    const observer = { ...ofTwo, managementPolicy: "Observe", adopt: { branchPrimary: true } } as const;
+    world.declare(1, { ...observer, connectionSecret });
+    await world.settle(2);
+    expect(held(world, 1)).toEqual(held(world, 0));
+    expect(held(world, 1).role).toBe("app_b");
+    world.declare(2, {
+      ...observer,
+      connectionSecret: { ...connectionSecret, name: "turned", roles: ["app_b", "app_a"] },
+    });
+    world.annotate(0, "passwordRotationAt", "two");
+    await world.clock.advance(20_000);
+    expect(held(world, 0)).toEqual({ role: "app_a", password: inForce(world, "app_a") });
+    expect([held(world, 1), held(world, 2)]).toEqual([held(world, 0), held(world, 0)]);
+    world.annotate(1, "passwordRotationAt", "of the observer");
+    await world.clock.advance(2 * hour);
+    expect(resets(world)).toEqual(["app_b", "app_a"]);
+  });
+
   test("a copied Compute, with its annotations, rotates nothing", async () => {
     await using world = await started(ofTwo);
     const { endpointID } = world.compute(0).status;

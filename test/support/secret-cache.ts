@@ -14,6 +14,7 @@ export function secretCache(ours: SecretCache["ours"], more: Partial<SecretCache
       ),
     isLabelled: () => true,
     isLive: () => false,
+    sharingRole: () => [],
     ...more,
   };
 }

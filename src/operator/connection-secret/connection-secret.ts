@@ -3,6 +3,7 @@ import type { ClusterClient } from "../kube/client.ts";
 import { isNamespaceTerminating, isRefusal } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
+import { isObserved } from "../resources/management-policy.ts";
 import { labels } from "../resources/names.ts";
 import { secretKind } from "../resources/secret.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -160,6 +161,14 @@ export class ConnectionSecrets {
     return former !== undefined && !isLive(former) ? secret : undefined;
   }
 
+  /** The role in the Secret of the Compute that changes the passwords of these two roles: one that observes follows. */
+  #roleFollowed(compute: Compute): string | undefined {
+    if (!isObserved(compute) || compute.spec.connectionSecret?.roles === undefined) return undefined;
+    const rotating = this.#options.cache.sharingRole(compute).filter((one) => !isObserved(one));
+    const [record] = rotating.flatMap((one) => (one.spec.connectionSecret?.roles ? (this.recorded(one) ?? []) : []));
+    return record?.role;
+  }
+
   /** The record of the password in the Secret that a Compute names, by the cache; `undefined`: none stands. */
   recorded(compute: Compute): PasswordRecord | undefined {
     const place = placeOfSecret(compute);
@@ -200,7 +209,9 @@ export class ConnectionSecrets {
     const { uid } = compute.metadata;
     if (wanted.database === undefined) readings.stop(uid);
     if (endpoint.host === undefined) return none;
-    const named = namedSecret(compute, wanted, endpoint, { existing: this.#existing(wanted.place, compute), turn });
+    const followed = this.#roleFollowed(compute);
+    const given = { existing: this.#existing(wanted.place, compute), turn, followed };
+    const named = namedSecret(compute, wanted, endpoint, given);
     const { existing, intact } = named;
     const bound: Binding = { kind: "bound", name: wanted.name };
     if (intact && wanted.database === undefined) return bound;

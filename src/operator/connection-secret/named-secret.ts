@@ -24,9 +24,13 @@ export function namedSecret(
   wanted: NamedSecret["wanted"],
   // The branch too: a role may have another password on each.
   { id, host, branch_id }: Endpoint,
-  { existing, turn }: { existing: KeptSecret | undefined; turn: Turn | undefined },
+  {
+    existing,
+    turn,
+    followed,
+  }: { existing: KeptSecret | undefined; turn: Turn | undefined; followed: string | undefined },
 ): NamedSecret {
-  const role = roleFor(compute, wanted, existing, turn);
+  const role = roleFor(compute, wanted, existing, [turn?.reset?.role, followed]);
   // Labels and annotations mean something to others in another namespace.
   const isThere = isElsewhere(wanted.place, compute);
   const template = isThere ? { data: wanted.template?.data ?? {} } : (wanted.template ?? {});
@@ -36,16 +40,16 @@ export function namedSecret(
   return { wanted, existing, isOurs, role, source, template, intact: isOurs && isIntact(existing, source, template) };
 }
 
-/** The role that the Secret is to hold: that of a reset, else the one that it holds, else the first. */
+/** The role that the Secret is to hold: that of a reset or of the one that it follows, else its own, else the first. */
 function roleFor(
   { status }: Compute,
   wanted: Wanted,
   existing: KeptSecret | undefined,
-  turn: Turn | undefined,
+  first: readonly (string | undefined)[],
 ): string | undefined {
   const roles = rolesOf(wanted);
   const held = existing === undefined ? status.connectionSecret?.role : recordIn(existing, wanted)?.role;
-  return [turn?.reset?.role, held].find((role) => role !== undefined && roles.includes(role)) ?? roles[0];
+  return [...first, held].find((role) => role !== undefined && roles.includes(role)) ?? roles[0];
 }
 
 /** The record in a Secret whose data nobody else has changed. */

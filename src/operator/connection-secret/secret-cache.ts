@@ -1,3 +1,4 @@
+import type { Compute } from "../resources/compute.ts";
 import type { KeptSecret } from "./kept-secret.ts";
 import type { SecretPlace } from "./place.ts";
 
@@ -13,4 +14,6 @@ export interface SecretCache {
   isLabelled: (namespace: string, label: string) => boolean | undefined;
   /** True if there is a Compute of this uid. */
   isLive: (uid: string) => boolean;
+  /** The other Computes that name a role of this one on its branch. */
+  sharingRole: (compute: Compute) => readonly Compute[];
 }

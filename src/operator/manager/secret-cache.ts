@@ -1,3 +1,4 @@
+import { sharingRole } from "../connection-secret/rotation.ts";
 import type { SecretCache } from "../connection-secret/secret-cache.ts";
 import type { Informers } from "./informers.ts";
 
@@ -14,5 +15,6 @@ export function secretCacheOf(informers: Informers): SecretCache {
       return labels !== "unknown" && Object.hasOwn(labels, label);
     },
     isLive: (uid) => computes.byUid(uid) !== undefined,
+    sharingRole: (compute) => sharingRole(compute, computes.list()),
   };
 }
