@@ -146,6 +146,27 @@ describe("connection details that cannot be read", () => {
     });
   });
 
+  test.each([
+    ["in its place", "apps", "apps", true],
+    ["in another namespace now", "apps", "more", true],
+    ["in the own namespace now", "apps", "default", true],
+    ["elsewhere now, after one of its own namespace that is gone", "default", "apps", false],
+  ])(
+    "a Secret elsewhere that no watch shows stays in the status while its successor cannot be written: %s",
+    async (_, from, to, isKept) => {
+      const known = { namespace: from, name: "shop-db", uid: "uid-of-it" };
+      const { self, run, reach } = await binding({
+        spec: { connectionSecret: { ...withDatabase.connectionSecret, namespace: to } },
+        status: { connectionSecret: known },
+      });
+      reach.answer = ({ path }) => (path.endsWith("/connection_uri") ? refusal(404, "role not found") : undefined);
+      expect(await run(activeOf(self))).toMatchObject({
+        outcome: { condition: { reason: "Rejected" } },
+        secret: isKept ? known : undefined,
+      });
+    },
+  );
+
   test("unreadable details are not asked for again while a Secret stands that was not refused", async () => {
     const { self, run, reach } = await binding({ spec: withDatabase });
     await run(activeOf(self));
