@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { asRecord } from "../../src/operator/objects/record.ts";
-import { project } from "../service/support/shop.ts";
+import { main, project } from "../service/support/shop.ts";
 import { Beside, kubeconfig } from "./beside.ts";
 import { compute, connection, documents } from "./texts.ts";
 
@@ -9,7 +9,10 @@ kind: Branch
 metadata: {name: pr-1, namespace: shop}
 spec: {projectID: ${project}, expiry: {after: 72h}}
 `;
-const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/shop-preview";
+const observed = "adopt: {branchPrimary: true}, managementPolicy: Observe";
+const seen = `managementPolicy: Observe, expiry: {never: true}, adopt: {branchID: ${main}}`;
+const objects = "/apis/compute-operator.dev/v1alpha1/namespaces/shop";
+const path = `${objects}/computes/shop-preview`;
 
 /** A cluster that KUBECONFIG names, whose context is in namespace shop. */
 function cluster(): Beside {
@@ -59,5 +62,26 @@ describe("disrupt", () => {
     using beside = cluster();
     expect(await run(beside, line)).toMatchObject({ status: 1, out: "", err: expect.stringContaining(said) });
     expect(annotationsOf(beside)).not.toHaveProperty(["compute-operator.dev/disruptionUntil"]);
+  });
+});
+
+describe("an object that is only observed", () => {
+  test.each([
+    ["restart watched", "Compute shop/watched", "restarted"],
+    ["restart watched --wait", "Compute shop/watched", "restarted"],
+    ["disrupt watched --for 30m", "Compute shop/watched", "changed"],
+    ["reset pr-2 --yes", "Branch shop/pr-2", "reset"],
+  ])("%s says that nothing is sent for an observed object, and asks for nothing", async (line, name, done) => {
+    const adopted = branch.replace("pr-1", "pr-2").replace("expiry: {after: 72h}", seen);
+    using beside = new Beside(documents(connection, compute("watched", observed), adopted));
+    beside.stage.env = { KUBECONFIG: beside.stage.file("kubeconfig", kubeconfig) };
+    const [verb, ...args] = line.split(" ");
+    const said = await beside.stage.run(verb === "restart" || verb === "reset" ? verb : "disrupt", args);
+    expect(said).toMatchObject({ status: 1, out: "" });
+    expect(said.err).toContain(`${name} is only observed (managementPolicy: Observe): nothing is ${done}`);
+    const stored = ["computes/watched", "branches/pr-2"].map((at) =>
+      beside.send({ method: "GET", path: `${objects}/${at}` }),
+    );
+    expect(JSON.stringify(stored)).not.toMatch(/restartedAt|resetAt|disruptionUntil/);
   });
 });

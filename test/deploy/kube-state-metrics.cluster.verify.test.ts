@@ -232,6 +232,20 @@ describe("kube-state-metrics", () => {
     );
   });
 
+  it("labels a Compute and a Branch with what the operator may do for it", async () => {
+    const shop = await stage().scenario();
+    const { namespace } = shop;
+    const adopt = { branchPrimary: true };
+    await shop.compute("watched", { branchID: main, adopt, managementPolicy: "Observe" });
+    const info = await eventually("its series", async () =>
+      Object.keys(await seriesOf({ namespace, name: "watched" })).find((name) => name.startsWith("kube_compute_info{")),
+    );
+    expect(info).toContain('management_policy="Observe"');
+    const { spec } = configuration.parse(parse(readFileSync(join(directory, "custom-resource-state.yaml"), "utf8")));
+    const labelled = spec.resources.filter((one) => JSON.stringify(one).includes('["spec","managementPolicy"]'));
+    expect(labelled.map(({ groupVersionKind }) => groupVersionKind.kind)).toEqual(["Compute", "Branch"]);
+  });
+
   it("may read all that it needs, and no Secret", async () => {
     expect(exporter.lines.filter((line) => /forbidden|unauthorized/i.test(line))).toEqual([]);
     const asked = [

@@ -3,6 +3,7 @@ import { BadFlag, type Command } from "../../command-line.ts";
 import { shownCondition } from "../../operator/objects/conditions-of.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
+import { isObserved } from "../../operator/resources/management-policy.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
 import { sleep } from "../../operator/runtime/clock.ts";
@@ -87,6 +88,7 @@ export function restartCommand(args: readonly string[], ports: CliPorts): Promis
   const read = (given: readonly string[]) => parseTarget(restartSyntax, given, wait);
   return onObject(restartSyntax, read, args, ports, async (cluster, flags) => {
     const found = await find(cluster, flags.name, ["Compute", "ComputePool"]);
+    refuseObserved(found, "restarted");
     return request(found, restarting, { cluster, flags }, ports);
   });
 }
@@ -96,6 +98,7 @@ export function resetCommand(args: readonly string[], ports: CliPorts): Promise<
   const read = (given: readonly string[]) => parseTarget(resetSyntax, given, { ...wait, yes: z.boolean() });
   return onObject(resetSyntax, read, args, ports, async (cluster, flags) => {
     const found = await find(cluster, flags.name, ["Branch"]);
+    refuseObserved(found, "reset");
     if (!flags.yes) {
       const question = `Reset ${nameOf(found)} to the head of its parent? What was written to it is lost.`;
       await askForYes(question, "reset cannot ask: pass --yes to reset the branch", ports);
@@ -137,6 +140,7 @@ export function disruptCommand(args: readonly string[], ports: CliPorts): Promis
   };
   return onObject(disruptSyntax, read, args, ports, async (cluster, { name, ms }) => {
     const found = await find(cluster, name, ["Compute"]);
+    refuseObserved(found, "changed");
     const end = timeOf(ports, ms);
     await annotate(cluster, found, annotations.disruptionUntil, end);
     const waiting = found.kind === "Compute" ? (found.object.status.waiting ?? []) : [];
@@ -145,6 +149,14 @@ export function disruptCommand(args: readonly string[], ports: CliPorts): Promis
     ports.stdout(`connections of ${nameOf(found)} may be cut until ${end}: ${sent}${pauseNote(found, ports)}`);
     return 0;
   });
+}
+
+/** The operator would record a request as done, and send nothing for it. */
+function refuseObserved(found: Found, done: string): void {
+  if ((found.kind !== "Compute" && found.kind !== "Branch") || !isObserved(found.object)) return;
+  throw new CommandProblem([
+    `${nameOf(found)} is only observed (managementPolicy: Observe): nothing is ${done}, and no annotation was set`,
+  ]);
 }
 
 /** A request by an annotation: the status shows its value once it is carried out. */
