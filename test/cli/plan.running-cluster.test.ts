@@ -46,6 +46,31 @@ test.each([
   expect((await beside.run("plan", rotating)).out).toContain("Plan: 1 unchanged.");
 });
 
+test.each([
+  ["the first", undefined],
+  ["another", "one"],
+])("plan --kubeconfig names a password that %s value of passwordRotationAt changes", async (_, before) => {
+  const secret = "connectionSecret: {name: shop-db, database: shop, roles: [app_a, app_b]}";
+  const asked = (value: string | undefined) =>
+    compute(
+      "shop-preview",
+      secret,
+      preview,
+      value === undefined ? "" : `annotations: {compute-operator.dev/passwordRotationAt: "${value}"}`,
+    );
+  using beside = new Beside(documents(connection, asked(before)));
+  const path = "/apis/compute-operator.dev/v1alpha1/namespaces/shop/computes/shop-preview/status";
+  const value = { role: "app_a", rotatedAt: "2999-01-01T00:00:00Z" };
+  const body = [{ op: "add", path: "/status/connectionSecret", value }];
+  beside.send({ method: "PATCH", path, contentType: "application/json-patch+json", body });
+  expect((await beside.run("plan", asked(before))).out).toContain("Plan: 1 unchanged.");
+  // A manifest that leaves the annotation out leaves the cluster's.
+  expect((await beside.run("plan", asked(undefined))).out).toContain("Plan: 1 unchanged.");
+  const due = await beside.run("plan", asked("two"));
+  expect(due.status).toBe(2);
+  expect(due.out).toContain("a new one for role app_b");
+});
+
 test("plan --kubeconfig shows what a changed manifest changes at the service, and what a smaller pool deletes", async () => {
   using beside = new Beside(held);
   const changed = documents(

@@ -64,10 +64,11 @@ export function declaredComputes({ computes, pools, branches }: Manifests): {
 }
 
 /** With a uid: its own if it stands in a cluster, else one derived from its name. */
-function identified({ object, where }: Declared<Compute>): Declared<Compute> {
+function identified(declared: Declared<Compute>): Declared<Compute> {
+  const { object } = declared;
   const { name, namespace = "", uid } = object.metadata;
-  if (uid !== "") return { object, where };
-  return { object: { ...object, metadata: { ...object.metadata, uid: derivedUID(namespace, name) } }, where };
+  if (uid !== "") return declared;
+  return { ...declared, object: { ...object, metadata: { ...object.metadata, uid: derivedUID(namespace, name) } } };
 }
 
 /** The Compute of a Branch as it is to be; `undefined`: it has none, or somebody else has the name. */

@@ -22,6 +22,8 @@ export interface Declared<T> {
   object: T;
   /** `file:line`. */
   where: string;
+  /** The object that it changes in the cluster. */
+  before?: T;
 }
 
 /** The content of all manifests that concerns the service. */

@@ -105,7 +105,11 @@ function stored<T extends Branch | Compute | ComputePool>(declared: Declared<T>,
   const { spec, metadata } = declared.object;
   const annotations = { ...before.metadata.annotations, ...metadata.annotations };
   const generation = (before.metadata.generation ?? 0) + (isDeepStrictEqual(spec, before.spec) ? 0 : 1);
-  return { ...declared, object: { ...before, spec, metadata: { ...before.metadata, annotations, generation } } };
+  return {
+    ...declared,
+    before,
+    object: { ...before, spec, metadata: { ...before.metadata, annotations, generation } },
+  };
 }
 
 /** A line for each of these fields that the manifest changes: the API server refuses that. */

@@ -197,7 +197,7 @@ function tracking(
   }
   for (const compute of [...computes, ...pruned].toSorted((a, b) => compareNames(a.object, b.object))) {
     const reached = reach(compute);
-    const tracked = reached && inventory.trackCompute(compute.object, reached);
+    const tracked = reached && inventory.trackCompute(compute.object, reached, compute.before);
     if (tracked === undefined || !pruned.includes(compute)) continue;
     tracked.pruned = compute.where === inCluster ? whyPruned : goesWithOwner;
   }

@@ -24,6 +24,8 @@ interface TrackedObject<Object, Memory> {
 
 export interface TrackedCompute extends TrackedObject<Compute, ReconcileState> {
   readonly kind: "Compute";
+  /** As the cluster has it, where its manifest may change it. */
+  readonly before?: Compute | undefined;
 }
 
 export interface TrackedBranch extends TrackedObject<Branch, BranchMemory> {

@@ -14,7 +14,7 @@ import type { TrackedCompute } from "../tracked.ts";
 import { namedFor } from "./named-branch.ts";
 
 /** The observation that a Compute is planned from. */
-export function observe({ object, project }: TrackedCompute, inventory: Inventory): Observed {
+export function observe({ object, project, before }: TrackedCompute, inventory: Inventory): Observed {
   const { clock, createSettleMs, scope } = inventory.options;
   const { fleet } = scope;
   const { id, connection, listing, operations, client, time } = project;
@@ -23,7 +23,7 @@ export function observe({ object, project }: TrackedCompute, inventory: Inventor
   const annotations = annotationsOf(compute, clock.now());
   const claimants = inventory.claimantsOf(compute);
   const moment = momentOf(object, connection?.spec.disruption, serviceNow);
-  const record = recordShown(compute);
+  const record = recordShown(compute, before);
   const subject = {
     compute,
     annotations,
@@ -64,9 +64,12 @@ export function observe({ object, project }: TrackedCompute, inventory: Inventor
   };
 }
 
-/** The password of a running Compute, as its status shows it; which request was carried out only the Secret says. */
-function recordShown({ metadata, status }: Compute): PasswordRecord | undefined {
-  const { role, rotatedAt } = status.connectionSecret ?? {};
+/**
+ * The password of a running Compute, as its status shows it. Which request was carried out only the Secret says: the
+ * one that the cluster has counts as such, and another one of the manifest is new.
+ */
+function recordShown(compute: Compute, { metadata } = compute): PasswordRecord | undefined {
+  const { role, rotatedAt } = compute.status.connectionSecret ?? {};
   if (role === undefined || rotatedAt === undefined) return undefined;
   const handled = metadata.annotations?.[annotationNames.passwordRotationAt];
   return { role, rotatedAt: Date.parse(rotatedAt), handled };
