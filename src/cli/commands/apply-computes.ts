@@ -6,7 +6,7 @@ import { followsBranch } from "../plan/compute/entry.ts";
 import { unownedReplicasLike } from "../plan/compute/left-to-operator.ts";
 import { branchOf } from "../plan/compute/named-branch.ts";
 import { type ComputeDryRun, computeStrategy } from "../plan/compute/strategy.ts";
-import { waitingForWindow } from "../plan/compute/timing.ts";
+import { whatWaits } from "../plan/compute/timing.ts";
 import { withoutRetain } from "../plan/messages.ts";
 import { dryRun } from "../plan/strategy.ts";
 import type { TrackedCompute } from "../plan/tracked.ts";
@@ -30,9 +30,10 @@ export async function computeRound(tracked: TrackedCompute, context: RoundContex
   }
   // The next plan depends on the status. A signature that failed changes none: an endpoint is signed only at rest.
   if (memory.known.signed?.failure === undefined) await computeStrategy.carryOut(action, seen, tracked, inventory);
-  if (action.kind === "settled" && action.reason === "WaitingForWindow") {
-    const said = wordsOf({ ...action, message: waitingForWindow(action.waiting ?? [], seen, inventory.scope) });
-    return { wrote: false, end: { ok: true, said, waits: true } };
+  if (action.kind === "settled" && (action.reason === "WaitingForWindow" || action.reason === "WaitingForTurn")) {
+    const said = wordsOf({ ...action, message: whatWaits(action, seen, inventory.scope) });
+    const waits = action.reason === "WaitingForTurn" ? "their turn" : "a window";
+    return { wrote: false, end: { ok: true, said, waits } };
   }
   return rested(action, tracked, context);
 }

@@ -8,7 +8,7 @@ import type { Inventory } from "../plan/inventory.ts";
 import type { Leaving, Project, Tracked, TrackedBranch } from "../plan/tracked.ts";
 import { branchRound } from "./apply-branches.ts";
 import { computeRound } from "./apply-computes.ts";
-import type { Round, RoundContext } from "./round.ts";
+import type { Awaited, Round, RoundContext } from "./round.ts";
 
 export interface ApplyOptions {
   inventory: Inventory;
@@ -17,10 +17,10 @@ export interface ApplyOptions {
   say: (line: string) => void;
 }
 
-/** The number of Branches and Computes that are as declared in the end, that wait for a window, and of the others. */
+/** The number of Branches and Computes that are as declared in the end, that wait, and of the others. */
 export interface Applied {
   done: number;
-  waiting: number;
+  waiting: Record<Awaited, number>;
   failed: number;
 }
 
@@ -38,7 +38,7 @@ export class Application {
   readonly #options: ApplyOptions;
   /** The Branches, then the Computes, that have not come to their end. */
   readonly #open: Set<Tracked>;
-  readonly #applied: Applied = { done: 0, waiting: 0, failed: 0 };
+  readonly #applied: Applied = { done: 0, waiting: { "a window": 0, "their turn": 0 }, failed: 0 };
   /** The last line about each of them, so that nothing is repeated. */
   readonly #said = new Map<Tracked, string>();
 
@@ -108,7 +108,8 @@ export class Application {
 
   #end(tracked: Tracked, { ok, said, waits }: NonNullable<Round["end"]>): void {
     this.#open.delete(tracked);
-    this.#applied[waits ? "waiting" : ok ? "done" : "failed"] += 1;
+    if (waits !== undefined) this.#applied.waiting[waits] += 1;
+    else this.#applied[ok ? "done" : "failed"] += 1;
     this.#say(tracked, ok ? said : said.replace(retriedAtEnd, "."), !ok);
   }
 

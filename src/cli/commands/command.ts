@@ -2,7 +2,7 @@ import { defaultCreateSettleMs } from "../../operator/flags.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import { givenAccount } from "../manifests/accounts.ts";
 import { Clients } from "../plan/clients.ts";
-import { hasChanges, hasProblems, isLeftToWindow, isUnderWay, type Plan } from "../plan/entries.ts";
+import { hasChanges, hasProblems, isLeftForLater, isUnderWay, type Plan } from "../plan/entries.ts";
 import { planAll } from "../plan/plan.ts";
 import { type Prepared, prepare, withTransport } from "../plan/prepare.ts";
 import { tooManyDeletes } from "../plan/prune.ts";
@@ -71,8 +71,8 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
   const tooMany = flags.prune ? tooManyDeletes(inventory, flags.namespace, flags.maxDeletes) : undefined;
   if (tooMany !== undefined) throw new CommandProblem([tooMany]);
-  // Nothing is sent for what waits for a window, so that is no reason to ask.
-  const now = { ...shown, entries: shown.entries.filter((entry) => !isLeftToWindow(entry)) };
+  // Nothing is sent for what waits for a window or its turn, so that is no reason to ask.
+  const now = { ...shown, entries: shown.entries.filter((entry) => !isLeftForLater(entry)) };
   if (!hasChanges(now) && !isUnderWay(now)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {
     await askForYes("\nApply this plan?", "apply cannot ask: pass --yes to apply the plan", ports);
@@ -84,8 +84,10 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   ports.stdout("");
   const application = new Application({ inventory, timeoutMs: flags.timeoutMs, say: ports.stdout });
   const { done, waiting, failed } = await application.run();
-  const left = waiting === 0 ? "" : `, ${waiting} waiting for a window`;
-  ports.stdout(`\nApplied: ${done} as declared${left}${failed === 0 ? "" : `, ${failed} not`}.`);
+  const left = Object.entries(waiting).flatMap(([what, count]) =>
+    count === 0 ? [] : `, ${count} waiting for ${what}`,
+  );
+  ports.stdout(`\nApplied: ${done} as declared${left.join("")}${failed === 0 ? "" : `, ${failed} not`}.`);
   return failed === 0 ? 0 : 1;
 }
 

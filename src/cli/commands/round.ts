@@ -1,11 +1,14 @@
 import type { Inventory } from "../plan/inventory.ts";
 import type { Leaving } from "../plan/tracked.ts";
 
+/** The end of an object of which a change is left for later. */
+export type Awaited = "a window" | "their turn";
+
 /** Result of one round for an object: a write was sent, it waits, or it has come to its end. */
 export interface Round {
   wrote: boolean;
-  /** `waits`: a change is left for a window that is not open. */
-  end?: { ok: boolean; said: string; waits?: true };
+  /** `waits`: a change is left for a window that is not open, or until other members of the pool have theirs. */
+  end?: { ok: boolean; said: string; waits?: Awaited };
   said?: string;
 }
 

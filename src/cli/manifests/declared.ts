@@ -28,10 +28,13 @@ export function declaredBranches({ branches }: Manifests, fleet: string | undefi
  */
 export function declaredComputes({ computes, pools, branches }: Manifests): {
   computes: Declared<Compute>[];
+  /** The pool of each member, by the member's uid. */
+  poolOf: ReadonlyMap<string, ComputePool>;
   problems: string[];
 } {
   const all = new Map(computes.map((declared) => [nameOf(declared.object), identified(declared)]));
   const problems: string[] = [];
+  const poolOf = new Map<string, ComputePool>();
   for (const { object: pool, where } of pools) {
     const { name, namespace = "" } = pool.metadata;
     const label = `ComputePool ${namespace}/${name}`;
@@ -41,6 +44,7 @@ export function declaredComputes({ computes, pools, branches }: Manifests): {
     if (plan.blocked !== undefined) problems.push(`${where}: ${label}: ${plan.blocked}`);
     for (const index of plan.create) {
       const made = identified({ object: memberOf(pool, index), where });
+      poolOf.set(made.object.metadata.uid, pool);
       all.set(nameOf(made.object), made);
     }
     for (const member of plan.update) {
@@ -49,6 +53,7 @@ export function declaredComputes({ computes, pools, branches }: Manifests): {
       const object = { ...compute, metadata: { ...compute.metadata, generation }, spec: specOf(pool, member) };
       all.set(nameOf(object), { object, where });
     }
+    for (const { compute } of members) poolOf.set(compute.metadata.uid, pool);
     for (const { compute } of plan.remove) {
       const deletionTimestamp = compute.metadata.creationTimestamp ?? "";
       all.set(nameOf(compute), { object: { ...compute, metadata: { ...compute.metadata, deletionTimestamp } }, where });
@@ -60,7 +65,7 @@ export function declaredComputes({ computes, pools, branches }: Manifests): {
     if (owned !== undefined) all.set(place, identified({ object: owned, where }));
   }
   const sorted = [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return { computes: sorted.map(([, declared]) => declared), problems };
+  return { computes: sorted.map(([, declared]) => declared), poolOf, problems };
 }
 
 /** With a uid: its own if it stands in a cluster, else one derived from its name. */

@@ -101,15 +101,16 @@ export function hasChanges({ entries, branches = [], pruned = [] }: Plan): boole
   return isChanged || pruned.some(({ step }) => step === "delete");
 }
 
-/** True if all that is left to do for an object waits for a window, which a command does not wait for. */
-export function isLeftToWindow({ step, reason }: Pick<Entry, "step" | "reason">): boolean {
-  return step === "wait" && reason === "WaitingForWindow";
+/** True if all that is left to do waits for a window or for other members of a pool: a command waits for neither. */
+export function isLeftForLater({ step, reason }: Pick<Entry, "step" | "reason">): boolean {
+  return step === "wait" && (reason === "WaitingForWindow" || reason === "WaitingForTurn");
 }
 
 /** True if something is under way. A Compute that waits for its Branch is as far as the Branch is. */
 export function isUnderWay({ entries, branches = [] }: Plan): boolean {
   return [...entries, ...branches].some(
-    ({ step, reason = "" }) => step === "wait" && !["Paused", "BranchNotReady", "WaitingForWindow"].includes(reason),
+    ({ step, reason = "" }) =>
+      step === "wait" && !isLeftForLater({ step, reason }) && !["Paused", "BranchNotReady"].includes(reason),
   );
 }
 

@@ -100,7 +100,7 @@ export class Inventory {
     return [...this.#projects.values()];
   }
 
-  trackCompute(declared: Compute, reach: Reach, before?: Compute): TrackedCompute {
+  trackCompute(declared: Compute, reach: Reach, of: Pick<TrackedCompute, "before" | "pool"> = {}): TrackedCompute {
     const { metadata, status, ...rest } = asPlanned(declared, this.scope);
     // If no status shows what was applied before, every difference is a change by the manifest.
     const object = { ...rest, metadata, status: { ...status, appliedGeneration: status.appliedGeneration ?? -1 } };
@@ -109,7 +109,7 @@ export class Inventory {
     // No Secret is read, so nothing is in doubt: plan names what is due by the status.
     const memory = new ReconcileState(now, "apply", { password: { state: "known" } });
     memory.seen(object, now);
-    const tracked = { kind: "Compute", object, memory, project, before } as const;
+    const tracked = { kind: "Compute", object, memory, project, ...of } as const;
     this.tracked.Compute.push(tracked);
     this.#claims.set(object);
     this.#projectOf.set(metadata.uid, project);

@@ -2,6 +2,7 @@ import { hasKubeConfig } from "../../operator/kube/kubeconfig.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
+import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { type ConnectionUser, connectionKeyOf } from "../../operator/resources/connection-user.ts";
 import { fleetOf } from "../../operator/resources/signature.ts";
 import { httpServiceTransport } from "../../operator/service-client/http-transport.ts";
@@ -89,6 +90,8 @@ interface DeclaredBy {
   branches: readonly Declared<Branch>[];
   /** The pools, each with the project of its template: it may have no members. */
   pools: readonly Declared<ConnectionUser>[];
+  /** The pool of each member, by the member's uid. */
+  poolOf: ReadonlyMap<string, ComputePool>;
   /** The Computes that leave the cluster with their manifests. */
   pruned: readonly Declared<Compute>[];
   undeclared: readonly Undeclared[];
@@ -113,7 +116,7 @@ async function declaredBy(
   const manifests = running === undefined ? withoutNumbers(written, flags) : overRunning(written, running);
   if (manifests.problems.length > 0) throw new CommandProblem(manifests.problems);
   const branches = declaredBranches(manifests, flags.fleet);
-  const { computes: all, problems: unplanned } = declaredComputes({ ...manifests, branches });
+  const { computes: all, poolOf, problems: unplanned } = declaredComputes({ ...manifests, branches });
   if (unplanned.length > 0) throw new CommandProblem(unplanned);
   const undeclared = running === undefined ? [] : undeclaredIn(written, running, flags.namespace);
   const leaving = flags.prune && running !== undefined && !flags.writes ? prunedWith(undeclared, running) : [];
@@ -142,7 +145,7 @@ async function declaredBy(
   if (cluster !== undefined && running !== undefined) {
     await Promise.all(connections.map(({ object }) => readSecretOf(cluster, object, running)));
   }
-  return { manifests, computes, branches, pools, pruned, undeclared };
+  return { manifests, computes, branches, pools, poolOf, pruned, undeclared };
 }
 
 /** The pools whose number only a cluster knows: `plan` leaves their replicas out, and nothing else may. */
@@ -161,7 +164,7 @@ function withoutNumbers(manifests: Manifests, { writes, prune }: PrepareOptions)
 }
 
 function tracking(
-  { manifests, computes, branches, pools, pruned, undeclared }: DeclaredBy,
+  { manifests, computes, branches, pools, poolOf, pruned, undeclared }: DeclaredBy,
   { baseURL, createSettleMs, fleet, writes, prune, namespace }: PrepareOptions,
   { clock, signal, env }: CliPorts,
   transport: ServiceTransport,
@@ -197,7 +200,8 @@ function tracking(
   }
   for (const compute of [...computes, ...pruned].toSorted((a, b) => compareNames(a.object, b.object))) {
     const reached = reach(compute);
-    const tracked = reached && inventory.trackCompute(compute.object, reached, compute.before);
+    const of = { before: compute.before, pool: poolOf.get(compute.object.metadata.uid) };
+    const tracked = reached && inventory.trackCompute(compute.object, reached, of);
     if (tracked === undefined || !pruned.includes(compute)) continue;
     tracked.pruned = compute.where === inCluster ? whyPruned : goesWithOwner;
   }

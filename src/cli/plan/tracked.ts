@@ -10,6 +10,7 @@ import type { ServiceTime } from "../../operator/project/service-time.ts";
 import type { Branch } from "../../operator/resources/branch.ts";
 import type { Connection } from "../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../operator/resources/compute.ts";
+import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import type { Answer } from "../../operator/service-client/answer.ts";
 import type { ServiceClient } from "../../operator/service-client/client.ts";
 
@@ -26,6 +27,8 @@ export interface TrackedCompute extends TrackedObject<Compute, ReconcileState> {
   readonly kind: "Compute";
   /** As the cluster has it, where its manifest may change it. */
   readonly before?: Compute | undefined;
+  /** The pool that declares it. */
+  readonly pool?: ComputePool | undefined;
 }
 
 export interface TrackedBranch extends TrackedObject<Branch, BranchMemory> {

@@ -6,13 +6,13 @@ import { reasons } from "../../../operator/compute/words/reasons.ts";
 import { compare, desiredSpec, isDeprecated } from "../../../operator/fields/compare.ts";
 import { shownReason } from "../../../operator/objects/conditions-of.ts";
 import { branchIDOf, branchInWords, type Compute } from "../../../operator/resources/compute.ts";
-import type { BranchEntry, ComputeEntry, FieldChange } from "../entries.ts";
+import { type BranchEntry, type ComputeEntry, type FieldChange, isLeftForLater } from "../entries.ts";
 import type { CommandScope } from "../scope.ts";
 import type { TrackedCompute } from "../tracked.ts";
 import { keeperOf } from "./left-to-operator.ts";
 import { linkedEndpoint } from "./linked.ts";
 import type { ComputeDryRun } from "./strategy.ts";
-import { nextWindow, scheduleOf, waitingForWindow } from "./timing.ts";
+import { nextWindow, scheduleOf, whatWaits } from "./timing.ts";
 
 /** `branch`: the entry of the Branch that it names, where that is planned too. */
 export function computeEntryOf(
@@ -54,7 +54,7 @@ function leftToWindow(
   scope: CommandScope,
 ): Pick<ComputeEntry, "message" | "nextWindow"> {
   if ((action.kind !== "settled" && action.kind !== "patch") || (action.waiting ?? []).length === 0) return {};
-  return { message: waitingForWindow(action.waiting ?? [], seen, scope), ...nextWindow(seen) };
+  return { message: whatWaits(action, seen, scope), ...nextWindow(seen) };
 }
 
 /** A warning of what is sent and has an announced end at the public service. */
@@ -144,7 +144,7 @@ function whatOf(action: ComputeDryRun["action"], compute: Compute, linked: Endpo
       };
     case "settled": {
       const drift = action.drift.map(({ field, ours, theirs }) => ({ field, ours, theirs }));
-      if (action.reason === "WaitingForWindow") {
+      if (isLeftForLater({ step: "wait", reason: action.reason })) {
         const waits = (action.waiting ?? []).map(({ field }) => field);
         const fields = changes(compute, linked).filter(({ field }) => waits.includes(field));
         return { step: "wait", fields, reason: action.reason, message: action.message };

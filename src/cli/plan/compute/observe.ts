@@ -2,8 +2,10 @@ import { linksOf } from "../../../operator/claims/adopt-target.ts";
 import { annotationsOf } from "../../../operator/compute/observe/annotations.ts";
 import { notListedIn } from "../../../operator/compute/observe/endpoint-snapshot.ts";
 import { asOf, momentOf } from "../../../operator/compute/observe/moment.ts";
-import type { Observed } from "../../../operator/compute/observe/observation.ts";
+import type { Observed, Siblings } from "../../../operator/compute/observe/observation.ts";
+import { siblingsOf } from "../../../operator/compute/observe/siblings.ts";
 import type { PasswordRecord } from "../../../operator/connection-secret/rotation.ts";
+import { conditionOf } from "../../../operator/objects/conditions-of.ts";
 import { allowsProject } from "../../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../../operator/resources/compute.ts";
 import { annotations as annotationNames } from "../../../operator/resources/names.ts";
@@ -14,7 +16,8 @@ import type { TrackedCompute } from "../tracked.ts";
 import { namedFor } from "./named-branch.ts";
 
 /** The observation that a Compute is planned from. */
-export function observe({ object, project, before }: TrackedCompute, inventory: Inventory): Observed {
+export function observe(tracked: TrackedCompute, inventory: Inventory): Observed {
+  const { object, project, before } = tracked;
   const { clock, createSettleMs, scope } = inventory.options;
   const { fleet } = scope;
   const { id, connection, listing, operations, client, time } = project;
@@ -34,6 +37,7 @@ export function observe({ object, project, before }: TrackedCompute, inventory: 
     secret: record && { record, mayCut: moment?.closed === undefined },
     createSettleMs,
     fleet,
+    siblings: scope.writes ? siblingsIn(inventory, tracked) : undefined,
   };
   if (connection !== undefined && !allowsProject(connection, id)) {
     const message = projectNotAllowed(connection, id);
@@ -62,6 +66,22 @@ export function observe({ object, project, before }: TrackedCompute, inventory: 
     terminating: false,
     ...namedFor(compute, project, inventory),
   };
+}
+
+/**
+ * The other members of the pool: `apply` changes as many of them as may be without connections. Without a cluster there
+ * is no status: a member without one counts as ready.
+ */
+function siblingsIn({ tracked: { Compute: all } }: Inventory, { object, pool }: TrackedCompute): Siblings | undefined {
+  const members = all.filter((one) => one.pool === pool);
+  const memoryOf = new Map(members.map(({ object: { metadata }, memory }) => [metadata.uid, memory]));
+  return siblingsOf(object, {
+    pool: () => pool,
+    membersOf: () => members.map((member) => member.object),
+    known: (uid) => memoryOf.get(uid)?.known,
+    termSince: Number.NEGATIVE_INFINITY,
+    isReady: ({ status }) => conditionOf(status, "Ready")?.status !== "False",
+  });
 }
 
 /**

@@ -21,8 +21,23 @@ export function nextWindow({ moment }: Observed): Pick<ComputeEntry, "nextWindow
   return opens === undefined ? {} : { nextWindow: timestamp(opens) };
 }
 
+/** The wait for a window, or for other members of the pool, in words. */
+export function whatWaits(
+  action: { reason?: string; waiting?: readonly WaitingChange[] },
+  seen: Observed,
+  scope: CommandScope,
+): string {
+  const { waiting = [] } = action;
+  const { siblings } = seen;
+  if (siblings === undefined || (action.reason !== "WaitingForTurn" && seen.moment?.closed !== undefined))
+    return waitingForWindow(waiting, seen, scope);
+  const what = waiting.length === 0 ? "a restart" : waiting.map(({ field, ours }) => `${field} ${ours}`).join(", ");
+  const most = `at most ${siblings.maxUnavailable} of the replicas of ComputePool ${siblings.pool} at a time`;
+  return `${what} would cut connections, and apply sends that to ${most} (spec.maxUnavailable): the others follow when it is run again.`;
+}
+
 /** The wait of changes that would cut connections: the operator sends them later, and `apply` leaves them. */
-export function waitingForWindow(waiting: readonly WaitingChange[], seen: Observed, { writes }: CommandScope): string {
+function waitingForWindow(waiting: readonly WaitingChange[], seen: Observed, { writes }: CommandScope): string {
   const { nextWindow: opens } = nextWindow(seen);
   const when = opens === undefined ? "" : ` (the next: ${opens})`;
   const what = `${waiting.map(({ field, ours }) => `${field} ${ours}`).join(", ")} would cut connections`;

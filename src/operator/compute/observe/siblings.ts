@@ -13,12 +13,14 @@ export interface Members {
   known: (uid: string) => ReadonlyState | undefined;
   /** Time at which this term of leadership began, in monotonic milliseconds. */
   termSince: number;
+  /** True if a member counts as ready; without: as its status says. */
+  isReady?: (member: Compute) => boolean;
 }
 
 /** The other members of the pool that owns a Compute; `undefined`: it is no member. */
 export function siblingsOf(
   compute: Compute,
-  { pool: poolOf, membersOf, known, termSince }: Members,
+  { pool: poolOf, membersOf, known, termSince, isReady = showsReady }: Members,
 ): Siblings | undefined {
   const pool = poolOf(owningPool(compute)?.uid ?? "");
   if (pool === undefined) return undefined;
@@ -29,15 +31,19 @@ export function siblingsOf(
     unavailable: (endpoints) => {
       let count = 0;
       for (const member of membersOf(pool.metadata.uid)) {
-        if (member.metadata.uid !== compute.metadata.uid && isUnavailable(member, known, endpoints)) count++;
+        const isOther = member.metadata.uid !== compute.metadata.uid;
+        if (isOther && (!isReady(member) || isBeingCut(member, known, endpoints))) count++;
       }
       return count;
     },
   };
 }
 
-function isUnavailable(member: Compute, known: Members["known"], endpoints: EndpointIndex): boolean {
-  if (conditionOf(member.status, "Ready")?.status !== "True") return true;
+function showsReady({ status }: Compute): boolean {
+  return conditionOf(status, "Ready")?.status === "True";
+}
+
+function isBeingCut(member: Compute, known: Members["known"], endpoints: EndpointIndex): boolean {
   if (known(member.metadata.uid)?.cutAt !== undefined) return true;
   const pending = endpoints.byID(recordedID(member) ?? "")?.pending_state;
   // A suspended compute has no connections to cut.
