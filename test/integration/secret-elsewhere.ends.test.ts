@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { calm } from "../simulation/api-server/faults.ts";
 import { Refusal } from "../simulation/api-server/refusal.ts";
 import { underShippedRights } from "../simulation/api-server/rights.ts";
 import type { ApiServer } from "../simulation/api-server/server.ts";
 import type { ApiFront } from "../simulation/api-server/transport.ts";
+import type { ClusterWorld } from "./support/cluster-world.ts";
 import {
   agreed,
   changeSecret,
@@ -143,6 +145,30 @@ describe("the end of what a Secret in another namespace hangs on", () => {
     expect(told(world, "SecretUpdated")).toEqual([expect.stringContaining('Secret "apps/shop-db" was deleted')]);
     await removed(world);
     expect(secretIn(world, "apps")).toBeUndefined();
+  });
+
+  it.each([
+    ["deleted", () => {}],
+    ["retained", (world: ClusterWorld) => world.edit("shop", "db", { deletionPolicy: "Retain" })],
+  ])("a create that takes effect late leaves nothing behind a Compute that is %s", async (_, change) => {
+    let created = 0;
+    await using world = worldOfApps(agreed, {
+      weather: {
+        ...calm,
+        request: (request, timeoutMs) => {
+          if (request.method !== "POST" || !request.path.endsWith("/apps/secrets"))
+            return calm.request(request, timeoutMs);
+          created += 1;
+          return created === 1 ? { kind: "answered", arriveMs: 50_000, replyMs: 0 } : { kind: "refused", afterMs: 1 };
+        },
+      },
+    });
+    await world.until("the create", () => created > 0);
+    await world.clock.advance(2000);
+    change(world);
+    await removed(world);
+    await world.clock.advance(120_000);
+    expect([created > 0, secretIn(world, "apps")]).toEqual([true, undefined]);
   });
 
   it("the Secret's namespace may go first: its Compute says so, and goes", async () => {

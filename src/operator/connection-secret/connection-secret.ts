@@ -88,8 +88,8 @@ export class ConnectionSecrets {
     return secret !== undefined && isOf(secret, compute) ? secret : undefined;
   }
 
-  /** Removes the Secrets in other namespaces, before the Compute is released; the events of those that stay. */
-  remove(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[]> {
+  /** Removes those in other namespaces before the Compute is released; events of what stays, `undefined`: later. */
+  remove(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[] | undefined> {
     return this.#removal.all(compute, uninstalling);
   }
 
@@ -264,7 +264,8 @@ export class ConnectionSecrets {
     const isOther = passwordIn(details.data["uri"]) !== passwordIn(known);
     const rotated = turn && recordAfter(wanted, before, isOther, turn);
     const content = { source, template, rotated, data: encoded(details.data) };
-    if (existing === undefined) return read(await createSecret(compute, wanted.place, content, cluster));
+    const create = () => createSecret(compute, wanted.place, content, cluster);
+    if (existing === undefined) return read(await this.#removal.creating(wanted.place, compute, create));
     if (intact && isDigestOf(existing, content.data)) return read(bound);
     await repairSecret(compute, existing, content, cluster);
     if (turn?.reset !== undefined) return read({ ...bound, event: passwordRotated(turn.reset.role) });

@@ -1,8 +1,9 @@
 import type { ClusterClient } from "../kube/client.ts";
-import { isRefusal } from "../kube/errors.ts";
+import { isRefusal, isTransient } from "../kube/errors.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Compute } from "../resources/compute.ts";
 import { secretKind } from "../resources/secret.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { KeptSecret } from "./kept-secret.ts";
 import { secretLeft, type WhyLeft } from "./messages.ts";
 import { agreementOf, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace, secretInStatus } from "./place.ts";
@@ -12,7 +13,11 @@ import { listOurs } from "./write-secret.ts";
 export interface RemovalOptions {
   cluster: Pick<ClusterClient, "delete" | "listPage">;
   cache: Pick<SecretCache, "elsewhere" | "isLabelled">;
+  clock: Pick<Clock, "monotonic">;
 }
+
+/** The time after which a create without an answer has no effect any more: the API server ends a request within it. */
+const lateMs = 60_000;
 
 /**
  * Removes the Secrets that a Compute has in other namespaces, which no garbage collector does.
@@ -24,6 +29,8 @@ export class SecretRemoval {
   readonly #options: RemovalOptions;
   /** Uids of the Secrets that stay, by the uid of their Computes. */
   readonly #left = new Map<string, Set<string>>();
+  /** Times until which a create without an answer may take effect, by the uid of the Compute. */
+  readonly #lateUntil = new Map<string, number>();
 
   constructor(options: RemovalOptions) {
     this.#options = options;
@@ -41,12 +48,28 @@ export class SecretRemoval {
     return this.#remove(compute, known, [moved], wanted);
   }
 
-  /** All, before the Compute is released. `uninstalling`: its definition goes, and then they stay. */
-  async all(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[]> {
+  /** Sends a create. One without an answer may bring a Secret late, of which only the Compute's finalizer knows. */
+  async creating<T>(place: SecretPlace, compute: Compute, create: () => Promise<T>): Promise<T> {
+    try {
+      return await create();
+    } catch (error) {
+      const until = this.#options.clock.monotonic() + lateMs;
+      if (isElsewhere(place, compute) && isTransient(error)) this.#lateUntil.set(compute.metadata.uid, until);
+      throw error;
+    }
+  }
+
+  /**
+   * All, before the Compute is released. `uninstalling`: its definition goes, and then they stay. `undefined`: another
+   * one may still come to be.
+   */
+  async all(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[] | undefined> {
     const known = this.#known(compute);
     const places = [secretInStatus(compute), placeOfSecret(compute)].flatMap((place) => place?.namespace ?? []);
     if (known.length === 0 && !places.some((namespace) => isElsewhere({ namespace }, compute))) return [];
     if (await uninstalling()) return known.map(({ metadata }) => secretLeft(metadata, "definition"));
+    const lateUntil = this.#lateUntil.get(compute.metadata.uid) ?? 0;
+    if (this.#options.clock.monotonic() < lateUntil) return undefined;
     return this.#remove(compute, known, places, undefined);
   }
 
@@ -56,6 +79,7 @@ export class SecretRemoval {
 
   forget(uid: string): void {
     this.#left.delete(uid);
+    this.#lateUntil.delete(uid);
   }
 
   #known(compute: Compute): KeptSecret[] {

@@ -1,7 +1,7 @@
 import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
-import { calm } from "../../simulation/api-server/faults.ts";
+import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
 import { Refusal } from "../../simulation/api-server/refusal.ts";
 import { underShippedRights } from "../../simulation/api-server/rights.ts";
 import { ApiServer } from "../../simulation/api-server/server.ts";
@@ -32,6 +32,8 @@ export interface ClusterWorldOptions {
   without?: readonly string[];
   /** What the operator may do at the API server; what is shipped where left out. */
   rights?: (server: ApiServer) => ApiFront;
+  /** Between operator and API server. */
+  weather?: ClusterWeather;
   /** Of the ClusterServiceConnection's spec. */
   connection?: Record<string, unknown>;
 }
@@ -77,7 +79,7 @@ export class ClusterWorld implements AsyncDisposable {
     if (!without.includes("clusterserviceconnections")) this.connect(options.connection);
     const operator = createOperator(
       {
-        clusterTransport: new InMemoryClusterTransport(rights(this.server), clock, calm),
+        clusterTransport: new InMemoryClusterTransport(rights(this.server), clock, options.weather ?? calm),
         serviceTransport: this.network,
         clock,
         random,

@@ -6,6 +6,7 @@ import { sameJSON } from "../../objects/record.ts";
 import { type Compute, computeKind, parseCompute } from "../../resources/compute.ts";
 import { isObserved } from "../../resources/management-policy.ts";
 import { annotations, finalizers } from "../../resources/names.ts";
+import { shortlyMs } from "../../runtime/waits.ts";
 import { isOpen } from "../memory.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
@@ -29,6 +30,7 @@ export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Pr
 /** Nothing is let go but Secrets in other namespaces, which only the finalizer keeps from being forgotten. */
 export async function dropFinalizer({ compute, cluster, secrets, uninstalling }: ExecuteContext): Promise<Outcome> {
   const left = await secrets.remove(compute, () => uninstalling.now(compute));
+  if (left === undefined) return unchanged(compute, { requeue: after(shortlyMs) });
   const patch = patchOf(compute).removeFinalizer(finalizers.endpoint);
   return unchanged(await patched(computePatches, cluster, patch, compute), { requeue: after(1), events: [...left] });
 }
@@ -108,6 +110,7 @@ export async function release(
 ): Promise<Outcome> {
   // The finalizer is all that still waits for them.
   const left = await secrets.remove(compute, () => uninstalling.now(compute));
+  if (left === undefined) return unchanged(compute, { requeue: after(shortlyMs) });
   await letGo(computePatches, cluster, compute, (isReleased) => state.releasing(isReleased));
   const released = { type: warns === true ? "Warning" : "Normal", reason: event, message } as const;
   return { ...unchanged(compute, { events: [...left, released] }), condition: { kind: "released" } };
