@@ -8,7 +8,9 @@ import type { Seen } from "./seen.ts";
 
 /** The entry that the service was brought to, and the changes that wait, once this generation was looked at. */
 export function left(compute: Compute, effect: Outcome["effect"], seen: Seen): ComputeStatus {
-  if ((effect.kind !== "accepted" && effect.kind !== "settled") || isObserved(compute)) return {};
+  // Of what is only observed nothing waits: what Manage would change is drift.
+  if (isObserved(compute)) return { waiting: undefined };
+  if (effect.kind !== "accepted" && effect.kind !== "settled") return {};
   const { waiting = [] } = effect;
   const isKept = effect.kind === "settled" && effect.keepsEntry === true;
   const entry = isKept ? compute.status.appliedEntry : entryOf(seen);
