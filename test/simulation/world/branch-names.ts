@@ -90,7 +90,8 @@ export class BranchGuard {
     // An edit of anything is to be carried out, and nothing shows any more what the name had come to before.
     const isForgotten = applied.wiped && applied.generation !== compute.metadata.generation;
     // Nor is it by another endpoint, as by a late create in the place of one that was lost.
-    const isCarriedOut = editedAt < applied.at && !isForgotten && applied.endpointID === endpointID;
+    const isCarriedOut =
+      editedAt < applied.at && !isForgotten && applied.endpointID === endpointID && !waitsToMove(compute);
     const isMove = kind === "patch" && driftPolicy === "Report" && target?.branchId !== branchID;
     return isMove && isCarriedOut ? `${what}, although its name alone has moved and driftPolicy is Report` : undefined;
   }
@@ -107,6 +108,12 @@ interface Applied {
   endpointID: unknown;
   /** Whether a person wiped the status since. */
   wiped: boolean;
+}
+
+/** True if an edit's move waits for a window, or for siblings: its generation counts as applied meanwhile. */
+function waitsToMove(compute: KubeObject): boolean {
+  const { waiting } = statusOf(compute);
+  return Array.isArray(waiting) && waiting.some((change) => isJsonObject(change) && change["field"] === "branchID");
 }
 
 function wishOf(compute: KubeObject): string {

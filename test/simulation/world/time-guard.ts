@@ -39,15 +39,21 @@ export class TimeGuard {
     this.#cuts.push(write);
   }
 
-  #mayBeSeenIdle({ target }: ServiceWrite, wall: number): boolean {
-    if (target === undefined || target.disabled || target.currentState !== "active") return true;
-    return target.pendingState !== undefined || (target.startedAt ?? 0) > wall - idleSeenMs;
+  #mayBeSeenIdle(write: ServiceWrite, wall: number): boolean {
+    return this.#mayCutNothing(write) || (write.target?.startedAt ?? 0) > wall - idleSeenMs;
+  }
+
+  /** True if the compute serves no connections: a change of it waits for nobody. */
+  #mayCutNothing({ target }: ServiceWrite): boolean {
+    return (
+      target === undefined || target.disabled || target.currentState !== "active" || target.pendingState !== undefined
+    );
   }
 
   #checkTurn(write: ServiceWrite, claimants: readonly KubeObject[]): void {
     const member = write.computes.find((one) => claimants.some(({ metadata }) => metadata.uid === one.metadata.uid));
     const pool = member && poolOf(member);
-    if (member === undefined || pool === undefined || isBroken(member)) return;
+    if (member === undefined || pool === undefined || isBroken(member) || this.#mayCutNothing(write)) return;
     const siblings = write.computes.filter((one) => one !== member && poolOf(one) === pool);
     const changing = siblings.filter((one) => this.#isChanging(linkedID(one), write));
     if (changing.length === 0) return;

@@ -125,7 +125,8 @@ export function listingFor(need: ListingNeed): Listing | undefined {
 function enoughFor(observed: Listing, need: ListingNeed): number {
   const { subject, state } = need;
   const { restartRequested } = subject.annotations;
-  if (restartRequested || isBeingDeleted(subject.compute) || isUnanswered(state.write)) return enoughForProof(need);
+  const isAfterCut = restartRequested || state.cutAt !== undefined;
+  if (isAfterCut || isBeingDeleted(subject.compute) || isUnanswered(state.write)) return enoughForProof(need);
   const { link, missing, duplicates, replacements } = ownershipOf(subject.compute, indexOf(observed));
   const isProof = missing !== undefined || duplicates.length > 0 || replacements.length > 0;
   const isChange = link !== undefined || isFirstCreate(observed, subject, state);
@@ -143,15 +144,15 @@ function enoughForChange(endpointID: string | undefined, { state, lister }: List
 }
 
 /**
- * A deletion, a loss, a second create or a restart: the list must begin after the last write ended, and for a restart
- * after the endpoint's operations ended, too.
+ * A deletion, a loss, a second create or a restart: the list must begin after the last write ended, and for a restart,
+ * as for the end of a write that siblings wait for, after the endpoint's operations ended, too.
  */
 function enoughForProof({ subject, state, lister }: ListingNeed): number {
   const { recordedID: recorded, restartRequested } = subject.annotations;
   // A write for another Compute counts too: for the original of this copy, or for one that adopted a former's.
   const ids = recorded === undefined ? formerIDs(subject, lister.observed) : [recorded];
   const after = Math.max(state.lists.countAfter, ...ids.map((id) => lister.writtenAt(id)));
-  if (!restartRequested) return after;
+  if (!restartRequested && state.cutAt === undefined) return after;
   return Math.max(after, lister.operations.followed.endedAt(recorded ?? "") ?? Number.NEGATIVE_INFINITY);
 }
 

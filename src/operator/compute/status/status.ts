@@ -55,6 +55,8 @@ export function nextStatus(outcome: Outcome, seen: Seen): ComputeStatus | undefi
   // A closed record is no reason for a write while something is on its way, and the record of a request that was never
   // sent is none either: a definition that drops the record would be sent it for ever.
   const isUnderWay = isProgress(conditionOf(after, "Ready")?.reason);
+  // Nor does a status drop it that names no endpoint: after `kubectl replace` nothing else would know of the create.
+  if (isUnderWay && after.endpointID === undefined) after.pendingWrite ??= before.pendingWrite;
   const isUnsent = seen.record !== undefined && seen.sent === undefined;
   const pendingWrite = isUnsent || (isUnderWay && seen.record === undefined) ? before.pendingWrite : seen.record;
   const isSame = sameJSON({ ...after, lastActive: before.lastActive, operations, pendingWrite }, before);
