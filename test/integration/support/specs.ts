@@ -41,6 +41,9 @@ function chosen(index: number, type: unknown): Record<string, fc.Arbitrary<unkno
     // Where there is no primary yet, one is made.
     "spec.adopt": type === "read_write" ? fc.constant({ branchPrimary: true }) : undefined,
     "spec.connectionSecret": fc.constantFrom({ name }, { name: `${name}-too` }, { name, ...database }),
+    "spec.schedule": undefined,
+    "spec.disruption": undefined,
+    "spec.managementPolicy": undefined,
     "spec.pooler.mode": fc.constant("transaction"),
     "spec.scaleToZero.after": fc.constantFrom("60s", "5m", "300s", "1h30m", "168h"),
   };
