@@ -85,12 +85,18 @@ export function whyNotTakenOver(
 }
 
 export function hasLink(compute: KubeObject, endpointID: string): boolean {
-  return annotationOf(compute, "endpoint-id") === endpointID || statusOf(compute)["endpointID"] === endpointID;
+  if (annotationOf(compute, "endpoint-id") === endpointID) return true;
+  return !isObserved(compute) && statusOf(compute)["endpointID"] === endpointID;
+}
+
+/** A Compute that only observes claims nothing by what it shows or names. */
+function isObserved(compute: KubeObject): boolean {
+  return specOf(compute)["managementPolicy"] === "Observe";
 }
 
 function adoptsByID(compute: KubeObject, endpointID: string): boolean {
   const { adopt } = specOf(compute);
-  return isJsonObject(adopt) && adopt["endpointID"] === endpointID;
+  return !isObserved(compute) && isJsonObject(adopt) && adopt["endpointID"] === endpointID;
 }
 
 function nameIn(body: unknown): string | undefined {

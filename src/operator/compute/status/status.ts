@@ -71,8 +71,8 @@ function bindingOf({ metadata }: Compute, secret: SecretStatus | undefined): Com
 
 function deletionPolicyAfter({ compute, effect }: Outcome, { endpoint, proof }: Seen): string | undefined {
   if (isObserved(compute)) return "Retain";
-  // Of an endpoint that is another's, only what is declared counts.
-  return effect.kind === "ownedByOther" ? compute.spec.deletionPolicy : policyInForce(compute, endpoint && proof);
+  // The proof of an endpoint that is another's says nothing.
+  return effect.kind === "ownedByOther" ? policyInForce(compute) : policyInForce(compute, endpoint && proof);
 }
 
 /** True for an endpoint of our own that is gone: its members stay until there is another. */

@@ -51,6 +51,7 @@ describe("what was last seen of an endpoint", () => {
       "appliedGeneration",
       "branch",
       "conditions",
+      "deletionPolicy",
       "observedGeneration",
       "observedThrough",
       "proof",
