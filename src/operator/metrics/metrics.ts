@@ -108,7 +108,11 @@ function metricsOfFleet({ counter, gauge }: Makers) {
     driftCorrections: counter("drift_corrections_total", "Changes made outside the operator that were corrected.", [
       "namespace",
     ]),
-    changesWaiting: gauge("changes_waiting", "Computes of which a change waits for a window.", ["namespace"]),
+    changesWaiting: gauge(
+      "changes_waiting",
+      "Computes of which a change waits for a window, or for other members of its pool.",
+      ["namespace"],
+    ),
     orphanedEndpoints: gauge("orphaned_endpoints", "With --fleet, endpoints of it that no Compute has.", []),
     branches: gauge("branches", "Branches by state and readiness.", ["namespace", "state", "ready"]),
     branchesEnding: gauge("branches_ending", "Branches that the service deletes within a day.", []),

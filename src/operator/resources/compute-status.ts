@@ -177,7 +177,10 @@ export const computeStatus = z.object({
     .optional()
     .describe("The entry of the schedule that is in force, by the service's clock."),
   appliedEntry: optionalText("Name of the entry of the schedule that the service was last brought to; empty: none."),
-  waiting: z.array(waitingChange).optional().describe("The changes that would cut connections and wait for a window."),
+  waiting: z
+    .array(waitingChange)
+    .optional()
+    .describe("The changes that would cut connections and wait for a window, or for other members of the pool."),
   nextWindow: optionalText("When the next window opens (RFC 3339), while a change waits for one."),
   observedThrough: optionalText(
     "A fingerprint of the base URL and key with which the endpoint was last seen; it reveals neither.",
