@@ -1,4 +1,7 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import type { Logger } from "../../src/operator/runtime/log.ts";
+import type { Tracer } from "../../src/operator/runtime/tracer.ts";
 import { calm } from "../simulation/api-server/faults.ts";
 import { manifest } from "./support/manifests.ts";
 import {
@@ -94,10 +97,31 @@ describe("a requested rotation", () => {
     expect(asked).toEqual([4, 4, 4]);
   });
 
-  test("no password stands in a status, an event or a metric", async () => {
-    await using world = await started(ofTwo);
+  test("no password stands in a status, an event, a metric, a log line or a trace", async () => {
+    const lines: unknown[] = [];
+    const note = (...line: unknown[]) => {
+      lines.push(line);
+    };
+    const log: Logger = { debug: note, info: note, warn: note, error: note, child: () => log };
+    const traced: string[] = [];
+    const tracer: Tracer = {
+      reconcile: async (reconcile, work) => {
+        traced.push(JSON.stringify(reconcile));
+        const result = await work();
+        traced.push(result);
+        return result;
+      },
+      decided: (action) => traced.push(action),
+      requested: (request) => traced.push(JSON.stringify(request)),
+    };
+    await using world = await started(ofTwo, calm, {}, { log, tracer });
     const passwords = new Set<string>();
     for (const value of ["one", "two", "three"]) {
+      // A refusal and an answer that never comes are logged too.
+      world.host.service.setFaults([
+        { kind: "500", method: "POST", route: reset, count: 1 },
+        { kind: "drop-after", method: "POST", route: reset, count: 1 },
+      ]);
       world.annotate(0, "passwordRotationAt", value);
       await world.clock.advance(60_000);
       for (const role of ["app_a", "app_b"]) passwords.add(inForce(world, role));
@@ -107,7 +131,11 @@ describe("a requested rotation", () => {
       world.send("GET", "/apis/compute-operator.dev/v1alpha1/namespaces/default/computes"),
       world.send("GET", "/api/v1/namespaces/default/events"),
       await world.metrics(),
+      inspect(lines, { depth: 20, maxStringLength: null, maxArrayLength: null }),
+      traced,
     ]);
+    expect(lines.length).toBeGreaterThan(0);
+    expect(traced.join()).toContain("rotate");
     for (const password of passwords) expect(shown).not.toContain(password);
   });
 });
@@ -294,6 +322,27 @@ describe("several Computes", () => {
     expect(resets(world)).toEqual([]);
     expect(isAlive(world)).toBe(true);
   });
+});
+
+test("a child of a protected branch has passwords of its own: its Secret holds them, and a rotation leaves the parent's", async () => {
+  await using world = await started(ofTwo);
+  const ofParent = held(world);
+  world.console("PATCH", `/projects/shop/branches/${branch}`, { branch: { protected: true } });
+  const child: string = world.console("POST", "/projects/shop/branches", { branch: { parent_id: branch } }).branch.id;
+  await world.clock.advance(30_000);
+  const taken = (role: string): string =>
+    world.console("GET", `/projects/shop/branches/${child}/roles/${role}/reveal_password`).password;
+  expect(taken("app_a")).not.toBe(ofParent.password);
+  world.declare(1, { ...ofTwo, branchID: child, connectionSecret: { ...ofTwo.connectionSecret, name: "child" } });
+  await world.settle(2);
+  await world.clock.advance(10_000);
+  expect(held(world, 1)).toEqual({ role: "app_a", password: taken("app_a") });
+  const before = taken("app_b");
+  world.annotate(1, "passwordRotationAt", "one");
+  await world.clock.advance(60_000);
+  expect(held(world, 1)).toEqual({ role: "app_b", password: taken("app_b") });
+  expect(taken("app_b")).not.toBe(before);
+  expect([held(world), isAlive(world), resets(world)]).toEqual([ofParent, true, ["app_b"]]);
 });
 
 test("a Secret that another process has rotated is not rotated again by one whose cache is old", async () => {

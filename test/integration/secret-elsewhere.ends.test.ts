@@ -229,6 +229,30 @@ describe("a restored cluster", () => {
     expect(secretIn(world, "apps")).toBeUndefined();
   });
 
+  it("a Compute that is restored with its annotations takes its rotated Secret over, and rotates nothing again", async () => {
+    await using world = worldOfApps();
+    await world.ready("shop", "db");
+    const resets = () => world.writes.filter((write) => write.includes("reset_password")).length;
+    world.setAnnotation("shop", "db", "passwordRotationAt", "one");
+    await world.until("the rotation", () => resets() === 1);
+    await world.clock.advance(20_000);
+    const before = secretIn(world, "apps");
+    const handled = "compute-operator.dev/password-rotation-handled";
+    expect(before.metadata.annotations[handled]).toBe("one");
+    restored(world);
+    world.setAnnotation("shop", "db", "passwordRotationAt", "one");
+    await world.ready("shop", "db");
+    await world.clock.advance(600_000);
+    const after = secretIn(world, "apps");
+    expect([resets(), after.data.password]).toEqual([1, before.data.password]);
+    expect(after.metadata.annotations[handled]).toBe("one");
+    expect(after.metadata.labels["compute-operator.dev/compute"]).not.toBe(
+      before.metadata.labels["compute-operator.dev/compute"],
+    );
+    world.setAnnotation("shop", "db", "passwordRotationAt", "two");
+    await world.until("the next rotation", () => resets() === 2);
+  });
+
   it("a Secret that is restored after its Compute is taken over at once", async () => {
     await using world = worldOfApps();
     await world.ready("shop", "db");

@@ -1,3 +1,5 @@
+import type { Logger } from "../../../src/operator/runtime/log.ts";
+import type { Tracer } from "../../../src/operator/runtime/tracer.ts";
 import type { ClusterWeather } from "../../simulation/api-server/faults.ts";
 import { SmallWorld } from "./small-world.ts";
 import type { Spec } from "./specs.ts";
@@ -20,8 +22,13 @@ export const every = (given: typeof ofOne | typeof ofTwo, age = "3h") => ({
 });
 
 /** A branch with two roles, and a Compute that has settled. */
-export async function started(given: Spec, weather?: ClusterWeather, service: object = {}): Promise<SmallWorld> {
-  const world = new SmallWorld([branch], 1, service, weather);
+export async function started(
+  given: Spec,
+  weather?: ClusterWeather,
+  service: object = {},
+  { log, tracer }: { log?: Logger; tracer?: Tracer } = {},
+): Promise<SmallWorld> {
+  const world = new SmallWorld([branch], 1, service, weather, {}, () => tracer, log);
   for (const name of ["app_a", "app_b"]) {
     world.console("POST", roles, { role: { name } });
     await world.clock.advance(10_000);

@@ -2,6 +2,7 @@ import { type Endpoint, EndpointsAnswer } from "../../../src/api/endpoint.ts";
 import { createOperator, type Operator, type OperatorSettings } from "../../../src/operator/operator.ts";
 import { type Compute, parseCompute } from "../../../src/operator/resources/compute.ts";
 import type { Random } from "../../../src/operator/runtime/clock.ts";
+import type { Logger } from "../../../src/operator/runtime/log.ts";
 import type { Tracer } from "../../../src/operator/runtime/tracer.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { type ClusterWeather, calm } from "../../simulation/api-server/faults.ts";
@@ -33,6 +34,7 @@ export class SmallWorld implements AsyncDisposable {
   readonly #weather: ClusterWeather;
   readonly #settings: Partial<OperatorSettings>;
   readonly #tracer: Tracer | undefined;
+  readonly #log: Logger;
   #stop = new AbortController();
   #operator: Operator | undefined;
   #running: Promise<void>;
@@ -50,8 +52,10 @@ export class SmallWorld implements AsyncDisposable {
     weather: ClusterWeather = calm,
     settings: Partial<OperatorSettings> = {},
     tracerOn: (clock: VirtualClock) => Tracer | undefined = () => undefined,
+    log: Logger = silentLogger,
   ) {
     this.#settings = settings;
+    this.#log = log;
     const { clock } = this;
     this.#tracer = tracerOn(clock);
     this.#weather = weather;
@@ -79,7 +83,7 @@ export class SmallWorld implements AsyncDisposable {
       serviceTransport: this.network,
       clock: this.clock,
       random: this.#random,
-      log: silentLogger,
+      log: this.#log,
       tracer: this.#tracer,
     };
     this.#operator = createOperator(ports, {
