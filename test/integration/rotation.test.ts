@@ -43,6 +43,20 @@ describe("a requested rotation", () => {
     expect(world.compute(0).status.conditions?.[0]).toMatchObject({ type: "Ready", status: "True" });
   });
 
+  test.each([
+    ["of 200 kB", "x".repeat(200_000)],
+    ["of several lines", "one\ntwo"],
+    ["without text", ""],
+  ])("a value %s is one request, carried out once", async (_, value) => {
+    await using world = await started(ofTwo);
+    world.annotate(0, "passwordRotationAt", value);
+    await world.clock.advance(120_000);
+    expect([resets(world), held(world).role, isAlive(world)]).toEqual([["app_b"], "app_b", true]);
+    world.annotate(0, "passwordRotationAt", `${value}, another`);
+    await world.clock.advance(60_000);
+    expect(resets(world)).toEqual(["app_b", "app_a"]);
+  });
+
   test("with one role, a rotation resets that role once", async () => {
     await using world = await started(ofOne);
     const before = held(world).password;

@@ -1,5 +1,5 @@
 import { linksOf } from "../../../operator/claims/adopt-target.ts";
-import { annotationsOf } from "../../../operator/compute/observe/annotations.ts";
+import { annotationsOf, rotationRequest } from "../../../operator/compute/observe/annotations.ts";
 import { notListedIn } from "../../../operator/compute/observe/endpoint-snapshot.ts";
 import { asOf, momentOf } from "../../../operator/compute/observe/moment.ts";
 import type { Observed, Siblings } from "../../../operator/compute/observe/observation.ts";
@@ -8,7 +8,6 @@ import type { PasswordRecord } from "../../../operator/connection-secret/rotatio
 import { conditionOf } from "../../../operator/objects/conditions-of.ts";
 import { allowsProject } from "../../../operator/resources/cluster-service-connection.ts";
 import type { Compute } from "../../../operator/resources/compute.ts";
-import { annotations as annotationNames } from "../../../operator/resources/names.ts";
 import { fleetOfLinked } from "../identity.ts";
 import type { Inventory } from "../inventory.ts";
 import { projectNotAllowed } from "../messages.ts";
@@ -88,9 +87,8 @@ function siblingsIn({ tracked: { Compute: all } }: Inventory, { object, pool }: 
  * The password of a running Compute, as its status shows it. Which request was carried out only the Secret says: the
  * one that the cluster has counts as such, and another one of the manifest is new.
  */
-function recordShown(compute: Compute, { metadata } = compute): PasswordRecord | undefined {
+function recordShown(compute: Compute, before = compute): PasswordRecord | undefined {
   const { role, rotatedAt } = compute.status.connectionSecret ?? {};
   if (role === undefined || rotatedAt === undefined) return undefined;
-  const handled = metadata.annotations?.[annotationNames.passwordRotationAt];
-  return { role, rotatedAt: Date.parse(rotatedAt), handled };
+  return { role, rotatedAt: Date.parse(rotatedAt), handled: rotationRequest(before) };
 }

@@ -4,6 +4,7 @@ import type { Compute } from "../../resources/compute.ts";
 import { isObserved } from "../../resources/management-policy.ts";
 import { annotations } from "../../resources/names.ts";
 import { pausedForMs, pausedUntil } from "../../resources/pause.ts";
+import { digest } from "../../resources/signature.ts";
 
 /** Annotations of a Compute, by the operator and by people, and the part of them that the status has handled. */
 export type Annotations = ReturnType<typeof annotationsOf>;
@@ -25,8 +26,8 @@ export function annotationsOf(compute: Compute, wallNow: number) {
     /** The time that the annotation `paused` holds, as written; `undefined` if it holds none. */
     pausedUntil: pausedUntil(compute),
     restartedAt,
-    /** As written: the connection Secret records which value was carried out. */
-    passwordRotationAt: annotation(compute, "passwordRotationAt"),
+    /** The connection Secret records which value was carried out. */
+    passwordRotationAt: rotationRequest(compute),
     /** True if a person requested a restart that is still to be carried out. */
     restartRequested: restartedAt !== undefined && restartedAt !== status.restartedAt && !isObserved(compute),
     reconcileRequestedAt,
@@ -43,7 +44,19 @@ export function annotationsOf(compute: Compute, wallNow: number) {
   };
 }
 
+/** The longest value of `passwordRotationAt` that a Secret records as written, in characters. */
+const longestRequest = 256;
+
+/** The value of `passwordRotationAt`; of a longer one a digest, which a Secret has room for. */
+export function rotationRequest(compute: Pick<Compute, "metadata">): string | undefined {
+  const value = annotation(compute, "passwordRotationAt");
+  return value === undefined || value.length <= longestRequest ? value : digest(value, 32);
+}
+
 /** One annotation of the operator's, by its short name. */
-export function annotation({ metadata }: Compute, name: keyof typeof annotations): string | undefined {
+export function annotation(
+  { metadata }: Pick<Compute, "metadata">,
+  name: keyof typeof annotations,
+): string | undefined {
   return metadata.annotations?.[annotations[name]];
 }
