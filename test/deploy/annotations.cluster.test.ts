@@ -45,6 +45,8 @@ describe("an annotation of the operator's", () => {
     ["endpoint-id", `ep-${"x".repeat(126)}`, "must be the id of an endpoint"],
     ["restartedAt", "", "1 to 256 printable characters"],
     ["restartedAt", "   ", "1 to 256 printable characters"],
+    ["passwordRotationAt", "", "1 to 256 printable characters"],
+    ["passwordRotationAt", "x".repeat(257), "1 to 256 printable characters"],
     ["reconcileRequestedAt", "now\nand then", "1 to 256 printable characters"],
     ["confirmLoss", "x".repeat(257), "1 to 256 printable characters"],
     ["paused", "yes\u0000", "at most 256 printable characters"],
