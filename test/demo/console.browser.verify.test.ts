@@ -16,6 +16,7 @@ it("the console that the demo prints takes its own forms, through the counter", 
   await page.goto(url);
   // Signing in is a form too.
   await page.getByRole("button").first().click();
+  await page.getByRole("link", { name: "Projects", exact: true }).first().click();
   await page.getByRole("link", { name: "shop", exact: true }).click();
   await page.getByRole("link", { name: "main", exact: true }).click();
   const form = page.getByRole("form", { name: /^Change ep-/ });

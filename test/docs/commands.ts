@@ -179,6 +179,7 @@ export function filledIn(text: string): string {
 /** Whether only a program or a subcommand is named: that it exists is all that can be tried. */
 export function isMention(text: string): boolean {
   return (
-    /^(kubectl|helm) [a-z]+$/.test(text) || /^(compute-operator|node_modules\/\.bin\/node src\/main\.ts)$/.test(text)
+    /^((kubectl|helm) [a-z]+|compute-operator [a-z]+ NAME( -f PATH)?)$/.test(text) ||
+    /^(compute-operator|node_modules\/\.bin\/node src\/main\.ts)$/.test(text)
   );
 }

@@ -66,7 +66,7 @@ describe("of what the documents type", () => {
       const every = /^compute-operator ((?:\w+ \| )+\w+)$/.exec(text)?.[1]?.split(" | ");
       const lines = every?.map((name) => `compute-operator ${name}`) ?? [filledIn(text)];
       for (const line of lines) {
-        const { status, output } = await shell.type(every !== undefined || isMention(line) ? `${line} --help` : line);
+        const { status, output } = await shell.type(every !== undefined || isMention(text) ? `${line} --help` : line);
         expect(output).not.toBe("");
         expect(status).toBe(0);
       }
