@@ -47,6 +47,17 @@ describe("the latest list is enough", () => {
     expect(await observeNow()).toMatchObject({ kind: "observed", operationsEndedAt: observed.startedAt - 1 });
   });
 
+  test("for the end of a write that siblings wait for only if it began after the endpoint's operations ended", async () => {
+    const { lister, observed, observeNow, state } = await listed();
+    const { followed } = lister.operations;
+    followed.endedAt = () => observed.startedAt;
+    expect(await observeNow()).toMatchObject({ kind: "observed" });
+    state.cuts(observed.startedAt - 1);
+    expect(await observeNow()).toMatchObject({ kind: "pending" });
+    followed.endedAt = () => observed.startedAt - 1;
+    expect(await observeNow()).toMatchObject({ kind: "observed" });
+  });
+
   test.each<[string, Parameters<typeof observing>[0]]>([
     ["a deletion", { deleting: true }],
     ["a restart that was carried out", { annotations: { endpointID: "ep-one", restartedAt: "now" } }],

@@ -109,6 +109,14 @@ describe("the record and the proof", () => {
     expect(statusAfter(active(recorded))).not.toHaveProperty("pendingWrite");
   });
 
+  test("a record that closed stays in a status that names no endpoint while a create is under way", () => {
+    const creating = after(shown(compute(), "Creating", ""), { ...gone, record });
+    const named = { ...creating, spec: { ...creating.spec, computeUnits: { min: 2, max: 2 } } };
+    expect(statusAfter(shown(named, "Creating", ""), gone)).toMatchObject({ size: "2 CU", pendingWrite: record });
+    expect(statusAfter(active(creating))).not.toHaveProperty("pendingWrite");
+    expect(statusAfter(shown(named, "Rejected", ""), gone)).not.toHaveProperty("pendingWrite");
+  });
+
   test("the record of what was never sent is no reason for a write", () => {
     const creating = after(shown(linked, "Creating", ""));
     expect(nextStatus(shown(creating, "Creating", ""), seen({ record }, creating))).toBeUndefined();
