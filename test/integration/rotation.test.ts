@@ -187,12 +187,18 @@ describe("a rotation by age", () => {
     expect(resets(world).length).toBe(before + 2);
   });
 
-  test("a Secret whose record was removed counts as rotated now", async () => {
+  test.each([
+    ["was removed", undefined],
+    ["is no time", "soon"],
+    ["is the last time that there is", "+275760-09-13T00:00:00.000Z"],
+  ])("a Secret whose record %s counts as rotated now", async (_, value) => {
     await using world = await started(every(ofTwo));
     await world.clock.advance(2 * hour);
     const path = "/api/v1/namespaces/default/secrets/shop-db";
     const secret = world.send("GET", path);
-    Reflect.deleteProperty(secret.metadata.annotations, "compute-operator.dev/password-rotated-at");
+    const key = "compute-operator.dev/password-rotated-at";
+    Reflect.deleteProperty(secret.metadata.annotations, key);
+    if (value !== undefined) secret.metadata.annotations[key] = value;
     world.send("PUT", path, secret);
     await world.clock.advance(2.5 * hour);
     expect(resets(world)).toEqual([]);

@@ -77,7 +77,9 @@ export function recordIn({ metadata }: Pick<Secret, "metadata">, wanted: Wanted)
   const { annotations = {} } = metadata;
   const { role } = originIn(metadata);
   if (role === undefined || !rolesOf(wanted).includes(role)) return undefined;
-  const rotatedAt = Date.parse(annotations[rotatedAtKey] ?? "");
+  const { [rotatedAtKey]: written = "" } = annotations;
+  // Years of more digits reach the end of time, beyond which no next rotation can be written.
+  const rotatedAt = /^[0-9]{4}-/.test(written) ? Date.parse(written) : Number.NaN;
   return { role, rotatedAt: Number.isNaN(rotatedAt) ? undefined : rotatedAt, handled: annotations[handledKey] };
 }
 
