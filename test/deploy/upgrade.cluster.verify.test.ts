@@ -110,7 +110,6 @@ describe.concurrent.each(Object.entries(ways))("by %s", (_name, way) => {
       "STATE",
       "READY",
       "REASON",
-      "ENDPOINT",
       "LAST-ACTIVE",
       "AGE",
     ]);
