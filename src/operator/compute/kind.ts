@@ -18,7 +18,7 @@ import { type Outcome, shown } from "./outcome.ts";
 import { type Action, noop, sendsSpec } from "./plan/action.ts";
 import { letGo } from "./plan/delete.ts";
 import type { plan } from "./plan/plan.ts";
-import { awaitsTurn, isCutOver } from "./plan/turn.ts";
+import { isCutOver, turnOf } from "./plan/turn.ts";
 import { fallsDueAt } from "./requeue.ts";
 import type { ReconcileState } from "./state.ts";
 import { withUnreadable } from "./status/conditions.ts";
@@ -99,7 +99,7 @@ export function computeKindOf(options: StepOptions): ComputeKind {
         cluster,
         clock,
         stored,
-        hasTurn: () => observed.kind === "observed" && !awaitsTurn(observed, state.known),
+        hasTurn: turnOf(observed, state),
         state,
         signal,
         secrets,

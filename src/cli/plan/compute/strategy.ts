@@ -5,7 +5,7 @@ import type { Observed } from "../../../operator/compute/observe/observation.ts"
 import type { Outcome } from "../../../operator/compute/outcome.ts";
 import type { Action } from "../../../operator/compute/plan/action.ts";
 import { plan } from "../../../operator/compute/plan/plan.ts";
-import { awaitsTurn } from "../../../operator/compute/plan/turn.ts";
+import { turnOf } from "../../../operator/compute/plan/turn.ts";
 import { updateStatus } from "../../../operator/compute/update-status.ts";
 import { requests } from "../../../operator/compute/words/failures.ts";
 import { shownReason } from "../../../operator/objects/conditions-of.ts";
@@ -59,7 +59,7 @@ async function carryOut(
   const cluster = new InMemoryPatcher(compute);
   const access = accessTo(project, clock);
   const stored = () => undefined;
-  const hasTurn = () => seen.kind === "observed" && !awaitsTurn(seen, state.known);
+  const hasTurn = turnOf(seen, state);
   const shared = { clock, stored, state, signal: uninterrupted, uninstalling, secrets };
   const context = { compute, annotations, hasTurn, cluster, access, ...shared };
   const outcome = await execute(guarded(action, seen, tracked), context);

@@ -23,8 +23,8 @@ export interface ExecuteContext {
   clock: Clock;
   /** The newest stored version of the Compute; `undefined`: it is not known. */
   stored: () => Compute | undefined;
-  /** False if the Compute is to wait for its siblings before a write that cuts connections. */
-  hasTurn: () => boolean;
+  /** False if a member of a pool is to wait for its siblings before a write that cuts connections. */
+  hasTurn?: (() => boolean) | undefined;
   /** Records each write, so that the next plan knows how new a list must be. */
   state: ReconcileState;
   signal: AbortSignal;

@@ -3,7 +3,6 @@ import { after, atOnce } from "../../life/outcome.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
 import type { ServiceAccess } from "../../project/access.ts";
 import type { Compute } from "../../resources/compute.ts";
-import { owningPool } from "../../resources/compute-pool.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isCut, type WriteAction } from "../plan/action.ts";
@@ -107,9 +106,9 @@ async function write(action: WriteAction, context: ExecuteContext, access: Servi
   if (target === undefined) return send(action, context, access);
   const cuts = isCut(action);
   // A sibling may have taken the turn since the plan.
-  if (cuts && !context.hasTurn()) return unchanged(compute, { requeue: atOnce });
+  if (cuts && context.hasTurn?.() === false) return unchanged(compute, { requeue: atOnce });
   // Of one outside a pool nobody waits for the end, so no list is asked for it.
-  if (cuts && owningPool(compute) !== undefined) state.cuts(Number.POSITIVE_INFINITY);
+  if (cuts && context.hasTurn !== undefined) state.cuts(Number.POSITIVE_INFINITY);
   underWay.add(target);
   try {
     return await send(action, context, access);

@@ -31,6 +31,12 @@ export function awaitsTurn(o: Observation, s: ReadonlyState): boolean {
   return listedFrom(o) !== undefined || siblings.unavailable(o.endpoints) >= siblings.maxUnavailable;
 }
 
+/** The question for the turn of a member of a pool; `undefined`: nobody waits for this Compute. */
+export function turnOf(observed: Observed, state: { readonly known: ReadonlyState }): (() => boolean) | undefined {
+  if (observed.kind !== "observed" || observed.siblings === undefined) return undefined;
+  return () => !awaitsTurn(observed, state.known);
+}
+
 /** Time from which the list must begin that a new term waits for; `undefined`: the list at hand did. */
 export function listedFrom({ siblings, startedAt }: Observation): number | undefined {
   const from = siblings === undefined ? startedAt : siblings.termSince + mostLagMs;
