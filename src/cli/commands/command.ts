@@ -71,7 +71,7 @@ async function apply(flags: ApplyFlags, prepared: Prepared, ports: CliPorts): Pr
   ports.stdout(renderPlan(shown, "text", inColour(ports)));
   const tooMany = flags.prune ? tooManyDeletes(inventory, flags.namespace, flags.maxDeletes) : undefined;
   if (tooMany !== undefined) throw new CommandProblem([tooMany]);
-  // Nothing is sent for what waits for a window or its turn, so that is no reason to ask.
+  // A change that waits for a window or its turn is not sent, so it is no reason to ask.
   const now = { ...shown, entries: shown.entries.filter((entry) => !isLeftForLater(entry)) };
   if (!hasChanges(now) && !isUnderWay(now)) return hasProblems(shown) ? 1 : 0;
   if (!flags.yes) {

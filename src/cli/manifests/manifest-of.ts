@@ -80,7 +80,7 @@ function manifest(endpoint: Endpoint, names: ExportNames, fields: object): Expor
   };
 }
 
-/** Nothing that exists goes with its manifest; with `--observe` nothing is written to it either. */
+/** Policies by which what exists stays when its manifest goes; with `--observe` it is not written to either. */
 function policies({ observe = false }: ExportNames): object {
   return { deletionPolicy: "Retain", ...(observe ? { managementPolicy: "Observe" } : {}) };
 }

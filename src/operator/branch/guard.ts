@@ -1,6 +1,6 @@
 import type { ListedBranch } from "../../api/branch.ts";
-import { declaresRetain } from "../life/deletion-policy.ts";
 import { type Facts, type Shown, type Stop, stopOf } from "../life/guard.ts";
+import { declaresRetain } from "../objects/deletion-policy.ts";
 import { isBeingDeleted, olderFirst, placeOf } from "../objects/object.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { areOfOneService } from "../resources/fingerprint.ts";

@@ -1,6 +1,6 @@
 import type { SessionRegistry } from "../connection/registry.ts";
-import { isRetained } from "../life/deletion-policy.ts";
 import { Life } from "../life/life.ts";
+import { isRetained } from "../objects/deletion-policy.ts";
 import { isBeingDeleted, isHeldBy } from "../objects/object.ts";
 import type { Brake } from "../project/gate.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";

@@ -1,9 +1,9 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import { sizeClass } from "../../api/branch-listing.ts";
 import { conditionsFor } from "../conditions/conditions.ts";
-import { policyInForce } from "../life/deletion-policy.ts";
 import { isStalling } from "../life/due.ts";
 import { shownReason } from "../objects/conditions-of.ts";
+import { policyInForce } from "../objects/deletion-policy.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import type { Branch, BranchStatus } from "../resources/branch.ts";

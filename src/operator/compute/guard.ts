@@ -1,7 +1,7 @@
 import { type Endpoint, hasUnreadableName } from "../../api/endpoint.ts";
 import { couldBeEndpointId } from "../../api/ids.ts";
-import { declaresRetain } from "../life/deletion-policy.ts";
 import { type Facts, type Shown, type Stop, stopOf } from "../life/guard.ts";
+import { declaresRetain } from "../objects/deletion-policy.ts";
 import { isBeingDeleted, olderFirst } from "../objects/object.ts";
 import { branchIDOf, type Compute } from "../resources/compute.ts";
 import { annotations } from "../resources/names.ts";

@@ -5,9 +5,9 @@ import type { ConnectionSecrets } from "../connection-secret/connection-secret.t
 import { nextRotationAt } from "../connection-secret/rotation.ts";
 import type { ClusterClient } from "../kube/client.ts";
 import type { EventInput } from "../kube/event-record.ts";
-import { isRetained } from "../life/deletion-policy.ts";
 import { Life } from "../life/life.ts";
 import type { Reconciler } from "../life/reconciler.ts";
+import { isRetained } from "../objects/deletion-policy.ts";
 import type { Brake } from "../project/gate.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import type { Compute } from "../resources/compute.ts";

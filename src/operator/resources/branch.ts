@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { conditions } from "../objects/conditions-of.ts";
+import { isRetained } from "../objects/deletion-policy.ts";
 import { type Declared, declared, type KubeObject, type OwnerReference, readerOf } from "../objects/object.ts";
 import { brokenWhenWritten, commonFields, computeTemplate, managementPolicy } from "./compute-spec.ts";
 import { duration } from "./duration.ts";
@@ -278,7 +279,7 @@ export function owningBranch(compute: Pick<KubeObject, "metadata">): OwnerRefere
 export function ownedComputeSpec({ metadata, spec, status }: Branch): object | undefined {
   if (spec.compute === undefined) return undefined;
   const { projectID, connectionRef } = spec;
-  const inherited = spec.deletionPolicy ?? (status.proof?.by === "adopted" ? "Retain" : undefined);
+  const inherited = spec.deletionPolicy ?? (isRetained({ spec, status }) ? "Retain" : undefined);
   const deletionPolicy = spec.compute.deletionPolicy ?? inherited;
   const policy = spec.compute.managementPolicy ?? spec.managementPolicy;
   return {

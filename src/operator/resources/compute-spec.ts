@@ -156,7 +156,7 @@ const primaryIsNoReplica = {
     target === undefined || !("branchPrimary" in target) || type !== "read_only",
 };
 
-/** Nothing holds an observed Compute until its Secret in another namespace has gone. */
+/** An observed Compute has no finalizer that would wait for the removal of a Secret in another namespace. */
 const secretStaysHere = {
   cel: "!has(self.managementPolicy) || self.managementPolicy == 'Manage' || !has(self.connectionSecret) || !has(self.connectionSecret.__namespace__)",
   message: "connectionSecret.namespace needs managementPolicy: Manage: an observed Compute writes its Secret here only",

@@ -1,7 +1,7 @@
 import type { ListedBranch } from "../../../api/branch.ts";
 import { mostLagMs } from "../../../api/list-lag.ts";
-import { isRetained } from "../../life/deletion-policy.ts";
 import { nextProof } from "../../life/gone.ts";
+import { isRetained } from "../../objects/deletion-policy.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { BranchAction } from "../action.ts";
 import { isOurs, notedUID, type Observation } from "../observation.ts";

@@ -1,4 +1,4 @@
-import { isRetained } from "../../life/deletion-policy.ts";
+import { isRetained } from "../../objects/deletion-policy.ts";
 import { isBeingDeleted, orphansDependents } from "../../objects/object.ts";
 import { branchNameOf } from "../../resources/branch.ts";
 import { isObserved } from "../../resources/management-policy.ts";

@@ -27,7 +27,7 @@ export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Pr
   return unchanged(await withFinalizer(computePatches, cluster, compute));
 }
 
-/** Nothing is let go but Secrets in other namespaces, which only the finalizer keeps from being forgotten. */
+/** The finalizer of an observed Compute goes after its Secrets in other namespaces, which nothing else remembers. */
 export async function dropFinalizer({ compute, cluster, secrets, uninstalling }: ExecuteContext): Promise<Outcome> {
   const left = await secrets.remove(compute, () => uninstalling.now(compute));
   if (left === undefined) return unchanged(compute, { requeue: after(shortlyMs) });

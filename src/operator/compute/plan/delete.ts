@@ -1,7 +1,7 @@
 import { hasUnreadableName } from "../../../api/endpoint.ts";
 import { type Claim, claimOnEndpoint } from "../../claims/claims.ts";
 import { type Link, provedIn } from "../../claims/ownership.ts";
-import { isRetained } from "../../life/deletion-policy.ts";
+import { isRetained } from "../../objects/deletion-policy.ts";
 import { orphansDependents } from "../../objects/object.ts";
 import { isObserved } from "../../resources/management-policy.ts";
 import { signatureOf } from "../../resources/signature.ts";

@@ -29,7 +29,7 @@ export const linkShown: PlanRule = ({ compute, annotations, links: { link } }, s
   return isLinked && !isInPlace ? { kind: "link", endpointID: endpoint.id, proof, news: "none" } : undefined;
 };
 
-/** Nothing is there to be shown. An endpoint that lists lack counts as gone once that is proved. */
+/** An observed Compute without an endpoint. One that lists lack counts as gone once that is proved. */
 export const nothingToShow: PlanRule = (o, s) => {
   const { link, missing } = o.links;
   if (link !== undefined) return undefined;

@@ -3,8 +3,8 @@ import { isInProgress, type Operation } from "../../../api/operation.ts";
 import { poolerHost } from "../../../api/pooler-host.ts";
 import { linkWithout, type Proof } from "../../claims/ownership.ts";
 import { rangeOf } from "../../fields/declared.ts";
-import { policyInForce } from "../../life/deletion-policy.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
+import { policyInForce } from "../../objects/deletion-policy.ts";
 import { generationOf } from "../../objects/object.ts";
 import { sameJSON } from "../../objects/record.ts";
 import {

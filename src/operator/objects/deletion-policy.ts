@@ -1,4 +1,4 @@
-import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
+import { isBeingDeleted, type KubeObject } from "./object.ts";
 
 /** An object with a deletion policy, and the proof of what it has at the service. */
 export interface Policied {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRetained, policyInForce } from "../../../src/operator/life/deletion-policy.ts";
+import { isRetained, policyInForce } from "../../../src/operator/objects/deletion-policy.ts";
 
 test.each<[string | undefined, string | undefined, string | undefined, string | undefined]>([
   ["Delete", "Retain", "adopted", "Delete"],
