@@ -124,7 +124,7 @@ const events = {
 };
 
 type Annotation = keyof typeof annotations;
-type Request = "restartedAt" | "passwordRotationAt" | "resetAt" | "reconcileRequestedAt" | "confirmLoss" | "paused";
+type Note = "endpointID";
 
 const branchReasonTexts: Record<BranchReason, string> = {
   Available: "True | the branch is as declared and can be used",
@@ -157,7 +157,7 @@ const branchReasonTexts: Record<BranchReason, string> = {
   Paused: "unchanged | `paused` is set: nothing is sent but the renewal of a lease",
 };
 
-const requests: Record<Request, string> = {
+const requests: Record<Exclude<Annotation, Note>, string> = {
   restartedAt:
     "any new value | one restart; `.status.restartedAt` shows the value when the service has restarted the compute",
   passwordRotationAt:
@@ -170,11 +170,11 @@ const requests: Record<Request, string> = {
     "any new value, after `MassLoss` is shown | confirms this one loss of this Compute: what is missing may be created again",
   paused:
     'a time such as `2026-11-24T18:00:00Z`, or any value but `"false"` | nothing is sent to the service until then, or until it is removed, deletions included',
-};
-
-const notes: Record<Exclude<Annotation, Request>, string> = {
   disruptionUntil:
     "a time such as `2026-11-24T18:00:00Z` | until then changes may cut connections, whatever the windows say",
+};
+
+const notes: Record<Note, string> = {
   endpointID: "id of an endpoint | the endpoint that belongs to this Compute",
 };
 

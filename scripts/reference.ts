@@ -146,9 +146,13 @@ function typeOf({ type, items, additionalProperties }: Schema): string {
   return type ?? "number or range";
 }
 
+const mostListed = 10;
+
 function meaningOf(schema: Schema): string {
   const parts = [schema.description ?? ""];
-  if (schema.enum !== undefined) parts.push(`Allowed: ${schema.enum.map(String).join(", ")}.`);
+  // What a description sums up, such as the sizes in CU, is not listed besides.
+  if (schema.enum !== undefined && schema.enum.length <= mostListed)
+    parts.push(`Allowed: ${schema.enum.map(String).join(", ")}.`);
   if (schema.minimum !== undefined) parts.push(`At least ${schema.minimum}.`);
   if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
   return parts

@@ -112,15 +112,3 @@ export function whole(least: number, most: number): Parse<number> {
     throw new BadFlag(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
   };
 }
-
-/** Milliseconds of a duration such as `90s`, `1m30s` or `1m500ms`, from a second to `mostDays`. */
-export function duration(value: string, name: string, mostDays = 1): number {
-  const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-  const parts = /^([0-9]{1,9}(ms|s|m|h|d))+$/.test(value) ? [...value.matchAll(/([0-9]+)(ms|s|m|h|d)/g)] : [];
-  const ms = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
-  // Without any wait, each lost reply would lead to a second endpoint; and no timer runs for longer than 24 days.
-  if (ms >= 1000 && ms <= mostDays * 86_400_000) return ms;
-  throw new BadFlag(
-    `${name} must be a duration from 1s to ${mostDays}d in the units s, m, h and d, such as 60s or 1m30s, not ${JSON.stringify(value)}`,
-  );
-}

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { BadFlag, duration, flag, newCommand, type Parse, parsed, repeatable, whole } from "../command-line.ts";
+import { BadFlag, flag, newCommand, type Parse, parsed, repeatable, whole } from "../command-line.ts";
 import { publicServicePattern } from "./connection/resolve.ts";
+import { allowedDuration, secondsOf } from "./resources/duration.ts";
 import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import { labelSelector } from "./resources/selector.ts";
 import { digest } from "./resources/signature.ts";
@@ -12,8 +13,20 @@ export const defaultCreateSettleMs = 60_000;
 export const createSettle = flag(
   "--create-settle <DURATION>",
   "how long after a create of unknown outcome another may be sent",
-  duration,
+  duration(),
 ).default(defaultCreateSettleMs, "60s");
+
+/**
+ * Milliseconds of a duration as manifests write it. Without any wait, each lost reply would lead to a second endpoint;
+ * and no timer runs for longer than 24 days.
+ */
+export function duration(mostDays = 1): Parse<number> {
+  return (value, flagName) => {
+    const [seconds, most] = [secondsOf(value) ?? 0, mostDays * 86_400];
+    if (seconds >= 1 && seconds <= most) return seconds * 1000;
+    throw new BadFlag(`${allowedDuration(flagName, 1, most)}, not ${JSON.stringify(value)}`);
+  };
+}
 
 export const fleetName = matching(/^\S{1,253}$/, "be 1 to 253 characters without spaces");
 

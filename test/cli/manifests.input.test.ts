@@ -318,7 +318,7 @@ describe("flags", () => {
     [
       "apply",
       ["-f", "a", "--timeout", "soon"],
-      `--timeout must be a duration from 1s to 1d in the units s, m, h and d, such as 60s or 1m30s, not "soon"`,
+      `--timeout must be between 1s and 24h, in the units s, m, h and d, for example 1h30m or 1d, not "soon"`,
     ],
     ["plan", ["deploy/samples"], "'deploy/samples' belongs to no flag: manifests are named with -f or -k"],
     ["export", [], "--project is needed: the id of the project; or --all-projects"],

@@ -258,7 +258,7 @@ describe("pause and resume", () => {
     using beside = cluster();
     const until = new Date(beside.stage.time.now() + 7 * 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
     expect((await run(beside, "pause pr-1 --for 7d")).out).toBe(`paused Branch shop/pr-1 until ${until}`);
-    expect((await run(beside, "pause pr-1 --for soon")).err).toContain("--for must be a duration");
+    expect((await run(beside, "pause pr-1 --for soon")).err).toContain("--for must be between 1s and 999d");
   });
 });
 
@@ -458,8 +458,8 @@ test.each([
   ["status", "the name of the object is needed"],
   ["status a b", "one name is taken, and here are more: a, b"],
   ["restart a --for 1h", "unknown option '--for'"],
-  ["pause a --for 0d", "--for must be a duration"],
-  ["pause a --for 1000d", "--for must be a duration"],
+  ["pause a --for 0d", "--for must be between 1s and 999d"],
+  ["pause a --for 1000d", "--for must be between 1s and 999d"],
   ["pause a -n", "option '-n, --namespace <NAME>' argument missing"],
 ])("%s is refused", async (line, message) => {
   using beside = cluster();

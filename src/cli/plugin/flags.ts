@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type Command, duration, flag, newCommand, parsed } from "../../command-line.ts";
+import { type Command, flag, newCommand, parsed } from "../../command-line.ts";
+import { duration } from "../../operator/flags.ts";
 import type { ClusterFlags } from "../commands/cluster.ts";
 import { onlyName } from "../commands/flags.ts";
 
@@ -26,7 +27,9 @@ function objectCommand(verb: string, about: string, usage = "NAME [flags]"): Com
 const waiting = (command: Command, what: string): Command =>
   command
     .option("--wait", `wait until ${what}`, false)
-    .addOption(flag("--timeout <DURATION>", "how long to wait", duration).default(300_000, "5m"));
+    .addOption(flag("--timeout <DURATION>", "how long to wait", duration()).default(300_000, "5m"));
+
+const longestPauseDays = 999;
 
 export const statusSyntax = objectCommand(
   "status",
@@ -50,7 +53,9 @@ export const restartSyntax = waiting(
 export const pauseSyntax = objectCommand(
   "pause",
   "Keeps the operator from sending anything for a Compute or a branch: sets the annotation paused.",
-).addOption(flag("--for <DURATION>", "until then, such as 30m or 8h; without it until resume", longDuration));
+).addOption(
+  flag("--for <DURATION>", "until then, such as 30m or 8h; without it until resume", duration(longestPauseDays)),
+);
 
 export const resumeSyntax = objectCommand("resume", "Ends a pause: removes the annotation paused.");
 
@@ -58,7 +63,7 @@ export const disruptSyntax = objectCommand(
   "disrupt",
   "Lets the operator cut the connections of a Compute for a while, outside its windows: sets the annotation disruptionUntil. Changes that wait for a window are then sent.",
   "NAME --for DURATION [flags]",
-).addOption(flag("--for <DURATION>", "for how long, such as 30m or 2h", longDuration));
+).addOption(flag("--for <DURATION>", "for how long, such as 30m or 2h", duration(longestPauseDays)));
 
 export const resetSyntax = waiting(
   objectCommand(
@@ -88,9 +93,4 @@ export function splitAtDoubleDash(args: readonly string[]): { own: readonly stri
 export function parseTarget<Shape extends z.ZodRawShape>(syntax: Command, args: readonly string[], own: Shape) {
   const values = parsed(syntax, args, { ...ofTarget, ...own });
   return { ...values, name: onlyName(syntax.args, "object") };
-}
-
-/** Milliseconds; a pause may be longer than a day. */
-function longDuration(value: string, name: string): number {
-  return duration(value, name, 999);
 }

@@ -44,11 +44,18 @@ const secondsInCEL = [
   " * (part.endsWith('d') ? 86400 : part.endsWith('h') ? 3600 : part.endsWith('m') ? 60 : 1)).sum()",
 ].join("");
 
+/** The sentence about a bad duration, in a manifest and on the command line. */
+export function allowedDuration(what: string, least: number, most: number): string {
+  const days = most / 86_400;
+  const longest = days > 1 && Number.isInteger(days) ? `${days}d` : durationOf(most);
+  return `${what} must be between ${durationOf(least)} and ${longest}, in the units s, m, h and d, for example 1h30m or 1d`;
+}
+
 /** A duration field from `least` to `most` seconds. One rule, so that a bad one is answered by one sentence. */
 export function duration(what: string, least: number, most: number) {
   const range: Rule<string> = {
     cel: `self.matches('${written.source}') && ${secondsInCEL} >= ${least} && ${secondsInCEL} <= ${most}`,
-    message: `${what} must be between ${durationOf(least)} and ${durationOf(most)}, in the units s, m, h and d, for example 1h30m or 1d`,
+    message: allowedDuration(what, least, most),
     holds: (text) => {
       const seconds = secondsOf(text);
       return seconds !== undefined && seconds >= least && seconds <= most;

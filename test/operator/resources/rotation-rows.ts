@@ -31,13 +31,13 @@ export const rotationRows: readonly (readonly [string, Fields, string, Fields])[
   [
     "rotation is at least hourly",
     { connectionSecret: { ...inTurns, rotation: { every: "59m" } } },
-    "connectionSecret.rotation.every must be between 1h and 8760h",
+    "connectionSecret.rotation.every must be between 1h and 365d",
     { connectionSecret: { ...inTurns, rotation: { every: "1h" } } },
   ],
   [
     "rotation is at most yearly",
     { connectionSecret: { ...inTurns, rotation: { every: "8761h" } } },
-    "connectionSecret.rotation.every must be between 1h and 8760h",
+    "connectionSecret.rotation.every must be between 1h and 365d",
     { connectionSecret: { ...inTurns, rotation: { every: "8760h" } } },
   ],
   [

@@ -168,13 +168,13 @@ export const celCases: readonly RuleCase[] = [
       (text): [string, Fields, RegExp, Fields] => [
         `after is no ${JSON.stringify(text)}`,
         after(text),
-        /^[^\n]*scaleToZero.after must be between 1m and 168h, in the units s, m, h and d, for example 1h30m or 1d$/,
+        /^[^\n]*scaleToZero.after must be between 1m and 7d, in the units s, m, h and d, for example 1h30m or 1d$/,
         after("1h30m"),
       ],
     ),
-    ["after may be given in days, also with hours", after("6d24h1s"), "must be between 1m and 168h", after("6d24h")],
-    ["after is at least a minute", after("59s"), "scaleToZero.after must be between 1m and 168h", after("60s")],
-    ["after is at most seven days", after("168h1s"), "scaleToZero.after must be between 1m and 168h", after("168h")],
+    ["after may be given in days, also with hours", after("6d24h1s"), "must be between 1m and 7d", after("6d24h")],
+    ["after is at least a minute", after("59s"), "scaleToZero.after must be between 1m and 7d", after("60s")],
+    ["after is at most seven days", after("168h1s"), "scaleToZero.after must be between 1m and 7d", after("168h")],
     [
       "after needs scale to zero",
       after("5m", false),
