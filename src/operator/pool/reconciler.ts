@@ -3,8 +3,9 @@ import { createOwned, ownerReference } from "../kube/create-owned.ts";
 import type { RecordEvent } from "../kube/event-record.ts";
 import { guardedPatch } from "../kube/json-patch.ts";
 import { onError } from "../life/on-error.ts";
+import { Reconciler } from "../life/reconciler.ts";
 import { conditionOf } from "../objects/conditions-of.ts";
-import type { KubeObject } from "../objects/object.ts";
+import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
 import { sameJSON } from "../objects/record.ts";
 import { type Compute, type ComputeSpec, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind } from "../resources/compute-pool.ts";
@@ -45,25 +46,32 @@ export interface PoolReconcilerOptions {
 /** Reconciles a ComputePool: as many read replicas as declared, each with the template. */
 export class PoolReconciler {
   readonly #options: PoolReconcilerOptions;
-  readonly #slowStart = new SlowStart();
+  readonly #memories: Reconciler<ComputePool, SlowStart>;
 
   constructor(options: PoolReconcilerOptions) {
     this.#options = options;
+    this.#memories = new Reconciler({
+      ...options,
+      kindOf: () => computePoolKind,
+      newest: (uid) => options.cache.poolByUID(uid),
+      remember: () => new SlowStart(),
+    });
   }
 
-  async reconcile(uid: string): Promise<Reconciled> {
+  reconcile(uid: string): Promise<Reconciled> {
+    return this.#memories.reconcile(uid, (pool, slowStart) => this.#reconcile(pool, slowStart));
+  }
+
+  async #reconcile(pool: ComputePool, slowStart: SlowStart): Promise<Reconciled> {
     const { cache, clock, storedSpecs } = this.#options;
-    const pool = cache.poolByUID(uid);
-    if (pool === undefined) this.#slowStart.forget(uid);
     // The garbage collector deletes the members of a deleted pool.
-    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return {};
-    if (!this.#options.selects(pool)) return {};
+    if (isBeingDeleted(pool)) return {};
     const { namespace = "" } = pool.metadata;
     const members = membersOf(pool, cache.computesOf(namespace));
     const byName = (name: string) => cache.compute(namespace, name);
     const plan = planPool(pool, members, byName, (wanted, member) => storedSpecs.isKept(wanted, member));
     const { generation = 0 } = pool.metadata;
-    const waitMs = this.#slowStart.waitMs(uid, generation, clock.monotonic());
+    const waitMs = slowStart.waitMs(generation, clock.monotonic());
     const due = waitMs > 0 ? [] : plan.create;
     const changes = due.length + plan.adopt.length + plan.update.length + plan.remove.length + plan.restart.length;
     // The watch may be sooner.
@@ -80,8 +88,7 @@ export class PoolReconciler {
       isWanted: () => this.#isUnchanged(pool),
       execute: (numbers: readonly number[]) => this.#execute(pool, numbers.map(create)),
     };
-    const created =
-      waitMs > 0 ? { refusal: undefined, waitMs } : await this.#slowStart.run(uid, generation, due, batches);
+    const created = waitMs > 0 ? { refusal: undefined, waitMs } : await slowStart.run(generation, due, batches);
     const refusal = changed ?? created.refusal;
     await this.#updateStatus(pool, members, plan, refusal ?? blockedIn(plan, members));
     const retryMs = refusal === undefined ? undefined : refusedRetryMs;

@@ -30,26 +30,25 @@ interface Ramp {
 }
 
 /**
- * Creates in batches of 1, 2, 4 and so on, as the ReplicaSet controller does: a mistyped replica count or a quota does
- * not cost a thousand requests. After a refusal the next batch is 1; two refused batches in a row end the run.
+ * The creates of one pool, in batches of 1, 2, 4 and so on, as the ReplicaSet controller does: a mistyped replica count
+ * or a quota does not cost a thousand requests. After a refusal the next batch is 1; two refused batches in a row end
+ * the run.
  */
 export class SlowStart {
-  /** By the uid of the pool. */
-  readonly #ramps = new Map<string, Ramp>();
+  #ramp: Ramp | undefined;
 
   async run<Refusal>(
-    uid: string,
     generation: number,
     numbers: readonly number[],
     { now, isWanted, execute }: SlowStartOptions<Refusal>,
   ): Promise<Progress<Refusal>> {
-    const known = this.#ramps.get(uid);
+    const known = this.#ramp;
     const ramp = known?.generation === generation ? known : { generation, size: smallest, notBefore: now() };
-    this.#ramps.set(uid, ramp);
+    this.#ramp = ramp;
     let refusal: Refusal | undefined;
     let refused = 0;
     for (let done = 0; done < numbers.length; ) {
-      const waitMs = this.waitMs(uid, generation, now());
+      const waitMs = this.waitMs(generation, now());
       if (waitMs > 0) return { refusal, waitMs };
       // Size and need of a batch depend on the result of the previous one.
       if (done > 0 && !(await isWanted())) return { refusal };
@@ -62,18 +61,13 @@ export class SlowStart {
       if (ramp.size >= pausedFrom) ramp.notBefore = now() + pauseMs;
       ramp.size = trouble === undefined ? ramp.size * 2 : smallest;
     }
-    this.forget(uid);
+    // The next run starts with the smallest batch.
+    this.#ramp = undefined;
     return { refusal };
   }
 
   /** Milliseconds until the next batch may start. */
-  waitMs(uid: string, generation: number, now: number): number {
-    const ramp = this.#ramps.get(uid);
-    return ramp?.generation === generation ? Math.max(0, ramp.notBefore - now) : 0;
-  }
-
-  /** Ends the ramp: the next run starts with the smallest batch. */
-  forget(uid: string): void {
-    this.#ramps.delete(uid);
+  waitMs(generation: number, now: number): number {
+    return this.#ramp?.generation === generation ? Math.max(0, this.#ramp.notBefore - now) : 0;
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { computePoolKind } from "../../../src/operator/resources/compute-pool.ts";
 import { labels } from "../../../src/operator/resources/names.ts";
-import { shortlyMs } from "../../../src/operator/runtime/waits.ts";
+import { shortlyMs, soonMs } from "../../../src/operator/runtime/waits.ts";
 import { pooled, root } from "./pooled.ts";
 
 describe(`a ${computePoolKind.kind}`, () => {
@@ -67,6 +67,18 @@ describe(`a ${computePoolKind.kind}`, () => {
     world.cluster.fate = () => undefined;
     await world.reconcile();
     expect((await world.computes()).map(({ spec }) => spec.branchID)).toEqual(["br-other", "br-other"]);
+  });
+
+  test("a status that the API server finds outdated is written by the next reconcile, and is no error", async () => {
+    const world = pooled(1);
+    world.cluster.fate = ({ path }) =>
+      path.endsWith("/status") ? { kind: "status", afterMs: 0, status: 409 } : undefined;
+    expect(await world.reconcile()).toBe(soonMs);
+    world.cluster.fate = () => undefined;
+    // The version that was found outdated counts again once the API server has no newer one.
+    await world.cluster.clock.advance(shortlyMs);
+    await world.reconcile();
+    expect(world.pool().status).toMatchObject({ observedGeneration: 1, conditions: [{ reason: "Scaling" }, {}] });
   });
 
   test("says what happens in one condition, so that kubectl describe shows the message once", async () => {

@@ -8,8 +8,8 @@ function starting(refused: readonly number[] = []) {
   const start = new SlowStart();
   const batches: number[] = [];
   const clock = { now: 1000, wanted: true };
-  const run = (count: number, { generation = 1, uid = "u-1" } = {}) =>
-    start.run(uid, generation, numbers(count), {
+  const run = (count: number, { generation = 1 } = {}) =>
+    start.run(generation, numbers(count), {
       now: () => clock.now,
       isWanted: () => Promise.resolve(clock.wanted),
       execute: async (batch) => {
@@ -26,7 +26,7 @@ test("replicas are created in batches of 1, 2, 4 and so on, with a pause after e
   expect(await run(40)).toEqual({ refusal: undefined, waitMs: 500 });
   expect(batches).toEqual([1, 2, 4]);
   clock.now += 499;
-  expect(start.waitMs("u-1", 1, clock.now)).toBe(1);
+  expect(start.waitMs(1, clock.now)).toBe(1);
   expect(await run(33)).toEqual({ refusal: undefined, waitMs: 1 });
   clock.now += 1;
   expect(await run(33)).toEqual({ refusal: undefined, waitMs: 500 });
@@ -36,14 +36,13 @@ test("replicas are created in batches of 1, 2, 4 and so on, with a pause after e
   clock.now += 500;
   expect(await run(9)).toEqual({ refusal: undefined });
   expect(batches).toEqual([1, 2, 4, 8, 16, 9]);
-  expect(start.waitMs("u-1", 1, clock.now)).toBe(0);
+  expect(start.waitMs(1, clock.now)).toBe(0);
 });
 
-test("a pool that is forgotten starts with one", async () => {
-  const { start, run, batches } = starting();
+test("another generation of a pool starts with one, without the pause of the former", async () => {
+  const { run, batches } = starting();
   await run(40);
-  start.forget("u-1");
-  await run(3);
+  await run(3, { generation: 2 });
   expect(batches).toEqual([1, 2, 4, 1, 2]);
 });
 
