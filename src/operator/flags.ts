@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BadFlag, flag, newCommand, type Parse, parsed, repeatable, whole } from "../command-line.ts";
-import { publicServicePattern } from "./connection/resolve.ts";
+import { publicServicePattern } from "./connection/read-account.ts";
 import { allowedDuration, secondsOf } from "./resources/duration.ts";
 import { INSTALL_NAMESPACE } from "./resources/names.ts";
 import { labelSelector } from "./resources/selector.ts";

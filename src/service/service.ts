@@ -1,8 +1,8 @@
 import { authenticate, knownCaller } from "./accounts/caller.ts";
 import { Changes } from "./changes.ts";
 import { type Random, type ServiceClock, timestamp } from "./clock.ts";
+import { nextDue, settle } from "./computes/due-events.ts";
 import { ModelBackend } from "./computes/model.ts";
-import { nextDue, settle } from "./computes/settle.ts";
 import { changesPath } from "./console/change-stream.ts";
 import { Console } from "./console/console.ts";
 import type { ServiceContext } from "./context.ts";

@@ -66,7 +66,7 @@ describe("an import is found out", () => {
     ["src/operator/objects/object.ts", `import { GROUP } from "../resources/names.ts";`],
     ["src/operator/runtime/workqueue.ts", `type T = import("../kube/client.ts").ClusterClient;`],
     ["src/operator/service-client/client.ts", `const late = await import("../kube/client.ts");`],
-    ["src/operator/connection/resolve.ts", `import { KubeConfig } from "@kubernetes/client-node";`],
+    ["src/operator/connection/read-account.ts", `import { KubeConfig } from "@kubernetes/client-node";`],
     ["src/operator/service-client/client.ts", `import pRetry from "p-retry";`],
     ["src/operator/kube/reflector.ts", `import { Agent } from "undici";`],
     ["src/operator/runtime/clock.ts", `import { setTimeout as wait } from "node:timers/promises";`],
@@ -83,7 +83,7 @@ describe("an import is found out", () => {
 describe("an import back up inside a Compute's reconcile is found out", () => {
   it.each([
     ["compute/words/reasons.ts", "../outcome.ts", "a room above"],
-    ["compute/plan/plan.ts", "../state.ts", "the state that plans are made from"],
+    ["compute/plan/plan.ts", "../reconcile-state.ts", "the state that plans are made from"],
     ["compute/bind.ts", "./status/status.ts", "the status, by another than its writer"],
     ["compute/observe/observe.ts", "../helpers.ts", "a room without a floor"],
   ])("an import in %s from %s is found out: %s", (file, to) => {

@@ -62,13 +62,13 @@ const computeFloors = [
   "plan",
   "guard",
   "requeue",
-  "state",
+  "reconcile-state",
   "execute",
   "status",
   "update-status",
   "bind",
   "kind",
-  "parts",
+  "steps",
   "reconciler",
 ];
 

@@ -68,7 +68,7 @@ async function lead(ports: MirrorPorts, beforeSend: () => void, signal: AbortSig
     newest: (uid) => mirrors.store.byUid(uid),
     selects: (mirror) => !isBeingDeleted(mirror) || isHeldBy(mirror, mirrorPatches.finalizer),
     remember: () => ({ requeue: nothingDue, write: undefined }),
-    seen: noteRecord,
+    onVersion: noteRecord,
   });
   const turn = async (object: Mirror, memory: Memory, now: number) => {
     if (fallenDue(memory.requeue, now) !== undefined) memory.requeue = { ...memory.requeue, dueAt: undefined };

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import type { ComputeMemory } from "../../src/operator/compute/memory.ts";
-import { ReconcileState } from "../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../src/operator/compute/reconcile-state.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
 import type { Answer } from "../../src/operator/service-client/answer.ts";
 import type { Written } from "../../src/operator/service-client/client.ts";

@@ -3,12 +3,12 @@ import { computeKindOf, type Parts as StepParts } from "../../src/operator/compu
 import { type ComputeMemory, handOverForMs } from "../../src/operator/compute/memory.ts";
 import { annotationsOf } from "../../src/operator/compute/observe/annotations.ts";
 import type { Subject } from "../../src/operator/compute/observe/observation.ts";
-import { parts as stepParts } from "../../src/operator/compute/parts.ts";
-import { ReconcileState } from "../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../src/operator/compute/reconcile-state.ts";
+import { parts as stepParts } from "../../src/operator/compute/steps.ts";
 import type { ConnectionView } from "../../src/operator/connection/registry.ts";
 import type { JsonPatchOperation } from "../../src/operator/kube/json-patch.ts";
 import { step } from "../../src/operator/life/kind.ts";
-import type { ListerAccess } from "../../src/operator/project/access.ts";
+import type { ListerAccess } from "../../src/operator/project/service-access.ts";
 import { type Compute, parseCompute } from "../../src/operator/resources/compute.ts";
 import { type Interned, nextMoment, textOf, trusted, valueOf } from "./canonical.ts";
 import { listed, lister } from "./lists.ts";

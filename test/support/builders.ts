@@ -14,7 +14,7 @@ import type {
   Unavailable,
 } from "../../src/operator/compute/observe/observation.ts";
 import { isOutsider } from "../../src/operator/compute/observe/outsider.ts";
-import { ReconcileState } from "../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../src/operator/compute/reconcile-state.ts";
 import {
   branchIDOf,
   type Compute,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BadFlag, type Command, flag, newCommand, type Option, parsed, repeatable, whole } from "../../command-line.ts";
-import { publicServicePattern } from "../../operator/connection/resolve.ts";
+import { publicServicePattern } from "../../operator/connection/read-account.ts";
 import { createSettle, duration, fleetName, name as nameOf } from "../../operator/flags.ts";
 
 const more = `The service is reached through the ServiceConnection and Secret that the manifests hold, else those of the cluster. If there are none, --base-url names it and the environment variable COMPUTE_OPERATOR_API_KEY holds the API key. The key is sent to --base-url alone, and a key of the cluster to the address alone that its connection has there, never to an address that only a manifest names.`;

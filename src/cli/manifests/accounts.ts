@@ -1,4 +1,4 @@
-import { normalisedBaseURL, publicServicePattern, resolve } from "../../operator/connection/resolve.ts";
+import { normalisedBaseURL, publicServicePattern, resolve } from "../../operator/connection/read-account.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import { placeOf } from "../../operator/objects/object.ts";
 import {

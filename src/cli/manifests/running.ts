@@ -1,4 +1,4 @@
-import { normalisedBaseURL } from "../../operator/connection/resolve.ts";
+import { normalisedBaseURL } from "../../operator/connection/read-account.ts";
 import { isForbidden, isNotFound } from "../../operator/kube/errors.ts";
 import { type KubeObject, type Parsed, placeOf, type ResourceKind } from "../../operator/objects/object.ts";
 import type { Branch } from "../../operator/resources/branch.ts";

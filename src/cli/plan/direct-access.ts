@@ -1,4 +1,4 @@
-import type { ServiceAccess } from "../../operator/project/access.ts";
+import type { ServiceAccess } from "../../operator/project/service-access.ts";
 import type { Clock } from "../../operator/runtime/clock.ts";
 import type { Project } from "./tracked.ts";
 

@@ -1,9 +1,9 @@
-import { newMemory } from "../../operator/branch/state.ts";
+import { newMemory } from "../../operator/branch/memory.ts";
 import { ClaimIndex } from "../../operator/claims/claim-index.ts";
 import type { Claimants } from "../../operator/claims/claims.ts";
 import { EndpointIndex } from "../../operator/claims/ownership.ts";
 import { isOutsider } from "../../operator/compute/observe/outsider.ts";
-import { ReconcileState } from "../../operator/compute/state.ts";
+import { ReconcileState } from "../../operator/compute/reconcile-state.ts";
 import { meaningOf, requests } from "../../operator/compute/words/failures.ts";
 import { nameOf } from "../../operator/kube/objects.ts";
 import type { Branch } from "../../operator/resources/branch.ts";

@@ -1,10 +1,10 @@
 import type { ListedBranch } from "../../api/branch.ts";
 import type { BranchListing } from "../../api/branch-listing.ts";
 import type { Operation } from "../../api/operation.ts";
-import type { BranchMemory } from "../../operator/branch/state.ts";
+import type { BranchMemory } from "../../operator/branch/memory.ts";
 import type { EndpointIndex } from "../../operator/claims/ownership.ts";
 import type { Unavailable } from "../../operator/compute/observe/observation.ts";
-import type { ReconcileState } from "../../operator/compute/state.ts";
+import type { ReconcileState } from "../../operator/compute/reconcile-state.ts";
 import type { Listing as Listed } from "../../operator/project/list-changes.ts";
 import type { ServiceTime } from "../../operator/project/service-time.ts";
 import type { Branch } from "../../operator/resources/branch.ts";

@@ -1,9 +1,9 @@
 import type { Patcher } from "../life/patching.ts";
-import type { ServiceAccess } from "../project/access.ts";
+import type { ServiceAccess } from "../project/service-access.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { BranchMemory } from "./memory.ts";
 import type { ComputeStep } from "./observation.ts";
-import type { BranchMemory } from "./state.ts";
 
 /** All that carrying out an action needs, in the operator and in `apply` alike. */
 export interface ExecuteContext {

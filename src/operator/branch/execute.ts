@@ -7,8 +7,8 @@ import { letGo, type PatchedKind, type Patcher, withFinalizer, withStatus } from
 import { unsent } from "../life/record.ts";
 import { conditionOf, shownReason } from "../objects/conditions-of.ts";
 import { generationOf, isBeingDeleted } from "../objects/object.ts";
-import type { ServiceAccess } from "../project/access.ts";
 import type { Wait } from "../project/gate.ts";
+import type { ServiceAccess } from "../project/service-access.ts";
 import { type Branch, branchKind, parseBranch } from "../resources/branch.ts";
 import { isObserved } from "../resources/management-policy.ts";
 import { finalizers } from "../resources/names.ts";

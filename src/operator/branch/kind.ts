@@ -11,18 +11,18 @@ import { type Compute, computeKind } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import type { BranchAction } from "./action.ts";
+import { noteList } from "./begin.ts";
 import { branchPatches, computeRefused, execute, restoreFinalizer } from "./execute.ts";
 import { insteadOf } from "./guard.ts";
+import type { BranchMemory } from "./memory.ts";
 import type { ComputeStep, Observation, Subject, Unobserved } from "./observation.ts";
 import { observe } from "./observe.ts";
 import { type Outcome, shown } from "./outcome.ts";
 import { carryOut, type StoredSpecs } from "./owned-compute.ts";
-import type { BranchParts } from "./parts.ts";
 import { fallsFreeSoon, isLate } from "./plan/expiry.ts";
 import { type BranchReason, branchReasons } from "./reasons.ts";
-import { noteList } from "./remember.ts";
-import type { BranchMemory } from "./state.ts";
 import { nextStatus } from "./status.ts";
+import type { BranchParts } from "./steps.ts";
 import * as words from "./words.ts";
 
 export interface BranchKindOptions {

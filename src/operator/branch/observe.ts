@@ -1,12 +1,12 @@
 import type { BranchInterest, BranchListing } from "../../api/branch-listing.ts";
 import type { ConnectionView } from "../connection/registry.ts";
 import { isBeingDeleted } from "../objects/object.ts";
-import type { ListerAccess } from "../project/access.ts";
+import type { ListerAccess } from "../project/service-access.ts";
 import { type Branch, branchNameOf } from "../resources/branch.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { longPauseMs, pauseMessage } from "../service-client/request-reservation.ts";
+import type { ReadonlyMemory } from "./memory.ts";
 import { findLinkedAt, linkedID, type Observation, type Subject, type Unobserved } from "./observation.ts";
-import type { ReadonlyMemory } from "./state.ts";
 import { doing, meaningOf } from "./words.ts";
 
 /** Joins a Branch with its project's latest list that is new enough, or says why there is none. */

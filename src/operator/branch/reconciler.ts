@@ -9,7 +9,9 @@ import { finalizers } from "../resources/names.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import type { ChangeBlockedWorkers } from "../service-client/request-reservation.ts";
 import type { BranchAction } from "./action.ts";
+import { begin } from "./begin.ts";
 import { type BranchKindOptions, branchKindOf, type Given } from "./kind.ts";
+import { type BranchMemory, newMemory } from "./memory.ts";
 import { linkedID, type Observation, type Subject, type Unobserved } from "./observation.ts";
 import { interestOf } from "./observe.ts";
 import type { Outcome } from "./outcome.ts";
@@ -18,8 +20,6 @@ import { isOutsider, mayMeet } from "./plan/claims.ts";
 import { renewalInMs } from "./plan/expiry.ts";
 import type { BranchReason } from "./reasons.ts";
 import { mayHaveMade } from "./record.ts";
-import { begin } from "./remember.ts";
-import { type BranchMemory, newMemory } from "./state.ts";
 import * as words from "./words.ts";
 
 export interface BranchReconcilerOptions extends BranchKindOptions {

@@ -5,9 +5,9 @@ import type { Branch, BranchStatus, ResetRecord } from "../resources/branch.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { WrittenBranch } from "../service-client/branch-calls.ts";
 import type { BranchEnd, BranchWrite } from "./action.ts";
+import type { BranchMemory, EndWrite, PostRecord, ReadonlyMemory } from "./memory.ts";
 import { linkedID, type Observation } from "./observation.ts";
 import { isApplied, isSameEnd } from "./plan/expiry.ts";
-import type { BranchMemory, EndWrite, PostRecord, ReadonlyMemory } from "./state.ts";
 
 // The records of a Branch's writes (`life/record.ts` has the protocol).
 //

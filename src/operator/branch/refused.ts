@@ -2,14 +2,14 @@ import { isAboutBranch, isTaken } from "../../api/error.ts";
 import { requeueDelay } from "../conditions/rows.ts";
 import { failedNow } from "../life/failed-write.ts";
 import { after, atOnce } from "../life/outcome.ts";
-import type { ServiceAccess } from "../project/access.ts";
+import type { ServiceAccess } from "../project/service-access.ts";
 import type { Branch } from "../resources/branch.ts";
 import type { Failure } from "../service-client/answer.ts";
 import { type BranchWrite, identityOf } from "./action.ts";
 import type { ExecuteContext } from "./context.ts";
+import type { BranchMemory } from "./memory.ts";
 import { type Outcome, shown, unchanged } from "./outcome.ts";
 import { type BranchReason, branchReasons } from "./reasons.ts";
-import type { BranchMemory } from "./state.ts";
 import * as words from "./words.ts";
 
 /** A deletion that finds nothing has done its work; a name that is taken is looked for; all else is retried. */

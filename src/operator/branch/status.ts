@@ -9,12 +9,12 @@ import { sameJSON } from "../objects/record.ts";
 import type { Branch, BranchStatus } from "../resources/branch.ts";
 import { clusterConnectionOf } from "../resources/connection-user.ts";
 import { isObserved } from "../resources/management-policy.ts";
+import type { ReadonlyMemory } from "./memory.ts";
 import { annotationOf, isProvedElsewhere, type Observation, type Unobserved } from "./observation.ts";
 import type { Outcome } from "./outcome.ts";
 import { differencesOf } from "./plan/observe-only.ts";
 import { branchReasons } from "./reasons.ts";
 import { carriedBy } from "./record.ts";
-import type { ReadonlyMemory } from "./state.ts";
 
 /** The status after a reconcile; `undefined` if it is as it was. */
 export function nextStatus(

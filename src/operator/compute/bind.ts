@@ -6,11 +6,11 @@ import { ClusterError } from "../kube/errors.ts";
 import { atOnce } from "../life/outcome.ts";
 import { shownReason, timestamp } from "../objects/conditions-of.ts";
 import { isBeingDeleted } from "../objects/object.ts";
-import type { ListerAccess } from "../project/access.ts";
+import type { ListerAccess } from "../project/service-access.ts";
 import type { Compute, SecretStatus } from "../resources/compute.ts";
 import type { Annotations } from "./observe/annotations.ts";
 import type { Outcome } from "./outcome.ts";
-import type { ReconcileState } from "./state.ts";
+import type { ReconcileState } from "./reconcile-state.ts";
 import { leftSecret } from "./words/events.ts";
 import { meaningOf } from "./words/failures.ts";
 

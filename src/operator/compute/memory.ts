@@ -146,7 +146,7 @@ const noDeletes: ComputeMemory["deletes"] = new Map();
 const none: readonly never[] = [];
 const nothing = {};
 
-const unanswered: AnsweredDelete = {
+const deleteDefaults: AnsweredDelete = {
   at: Number.NEGATIVE_INFINITY,
   before: 0,
   accepted: true,
@@ -160,7 +160,7 @@ export function withDelete(
   endpointID: string,
   change: Partial<AnsweredDelete>,
 ): ComputeMemory["deletes"] {
-  const known = deletes.get(endpointID) ?? unanswered;
+  const known = deletes.get(endpointID) ?? deleteDefaults;
   return new Map(deletes).set(endpointID, { ...known, ...change });
 }
 

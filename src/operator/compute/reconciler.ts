@@ -22,11 +22,11 @@ import { handOverForMs } from "./memory.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { referredBranch } from "./observe/branch-ref.ts";
 import { interestsOf } from "./observe/interests.ts";
-import { isListed } from "./observe/listed.ts";
+import { hasListAtHand } from "./observe/list-at-hand.ts";
 import { asOf, momentOf } from "./observe/moment.ts";
 import { type Members, siblingsOf } from "./observe/siblings.ts";
+import { ReconcileState } from "./reconcile-state.ts";
 import { clockDueAt } from "./requeue.ts";
-import { ReconcileState } from "./state.ts";
 import { released } from "./words/deletion.ts";
 import { leftBehind } from "./words/events.ts";
 
@@ -72,7 +72,7 @@ export class ComputeReconciler {
       newest: (uid) => cache.computeByUID(uid),
       remember: ({ now, relistedAt }) =>
         new ReconcileState(now, term, { lists: { countAfter: now, firstCreateAfter: relistedAt } }),
-      seen: (compute, state, now) => state.seen(compute, now),
+      onVersion: (compute, state, now) => state.seen(compute, now),
       forgotten: (uid) => secrets.forget(uid),
       given: (compute, state, now) => this.#given(compute, state, now),
       use: (lister, compute, { subject }) => {
@@ -81,7 +81,7 @@ export class ComputeReconciler {
         lister.use(uid, subject.annotations.recordedID ?? shown, interestsOf(compute), namespace);
       },
       begin: ({ object, memory, given, access }, now) =>
-        memory.begin(given.subject.annotations, isListed(object, memory.known, access?.lister), now),
+        memory.begin(given.subject.annotations, hasListAtHand(object, memory.known, access?.lister), now),
       asOf: (compute) =>
         compute.spec.schedule === undefined
           ? compute

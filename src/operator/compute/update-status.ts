@@ -17,9 +17,9 @@ import { isOpen } from "./memory.ts";
 import { annotationsOf } from "./observe/annotations.ts";
 import { type Observation, type Observed } from "./observe/observation.ts";
 import type { Outcome } from "./outcome.ts";
+import type { ReconcileState } from "./reconcile-state.ts";
 import { carriedBy } from "./record.ts";
 import { noteClearsAt } from "./requeue.ts";
-import type { ReconcileState } from "./state.ts";
 import { nextStatus } from "./status/status.ts";
 import { reasons } from "./words/reasons.ts";
 

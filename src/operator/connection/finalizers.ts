@@ -14,7 +14,7 @@ import { API_KEY_SECRET_TYPE, finalizers } from "../resources/names.ts";
 import { namespaceKind, parseNamespace } from "../resources/namespace.ts";
 import { type Secret, secretKind } from "../resources/secret.ts";
 import { parseServiceConnection, serviceConnectionKind } from "../resources/service-connection.ts";
-import type { NamespaceLabels } from "./resolve.ts";
+import type { NamespaceLabels } from "./read-account.ts";
 
 const ofApiKeys: ListSelection = { fieldSelector: `type=${API_KEY_SECRET_TYPE}` };
 

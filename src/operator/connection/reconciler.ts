@@ -3,10 +3,10 @@ import type { Secret } from "../resources/secret.ts";
 import type { Reconciled } from "../runtime/workqueue.ts";
 import { Finalizers, type FinalizersOptions, hasFinalizer } from "./finalizers.ts";
 import { notAllowed } from "./messages.ts";
+import type { Resolved } from "./read-account.ts";
 import type { SessionRegistry } from "./registry.ts";
-import type { Resolved } from "./resolve.ts";
+import { StatusReports, type StatusReportsOptions } from "./report.ts";
 import type { Session } from "./session.ts";
-import { StatusReports, type StatusReportsOptions } from "./status-reports.ts";
 
 export interface ConnectionReconcilerOptions
   extends FinalizersOptions,
@@ -32,7 +32,7 @@ export class ConnectionReconciler {
   }
 
   /** The watch delivered a connection: if it is gone before its reconcile, its Secrets are released all the same. */
-  seen({ metadata: { uid, name, namespace = "" } }: Connection): void {
+  delivered({ metadata: { uid, name, namespace = "" } }: Connection): void {
     if (!this.#observable.has(uid)) this.#observable.set(uid, { namespace, name, value: "" });
   }
 
@@ -40,7 +40,7 @@ export class ConnectionReconciler {
    * The watch delivered a Secret: returns whether to reconcile its uid. That releases a Secret that is being deleted
    * and still has the finalizer, in case its connection was deleted unseen.
    */
-  secretSeen(secret: Secret): boolean {
+  secretDelivered(secret: Secret): boolean {
     const { uid, name, namespace = "", deletionTimestamp } = secret.metadata;
     if (deletionTimestamp === undefined || !hasFinalizer(secret)) return false;
     this.#observable.set(uid, { namespace, name, value: "" });

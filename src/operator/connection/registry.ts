@@ -8,7 +8,7 @@ import { memoize } from "../runtime/caches.ts";
 import { type Account, accountFingerprint } from "../service-client/account.ts";
 import { hasFinalizer } from "./finalizers.ts";
 import { connectionNotFound, connectionNotReady, notAllowed, unauthorized } from "./messages.ts";
-import { type NamespaceLabels, namespaceAccess, normalisedBaseURL, type Resolved, resolve } from "./resolve.ts";
+import { type NamespaceLabels, namespaceAccess, normalisedBaseURL, type Resolved, resolve } from "./read-account.ts";
 import { Session, type SessionLimits, type SessionOptions } from "./session.ts";
 
 /** The connection that a Compute names, as the Compute may use it. */

@@ -10,7 +10,7 @@ import type { ServiceConnectionStatus, StatusProject } from "../resources/servic
 import type { Failure } from "../service-client/answer.ts";
 import type { KeyType } from "./connection-state.ts";
 import { authenticated, unanswered, unauthorized, unreachable } from "./messages.ts";
-import type { Resolved } from "./resolve.ts";
+import type { Resolved } from "./read-account.ts";
 import type { Session } from "./session.ts";
 import type { Terminating } from "./terminating.ts";
 

@@ -1,5 +1,5 @@
 import { type RetryPace, requeueDelay } from "../conditions/rows.ts";
-import type { ServiceAccess } from "../project/access.ts";
+import type { ServiceAccess } from "../project/service-access.ts";
 import { type Failure, steadyMessage } from "../service-client/answer.ts";
 import type { FailedWrite } from "./back-off.ts";
 

@@ -1,6 +1,6 @@
-import { accessTo, type ListerAccess } from "../project/access.ts";
 import type { EndpointLister } from "../project/endpoint-lister.ts";
 import type { Brake } from "../project/gate.ts";
+import { accessTo, type ListerAccess } from "../project/service-access.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
 import { pausedForMs } from "../resources/pause.ts";
 import type { Clock } from "../runtime/clock.ts";

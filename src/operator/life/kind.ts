@@ -1,6 +1,6 @@
 import type { ConditionRow } from "../conditions/rows.ts";
 import { isBeingDeleted, type KubeObject } from "../objects/object.ts";
-import type { ListerAccess } from "../project/access.ts";
+import type { ListerAccess } from "../project/service-access.ts";
 import type { Due } from "./due.ts";
 import type { Stop } from "./guard.ts";
 import { onError, type Refusal } from "./on-error.ts";

@@ -15,7 +15,7 @@ export interface ReconcilerOptions<Object extends KubeObject, Memory> {
   /** The memory of an object that this term has not seen yet. `relistedAt`: see `relisted`. */
   remember: (seen: { now: number; relistedAt: number; object: Object | undefined }) => Memory;
   /** A version is about to be reconciled, also one that a patch found outdated. */
-  seen?: (object: Object, memory: Memory, now: number) => void;
+  onVersion?: (object: Object, memory: Memory, now: number) => void;
   /** The object is gone, or another process's: what is kept beside its memory goes too. */
   forgotten?: (uid: string) => void;
 }
@@ -71,7 +71,7 @@ export class Reconciler<Object extends KubeObject, Memory> {
     uid: string,
     turn: (object: Object, memory: Memory, now: number) => Promise<Reconciled>,
   ): Promise<Reconciled> {
-    const { clock, kindOf, newest, selects, seen } = this.#options;
+    const { clock, kindOf, newest, selects, onVersion } = this.#options;
     const object = newest(uid);
     if (object === undefined || !selects(object)) {
       this.forget(uid);
@@ -79,7 +79,7 @@ export class Reconciler<Object extends KubeObject, Memory> {
     }
     const now = clock.monotonic();
     const memory = this.memoryOf(uid);
-    seen?.(object, memory, now);
+    onVersion?.(object, memory, now);
     if (await this.#isOutdated(object, now)) return { requeueAfterMs: soonMs };
     try {
       return await turn(object, memory, now);

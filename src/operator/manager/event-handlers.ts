@@ -29,7 +29,7 @@ export interface EventHandlersOptions extends Unattended {
   computes: Pick<ComputeReconciler, "gone" | "changed" | "entered" | "relisted" | "passwordChanged">;
   branches: Pick<BranchReconciler, "relisted" | "gone">;
   storedSpecs: Pick<StoredSpecs, "forget">;
-  connections: Pick<ConnectionReconciler, "seen" | "secretSeen" | "awaitsUser">;
+  connections: Pick<ConnectionReconciler, "delivered" | "secretDelivered" | "awaitsUser">;
   /** Enqueues these objects. */
   enqueue: (kind: Kind, uids: Iterable<string>) => void;
   /** Lets timers and sockets have their turn; rejects once the operator stops. */
@@ -60,7 +60,7 @@ export class EventHandlers implements ChangeHandlers {
       this.#arrived(uid);
       enqueue("compute", [uid]);
     }, signal);
-    const orphans = informers.apiKeys.list().filter((secret) => connections.secretSeen(secret));
+    const orphans = informers.apiKeys.list().filter((secret) => connections.secretDelivered(secret));
     enqueue("connection", uidsOf([...informers.connections, ...orphans]));
     enqueue("pool", uidsOf(informers.pools.list()));
     enqueue("branch", uidsOf(informers.branches.list()));
@@ -147,7 +147,7 @@ export class EventHandlers implements ChangeHandlers {
   connection({ type, object, previous }: Change<Connection>): void {
     const { informers, claims, connections, enqueue } = this.#options;
     const { uid, name, namespace = "" } = object.metadata;
-    connections.seen(object);
+    connections.delivered(object);
     enqueue("connection", [uid]);
     // A change of the status alone does not affect the Computes.
     if (type === "updated" && isStatusAlone(previous, object)) return;
@@ -195,7 +195,7 @@ export class EventHandlers implements ChangeHandlers {
     const { informers, connections, enqueue } = this.#options;
     const { uid, namespace = "" } = object.metadata;
     enqueue("connection", uidsOf(informers.connectionsWithin(namespace)));
-    if (connections.secretSeen(object)) enqueue("connection", [uid]);
+    if (connections.secretDelivered(object)) enqueue("connection", [uid]);
   }
 
   connectionSecret({ type, object, previous }: Change<Secret>): void {

@@ -1,11 +1,11 @@
 import { awaitsBranch } from "../branch/owned-compute.ts";
-import { branchParts } from "../branch/parts.ts";
 import { BranchReconciler } from "../branch/reconciler.ts";
+import { branchParts } from "../branch/steps.ts";
 import { uses } from "../branch/users.ts";
 import type { ClaimIndex } from "../claims/claim-index.ts";
 import { computeKindOf, type StepOptions } from "../compute/kind.ts";
-import { parts } from "../compute/parts.ts";
 import { ComputeReconciler } from "../compute/reconciler.ts";
+import { parts } from "../compute/steps.ts";
 import type { SessionRegistry } from "../connection/registry.ts";
 import { ConnectionSecrets } from "../connection-secret/connection-secret.ts";
 import type { EventInput } from "../kube/event-record.ts";

@@ -1,7 +1,7 @@
 import { maxPooledConnections } from "../../api/compute-units.ts";
 import { wake } from "../computes/connect.ts";
+import { suspendDue } from "../computes/due-events.ts";
 import { meter, sizeWith } from "../computes/meter.ts";
-import { suspendDue } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
 import { StoreFull } from "../refusal.ts";
 import type { DrivenService } from "./driven-service.ts";

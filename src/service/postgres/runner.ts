@@ -1,6 +1,6 @@
 import { schedule } from "../computes/chain.ts";
+import { becomeReady, finish } from "../computes/due-events.ts";
 import { meter } from "../computes/meter.ts";
-import { becomeReady, finish } from "../computes/settle.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoredEndpoint } from "../store/endpoints.ts";
 import type { StoredOperation } from "../store/operations.ts";

@@ -1,5 +1,5 @@
+import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
 import { planReset } from "../../../src/operator/branch/plan/reset.ts";
-import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { never, unmade } from "../../../src/operator/life/record.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { lateCreates, policies } from "./configurations.ts";

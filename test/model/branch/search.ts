@@ -1,4 +1,4 @@
-import { newMemory } from "../../../src/operator/branch/state.ts";
+import { newMemory } from "../../../src/operator/branch/memory.ts";
 import { shownCondition } from "../../../src/operator/objects/conditions-of.ts";
 import { annotations } from "../../../src/operator/resources/names.ts";
 import { parentID } from "./service.ts";

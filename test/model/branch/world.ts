@@ -1,14 +1,14 @@
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import { InMemoryPatcher } from "../../../src/cli/plan/in-memory-patcher.ts";
+import { begin, noteList } from "../../../src/operator/branch/begin.ts";
 import { execute, restoreFinalizer } from "../../../src/operator/branch/execute.ts";
 import { guard } from "../../../src/operator/branch/guard.ts";
+import { type BranchMemory, newMemory } from "../../../src/operator/branch/memory.ts";
 import { findLinked, linkedID, type Observation } from "../../../src/operator/branch/observation.ts";
 import type { Outcome } from "../../../src/operator/branch/outcome.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
 import { branchReasons } from "../../../src/operator/branch/reasons.ts";
-import { begin, noteList } from "../../../src/operator/branch/remember.ts";
-import { type BranchMemory, newMemory } from "../../../src/operator/branch/state.ts";
 import { nextStatus } from "../../../src/operator/branch/status.ts";
 import { type Branch, branchNameOf, parseBranch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";

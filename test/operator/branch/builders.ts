@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import type { ListedBranch } from "../../../src/api/branch.ts";
 import { BranchListing } from "../../../src/api/branch-listing.ts";
 import type { BranchAction } from "../../../src/operator/branch/action.ts";
+import { type BranchMemory, type EndWrite, newMemory, type PostRecord } from "../../../src/operator/branch/memory.ts";
 import {
   findLinkedAt,
   linkedID,
@@ -11,7 +12,6 @@ import {
 } from "../../../src/operator/branch/observation.ts";
 import { planBranch } from "../../../src/operator/branch/plan/plan.ts";
 import { noteRecords, noteVersion } from "../../../src/operator/branch/record.ts";
-import { type BranchMemory, type EndWrite, newMemory, type PostRecord } from "../../../src/operator/branch/state.ts";
 import { timestamp } from "../../../src/operator/objects/conditions-of.ts";
 import { type Branch, expiryInWords, parseBranch } from "../../../src/operator/resources/branch.ts";
 import { annotations, finalizers } from "../../../src/operator/resources/names.ts";

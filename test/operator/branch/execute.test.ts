@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { restoreFinalizer } from "../../../src/operator/branch/execute.ts";
-import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
 import { after } from "../../../src/operator/life/outcome.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";

@@ -1,12 +1,12 @@
 import type { BranchAction, BranchWrite } from "../../../src/operator/branch/action.ts";
 import { type ExecuteContext } from "../../../src/operator/branch/context.ts";
 import { execute } from "../../../src/operator/branch/execute.ts";
+import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
 import type { ComputeStep } from "../../../src/operator/branch/observation.ts";
 import type { Outcome } from "../../../src/operator/branch/outcome.ts";
-import type { BranchMemory } from "../../../src/operator/branch/state.ts";
-import { accessTo, type ListerAccess } from "../../../src/operator/project/access.ts";
 import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import { EndpointLister } from "../../../src/operator/project/endpoint-lister.ts";
+import { accessTo, type ListerAccess } from "../../../src/operator/project/service-access.ts";
 import type { Branch } from "../../../src/operator/resources/branch.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import type { BudgetLimits } from "../../../src/operator/service-client/budget.ts";

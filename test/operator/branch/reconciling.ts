@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ListedBranch } from "../../../src/api/branch.ts";
-import { branchParts } from "../../../src/operator/branch/parts.ts";
 import { BranchReconciler, type BranchReconcilerOptions } from "../../../src/operator/branch/reconciler.ts";
+import { branchParts } from "../../../src/operator/branch/steps.ts";
 import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { BranchWrite } from "../../../src/operator/branch/action.ts";
+import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
 import { attemptOf, carriedBy, mayHaveMade, resetRecord } from "../../../src/operator/branch/record.ts";
-import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { never, unsent } from "../../../src/operator/life/record.ts";
 import type { Answer } from "../../../src/operator/service-client/answer.ts";
 import type { WrittenBranch } from "../../../src/operator/service-client/branch-calls.ts";

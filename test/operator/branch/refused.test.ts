@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { BranchWrite } from "../../../src/operator/branch/action.ts";
 import { identityOf } from "../../../src/operator/branch/action.ts";
+import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
 import { refused } from "../../../src/operator/branch/refused.ts";
-import type { BranchMemory } from "../../../src/operator/branch/state.ts";
 import { after } from "../../../src/operator/life/outcome.ts";
 import type { Failure } from "../../../src/operator/service-client/answer.ts";
 import { hour, minute, second } from "./builders.ts";

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { parts } from "../../../src/operator/compute/parts.ts";
 import { adoption, creation } from "../../../src/operator/compute/plan/create.ts";
 import { planDelete } from "../../../src/operator/compute/plan/delete.ts";
 import { renewSignature } from "../../../src/operator/compute/plan/former.ts";
@@ -7,6 +6,7 @@ import { deleteDuplicate } from "../../../src/operator/compute/plan/link.ts";
 import { restart } from "../../../src/operator/compute/plan/restart.ts";
 import { rotatePassword } from "../../../src/operator/compute/plan/rotate.ts";
 import { updateFields } from "../../../src/operator/compute/plan/update.ts";
+import { parts } from "../../../src/operator/compute/steps.ts";
 import { finalizers } from "../../../src/operator/resources/names.ts";
 import { fleetOf, signatureOf, signatureOfUID } from "../../../src/operator/resources/signature.ts";
 import { endpoint, recordOf, uidOf } from "../../support/builders.ts";

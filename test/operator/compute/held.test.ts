@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { mayWait, withHeld } from "../../../src/operator/compute/held.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
-import { ReconcileState } from "../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../src/operator/compute/reconcile-state.ts";
 import type { Reason } from "../../../src/operator/compute/words/reasons.ts";
 import type { Compute, ComputeStatus } from "../../../src/operator/resources/compute.ts";
 import { soonMs } from "../../../src/operator/runtime/waits.ts";

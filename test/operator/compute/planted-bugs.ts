@@ -6,8 +6,8 @@ import { EndpointIndex, type Link } from "../../../src/operator/claims/ownership
 import { guard } from "../../../src/operator/compute/guard.ts";
 import type { Parts } from "../../../src/operator/compute/kind.ts";
 import type { Observation } from "../../../src/operator/compute/observe/observation.ts";
-import { parts } from "../../../src/operator/compute/parts.ts";
 import type { PlanRule } from "../../../src/operator/compute/plan/action.ts";
+import { parts } from "../../../src/operator/compute/steps.ts";
 import type { PasswordRecord } from "../../../src/operator/connection-secret/rotation.ts";
 import type { Stop } from "../../../src/operator/life/guard.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";

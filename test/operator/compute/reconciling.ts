@@ -1,7 +1,7 @@
 import { ClaimIndex } from "../../../src/operator/claims/claim-index.ts";
 import { computeKindOf, type StepOptions } from "../../../src/operator/compute/kind.ts";
-import { parts } from "../../../src/operator/compute/parts.ts";
 import { ComputeReconciler, type ComputeReconcilerOptions } from "../../../src/operator/compute/reconciler.ts";
+import { parts } from "../../../src/operator/compute/steps.ts";
 import { ConnectionSecrets } from "../../../src/operator/connection-secret/connection-secret.ts";
 import { DeletionBrake } from "../../../src/operator/project/deletion-brake.ts";
 import type { Compute } from "../../../src/operator/resources/compute.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ReadonlyState } from "../../../src/operator/compute/memory.ts";
 import { annotationsOf } from "../../../src/operator/compute/observe/annotations.ts";
 import { type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
-import { ReconcileState } from "../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../src/operator/compute/reconcile-state.ts";
 import { after } from "../../../src/operator/life/outcome.ts";
 import { compute } from "../../support/builders.ts";
 import { requeueAfter } from "./requeueing.ts";

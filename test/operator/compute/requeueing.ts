@@ -1,5 +1,5 @@
 import type { Outcome } from "../../../src/operator/compute/outcome.ts";
-import type { ReconcileState } from "../../../src/operator/compute/state.ts";
+import type { ReconcileState } from "../../../src/operator/compute/reconcile-state.ts";
 import { reasons } from "../../../src/operator/compute/words/reasons.ts";
 import { dueAfter } from "../../../src/operator/life/due.ts";
 

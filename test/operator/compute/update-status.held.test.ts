@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Outcome, shown, unchanged } from "../../../src/operator/compute/outcome.ts";
-import { ReconcileState } from "../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../src/operator/compute/reconcile-state.ts";
 import { type StatusTools, updateStatus } from "../../../src/operator/compute/update-status.ts";
 import { linked } from "./execute/executing.ts";
 import { setUp, unbound } from "./updating-status.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Finalizers } from "../../../src/operator/connection/finalizers.ts";
-import { namespaceAccess } from "../../../src/operator/connection/resolve.ts";
+import { namespaceAccess } from "../../../src/operator/connection/read-account.ts";
 import { parseClusterServiceConnection } from "../../../src/operator/resources/cluster-service-connection.ts";
 import { installCRDs } from "../../support/shipped-crd.ts";
 import { MemoryCluster } from "../kube/memory-cluster.ts";

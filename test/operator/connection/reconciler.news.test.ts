@@ -27,7 +27,7 @@ describe("a connection that is deleted", () => {
     patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
     // The cache does not show yet that the Secret is held.
     world.lag({ secrets: [secret] });
-    world.reconciler().seen(connection);
+    world.reconciler().delivered(connection);
     world.remove(`${ours}/serviceconnections/default`);
     await world.reconciler().reconcile(connection.metadata.uid);
     expect([world.finalizersOf().secret ?? [], world.woken]).toEqual([[], ["default/default"]]);
@@ -40,7 +40,7 @@ describe("a connection that is deleted", () => {
     const world = setUp();
     const { connection } = objects(world);
     patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
-    world.reconciler().seen(connection);
+    world.reconciler().delivered(connection);
     world.remove(`${ours}/serviceconnections/default`);
     world.cluster.fate = ({ method }) => (method === "PATCH" ? { kind: "status", afterMs: 0, status: 500 } : undefined);
     await expect(world.reconciler().reconcile(connection.metadata.uid)).rejects.toThrow("500");
@@ -77,7 +77,7 @@ describe("a connection that is deleted", () => {
 describe("a Secret that is delivered", () => {
   test("a delivered Secret is reconciled only where it is being deleted and held: its connection may be gone unseen", async () => {
     const world = setUp();
-    const shown = () => world.reconciler().secretSeen(objects(world).secret);
+    const shown = () => world.reconciler().secretDelivered(objects(world).secret);
     expect(shown()).toBe(false);
     patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: [inUse] });
     expect(shown()).toBe(false);
@@ -85,7 +85,7 @@ describe("a Secret that is delivered", () => {
     world.remove(`${secrets}/service`);
     const [held] = world.stored();
     if (held === undefined) throw new Error("the Secret is gone");
-    expect(world.reconciler().secretSeen(held)).toBe(true);
+    expect(world.reconciler().secretDelivered(held)).toBe(true);
     await world.reconciler().reconcile(held.metadata.uid);
     expect(world.stored()).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe("a Secret that is delivered", () => {
     const world = setUp();
     patch(world, `${secrets}/service`, { op: "add", path: "/metadata/finalizers", value: ["other.example/holds"] });
     world.remove(`${secrets}/service`);
-    expect(world.reconciler().secretSeen(objects(world).secret)).toBe(false);
+    expect(world.reconciler().secretDelivered(objects(world).secret)).toBe(false);
   });
 });
 
@@ -109,7 +109,7 @@ describe("the Computes of a connection", () => {
 
   test("Computes are not woken where the watch delivers their connection unchanged, nor where its service stops answering", async () => {
     const world = await settled();
-    world.reconciler().seen(objects(world).connection);
+    world.reconciler().delivered(objects(world).connection);
     await world.reconcile();
     world.service.script = () => refusal(500);
     for (const ms of [700_000, 5000]) {

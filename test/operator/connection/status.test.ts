@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { resolve } from "../../../src/operator/connection/resolve.ts";
+import { resolve } from "../../../src/operator/connection/read-account.ts";
 import type { Session } from "../../../src/operator/connection/session.ts";
 import { statusOf } from "../../../src/operator/connection/status.ts";
 import { conditionOf } from "../../../src/operator/objects/conditions-of.ts";

@@ -44,7 +44,7 @@ function setUp() {
     newest: () => world.cached,
     selects: () => world.isSelected,
     remember: ({ relistedAt }) => ({ seen: [], relistedAt }),
-    seen: ({ metadata }, memory) => memory.seen.push(metadata.resourceVersion),
+    onVersion: ({ metadata }, memory) => memory.seen.push(metadata.resourceVersion),
     forgotten: (uid) => forgotten.push(uid),
   });
   const { uid, name } = self.metadata;

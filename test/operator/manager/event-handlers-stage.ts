@@ -74,7 +74,7 @@ export class HandlersStage implements AsyncDisposable {
       computes: { gone: ignore, changed: ignore, entered: ignore, relisted: ignore, passwordChanged: ignore },
       branches: { relisted: ignore, gone: ignore },
       storedSpecs: { forget: ignore },
-      connections: { seen: ignore, secretSeen: () => false, awaitsUser: () => true },
+      connections: { delivered: ignore, secretDelivered: () => false, awaitsUser: () => true },
       enqueue: ignore,
       pause: () => Promise.resolve(),
       signal: this.#stop.signal,

@@ -158,9 +158,9 @@ function handling(stage: HandlersStage) {
     },
     branches: { relisted: log("branchesRelisted"), gone: () => {} },
     connections: {
-      seen: log("seen"),
+      delivered: log("delivered"),
       // The Secret of a connection that is gone.
-      secretSeen: ({ metadata }) => metadata.name === "held-key",
+      secretDelivered: ({ metadata }) => metadata.name === "held-key",
       awaitsUser: ({ metadata }) => metadata.name === "default",
     },
     enqueue: (kind, uids) => [...uids].forEach((uid) => effects.add(`${kind} ${uid}`)),
@@ -331,30 +331,30 @@ wakeUps(branchKind, [
   ],
 ]);
 
-const seen = ["seen(default)", "connection default"];
+const delivered = ["delivered(default)", "connection default"];
 
 wakeUps(serviceConnectionKind, [
-  ["a changed status wakes itself alone", next(used, { status: condition("Ready") }), seen],
+  ["a changed status wakes itself alone", next(used, { status: condition("Ready") }), delivered],
   [
     "a changed spec wakes its users",
     next(used, { spec: { allowedProjects: ["shop"] } }),
-    [...seen, "compute db", "branch pr-5"],
+    [...delivered, "compute db", "branch pr-5"],
   ],
-  ["a deletion that begins wakes its users", going(used), [...seen, "compute db", "branch pr-5"]],
+  ["a deletion that begins wakes its users", going(used), [...delivered, "compute db", "branch pr-5"]],
   [
     "a lost finalizer wakes its users",
     next(used, { metadata: { finalizers: [] } }),
-    [...seen, "compute db", "branch pr-5"],
+    [...delivered, "compute db", "branch pr-5"],
   ],
   [
     "another base URL also wakes those with the claims of its users",
     next(used, { spec: { baseURL: "https://two.test/api/v2" } }),
-    [...seen, "compute db", "compute rival", "branch pr-5"],
+    [...delivered, "compute db", "compute rival", "branch pr-5"],
   ],
   [
     "a deleted one wakes its users and those with their claims",
     gone(used),
-    [...seen, "compute db", "compute rival", "branch pr-5"],
+    [...delivered, "compute db", "compute rival", "branch pr-5"],
   ],
 ]);
 
@@ -363,7 +363,7 @@ wakeUps(clusterServiceConnectionKind, [
     "another selector wakes its users and those with their claims",
     next(fleet, { spec: { namespaceSelector: { matchLabels: { stage: "prod" } } } }),
     [
-      "seen(fleet)",
+      "delivered(fleet)",
       "connection fleet",
       "compute fleet-db",
       "compute fleet-rival",

@@ -1,11 +1,11 @@
 import type { BranchAction } from "../../../operator/branch/action.ts";
+import { noteList } from "../../../operator/branch/begin.ts";
 import { execute } from "../../../operator/branch/execute.ts";
 import { guard, insteadOf } from "../../../operator/branch/guard.ts";
 import type { Observation, Unobserved } from "../../../operator/branch/observation.ts";
 import type { Outcome } from "../../../operator/branch/outcome.ts";
 import { planBranch } from "../../../operator/branch/plan/plan.ts";
 import { noteVersion } from "../../../operator/branch/record.ts";
-import { noteList } from "../../../operator/branch/remember.ts";
 import { nextStatus } from "../../../operator/branch/status.ts";
 import { accessTo, uninterrupted } from "../direct-access.ts";
 import { InMemoryPatcher } from "../in-memory-patcher.ts";

@@ -3,8 +3,8 @@ import { branchNameOf } from "../../resources/branch.ts";
 import { noteKeys } from "../../resources/names.ts";
 import { shortlyMs, soonMs } from "../../runtime/waits.ts";
 import type { BranchAction, CreateBody } from "../action.ts";
+import type { ReadonlyMemory } from "../memory.ts";
 import { isOfFormerBranch, notedUID, type Observation } from "../observation.ts";
-import type { ReadonlyMemory } from "../state.ts";
 import { adoption, creating, taken } from "../words.ts";
 import { wantedEnd } from "./expiry.ts";
 

@@ -6,8 +6,8 @@ import { shownReason, timestamp } from "../../objects/conditions-of.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import { millisecondsOf } from "../../resources/duration.ts";
 import type { BranchAction, BranchEnd } from "../action.ts";
+import type { EndWrite, ReadonlyMemory } from "../memory.ts";
 import { isOurs, type Observation } from "../observation.ts";
-import type { EndWrite, ReadonlyMemory } from "../state.ts";
 import { ends } from "../words.ts";
 
 // The end of a branch is sent where `spec.expiry` differs from `status.appliedExpiry`, where a lease is due, and after

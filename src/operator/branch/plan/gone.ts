@@ -1,8 +1,8 @@
 import { nextProof } from "../../life/gone.ts";
 import { type Branch, expiryInWords } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
+import type { ReadonlyMemory } from "../memory.ts";
 import { annotationOf, type Observation } from "../observation.ts";
-import type { ReadonlyMemory } from "../state.ts";
 import { gone as messages } from "../words.ts";
 
 // A branch is gone if two lists some time apart lack it and its own GET says so. What is gone is not made again by

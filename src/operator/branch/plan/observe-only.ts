@@ -2,8 +2,8 @@ import type { ListedBranch } from "../../../api/branch.ts";
 import { nextProof } from "../../life/gone.ts";
 import { type Branch, branchNameOf } from "../../resources/branch.ts";
 import type { BranchAction, StatusNews } from "../action.ts";
+import type { ReadonlyMemory } from "../memory.ts";
 import type { Observation } from "../observation.ts";
-import type { ReadonlyMemory } from "../state.ts";
 import { observed as messages } from "../words.ts";
 
 /** `managementPolicy: Observe`: the branch that `spec.adopt` names is shown; nothing of it is this object's. */

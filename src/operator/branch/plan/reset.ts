@@ -1,8 +1,8 @@
 import { settlesAt, showsAt, type Write } from "../../life/record.ts";
 import type { ResetRecord } from "../../resources/branch.ts";
 import type { BranchAction } from "../action.ts";
+import type { ReadonlyMemory } from "../memory.ts";
 import { annotationOf, isOurs, type Observation } from "../observation.ts";
-import type { ReadonlyMemory } from "../state.ts";
 import { namesOf, resets } from "../words.ts";
 
 /**

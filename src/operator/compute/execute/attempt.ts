@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { Attempt } from "../../life/attempt.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";
 import type { Written } from "../../service-client/client.ts";

@@ -1,10 +1,10 @@
 import type { ConnectionSecrets } from "../../connection-secret/connection-secret.ts";
 import type { Patcher } from "../../life/patching.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Annotations } from "../observe/annotations.ts";
-import type { ReconcileState } from "../state.ts";
+import type { ReconcileState } from "../reconcile-state.ts";
 
 /** Check for a Compute that is deleted only because the CRD itself is: then nothing is deleted at the service. */
 export interface CrdDeletion {

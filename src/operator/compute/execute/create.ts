@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
 import { generationOf } from "../../objects/object.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import { branchIDOf, type Compute } from "../../resources/compute.ts";
 import { uidInSignature } from "../../resources/signature.ts";
 import type { Answer, Failure } from "../../service-client/answer.ts";

@@ -1,6 +1,6 @@
 import { after } from "../../life/outcome.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";
 import type { Action } from "../plan/action.ts";

@@ -1,12 +1,12 @@
 import type { EventInput } from "../../kube/event-record.ts";
 import { after, atOnce } from "../../life/outcome.ts";
 import { isBeingDeleted } from "../../objects/object.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import { type Effect, type Outcome, shown, unchanged } from "../outcome.ts";
 import { type Action, isCut, type WriteAction } from "../plan/action.ts";
-import type { ReconcileState } from "../state.ts";
+import type { ReconcileState } from "../reconcile-state.ts";
 import { deleting } from "../words/deletion.ts";
 import { meaningOf, requests } from "../words/failures.ts";
 import type { ExecuteContext } from "./context.ts";

@@ -10,8 +10,8 @@ import { shortlyMs } from "../../runtime/waits.ts";
 import { isOpen } from "../memory.ts";
 import { type Outcome, unchanged } from "../outcome.ts";
 import type { Action, LinkNews } from "../plan/action.ts";
+import type { ReconcileState } from "../reconcile-state.ts";
 import { carriedBy, chosen, relinked } from "../record.ts";
-import type { ReconcileState } from "../state.ts";
 import { adopted, created, tookOverFormer } from "../words/events.ts";
 import type { ExecuteContext } from "./context.ts";
 

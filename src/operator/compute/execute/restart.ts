@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../api/endpoint.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";

@@ -1,6 +1,6 @@
 import { dueRotation } from "../../connection-secret/rotation.ts";
 import { after } from "../../life/outcome.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import { soonMs } from "../../runtime/waits.ts";
 import type { Failure } from "../../service-client/answer.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";

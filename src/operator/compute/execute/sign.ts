@@ -1,5 +1,5 @@
 import { after } from "../../life/outcome.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { hourlyMs, seldomMs } from "../../runtime/waits.ts";
 import { type Outcome, shown, unchanged } from "../outcome.ts";

@@ -1,6 +1,6 @@
 import type { EventInput } from "../../kube/event-record.ts";
 import { generationOf } from "../../objects/object.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import { branchIDOf } from "../../resources/compute.ts";
 import { type Outcome, shown } from "../outcome.ts";
 import type { PatchAction } from "../plan/action.ts";

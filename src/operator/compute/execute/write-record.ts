@@ -2,7 +2,7 @@ import { after } from "../../life/outcome.ts";
 import { patched, patchOf, withStatus } from "../../life/patching.ts";
 import { timestamp } from "../../objects/conditions-of.ts";
 import { generationOf } from "../../objects/object.ts";
-import type { ServiceAccess } from "../../project/access.ts";
+import type { ServiceAccess } from "../../project/service-access.ts";
 import type { Compute, WriteRecord } from "../../resources/compute.ts";
 import { clusterConnectionOf } from "../../resources/connection-user.ts";
 import { finalizers } from "../../resources/names.ts";

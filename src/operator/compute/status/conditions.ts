@@ -3,7 +3,7 @@ import { compare, desiredSpec, isDeprecated } from "../../fields/compare.ts";
 import { conditionOf } from "../../objects/conditions-of.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Outcome } from "../outcome.ts";
-import type { ReconcileState } from "../state.ts";
+import type { ReconcileState } from "../reconcile-state.ts";
 import { hiddenDeprecated, unknownZones } from "../words/conditions.ts";
 import { serviceUnavailable } from "../words/failures.ts";
 import { reasons } from "../words/reasons.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ListedBranch } from "../../../../src/api/branch.ts";
+import type { EndWrite } from "../../../../src/operator/branch/memory.ts";
 import {
   fallsFreeSoon,
   isLate,
@@ -7,7 +8,6 @@ import {
   renewalInMs,
   wantedEnd,
 } from "../../../../src/operator/branch/plan/expiry.ts";
-import type { EndWrite } from "../../../../src/operator/branch/state.ts";
 import { uidOf } from "../../../support/builders.ts";
 import {
   type BranchFields,

@@ -5,11 +5,11 @@ import { annotationsOf } from "../../../../src/operator/compute/observe/annotati
 import type { Outcome } from "../../../../src/operator/compute/outcome.ts";
 import type { Action } from "../../../../src/operator/compute/plan/action.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
-import { accessTo, type ListerAccess } from "../../../../src/operator/project/access.ts";
+import { ReconcileState } from "../../../../src/operator/compute/reconcile-state.ts";
 import { DeletionBrake } from "../../../../src/operator/project/deletion-brake.ts";
 import { EndpointLister } from "../../../../src/operator/project/endpoint-lister.ts";
 import type { Brake } from "../../../../src/operator/project/gate.ts";
+import { accessTo, type ListerAccess } from "../../../../src/operator/project/service-access.ts";
 import { type Compute, parseCompute } from "../../../../src/operator/resources/compute.ts";
 import type { ServiceClientOptions } from "../../../../src/operator/service-client/client.ts";
 import type { ServiceResponse } from "../../../../src/operator/service-client/transport.ts";

@@ -1,8 +1,8 @@
 import type { Subject } from "../../../../src/operator/compute/observe/observation.ts";
 import { observe } from "../../../../src/operator/compute/observe/observe.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
-import { accessTo } from "../../../../src/operator/project/access.ts";
+import { ReconcileState } from "../../../../src/operator/compute/reconcile-state.ts";
 import { DeletionBrake } from "../../../../src/operator/project/deletion-brake.ts";
+import { accessTo } from "../../../../src/operator/project/service-access.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import { type ComputeFields, compute, endpoint, madeBy, subjectOf } from "../../../support/builders.ts";
 import { Reaching } from "../reaching.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ReadonlyState } from "../../../../src/operator/compute/memory.ts";
 import { plan } from "../../../../src/operator/compute/plan/plan.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../../src/operator/compute/reconcile-state.ts";
 import type { NamedBranch } from "../../../../src/operator/project/branch-lister.ts";
 import type { Compute } from "../../../../src/operator/resources/compute.ts";
 import {

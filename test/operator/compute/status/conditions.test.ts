@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { shown } from "../../../../src/operator/compute/outcome.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../../src/operator/compute/reconcile-state.ts";
 import { type Reason, reasons } from "../../../../src/operator/compute/words/reasons.ts";
 import { isStalling, nothingDue } from "../../../../src/operator/life/due.ts";
 import { conditionOf, readyLabel, shownReason } from "../../../../src/operator/objects/conditions-of.ts";

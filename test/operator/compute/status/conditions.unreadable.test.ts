@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Outcome, shown, unchanged } from "../../../../src/operator/compute/outcome.ts";
-import { ReconcileState } from "../../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../../src/operator/compute/reconcile-state.ts";
 import { withUnreadable } from "../../../../src/operator/compute/status/conditions.ts";
 import type { Reason } from "../../../../src/operator/compute/words/reasons.ts";
 import { compute, endpoint } from "../../../support/builders.ts";

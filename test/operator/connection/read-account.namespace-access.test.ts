@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type NamespaceLabels, namespaceAccess } from "../../../src/operator/connection/resolve.ts";
+import { type NamespaceLabels, namespaceAccess } from "../../../src/operator/connection/read-account.ts";
 import {
   allowsProject,
   parseClusterServiceConnection,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isAllowedBaseURL, normalisedBaseURL, resolve } from "../../../src/operator/connection/resolve.ts";
+import { isAllowedBaseURL, normalisedBaseURL, resolve } from "../../../src/operator/connection/read-account.ts";
 import { newAuthority } from "../../support/authority.ts";
 import { apiKeySecret, connection } from "../../support/connections.ts";
 

@@ -2,9 +2,9 @@ import { begun } from "../life/begin.ts";
 import { absenceAfter } from "../life/gone.ts";
 import { isBeingDeleted } from "../objects/object.ts";
 import type { Branch } from "../resources/branch.ts";
+import type { BranchMemory } from "./memory.ts";
 import { annotationOf, type Observation } from "./observation.ts";
 import { noteRecords, noteVersion } from "./record.ts";
-import type { BranchMemory } from "./state.ts";
 
 /** Begins a reconcile. Resets and deletions are judged by a list that is newer than the request, too. */
 export function begin(memory: BranchMemory, object: Branch, now: number): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/api/endpoint.ts";
 import { answersCountAfter, type ReadonlyState } from "../../../src/operator/compute/memory.ts";
-import { ReconcileState } from "../../../src/operator/compute/state.ts";
+import { ReconcileState } from "../../../src/operator/compute/reconcile-state.ts";
 import {
   type ComputeFields,
   compute,

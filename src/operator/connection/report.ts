@@ -11,7 +11,7 @@ import type { ServiceConnectionStatus } from "../resources/service-connection.ts
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { hourlyMs, shortlyMs } from "../runtime/waits.ts";
-import type { Resolved } from "./resolve.ts";
+import type { Resolved } from "./read-account.ts";
 import type { Session } from "./session.ts";
 import { connectionReasons, isCurrent, reportOf, statusOf } from "./status.ts";
 import { type Terminating, terminatingOf } from "./terminating.ts";

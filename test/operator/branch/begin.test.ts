@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { begin, noteList } from "../../../src/operator/branch/remember.ts";
-import type { BranchMemory } from "../../../src/operator/branch/state.ts";
+import { begin, noteList } from "../../../src/operator/branch/begin.ts";
+import type { BranchMemory } from "../../../src/operator/branch/memory.ts";
 import { nothingDue } from "../../../src/operator/life/due.ts";
 import { branch, hour, inMs, listed, memory, now, observation, type Seen, sentEnd } from "./builders.ts";
 
