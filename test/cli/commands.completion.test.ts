@@ -141,6 +141,18 @@ test("another shell is refused with the shells that there are", async () => {
 });
 
 test.each([
+  ["bash zsh", "one shell is taken, and here are more: bash, zsh"],
+  ["--frobnicate", "unknown option '--frobnicate'"],
+  ["bash --frobnicate", "unknown option '--frobnicate'"],
+])("completion %s is refused, and nothing is printed for a shell", async (words, message) => {
+  const [out, err]: [string[], string[]] = [[], []];
+  const ports = { stdout: (text: string) => void out.push(text), stderr: (text: string) => void err.push(text) };
+  expect(await completionCommand(words.split(" "), ports, [runSyntax])).toBe(1);
+  expect(out).toEqual([]);
+  expect(err.join("\n")).toContain(message);
+});
+
+test.each([
   runSyntax,
   crdsSyntax,
   serviceSyntax,

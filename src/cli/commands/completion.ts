@@ -1,4 +1,4 @@
-import { BadFlag, type Command, newCommand, type Option, withFlags } from "../../command-line.ts";
+import { BadFlag, type Command, newCommand, type Option, parsed, withFlags } from "../../command-line.ts";
 
 /** Under these names the program is called: kubectl runs the second as `kubectl compute-operator`. */
 const programs = ["compute-operator", "kubectl-compute_operator"] as const;
@@ -27,7 +27,7 @@ export const completionSyntax = newCommand(
       .map(({ use }) => `  ${use}`)
       .join("\n"),
   },
-).argument("<shell>", names);
+).argument("[shell...]", names);
 
 /** `compute-operator completion SHELL`: the script for these commands. */
 export function completionCommand(
@@ -42,8 +42,9 @@ export function completionCommand(
 }
 
 function shellOf(args: readonly string[]): Shell {
-  completionSyntax.parse(args, { from: "user" });
-  const [name = ""] = completionSyntax.args;
+  parsed(completionSyntax, args, {});
+  const [name = "", ...more] = completionSyntax.args;
+  if (more.length > 0) throw new BadFlag(`one shell is taken, and here are more: ${[name, ...more].join(", ")}`);
   if (isShell(name)) return name;
   throw new BadFlag(`there is no completion for ${JSON.stringify(name)}: the shells are ${names}`);
 }
