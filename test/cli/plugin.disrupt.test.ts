@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { asRecord } from "../../src/operator/objects/record.ts";
 import { main, project } from "../service/support/shop.ts";
 import { Beside, kubeconfig } from "./beside.ts";
-import { compute, connection, documents } from "./texts.ts";
+import { compute, connection, documents, pool } from "./texts.ts";
 
 const branch = `apiVersion: compute-operator.dev/v1alpha1
 kind: Branch
@@ -16,7 +16,7 @@ const path = `${objects}/computes/shop-preview`;
 
 /** A cluster that KUBECONFIG names, whose context is in namespace shop. */
 function cluster(): Beside {
-  const beside = new Beside(documents(connection, compute("shop-preview"), branch));
+  const beside = new Beside(documents(connection, compute("shop-preview"), branch, pool("readers", 2)));
   beside.stage.env = { KUBECONFIG: beside.stage.file("kubeconfig", kubeconfig) };
   return beside;
 }
@@ -56,8 +56,12 @@ describe("disrupt", () => {
   test.each([
     ["disrupt shop-preview", "--for is needed: for how long connections may be cut, such as 30m"],
     ["disrupt shop-preview --for soon", "--for must be a duration"],
-    ["disrupt branch/pr-1 --for 30m", "the kind of branch/pr-1 must be compute"],
-    ["disrupt computes --for 30m", "namespace shop has no Compute named computes"],
+    ["disrupt branch/pr-1 --for 30m", "the kind of branch/pr-1 must be compute or computepool"],
+    ["disrupt computes --for 30m", "namespace shop has no Compute or ComputePool named computes"],
+    [
+      "disrupt readers --for 30m",
+      "ComputePool shop/readers has replicas, and each of them is a Compute that waits for windows: name it, such as readers-0",
+    ],
   ])("refuses %s, and changes nothing", async (line, said) => {
     using beside = cluster();
     expect(await run(beside, line)).toMatchObject({ status: 1, out: "", err: expect.stringContaining(said) });

@@ -3,6 +3,7 @@ import { BadFlag, type Command } from "../../command-line.ts";
 import { shownCondition } from "../../operator/objects/conditions-of.ts";
 import { printableLine } from "../../operator/objects/printable-line.ts";
 import { sameJSON } from "../../operator/objects/record.ts";
+import type { ComputePool } from "../../operator/resources/compute-pool.ts";
 import { isObserved } from "../../operator/resources/management-policy.ts";
 import { annotations } from "../../operator/resources/names.ts";
 import { pausedForMs } from "../../operator/resources/pause.ts";
@@ -139,7 +140,8 @@ export function disruptCommand(args: readonly string[], ports: CliPorts): Promis
     return { ...target, ms };
   };
   return onObject(disruptSyntax, read, args, ports, async (cluster, { name, ms }) => {
-    const found = await find(cluster, name, ["Compute"]);
+    const found = await find(cluster, name, ["Compute", "ComputePool"]);
+    if (found.kind === "ComputePool") throw new CommandProblem([`${nameOf(found)} ${replicasAlone(found.object)}`]);
     refuseObserved(found, "changed");
     const end = timeOf(ports, ms);
     await annotate(cluster, found, annotations.disruptionUntil, end);
@@ -149,6 +151,10 @@ export function disruptCommand(args: readonly string[], ports: CliPorts): Promis
     ports.stdout(`connections of ${nameOf(found)} may be cut until ${end}: ${sent}${pauseNote(found, ports)}`);
     return 0;
   });
+}
+
+function replicasAlone({ metadata: { name } }: ComputePool): string {
+  return `has replicas, and each of them is a Compute that waits for windows: name it, such as ${name}-0`;
 }
 
 /** The operator would record a request as done, and send nothing for it. */
