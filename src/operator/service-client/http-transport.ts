@@ -59,7 +59,7 @@ export function httpServiceTransport(options: HttpTransportOptions): ServiceTran
       });
       const text = await bodies.text(answer.body, request.maxBytes ?? mostBytes.other);
       const waitMs = retryAfterMs(answer.headers["retry-after"], options.now());
-      const dateMs = Date.parse(String(answer.headers.date));
+      const dateMs = timeIn(answer.headers.date);
       return parsedLater(answer.statusCode, text, { waitMs, dateMs }, bodies);
     } catch (error) {
       const reason = reasonOf(error, request.caBundle);
@@ -133,11 +133,21 @@ class Agents {
   }
 }
 
+/** The form of a `Date` that is sent today: `Date.parse` alone takes a bare number for a year. */
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** The time in a `Date` header; `undefined`: there is none, several, or another text. */
+function timeIn(header: string | string[] | undefined): number | undefined {
+  const given = String(header);
+  const time = httpDate.test(given) ? Date.parse(given) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
 /** An answer that is parsed only when its body is read, and then once. */
 function parsedLater(
   status: number,
   text: string,
-  { waitMs, dateMs }: { waitMs: number | undefined; dateMs: number },
+  { waitMs, dateMs }: { waitMs: number | undefined; dateMs: number | undefined },
   bodies: Bodies,
 ): ServiceResponse {
   let known: ReturnType<Bodies["parsed"]> | undefined;
@@ -156,7 +166,7 @@ function parsedLater(
       return parsed().json;
     },
     retryAfterMs: waitMs,
-    ...(Number.isNaN(dateMs) ? {} : { dateMs }),
+    ...(dateMs === undefined ? {} : { dateMs }),
   };
 }
 
