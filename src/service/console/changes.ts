@@ -2,7 +2,7 @@ import { ApiKeyCreated } from "../../api/api-keys.ts";
 import { param } from "../http/route.ts";
 import { refusals } from "../refusal.ts";
 import { sizeInWords, suspensionInWords } from "./labels.ts";
-import { pageNumber } from "./pages/paging.ts";
+import { keptQuery } from "./pages/paging.ts";
 import { branchPath, computePath } from "./pages/paths.ts";
 import { pathOf, type Visit } from "./visit.ts";
 
@@ -25,7 +25,7 @@ export function changeCompute(visit: Visit): string {
   }
   if (ofPage !== undefined) return computePath(projectId, param(visit, "branch_id"), ofPage);
   const path = branchPath(projectId, param(visit, "branch_id"));
-  return `${path}?page=${pageNumber(query)}#${encodeURIComponent(endpointId)}`;
+  return `${path}?${keptQuery(query)}#${encodeURIComponent(endpointId)}`;
 }
 
 export function createPersonalKey(visit: Visit): string {

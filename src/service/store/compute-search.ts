@@ -6,6 +6,8 @@ import { orderOf, type PageFound, type PageWanted } from "./table.ts";
 /** The computes to find. */
 export interface ComputeFilter {
   owners: readonly Owner[];
+  /** The only branch to look in, if any. */
+  branchId?: string;
   /** A part of the compute's id or name, or of the name or id of its branch. */
   search: string;
   /** Parts of signatures: one of them at its beginning, or the other one in it, is as good. */
@@ -29,7 +31,10 @@ export class ComputeSearch {
     this.#db = db;
   }
 
-  find({ owners, search, signature, state, sort }: ComputeFilter, { page, size }: PageWanted): PageFound<FoundCompute> {
+  find(
+    { owners, branchId, search, signature, state, sort }: ComputeFilter,
+    { page, size }: PageWanted,
+  ): PageFound<FoundCompute> {
     const columns = ["e.id", "lower(coalesce(e.name, ''))", "lower(b.name)", "b.id"];
     // The name of an operator's compute ends with the uid of its object, without hyphens where it has a fleet.
     const sought = search.toLowerCase();
@@ -45,14 +50,14 @@ export class ComputeSearch {
     ];
     const from = `FROM endpoints e JOIN branches b ON b.id = e.branch_id JOIN projects p ON p.id = e.project_id
          WHERE (p.owner_account_id IN (SELECT value FROM json_each(?3)) OR p.owner_organization_id IN (SELECT value FROM json_each(?4)))
-           AND ${orderOf(states, state)} AND (${matches.join(" OR ")})`;
+           AND (?9 IS NULL OR e.branch_id = ?9) AND ${orderOf(states, state)} AND (${matches.join(" OR ")})`;
     const isNote = search.includes("/") || uid !== sought;
-    const values = [sought, uid, ...ownerLists(owners), signature.fleet, signature.key, isNote, search];
+    const values = [sought, uid, ...ownerLists(owners), signature.fleet, signature.key, isNote, search, branchId];
     const row = this.#db.one(`SELECT count(*) AS count ${from}`, ...values);
     const total = row ? number(row, "count") : 0;
     const at = Math.min(page, Math.max(1, Math.ceil(total / size)));
     const rows = this.#db.all(
-      `SELECT e.id, p.name AS project_name, b.name AS branch_name ${from} ORDER BY ${orderOf(orders, sort)} LIMIT ?9 OFFSET ?10`,
+      `SELECT e.id, p.name AS project_name, b.name AS branch_name ${from} ORDER BY ${orderOf(orders, sort)} LIMIT ?10 OFFSET ?11`,
       ...values,
       size,
       (at - 1) * size,
@@ -71,6 +76,7 @@ const states: Record<string, string> = {
 
 const orders = {
   "": "e.seq",
+  primary: "e.type = 'read_write' DESC, e.seq",
   newest: "e.seq DESC",
   branch: "b.name, e.seq",
   size: "e.max_cu DESC, e.seq",

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database } from "./database.ts";
 import { number, optionalNumber, optionalText, text } from "./row.ts";
-import { type Fields, type Kept, Table } from "./table.ts";
+import { type Fields, type Kept, orderOf, type PageFound, type PageWanted, Table } from "./table.ts";
 
 /** The owner that a key acts for. */
 export type KeyScope =
@@ -23,9 +23,6 @@ export interface ApiKey {
 
 /** The time of a key's last use is stored at most this often, in milliseconds: a read should not cost a write. */
 const usePrecision = 60_000;
-
-/** A list without an end: SQLite takes a negative limit for none. */
-const whole = { skip: 0, most: -1 };
 
 const scopeKept: Kept<KeyScope> = {
   columns: ["kind", "account_id", "organization_id", "project_id"],
@@ -96,24 +93,31 @@ export class Keys {
     return key && this.#shown(key);
   }
 
-  /** The oldest first; all, or those of a part. */
-  ofAccount(accountId: string, part = whole): ApiKey[] {
-    return this.#of("kind = 'personal' AND account_id = ?", accountId, part);
+  /** The oldest first. */
+  ofAccount(accountId: string): ApiKey[] {
+    return this.#of({ kind: "personal", accountId });
   }
 
-  ofOrganization(organizationId: string, part = whole): ApiKey[] {
-    return this.#of("organization_id = ?", organizationId, part);
+  ofOrganization(organizationId: string): ApiKey[] {
+    return this.#of({ kind: "organization", organizationId });
   }
 
-  #of(whose: string, owner: string, { skip, most }: typeof whole): ApiKey[] {
-    const part = `WHERE ${whose} AND revoked_at IS NULL ORDER BY id LIMIT ? OFFSET ?`;
-    return this.#table.all(part, owner, most, skip).map((key) => this.#shown(key));
+  #of(scope: KeyScope): ApiKey[] {
+    const [whose, owner] = listOf(scope);
+    return this.#table.all(`WHERE ${whose} AND revoked_at IS NULL ORDER BY id`, owner).map((key) => this.#shown(key));
+  }
+
+  /** The keys of a page: those of a scope's account or organization with `search` in their name, in a state. */
+  find(scope: KeyScope, wanted: { search: string; state: string; sort: string }, page: PageWanted): PageFound<ApiKey> {
+    const [whose, owner] = listOf(scope);
+    const where = `WHERE ${whose} AND revoked_at IS NULL AND ${orderOf(keyStates, wanted.state)} AND instr(lower(name), lower(?2)) > 0`;
+    const found = this.#table.paged(where, orderOf(keyOrders, wanted.sort), [owner, wanted.search], page);
+    return { ...found, rows: found.rows.map((key) => this.#shown(key)) };
   }
 
   /** The number of valid keys of a scope's account or organization. */
   count(scope: KeyScope): number {
-    const whose = scope.kind === "personal" ? "kind = 'personal' AND account_id = ?" : "organization_id = ?";
-    const owner = scope.kind === "personal" ? scope.accountId : scope.organizationId;
+    const [whose, owner] = listOf(scope);
     return this.#table.count(`WHERE ${whose} AND revoked_at IS NULL`, owner);
   }
 
@@ -150,6 +154,22 @@ export class Keys {
     return later ? { ...key, lastUsedAt: later.at, lastUsedFrom: later.from } : key;
   }
 }
+
+/** A condition for the list of keys that a scope is shown in, and its value. */
+function listOf(scope: KeyScope): [whose: string, owner: string] {
+  if (scope.kind === "personal") return ["kind = 'personal' AND account_id = ?1", scope.accountId];
+  return ["organization_id = ?1", scope.organizationId];
+}
+
+const keyStates = { "": "true", used: "last_used_at IS NOT NULL", unused: "last_used_at IS NULL" };
+
+const keyOrders = {
+  "": "id",
+  newest: "id DESC",
+  name: "name, id",
+  used: "last_used_at DESC, id",
+  unused: "last_used_at, id",
+};
 
 function hashOf(secret: string): Pick<HashedKey, "hash" | "hashPrefix"> {
   const hash = createHash("sha256").update(secret).digest("hex");

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { KeyScope } from "../../../src/service/store/keys.ts";
 import { keys, project, Shop } from "../support/shop.ts";
 import { problemIn, rowsIn, type Seen, textOf, Visitor } from "./visitor.ts";
 
@@ -65,37 +66,63 @@ it("a personal key stops working when it is revoked, for good", () => {
   expect(answers(secret, "GET /auth")).toBe(401);
 });
 
-it("the keys of an account and of its organizations are shown page by page", () => {
+/** Adds keys with the names `n1`, `n2`, …. */
+function addKeys(count: number, scope: KeyScope): void {
   shop.core.change(({ store }, at) => {
-    for (let made = 1; made < 120; made += 1) {
-      const scope = { kind: "personal", accountId: "acc-ana" } as const;
+    for (let made = 1; made <= count; made += 1)
       store.keys.insert(`key-${made}`, { name: `n${made}`, scope, createdBy: "acc-ana", createdAt: at });
-    }
   });
+}
+
+/** The names of keys in a section of the page, and the words below its table. */
+function sectionOf(seen: Seen, id: string): { names: (string | undefined)[]; pages: string | undefined } {
+  const html = new RegExp(`<section aria-labelledby="${id}">.*?</section>`, "s").exec(seen.html)?.[0] ?? "";
+  const names = [...html.matchAll(/<th scope="row">(.*?)<\/th>/g)].map(([, name]) => name);
+  const pages = /(?:Page \d+ of \d+, )?\d+ keys?\b/.exec(textOf({ ...seen, html }))?.[0];
+  return { names, pages };
+}
+
+it("the keys of an account are shown by fifty with their number, and those of its organization on pages of their own", () => {
+  addKeys(119, { kind: "personal", accountId: "acc-ana" });
   const pages = [1, 2, 3, 4].map((page) => ana.get(`/app/keys?page=${page}`));
-  const named = pages.map((seen) => [...seen.html.matchAll(/<th scope="row">(.*?)<\/th>/g)].map(([, name]) => name));
-  expect(named.map((names) => names.filter((name) => name !== "ci" && name !== "one-project").length)).toEqual([
-    50, 50, 20, 0,
-  ]);
-  expect(named.map((names) => names.includes("ci"))).toEqual([true, false, false, false]);
-  expect(new Set(named.flat()).size).toBe(122);
-  expect(pages.map((seen) => /Page \d of \d/.exec(textOf(seen))?.[0])).toEqual([
-    "Page 1 of 3",
-    "Page 2 of 3",
-    "Page 3 of 3",
-    "Page 4 of 3",
-  ]);
+  const personal = pages.map((seen) => sectionOf(seen, "personal"));
+  expect(personal.map(({ names }) => names.length)).toEqual([50, 50, 20, 20]);
+  expect(new Set(personal.flatMap(({ names }) => names)).size).toBe(120);
+  expect(personal.map((one) => one.pages)).toEqual([1, 2, 3, 3].map((page) => `Page ${page} of 3, 120 keys`));
+  for (const seen of pages) {
+    expect(sectionOf(seen, "org-shop")).toEqual({ names: ["ci", "one-project"], pages: "2 keys" });
+  }
 });
 
-it("the pages of keys go on as far as the longest list, also where that is an organization's", () => {
-  shop.core.change(({ store }, at) => {
-    for (let made = 0; made < 60; made += 1) {
-      const scope = { kind: "organization", organizationId: "org-shop" } as const;
-      store.keys.insert(`key-${made}`, { name: `n${made}`, scope, createdBy: "acc-ana", createdAt: at });
-    }
-  });
-  expect(textOf(ana.get("/app/keys"))).toContain("Page 1 of 2 Next");
-  expect(ana.get("/app/keys?page=2").html).toContain('<th scope="row">n59</th>');
+it("the keys of an organization have links to their own further pages", () => {
+  addKeys(60, { kind: "organization", organizationId: "org-shop" });
+  const first = ana.get("/app/keys");
+  expect(sectionOf(first, "org-shop").pages).toBe("Page 1 of 2, 62 keys");
+  const next = /<a rel="next" href="([^"]+)"/.exec(first.html)?.[1]?.replaceAll("&amp;", "&");
+  expect(next).toBe("?page-org-shop=2");
+  const second = ana.get(`/app/keys${next}`);
+  expect([sectionOf(second, "org-shop").names.length, sectionOf(second, "personal").names]).toEqual([12, ["laptop"]]);
+  expect(second.html).toContain('aria-label="Pages of the keys of Shop"');
+});
+
+it("the keys are found by a part of their name and by use, and sorted", () => {
+  addKeys(3, { kind: "personal", accountId: "acc-ana" });
+  ana.post("/app/keys", { name: "Alpha 100%" });
+  shop.ana("GET /auth");
+  shop.time.pass(120_000);
+  shop.send("key-2", "GET /auth");
+  const names = (query: string) => sectionOf(ana.get(`/app/keys?${query}`), "personal").names;
+  expect(names("search=ALPHA")).toEqual(["Alpha 100%"]);
+  expect(names("search=%25")).toEqual(["Alpha 100%"]);
+  expect(names("state=used")).toEqual(["laptop", "n2"]);
+  expect(names("state=unused&search=n")).toEqual(["n1", "n3"]);
+  expect(names("sort=newest")).toEqual(["Alpha 100%", "n3", "n2", "n1", "laptop"]);
+  expect(names("sort=name")).toEqual(["Alpha 100%", "laptop", "n1", "n2", "n3"]);
+  expect(names("sort=used").slice(0, 2)).toEqual(["n2", "laptop"]);
+  expect(names("sort=unused").slice(-2)).toEqual(["laptop", "n2"]);
+  expect(names("state=none&sort=id;DROP TABLE api_keys")).toEqual(["laptop", "n1", "n2", "n3", "Alpha 100%"]);
+  expect(textOf(ana.get("/app/keys?search=nothing"))).toContain("None like this.");
+  expect(sectionOf(ana.get("/app/keys?search=ci"), "org-shop")).toEqual({ names: ["ci"], pages: "1 key" });
 });
 
 it("a key without a name, or with one that is too long, is not made", () => {
@@ -198,11 +225,10 @@ describe("the page of keys", () => {
     },
   );
 
-  it("says that a list has no keys yet, or none on a further page", () => {
+  it("says that a list has no keys yet", () => {
     shop.applySeed({ accounts: [{ id: "acc-new", email: "new@example.com" }] });
     const visitor = new Visitor(shop.core).signIn("acc-new");
     expect(textOf(visitor.get("/app/keys"))).toContain("None yet.");
-    expect(textOf(visitor.get("/app/keys?page=2"))).toContain("None on this page.");
     expect(visitor.get("/app/keys").html).not.toContain("<table");
   });
 

@@ -71,12 +71,40 @@ describe("the computes", () => {
     const ids = (query: string) =>
       rowsIn(ana.get(`${projectPath}/branches/${main}${query}`)).map(([, , id = ""]) => id.split(" ")[0]);
     expect(ids("")).toEqual([primary, replica]);
-    expect([ids("?search=repo"), ids("?state=idle"), ids("?state=active"), ids("?state=disabled")]).toEqual([
-      [replica],
-      [primary],
-      [replica],
-      [],
-    ]);
+    expect([ids("?search=repo"), ids("?state=idle"), ids("?state=active")]).toEqual([[replica], [primary], [replica]]);
+    expect(textOf(ana.get(`${projectPath}/branches/${main}?state=disabled`))).toContain("No compute is disabled");
+  });
+
+  it("the list of one branch's computes begins with the primary, and has the orders of the list of all", () => {
+    shop.write(`DELETE /projects/${project}/endpoints/${primary}`);
+    const [first, large] = [1, 4].map((autoscaling_limit_max_cu) => {
+      const made = shop.create({ branch_id: main, type: "read_only", autoscaling_limit_max_cu }).endpoint.id;
+      shop.finishOperations();
+      return made;
+    });
+    const later = shop.create({ branch_id: main, type: "read_write" }).endpoint.id;
+    shop.finishOperations();
+    shop.connect(first ?? "");
+    shop.finishOperations();
+    const ids = (sort: string) =>
+      rowsIn(ana.get(`${projectPath}/branches/${main}?sort=${sort}`)).map(([, , id = ""]) => id.split(" ")[0]);
+    expect(ids("")).toEqual([later, first, large]);
+    expect(ids("newest")).toEqual([later, large, first]);
+    expect(ids("size")[0]).toBe(large);
+    expect(ids("active")[0]).toBe(first);
+  });
+
+  it("the list of a branch's computes keeps search and order when one of them is resized", () => {
+    const replica = shop.create({ branch_id: main, type: "read_only", name: "Reports" }).endpoint.id;
+    shop.finishOperations();
+    const seen = ana.get(`${projectPath}/branches/${main}?search=repo&sort=size`);
+    const action = /<form class="change" method="post" action="([^"]+)"/.exec(seen.html)?.[1]?.replaceAll("&amp;", "&");
+    expect(action).toBe("?search=repo&sort=size");
+    const sent = { compute: replica, shown: "1/1/0", min: "1", max: "2", suspend: "0" };
+    ana.get(`${projectPath}/branches/${main}${action}`);
+    expect(ana.postOnly(`${projectPath}/branches/${main}${action}`, sent).headers["location"]).toBe(
+      `${projectPath}/branches/${main}${action}#${replica}`,
+    );
   });
 });
 

@@ -18,12 +18,20 @@ it.each([
   },
 );
 
-it("the links to other pages keep search, state and order, and nothing else of the query", () => {
-  const query = { search: "a&b", state: "idle", sort: "name", page: "2", token: "x" };
-  const html = pageLinks(query, { page: 2, total: 150 })?.toString() ?? "";
-  const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, to]) => to);
-  const kept = "?search=a%26b&amp;state=idle&amp;sort=name&amp;page=";
-  expect([links, html]).toEqual([[`${kept}1`, `${kept}3`], expect.not.stringContaining("150")]);
+it("the links to other pages keep search, state, order and the pages of other lists, and nothing else of the query", () => {
+  const query = { search: "a&b", state: "idle", sort: "name", page: "2", "page-shop": "3", token: "x", pages: "9" };
+  const links = (list?: { name: string; title: string }) => {
+    const html = pageLinks(query, { page: 2, total: 150 }, ["key", "keys"], list)?.toString() ?? "";
+    return [...html.matchAll(/(?:href|aria-label)="([^"]+)"/g)].map(([, value]) => value);
+  };
+  const kept = "?search=a%26b&amp;state=idle&amp;sort=name&amp;";
+  expect(links()).toEqual(["Pages", `${kept}page=1&amp;page-shop=3`, `${kept}page=3&amp;page-shop=3`]);
+  const of = { name: "page-shop", title: "the shop's keys" };
+  expect(links(of)).toEqual([
+    "Pages of the shop&#39;s keys",
+    `${kept}page=2&amp;page-shop=1`,
+    `${kept}page=2&amp;page-shop=3`,
+  ]);
 });
 
 it("a list that is known whole has 50 rows on a page, and its last page where a later one is asked for", () => {

@@ -117,3 +117,18 @@ it("another account sees and changes no roles, and a viewer changes none", () =>
   expect([bob.get(page).status, bob.post(page, { name: "x", login: "true" }).status]).toEqual([200, 403]);
   expect(names(`/app/projects/${project}/branches/${preview}/roles`).roles).toEqual(["neondb_owner"]);
 });
+
+it("the lists of roles and databases have pages of their own, filters and orders", () => {
+  shop.core.change(({ store }, createdAt) => {
+    const role = { branchId: main, passwordSource: "x", createdAt, updatedAt: createdAt };
+    for (let made = 1; made <= 60; made += 1) store.catalogs.putRole({ ...role, name: `r${made}`, login: made > 2 });
+  });
+  const seen = textOf(ana.get(page));
+  expect([seen.includes("Page 1 of 2, 61 roles"), seen.includes("1 database")]).toEqual([true, true]);
+  expect(names(`${page}?page=2`).roles).toHaveLength(11);
+  expect(names(`${page}?page=2`).databases).toEqual(["neondb"]);
+  expect(names(`${page}?state=none`).roles).toEqual(["r1", "r2"]);
+  expect(names(`${page}?state=login&sort=newest`).roles[0]).toBe("r60");
+  expect(names(`${page}?sort=name&search=R1`).roles.slice(0, 3)).toEqual(["r1", "r10", "r11"]);
+  expect(names(`${page}?search=neondb_owner`)).toEqual({ databases: ["neondb"], roles: ["neondb_owner"] });
+});

@@ -52,10 +52,12 @@ export class Visitor {
   }
 
   /** The same without following a redirect. */
-  postOnly(path: string, fields: Fields = {}, headers: Fields = {}): Seen {
+  postOnly(target: string, fields: Fields = {}, headers: Fields = {}): Seen {
+    const [path = "", search = ""] = target.split("?");
+    const query = Object.fromEntries(new URLSearchParams(search));
     const body = new URLSearchParams({ token: this.token, ...fields }).toString();
     const type = { "content-type": "application/x-www-form-urlencoded" };
-    return this.#send({ method: "POST", path, body, headers: { ...type, ...headers } });
+    return this.#send({ method: "POST", path, query, body, headers: { ...type, ...headers } });
   }
 
   /** Opens the console and chooses an account. */

@@ -4,6 +4,7 @@ import { param } from "../../http/route.ts";
 import { planOf } from "../../projects/owner.ts";
 import { required } from "../../refusal.ts";
 import type { Branch } from "../../store/branches.ts";
+import type { FoundCompute } from "../../store/compute-search.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
 import { copyable } from "../copy.ts";
 import { type Html, html } from "../html.ts";
@@ -20,11 +21,11 @@ import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
 import { branchActions } from "./branch-actions.ts";
 import { branchFacts, branchWarning } from "./branch-facts.ts";
-import { computeStates } from "./computes.ts";
+import { computeSorts, computeStates, findComputes, nothingFound } from "./computes.ts";
 import { managementInWords } from "./management.ts";
 import { operationTable } from "./operations.ts";
 import { sizeOptions } from "./options.ts";
-import { listControls, listed, type Part, pageLinks, pageNumber, partOf } from "./paging.ts";
+import { keptQuery, listControls, pageLinks, partOf } from "./paging.ts";
 import { branchPath, computePath, rolesPath } from "./paths.ts";
 import { sizeForm } from "./size-form.ts";
 
@@ -33,12 +34,11 @@ export function branchPage(visit: Visit): Page {
   const { context, caller } = visit;
   const project = reachProject(context.store, caller, param(visit, "project_id"), "viewer");
   const branch = required("branch", context.store.branches.get(project.id, param(visit, "branch_id")));
-  // The primary first; replicas in the order of creation.
-  const computes = context.store.endpoints.ofBranch(branch.id).toSorted((one, other) => rank(one) - rank(other));
+  const computes = context.store.endpoints.ofBranch(branch.id);
   const free = planOf(context.store, project.owner) === "free";
   const operations = context.store.operations.ofBranch(project.id, branch.id, 20);
   const part = partOf(visit);
-  const found = listed(matching(computes, part), part.page);
+  const found = findComputes(visit, part, branch.id);
   return {
     title: `Computes of ${branch.name}`,
     main: html`<nav aria-label="Breadcrumb" class="trail"><a href="/app/projects">Projects</a> <span aria-hidden="true">›</span>
@@ -47,8 +47,8 @@ export function branchPage(visit: Visit): Page {
 <p class="about" id="about" data-live>${copyable("id", branch.id, "branch id")}${branch.isDefault && html` <span class="badge">default</span>`}${branch.isProtected && html` <span class="badge">protected</span>`}
 · used ${usageInWords(usageOfBranch(context, branch, visit.at))} · <a href="${rolesPath(project.id, branch.id)}">Roles and databases</a>${context.queries && html` · <a href="${branchPath(project.id, branch.id)}/query">Query</a>`}</p>
 <div id="facts" data-live>${branchWarning(branch)}${branchFacts(visit, branch)}</div>
-${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts: [] })}
-<div id="computes" data-live>${computes.length === 0 ? none : table(visit, found.rows, free)}</div>
+${computes.length > 1 && listControls(visit, { search: "Id or name", states: computeStates, sorts })}
+<div id="computes" data-live>${computes.length === 0 ? none : found.total === 0 ? nothingFound(part) : table(visit, found.rows, free)}</div>
 <div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
 <p class="hint">A fixed size has the same number at both ends. Autoscaling reaches up to 16 vCPU; larger sizes are fixed.
 Changes take effect at once. A new size restarts a running compute: its connections are cut for a moment.</p>
@@ -58,21 +58,7 @@ Changes take effect at once. A new size restarts a running compute: its connecti
   };
 }
 
-/** The computes with the search in their id or name, in the state that is asked for. */
-function matching(computes: readonly StoredEndpoint[], { search, state }: Part): readonly StoredEndpoint[] {
-  const sought = search.toLowerCase();
-  return computes.filter((compute) => {
-    const { id, name = "", disabled } = compute;
-    const isSought = id.includes(sought) || name.toLowerCase().includes(sought);
-    return (
-      isSought && (state === "" || (state === "disabled" ? disabled : statusInWords(compute).toLowerCase() === state))
-    );
-  });
-}
-
-function rank({ type }: StoredEndpoint): number {
-  return type === "read_write" ? 0 : 1;
-}
+const sorts = [["", "primary first"], ...computeSorts] as const;
 
 function createForm({ token }: Visit, branch: Branch, computes: readonly StoredEndpoint[], free: boolean): Html {
   const primary = computes.some(({ type }) => type === "read_write");
@@ -85,7 +71,8 @@ autocomplete="off" aria-label="New compute">${tokenField(token)}
 
 const none = html`<p>This branch has no computes: nobody can connect to it.</p>`;
 
-function table(visit: Visit, computes: readonly StoredEndpoint[], free: boolean): Html {
+function table(visit: Visit, found: readonly FoundCompute[], free: boolean): Html {
+  const computes = found.flatMap(({ id }) => visit.context.store.endpoints.byId(id) ?? []);
   return html`<div class="scroll"><table class="cards"><caption>Computes of this branch</caption>
 <thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Compute id</th><th scope="col">Size</th>
 <th scope="col">Last active</th><th scope="col">Change</th></tr></thead>
@@ -97,7 +84,7 @@ function row(visit: Visit, compute: StoredEndpoint, free: boolean): Html {
   const progress = progressInWords(compute);
   const status = statusInWords(compute);
   const [role, access] = typeInWords(compute);
-  const again = html`<a class="again" href="?page=${pageNumber(visit.query)}#${id}">Look again</a>`;
+  const again = html`<a class="again" href="?${keptQuery(visit.query)}#${id}">Look again</a>`;
   return html`<tr id="${id}" data-live><td class="whole">${role} <small>${access}</small></td>
 <td id="status-${id}" data-live><span class="status ${status.toLowerCase()}">${status}</span>${disabled && html` <small>disabled</small>`}
 ${progress && html`<small>${progress}… ${again}</small>`}</td>

@@ -2,6 +2,7 @@ import { visibleOwners } from "../../accounts/caller.ts";
 import { signaturePartsOf } from "../../domain/managed.ts";
 import type { FoundCompute } from "../../store/compute-search.ts";
 import type { StoredEndpoint } from "../../store/endpoints.ts";
+import type { PageFound } from "../../store/table.ts";
 import { type Html, html } from "../html.ts";
 import { counted, moment, progressInWords, sizeInWords, statusInWords, typeInWords } from "../labels.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
@@ -11,19 +12,25 @@ import { branchPath, computePath } from "./paths.ts";
 
 /** The computes of all projects that the account reaches, found by a part of their id, name or branch. */
 export function computesPage(visit: Visit): Page {
-  const { context, caller, query } = visit;
   const part = partOf(visit);
-  const filter = { ...part, owners: visibleOwners(context.store, caller), signature: signaturePartsOf(part.search) };
-  const found = context.store.computeSearch.find(filter, { page: part.page, size: perPage });
+  const found = findComputes(visit, part);
   return {
     title: "Computes",
     main: html`<h1>Computes</h1>
 ${listControls(visit, { search: "Id, name or branch", states: computeStates, sorts })}
 <div id="computes" data-live>${found.total === 0 ? nothingFound(part) : computeTable(visit, found.rows)}</div>
-<div id="pages" data-live>${pageLinks(query, found, ["compute", "computes"])}</div>
+<div id="pages" data-live>${pageLinks(visit.query, found, ["compute", "computes"])}</div>
 <p class="hint">A compute that an operator made is also found by its fleet, and by its Compute or Branch, as
 <code>namespace/name</code> or by uid.</p>`,
   };
+}
+
+/** The computes of a page of a list, of one branch or of all that the account reaches. */
+export function findComputes({ context, caller }: Visit, part: Part, branchId?: string): PageFound<FoundCompute> {
+  const filter = { ...part, owners: visibleOwners(context.store, caller), signature: signaturePartsOf(part.search) };
+  if (branchId === undefined) return context.store.computeSearch.find(filter, { page: part.page, size: perPage });
+  const sort = part.sort === "" ? "primary" : part.sort;
+  return context.store.computeSearch.find({ ...filter, branchId, sort }, { page: part.page, size: perPage });
 }
 
 /** The states by which computes are filtered. */
@@ -35,15 +42,16 @@ export const computeStates = [
   ["disabled", "disabled"],
 ] as const;
 
-const sorts = [
-  ["", "oldest first"],
+/** The orders of computes, except the first one. */
+export const computeSorts = [
   ["newest", "newest first"],
-  ["branch", "branch"],
   ["size", "largest first"],
   ["active", "last active first"],
 ] as const;
 
-function nothingFound({ search, state }: Part): Html {
+const sorts = [["", "oldest first"], ["branch", "branch"], ...computeSorts] as const;
+
+export function nothingFound({ search, state }: Part): Html {
   if (search !== "") return html`<p>No compute has <q>${search}</q> in its id, its name or its branch.</p>`;
   if (state !== "") return html`<p>No compute is ${state}.</p>`;
   return html`<p>There are no computes yet. <a href="/app/projects">Choose a project</a>, then a branch: its page makes one.</p>`;

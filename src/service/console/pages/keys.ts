@@ -5,33 +5,56 @@ import { type Html, html } from "../html.ts";
 import { moment } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { mostChoices, pageLinks, pageNumber, perPage } from "./paging.ts";
+import { listControls, mostChoices, pageLinks, pageNumber, partOf, perPage } from "./paging.ts";
 
 /** The account's personal keys, and the keys of its organizations that it may see. */
 export function keysPage(visit: Visit): Page {
   const { context, account } = visit;
-  const { accounts, keys } = context.store;
-  const organizations = accounts.organizationsOf(account.id);
-  const lists: KeyScope[] = [
-    { kind: "personal", accountId: account.id },
-    ...organizations.map(({ id }) => ({ kind: "organization" as const, organizationId: id })),
-  ];
+  const organizations = context.store.accounts.organizationsOf(account.id);
+  const scope = { kind: "personal", accountId: account.id } as const;
   return {
     title: "API keys",
     main: html`<h1>API keys</h1>
 ${newSecret(visit)}
+${listControls(visit, { search: "Name", states, sorts })}
 <section aria-labelledby="personal"><h2 id="personal">Personal keys</h2>
 <p class="about">For your own projects, and those of the organizations that you belong to.</p>
-${keyTable(visit, keys.ofAccount(account.id, partOf(visit)), "app/keys")}
+${keyList(visit, scope, { title: "personal keys", path: "app/keys", revocable: true })}
 ${createForm(visit, { action: "/app/keys", name: "New personal key" })}</section>
-${organizations.map((organization) => organizationSection(visit, organization))}
-${pageLinks({}, { page: pageNumber(visit.query), total: Math.max(...lists.map((scope) => keys.count(scope))) })}`,
+${organizations.map((organization) => organizationSection(visit, organization))}`,
   };
 }
 
-/** The keys of each list that are on this page. */
-function partOf({ query }: Visit): { skip: number; most: number } {
-  return { skip: (pageNumber(query) - 1) * perPage, most: perPage };
+const states = [
+  ["", "any"],
+  ["used", "used"],
+  ["unused", "never used"],
+] as const;
+
+const sorts = [
+  ["", "oldest first"],
+  ["newest", "newest first"],
+  ["name", "name"],
+  ["used", "last used first"],
+  ["unused", "longest unused first"],
+] as const;
+
+/** One of the page's lists, with pages of its own. */
+interface KeyList {
+  title: string;
+  /** The path below which a key is revoked, without a slash before it. */
+  path: string;
+  revocable: boolean;
+}
+
+function keyList(visit: Visit, scope: KeyScope, list: KeyList): Html {
+  const { query, context } = visit;
+  const name = scope.kind === "personal" ? "page" : `page-${scope.organizationId}`;
+  const part = partOf(visit);
+  const found = context.store.keys.find(scope, part, { page: pageNumber(query, name), size: perPage });
+  if (found.total === 0) return html`<p>None${part.search === "" && part.state === "" ? " yet" : " like this"}.</p>`;
+  return html`${keyTable(visit, found.rows, list)}
+${pageLinks(query, found, ["key", "keys"], { name, title: list.title })}`;
 }
 
 /** The secret of a new key. It is removed from the session, so it is shown only once. */
@@ -51,7 +74,7 @@ function organizationSection(visit: Visit, { id, name }: Organization): Html {
   const path = `app/organizations/${id}/keys`;
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${name}</h2>
 <p class="about">${rightsInWords[role]}</p>
-${keyTable(visit, context.store.keys.ofOrganization(id, partOf(visit)), path, role === "admin")}
+${keyList(visit, { kind: "organization", organizationId: id }, { title: `the keys of ${name}`, path, revocable: role === "admin" })}
 ${createsKeys(role) && createForm(visit, { action: `/${path}`, name: `New key of ${name}`, scopes: scopes(visit, id, role) })}</section>`;
 }
 
@@ -84,8 +107,7 @@ ${tokenField(token)}<label>Name <input name="name" required maxlength="64"></lab
 ${form.scopes} <button>Create key</button></form>`;
 }
 
-function keyTable(visit: Visit, keys: readonly ApiKey[], path: string, revocable = true): Html {
-  if (keys.length === 0) return html`<p>None${pageNumber(visit.query) === 1 ? " yet" : " on this page"}.</p>`;
+function keyTable(visit: Visit, keys: readonly ApiKey[], { path, revocable }: KeyList): Html {
   return html`<div class="scroll"><table class="cards">
 <thead><tr><th scope="col">Name</th><th scope="col">For</th><th scope="col">Created by</th><th scope="col">Created</th>
 <th scope="col">Last used</th>${revocable && html`<th scope="col">Revoke</th>`}</tr></thead>

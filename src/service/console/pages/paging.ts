@@ -11,9 +11,9 @@ export const mostChoices = 400;
 
 type Query = Readonly<Record<string, string>>;
 
-/** The page number of the query; the first page if it has none. */
-export function pageNumber(query: Query): number {
-  return Math.max(1, Number(/^[0-9]{1,6}$/.exec(query["page"] ?? "")?.[0] ?? 1));
+/** The page number of the query; the first page if it has none. A page with several lists has a name for each. */
+export function pageNumber(query: Query, name = "page"): number {
+  return Math.max(1, Number(/^[0-9]{1,6}$/.exec(query[name] ?? "")?.[0] ?? 1));
 }
 
 /** The rows of a list that the query asks for. */
@@ -59,23 +59,28 @@ ${select("state", "State", state, list.states)} ${select("sort", "Sort", sort, l
 <button>Search</button></form>`;
 }
 
+/** The wanted rows of every list of the page, as a query with some of its values changed. */
+export function keptQuery(query: Query, changed: Query = {}): string {
+  const kept = Object.entries(query).filter(([name, value]) => isKept.test(name) && value !== "");
+  return new URLSearchParams({ ...Object.fromEntries(kept), ...changed }).toString();
+}
+
+const isKept = /^(search|state|sort|page(-.+)?)$/;
+
 /** The number of rows, and links to the pages before and after one, where there are several. */
 export function pageLinks(
   query: Query,
   { page, total }: Omit<PageFound<unknown>, "rows">,
-  noun?: readonly [one: string, several: string],
+  noun: readonly [one: string, several: string],
+  list?: { name: string; title: string },
 ): Html | undefined {
+  const { name = "page", title } = list ?? {};
   const last = lastPage(total);
-  const words = noun && counted(total, ...noun);
+  const words = counted(total, ...noun);
   if (total === 0) return undefined;
-  if (last === 1) return words === undefined ? undefined : html`<p class="pages">${words}</p>`;
-  const at = (other: number) => {
-    const kept = Object.fromEntries(
-      ["search", "state", "sort"].flatMap((name) => (query[name] ? [[name, query[name]]] : [])),
-    );
-    return `?${new URLSearchParams({ ...kept, page: String(other) }).toString()}`;
-  };
-  return html`<nav aria-label="Pages" class="pages">
-${page > 1 && html`<a rel="prev" href="${at(page - 1)}">Previous</a>`} Page ${page} of ${last}${words && `, ${words}`}
+  if (last === 1) return html`<p class="pages">${words}</p>`;
+  const at = (other: number) => `?${keptQuery(query, { [name]: String(other) })}`;
+  return html`<nav aria-label="Pages${title !== undefined && ` of ${title}`}" class="pages">
+${page > 1 && html`<a rel="prev" href="${at(page - 1)}">Previous</a>`} Page ${page} of ${last}, ${words}
 ${page < last && html`<a rel="next" href="${at(page + 1)}">Next</a>`}</nav>`;
 }

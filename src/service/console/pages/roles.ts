@@ -5,10 +5,10 @@ import type { Branch } from "../../store/branches.ts";
 import type { BranchDatabase, Role } from "../../store/catalog.ts";
 import type { Project } from "../../store/projects.ts";
 import { type Html, html } from "../html.ts";
-import { counted, moment } from "../labels.ts";
+import { moment } from "../labels.ts";
 import { tokenField } from "../layout.ts";
 import { type Page, pathOf, type Visit } from "../visit.ts";
-import { listControls, listed, mostChoices, pageLinks, partOf } from "./paging.ts";
+import { listControls, listed, mostChoices, pageLinks, pageNumber, partOf } from "./paging.ts";
 import { branchPath, rolesPath } from "./paths.ts";
 
 /** The project and the branch of the path, for who may read them. */
@@ -29,25 +29,53 @@ export function branchTrail({ project, branch }: { project: Project; branch: Bra
 export function rolesPage(visit: Visit): Page {
   const place = placeOf(visit);
   const { catalog } = visit.context;
-  const { search, page } = partOf(visit);
+  const part = partOf(visit);
   const [allRoles, allDatabases] = [catalog.roles(place.branch.id), catalog.databases(place.branch.id)];
-  const isSought = ({ name }: { name: string }) => name.toLowerCase().includes(search.toLowerCase());
-  const [roles, databases] = [listed(allRoles.filter(isSought), page), listed(allDatabases.filter(isSought), page)];
-  const longest = roles.total > databases.total ? roles : databases;
+  const sought = part.search.toLowerCase();
+  const isSought = ({ name }: { name: string }) => name.toLowerCase().includes(sought);
+  const wanted = allRoles.filter(
+    (role) => isSought(role) && (part.state === "" || role.login === (part.state === "login")),
+  );
+  const roles = listed(inOrder(wanted, part.sort), part.page);
+  const ofSought = allDatabases.filter((one) => isSought(one) || one.ownerName.toLowerCase().includes(sought));
+  const databases = listed(inOrder(ofSought, part.sort), pageNumber(visit.query, databasesPage));
   return {
     title: `Roles and databases of ${place.branch.name}`,
     main: html`${branchTrail(place)}<h1>Roles and databases</h1>
-${listControls(visit, { search: "Name", states: [], sorts: [] })}
-<section id="databases" data-live><h2>${counted(databases.total, "database")}</h2>
-${databases.total === 0 ? html`<p>None${search === "" ? " yet: make one below, for a role that owns it" : " like this"}.</p>` : databaseTable(visit, place.branch, databases.rows)}
+${listControls(visit, { search: "Name or owner", states, sorts })}
+<section id="databases" data-live><h2>Databases</h2>
+${databases.total === 0 ? html`<p>None${sought === "" ? " yet: make one below, for a role that owns it" : " like this"}.</p>` : databaseTable(visit, place.branch, databases.rows)}
+${pageLinks(visit.query, databases, ["database", "databases"], { name: databasesPage, title: "databases" })}
 ${databaseForm(visit, place.branch, allRoles)}</section>
-<section id="roles" data-live><h2>${counted(roles.total, "role")}</h2>
-${roles.total === 0 ? html`<p>None${search === "" ? " yet: make one below" : " like this"}.</p>` : roleTable(visit, place.branch, roles.rows)}
+<section id="roles" data-live><h2>Roles</h2>
+${roles.total === 0 ? html`<p>None${sought === "" && part.state === "" ? " yet: make one below" : " like this"}.</p>` : roleTable(visit, place.branch, roles.rows)}
+${pageLinks(visit.query, roles, ["role", "roles"], { name: "page", title: "roles" })}
 ${roleForm(visit, place.branch)}</section>
-${pageLinks(visit.query, longest)}
 <p class="hint">A change is applied in the branch's primary compute: its connections are cut, and an idle one is woken.
 The page of a compute shows how to connect as a role.</p>`,
   };
+}
+
+const databasesPage = "page-databases";
+
+/** Of roles; databases have none. */
+const states = [
+  ["", "any role"],
+  ["login", "roles that log in"],
+  ["none", "roles that cannot"],
+] as const;
+
+const sorts = [
+  ["", "oldest first"],
+  ["newest", "newest first"],
+  ["name", "name"],
+] as const;
+
+/** Rows that come oldest first, in the wanted order. */
+function inOrder<Row extends { name: string }>(rows: readonly Row[], sort: string): readonly Row[] {
+  if (sort === "newest") return rows.toReversed();
+  if (sort === "name") return rows.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return rows;
 }
 
 function databaseTable(visit: Visit, branch: Branch, databases: readonly BranchDatabase[]): Html {

@@ -3,7 +3,7 @@ import { type Html, html } from "../html.ts";
 import { tokenField } from "../layout.ts";
 import type { Visit } from "../visit.ts";
 import { sizeOptions, suspensionOptions, suspensionValue } from "./options.ts";
-import { pageNumber } from "./paging.ts";
+import { keptQuery } from "./paging.ts";
 
 /**
  * The size and scale to zero of a compute, to be changed in place. The form is sent to its own page, so a refusal is
@@ -15,7 +15,7 @@ export function sizeForm({ token, query, form }: Visit, compute: StoredEndpoint,
   const shown = { min: minCu, max: maxCu, suspend: suspensionValue(suspendTimeoutSeconds) };
   const chosen = (field: keyof typeof shown) =>
     form["compute"] === id && form[field] !== undefined ? Number(form[field]) : shown[field];
-  return html`<form class="change" method="post" action="?page=${pageNumber(query)}" autocomplete="off"
+  return html`<form class="change" method="post" action="?${keptQuery(query)}" autocomplete="off"
 aria-label="Change ${id}">${tokenField(token)}<input type="hidden" name="compute" value="${id}">
 <input type="hidden" name="shown" value="${shown.min}/${shown.max}/${shown.suspend}">
 <span><label for="min-${id}">From</label> <select id="min-${id}" name="min">${sizeOptions(chosen("min"), free)}</select>
