@@ -13,6 +13,7 @@ export function secretCache(ours: SecretCache["ours"], more: Partial<SecretCache
           annotations?.[SECRET_OF] !== undefined && labels?.["compute-operator.dev/compute"] === uid,
       ),
     isLabelled: () => true,
+    namespacesWith: () => [],
     isLive: () => false,
     sharingRole: () => [],
     ...more,

@@ -1,4 +1,5 @@
 import type { ConnectionView } from "../connection/registry.ts";
+import type { CrdDeletion } from "../connection-secret/removal.ts";
 import type { EventInput } from "../kube/event-record.ts";
 import type { Stop } from "../life/guard.ts";
 import type { Kind, Turn } from "../life/kind.ts";
@@ -8,7 +9,6 @@ import type { Compute } from "../resources/compute.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { shortlyMs } from "../runtime/waits.ts";
 import { type BindTools, type Bound, type bind, unbound } from "./bind.ts";
-import type { CrdDeletion } from "./execute/context.ts";
 import type { execute } from "./execute/execute.ts";
 import { computePatches } from "./execute/patch-metadata.ts";
 import { type guard, insteadOf } from "./guard.ts";

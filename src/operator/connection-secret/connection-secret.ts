@@ -17,7 +17,7 @@ import { passwordRotated, secretForbidden, secretNotAllowed, secretRejected, sec
 import { type NamedSecret, namedSecret, recordOf } from "./named-secret.ts";
 import { agreementOf, formerOwner, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace } from "./place.ts";
 import { Readings } from "./readings.ts";
-import { SecretRemoval } from "./removal.ts";
+import { type CrdDeletion, SecretRemoval } from "./removal.ts";
 import { type PasswordRecord, recordAfter, recordIn, type Turn } from "./rotation.ts";
 import type { SecretCache } from "./secret-cache.ts";
 import { createSecret, listOurs, nameAt, recordPassword, repairSecret } from "./write-secret.ts";
@@ -89,7 +89,7 @@ export class ConnectionSecrets {
   }
 
   /** Removes those in other namespaces before the Compute is released; events of what stays, `undefined`: later. */
-  remove(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[] | undefined> {
+  remove(compute: Compute, uninstalling: CrdDeletion): Promise<EventInput[] | undefined> {
     return this.#removal.all(compute, uninstalling);
   }
 

@@ -10,9 +10,17 @@ import { agreementOf, isAt, isElsewhere, isOf, placeOfSecret, type SecretPlace, 
 import type { SecretCache } from "./secret-cache.ts";
 import { listOurs } from "./write-secret.ts";
 
+/** Check for a Compute that is deleted only because the CRD itself is: then nothing is deleted at the service. */
+export interface CrdDeletion {
+  /** Asks the API server now. */
+  now(compute: Compute): Promise<boolean>;
+  /** Asks the API server once for all who wait. */
+  lately(compute: Compute): Promise<boolean>;
+}
+
 export interface RemovalOptions {
   cluster: Pick<ClusterClient, "delete" | "listPage">;
-  cache: Pick<SecretCache, "elsewhere" | "isLabelled">;
+  cache: Pick<SecretCache, "elsewhere" | "isLabelled" | "namespacesWith">;
   clock: Pick<Clock, "monotonic">;
 }
 
@@ -31,9 +39,12 @@ export class SecretRemoval {
   readonly #left = new Map<string, Set<string>>();
   /** Times until which a create without an answer may take effect, by the uid of the Compute. */
   readonly #lateUntil = new Map<string, number>();
+  /** The same for the creates of a process before this one, which may have died during any of them. */
+  readonly #othersLateUntil: number;
 
   constructor(options: RemovalOptions) {
     this.#options = options;
+    this.#othersLateUntil = options.clock.monotonic() + lateMs;
   }
 
   /** All but the one that the spec names, once that stands. */
@@ -63,14 +74,19 @@ export class SecretRemoval {
    * All, before the Compute is released. `uninstalling`: its definition goes, and then they stay. `undefined`: another
    * one may still come to be.
    */
-  async all(compute: Compute, uninstalling: () => Promise<boolean>): Promise<EventInput[] | undefined> {
+  async all(compute: Compute, uninstalling: CrdDeletion): Promise<EventInput[] | undefined> {
     const known = this.#known(compute);
-    const places = [secretInStatus(compute), placeOfSecret(compute)].flatMap((place) => place?.namespace ?? []);
-    if (known.length === 0 && !places.some((namespace) => isElsewhere({ namespace }, compute))) return [];
-    if (await uninstalling()) return known.map(({ metadata }) => secretLeft(metadata, "definition"));
-    const lateUntil = this.#lateUntil.get(compute.metadata.uid) ?? 0;
-    if (this.#options.clock.monotonic() < lateUntil) return undefined;
-    return this.#remove(compute, known, places, undefined);
+    // Wherever a namespace agrees one may have been created, whatever the spec names by now.
+    const agreeing = this.#options.cache.namespacesWith(agreementOf(compute));
+    const named = [secretInStatus(compute), placeOfSecret(compute)].flatMap((place) => place?.namespace ?? []);
+    const isThere = (namespace: string) => isElsewhere({ namespace }, compute);
+    const places = [...named, ...agreeing].filter(isThere);
+    if (known.length === 0 && places.length === 0) return [];
+    const lateUntil = this.#lateUntil.get(compute.metadata.uid) ?? (agreeing.some(isThere) ? this.#othersLateUntil : 0);
+    const waits = this.#options.clock.monotonic() < lateUntil;
+    const isUninstalled = await (waits ? uninstalling.lately(compute) : uninstalling.now(compute));
+    if (isUninstalled) return known.map(({ metadata }) => secretLeft(metadata, "definition"));
+    return waits ? undefined : this.#remove(compute, known, places, undefined);
   }
 
   leftBehind(compute: Compute): EventInput[] {

@@ -12,6 +12,8 @@ export interface SecretCache {
   elsewhere: (uid: string) => Iterable<KeptSecret>;
   /** True if the namespace bears this label; `undefined`: that cannot be seen. */
   isLabelled: (namespace: string, label: string) => boolean | undefined;
+  /** The namespaces that bear this label; empty where none can be seen. */
+  namespacesWith: (label: string) => readonly string[];
   /** True if there is a Compute of this uid. */
   isLive: (uid: string) => boolean;
   /** The other Computes that name a role of this one on its branch. */

@@ -1,7 +1,5 @@
-import { keptApiKey } from "../connection/kept-api-key.ts";
-import { type KeptSecret, keptConnectionSecret } from "../connection-secret/kept-secret.ts";
+import type { KeptSecret } from "../connection-secret/kept-secret.ts";
 import type { ClusterClient } from "../kube/client.ts";
-import { isObjectOf } from "../kube/objects.ts";
 import type { ReflectorOptions } from "../kube/reflector.ts";
 import { Reflectors } from "../kube/reflectors.ts";
 import type { Change } from "../kube/store.ts";
@@ -18,7 +16,6 @@ import {
 import { type Compute, computeKind, parseCompute } from "../resources/compute.ts";
 import { type ComputePool, computePoolKind, parseComputePool } from "../resources/compute-pool.ts";
 import type { ConnectionUser } from "../resources/connection-user.ts";
-import { API_KEY_SECRET_TYPE, labels } from "../resources/names.ts";
 import { type Namespace, namespaceKind, parseNamespace } from "../resources/namespace.ts";
 import { type Secret, secretKind } from "../resources/secret.ts";
 import {
@@ -32,6 +29,7 @@ import { Arrivals } from "./arrivals.ts";
 import { ComputeCounts } from "./compute-counts.ts";
 import { Indexes } from "./indexes.ts";
 import { type KeptLabels, labelsOfCompute, labelsOfMaker, noLabels, withKeptMetadata } from "./kept-metadata.ts";
+import { apiKeysOnly, connectionSecretsOnly } from "./secret-watches.ts";
 import { crdIsGoing } from "./uninstalling.ts";
 
 export interface InformersOptions extends RuntimePorts {
@@ -218,6 +216,11 @@ export class Informers {
     return found === undefined ? "unknown" : (found.metadata.labels ?? {});
   }
 
+  /** The namespaces, as far as they can be seen. */
+  get namespaces(): readonly Namespace[] {
+    return this.#cluster?.namespaces.list() ?? [];
+  }
+
   /** The state of ClusterServiceConnections; `unserved` without their CRD, or the right to read them. */
   get clusterConnections(): "served" | "unserved" | "notWatched" {
     if (this.#cluster === undefined) return "notWatched";
@@ -279,18 +282,6 @@ const branchesParsed = (kept: KeptLabels): Partial<ReflectorOptions<Branch>> => 
   parse: (raw) => withKeptMetadata(readable(parseBranch(raw)), kept),
   optional: true,
 });
-
-const apiKeysOnly: Partial<ReflectorOptions<Secret>> = {
-  fieldSelector: `type=${API_KEY_SECRET_TYPE}`,
-  selects: ({ type }) => type === API_KEY_SECRET_TYPE,
-  parse: (raw) => (isObjectOf(secretKind, raw) ? keptApiKey(raw) : undefined),
-};
-
-const connectionSecretsOnly: Partial<ReflectorOptions<KeptSecret>> = {
-  labelSelector: labels.compute,
-  selects: ({ metadata }) => metadata.labels?.[labels.compute] !== undefined,
-  parse: (raw) => (isObjectOf(secretKind, raw) ? keptConnectionSecret(raw) : undefined),
-};
 
 /** Throws for an object that only CRDs of another version allow: the reflector logs and skips it. */
 function readable<T>(parsed: Parsed<T>): T {

@@ -14,6 +14,10 @@ export function secretCacheOf(informers: Informers): SecretCache {
       if (labels === "unread") return undefined;
       return labels !== "unknown" && Object.hasOwn(labels, label);
     },
+    namespacesWith: (label) =>
+      informers.namespaces
+        .filter(({ metadata }) => Object.hasOwn(metadata.labels ?? {}, label))
+        .map(({ metadata }) => metadata.name),
     isLive: (uid) => computes.byUid(uid) !== undefined,
     sharingRole: (compute) => sharingRole(compute, computes.list()),
   };

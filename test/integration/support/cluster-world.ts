@@ -47,23 +47,16 @@ export class ClusterWorld implements AsyncDisposable {
   readonly network = new Network();
   readonly server: ApiServer;
   readonly host: Host;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #options: ClusterWorldOptions;
+  readonly #random = seededRandom(7);
+  #stop = new AbortController();
+  #running: Promise<void>;
 
   constructor(options: ClusterWorldOptions = {}) {
+    this.#options = options;
     const { clock } = this;
-    const random = seededRandom(7);
-    const {
-      rights = underShippedRights,
-      without = [],
-      branches = [],
-      projects = [],
-      replicas = [],
-      settings,
-      plan,
-      service: behaviour = {},
-    } = options;
-    this.server = new ApiServer({ clock, random, controllerManager: true });
+    const { without = [], branches = [], projects = [], replicas = [], plan, service: behaviour = {} } = options;
+    this.server = new ApiServer({ clock, random: this.#random, controllerManager: true });
     const service = newService({
       branches,
       projects,
@@ -77,21 +70,31 @@ export class ClusterWorld implements AsyncDisposable {
     this.namespace(ownNamespace);
     this.key();
     if (!without.includes("clusterserviceconnections")) this.connect(options.connection);
+    this.#running = this.#run();
+  }
+
+  #run(): Promise<void> {
+    const { clock } = this;
+    const { rights = underShippedRights, weather = calm, settings } = this.#options;
     const operator = createOperator(
       {
-        clusterTransport: new InMemoryClusterTransport(rights(this.server), clock, options.weather ?? calm),
+        clusterTransport: new InMemoryClusterTransport(rights(this.server), clock, weather),
         serviceTransport: this.network,
         clock,
-        random,
+        random: this.#random,
         log: silentLogger,
       },
-      {
-        ...inMemorySettings,
-        clusterResourceNamespace: ownNamespace,
-        ...settings,
-      },
+      { ...inMemorySettings, clusterResourceNamespace: ownNamespace, ...settings },
     );
-    this.#running = operator.run(this.#stop.signal);
+    return operator.run(this.#stop.signal);
+  }
+
+  /** Ends the operator, does something, and starts another that knows nothing of the first. */
+  async restart(meanwhile: () => void = () => {}): Promise<void> {
+    await this[Symbol.asyncDispose]();
+    meanwhile();
+    this.#stop = new AbortController();
+    this.#running = this.#run();
   }
 
   /** Installs a CRD. */
@@ -233,10 +236,15 @@ export class ClusterWorld implements AsyncDisposable {
     return EndpointsAnswer.parse(JSON.parse(reply.body ?? "{}")).endpoints;
   }
 
+  /** What is in flight has its time to end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.clock.advance(10_000);
-    await this.#running;
+    const state = { isOver: false };
+    const end = this.#running.finally(() => {
+      state.isOver = true;
+    });
+    for (let waited = 0; !state.isOver && waited < 120; waited += 1) await this.clock.advance(1000);
+    await end;
   }
 }
 

@@ -1,18 +1,11 @@
 import type { ConnectionSecrets } from "../../connection-secret/connection-secret.ts";
+import type { CrdDeletion } from "../../connection-secret/removal.ts";
 import type { Patcher } from "../../life/patching.ts";
 import type { ServiceAccess } from "../../project/service-access.ts";
 import type { Compute } from "../../resources/compute.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Annotations } from "../observe/annotations.ts";
 import type { ReconcileState } from "../reconcile-state.ts";
-
-/** Check for a Compute that is deleted only because the CRD itself is: then nothing is deleted at the service. */
-export interface CrdDeletion {
-  /** Asks the API server now. */
-  now(compute: Compute): Promise<boolean>;
-  /** Asks the API server once for all who wait. */
-  lately(compute: Compute): Promise<boolean>;
-}
 
 /** All that carrying out an action needs, in the operator and in `apply` alike. */
 export interface ExecuteContext {

@@ -29,7 +29,7 @@ export async function restoreFinalizer({ compute, cluster }: ExecuteContext): Pr
 
 /** The finalizer of an observed Compute goes after its Secrets in other namespaces, which nothing else remembers. */
 export async function dropFinalizer({ compute, cluster, secrets, uninstalling }: ExecuteContext): Promise<Outcome> {
-  const left = await secrets.remove(compute, () => uninstalling.now(compute));
+  const left = await secrets.remove(compute, uninstalling);
   if (left === undefined) return unchanged(compute, { requeue: after(shortlyMs) });
   const patch = patchOf(compute).removeFinalizer(finalizers.endpoint);
   return unchanged(await patched(computePatches, cluster, patch, compute), { requeue: after(1), events: [...left] });
@@ -109,7 +109,7 @@ export async function release(
   { compute, cluster, state, secrets, uninstalling }: ExecuteContext,
 ): Promise<Outcome> {
   // The finalizer is all that still waits for them.
-  const left = await secrets.remove(compute, () => uninstalling.now(compute));
+  const left = await secrets.remove(compute, uninstalling);
   if (left === undefined) return unchanged(compute, { requeue: after(shortlyMs) });
   await letGo(computePatches, cluster, compute, (isReleased) => state.releasing(isReleased));
   const released = { type: warns === true ? "Warning" : "Normal", reason: event, message } as const;
