@@ -43,14 +43,6 @@ export interface StatementResult {
 /** The longest message of a server that is read, in bytes: its text must be a string, and these have a longest. */
 const longestMessage = 256 * 1024 ** 2;
 
-/** The longest answers that a caller takes. */
-export interface AnswerLimit {
-  /** Of the rows of all answers of a connection together. */
-  bytes: number;
-  /** True if each row is shown with the names of its columns, which count then. */
-  named: boolean;
-}
-
 /** The receiver of an answer's rows, in place of the result; answers a reason to take no more. */
 export type RowSink = (row: TextRow, fields: readonly Field[]) => Error | undefined;
 
@@ -65,20 +57,21 @@ export class SqlClient {
   readonly closed: Promise<void>;
   readonly #socket: Socket;
   readonly #path: string;
-  #limit: AnswerLimit;
+  /** Bytes of the rows of all answers together that the caller takes at most. */
+  #limit: number;
   readonly #parser = new Parser();
   /** Bytes received of a message that is not complete. */
   #unread = 0;
   /** Bytes of rows so far. */
   #rows = 0;
-  #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string; names: number } = nothing();
+  #answered: { fields: readonly Field[]; rows: TextRow[]; tag: string } = nothing();
   #error: Error | undefined;
   #sink: RowSink | undefined;
   #key: BackendKeyDataMessage | undefined;
   #waiting: { resolve: (result: StatementResult) => void; reject: (error: Error) => void } | undefined;
   #ended: Error | undefined;
 
-  private constructor(path: string, limit: AnswerLimit) {
+  private constructor(path: string, limit: number) {
     this.#path = path;
     this.#limit = limit;
     this.#socket = createConnection(path);
@@ -87,8 +80,8 @@ export class SqlClient {
     });
   }
 
-  /** Rejects with `ServerFailed`. */
-  static async connect(login: Login, limit: AnswerLimit = unlimited): Promise<SqlClient> {
+  /** `limit`: the most bytes of the rows of all answers together. Rejects with `ServerFailed`. */
+  static async connect(login: Login, limit = Number.POSITIVE_INFINITY): Promise<SqlClient> {
     const { socket: path, user, password, database, parameters, late } = login;
     const client = new SqlClient(path, limit);
     const scram = new ScramLogin({ password }, randomBytes(18).toString("base64"));
@@ -126,7 +119,7 @@ export class SqlClient {
   /** Limits all answers from here on together. */
   limitAnswers(bytes: number): void {
     this.#rows = 0;
-    this.#limit = { bytes, named: false };
+    this.#limit = bytes;
   }
 
   /** Has the server end the statement that runs. */
@@ -175,7 +168,7 @@ export class SqlClient {
     } catch (error) {
       this.#end(error instanceof Rejection ? error : new ServerFailed(messageOf(error)));
     }
-    const longest = Math.min(longestMessage, this.#limit.bytes);
+    const longest = Math.min(longestMessage, this.#limit);
     if (this.#unread > longest) this.#end(new AnswerTooLarge(`the answer is larger than ${longest} bytes`));
   }
 
@@ -189,7 +182,6 @@ export class SqlClient {
       this.#key = message;
     } else if (isDescription(message)) {
       answered.fields = message.fields;
-      if (this.#limit.named) answered.names = message.fields.reduce((sum, { name }) => sum + name.length + 3, 0);
     } else if (isRow(message)) {
       this.#row(message);
     } else if (isComplete(message)) {
@@ -218,9 +210,8 @@ export class SqlClient {
   #row({ length, fields: row }: DataRowMessage): void {
     if (this.#error !== undefined) return;
     const answered = this.#answered;
-    this.#rows += length + answered.names;
-    const { bytes } = this.#limit;
-    if (this.#rows > bytes) this.#stop(new AnswerTooLarge(`the answer is larger than ${bytes} bytes`));
+    this.#rows += length;
+    if (this.#rows > this.#limit) this.#stop(new AnswerTooLarge(`the answer is larger than ${this.#limit} bytes`));
     else if (this.#sink === undefined) answered.rows.push(row);
     else {
       const reason = this.#sink(row, answered.fields);
@@ -242,10 +233,8 @@ export class SqlClient {
   }
 }
 
-const unlimited: AnswerLimit = { bytes: Number.POSITIVE_INFINITY, named: false };
-
-function nothing(): { fields: readonly Field[]; rows: TextRow[]; tag: string; names: number } {
-  return { fields: [], rows: [], tag: "", names: 0 };
+function nothing(): { fields: readonly Field[]; rows: TextRow[]; tag: string } {
+  return { fields: [], rows: [], tag: "" };
 }
 
 function isChallenge(message: BackendMessage): message is BackendMessage & { data: string } {

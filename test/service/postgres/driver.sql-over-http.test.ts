@@ -6,6 +6,7 @@ import { BytesInFlight } from "../../../src/service/http/bytes-in-flight.ts";
 import type { SqlCall } from "../../../src/service/http/sql-access.ts";
 import { sqlOverHttp } from "../../../src/service/postgres/driver/sql-over-http.ts";
 import type { Admission } from "../../../src/service/postgres/proxy/admission.ts";
+import { message } from "../../../src/service/postgres/proxy/messages.ts";
 import { Rejection } from "../../../src/service/postgres/proxy/rejection.ts";
 import { cancelPacket } from "../../../src/service/postgres/proxy/startup.ts";
 import { temporaryDirectory } from "../../support/guardian.ts";
@@ -114,6 +115,45 @@ it("an answer beyond the share of its compute ends the statement, and says why",
   await expect(sqlOverHttp(request, () => Promise.resolve(admission))).rejects.toMatchObject({ status: 503 });
   await expect.poll(() => heard.length).toBe(1);
   await expect.poll(left).toBe(1);
+});
+
+/** The description of an answer with a hundred columns of long names. */
+const wide = message("T", `\0\x64${`${"n".repeat(60)}${"\0".repeat(19)}`.repeat(100)}`);
+
+it("the names of columns count in the share of a compute for each statement of a batch", async () => {
+  const { admission, left } = await compute((socket) => {
+    let isLoggedIn = false;
+    socket.on("data", (chunk) => {
+      if (chunk[0] === "X".charCodeAt(0)) socket.end();
+      else socket.write(isLoggedIn ? Buffer.concat([wide, done]) : welcome);
+      isLoggedIn = true;
+    });
+  });
+  const bytes = new BytesInFlight(600_000);
+  const body = JSON.stringify({ queries: Array.from({ length: 1000 }, () => ({ query: "TABLE wide" })) });
+  const request = { ...call(new AbortController().signal, body), hold: (id: string) => bytes.of(id) };
+  await expect(sqlOverHttp(request, () => Promise.resolve(admission))).rejects.toMatchObject({ status: 503 });
+  expect(bytes.all).toBeGreaterThan(200_000);
+  expect(bytes.all).toBeLessThanOrEqual(300_000);
+  await expect.poll(left).toBe(1);
+});
+
+it("an error with a long text is shown with its beginning", async () => {
+  const raised = message("E", `SERROR\0C22000\0M${"\u0001".repeat(900_000)}\0H${"h".repeat(900_000)}\0\0`);
+  const { admission } = await compute((socket) => {
+    let isLoggedIn = false;
+    socket.on("data", () => {
+      socket.write(isLoggedIn ? Buffer.concat([raised, ready]) : welcome);
+      isLoggedIn = true;
+    });
+  });
+  const answer = await sqlOverHttp(call(new AbortController().signal), () => Promise.resolve(admission));
+  expect(answer.body?.length).toBeLessThan(7 * 65_536 + 1000);
+  expect(JSON.parse(answer.body ?? "")).toMatchObject({
+    code: "22000",
+    message: `${"\u0001".repeat(65_536)}…`,
+    hint: `${"h".repeat(65_536)}…`,
+  });
 });
 
 it("the body of a client that cannot log in is not read", async () => {

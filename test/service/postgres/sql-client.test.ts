@@ -35,10 +35,7 @@ async function loggingIn(...answers: readonly Buffer[]): Promise<SqlClient> {
     directory.remove();
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  return SqlClient.connect(
-    { socket: path, user: "app", password: "secret", database: "stock" },
-    { bytes: 1000, named: true },
-  );
+  return SqlClient.connect({ socket: path, user: "app", password: "secret", database: "stock" }, 1000);
 }
 
 const welcome = Buffer.concat([message("R", "\0\0\0\0"), message("Z", "I")]);
@@ -86,10 +83,5 @@ function answerOf(name: string): Buffer {
 it("gives up the answers of one connection that are larger together than the caller takes", async () => {
   const client = await loggingIn(welcome, answerOf("a"), answerOf("a"), answerOf("a"));
   expect([(await client.query("SELECT")).length, (await client.query("SELECT")).length]).toEqual([1, 1]);
-  await expect(client.query("SELECT")).rejects.toThrow(AnswerTooLarge);
-});
-
-it("counts the names of columns in each row where rows are shown with them", async () => {
-  const client = await loggingIn(welcome, answerOf("a".repeat(600)));
   await expect(client.query("SELECT")).rejects.toThrow(AnswerTooLarge);
 });

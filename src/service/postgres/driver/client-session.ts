@@ -1,13 +1,16 @@
 import type { Admission } from "../proxy/admission.ts";
-import { type AnswerLimit, type Login, SqlClient } from "../sql-client.ts";
+import { type Login, SqlClient } from "../sql-client.ts";
 
-/** Opens a session in a compute's server for a client that is let in, as the client's own role. */
+/**
+ * Opens a session in a compute's server for a client that is let in, as the client's own role, whose answers have at
+ * most so many bytes.
+ */
 export async function openClientSession(
   { socket, leave }: Admission,
   login: Omit<Login, "socket">,
-  limit: AnswerLimit,
+  longestAnswers: number,
 ): Promise<SqlClient> {
-  const client = await SqlClient.connect({ ...login, socket }, limit).catch((error: unknown) => {
+  const client = await SqlClient.connect({ ...login, socket }, longestAnswers).catch((error: unknown) => {
     leave();
     throw error;
   });

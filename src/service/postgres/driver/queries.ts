@@ -56,8 +56,7 @@ export class Queries implements QueryAccess {
     const late = new AbortController();
     const stopLogin = this.#clock.after(queryLimitMs, () => late.abort());
     const login = { user: role.name, password: role.password, database, parameters, late: late.signal };
-    const limit = { bytes: longestAnswer, named: false };
-    const client = await openClientSession(admission, login, limit).finally(stopLogin);
+    const client = await openClientSession(admission, login, longestAnswer).finally(stopLogin);
     const cancel = () => client.cancel();
     const stopTimer = this.#clock.after(queryLimitMs + graceMs, () => client.destroy("the statement took too long"));
     gone?.addEventListener("abort", cancel);

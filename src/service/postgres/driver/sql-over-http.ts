@@ -8,7 +8,7 @@ import { Rejection } from "../proxy/rejection.ts";
 import type { Target } from "../proxy/route.ts";
 import { AnswerTooLarge, type SqlClient, type StatementResult } from "../sql-client.ts";
 import { asFullDisk } from "../temporary-disk.ts";
-import { AnswerRows } from "./answer-rows.ts";
+import { AnswerRows, AnswerText } from "./answer-text.ts";
 import { openClientSession } from "./client-session.ts";
 import {
   longestSqlBody,
@@ -34,11 +34,10 @@ export async function sqlOverHttp(call: SqlCall, admit: (target: Target) => Prom
   }
 }
 
-async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): Promise<Buffer[]> {
-  const { user, password, database, routed, arrayMode } = login;
+async function answerTo(call: SqlCall, login: SqlLogin, admission: Admission): Promise<readonly Buffer[]> {
+  const { user, password, database, routed } = login;
   const parameters = Object.fromEntries(routed.parameters);
-  const limit = { bytes: longestSqlBody, named: !arrayMode };
-  const client = await openClientSession(admission, { user, password, database, parameters }, limit);
+  const client = await openClientSession(admission, { user, password, database, parameters }, longestSqlBody);
   const { gone } = call;
   const cancel = () => client.cancel();
   gone.addEventListener("abort", cancel);
@@ -59,27 +58,37 @@ async function results(
   { begin, arrayMode }: SqlLogin,
   client: SqlClient,
   holding: Holding,
-): Promise<Buffer[]> {
-  const answers: Buffer[][] = [];
+): Promise<readonly Buffer[]> {
+  const text = new AnswerText(holding, longestSqlBody);
   // A batch that fails is rolled back by the end of its connection.
   if (batch) await client.query(begin);
-  for (const { sql, values } of statements) {
-    const rows = new AnswerRows(arrayMode, holding);
+  text.add(batch ? '{"results":[' : "");
+  for (const [index, { sql, values }] of statements.entries()) {
+    text.add(`${index === 0 ? "" : ","}{"rows":[`);
+    const rows = new AnswerRows(text, arrayMode);
     const result = await client.execute(sql, values, (row, fields) => rows.add(row, fields));
-    answers.push(shown(result, arrayMode, rows.end()));
+    text.add(`],${described(result, arrayMode)}`);
+    if (text.refused) throw text.refused;
   }
-  if (!batch) return answers[0] ?? [];
-  await client.query("COMMIT");
-  const separated = answers.flatMap((answer, index) => (index === 0 ? answer : [Buffer.from(","), ...answer]));
-  return [Buffer.from('{"results":['), ...separated, Buffer.from("]}")];
+  if (batch) await client.query("COMMIT");
+  text.add(batch ? "]}" : "");
+  return text.end();
 }
 
-/** As node-postgres shows it; values stay text, which the driver converts. */
-function shown({ fields, tag }: StatementResult, arrayMode: boolean, rows: readonly Buffer[]): Buffer[] {
+/** A result without rows and first brace, as node-postgres shows it; values stay text, which the driver converts. */
+function described({ fields, tag }: StatementResult, arrayMode: boolean): string {
   const words = tag.split(" ");
   const count = /^\d+$/.test(words.at(-1) ?? "") ? Number(words.at(-1)) : null;
-  const head = JSON.stringify({ fields, command: words[0] ?? "", rowCount: count, rowAsArray: arrayMode });
-  return [Buffer.from(`${head.slice(0, -1)},"rows":[`), ...rows, Buffer.from("]}")];
+  return JSON.stringify({ fields, command: words[0] ?? "", rowCount: count, rowAsArray: arrayMode }).slice(1);
+}
+
+/** The longest text of an error that is shown, in characters: a client may raise one of a gigabyte. */
+const longestText = 65_536;
+
+function cut(field: unknown): unknown {
+  return typeof field === "string" && field.length > longestText
+    ? `${field.slice(0, longestText).toWellFormed()}…`
+    : field;
 }
 
 function refused(error: unknown): ServiceReply {
@@ -92,5 +101,6 @@ function refused(error: unknown): ServiceReply {
   if (!(cause instanceof DatabaseError)) return jsonReply(502, { message: error.message });
   const { length: _length, name: _name, ...fields } = cause;
   const { code, message } = cause;
-  return jsonReply(400, { ...fields, message, ...asFullDisk({ code, message }) });
+  const all = Object.entries({ ...fields, message, ...asFullDisk({ code, message }) });
+  return jsonReply(400, Object.fromEntries(all.map(([name, field]) => [name, cut(field)])));
 }
