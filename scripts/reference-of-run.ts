@@ -13,7 +13,8 @@ export async function referenceOfRun(): Promise<string[]> {
     "|---|---|---|---|",
     ...rows(connectionReasons, (reason) => `ServiceConnection\` | \`${reason}`),
     ...rows(poolReasons, (reason) => `ComputePool\` | \`${reason}`),
-    ...rows(branchReasonTexts, (reason) => `Branch\` | \`${reason}`),
+    ...rows(branchReasonTexts, (reason) => `Branch\` | \`${reason}`).filter((row) => !row.includes(asOfCompute)),
+    `| \`Branch\` | ${alikeReasons.map((reason) => `\`${reason}\``).join(", ")} | ${asOfCompute} |`,
     "",
     "## Events",
     "",
@@ -126,6 +127,9 @@ const events = {
 type Annotation = keyof typeof annotations;
 type Note = "endpointID";
 
+/** Reasons that mean for a Branch what they mean for a Compute; they share one row. */
+const asOfCompute = "False | as of a Compute";
+
 const branchReasonTexts: Record<BranchReason, string> = {
   Available: "True | the branch is as declared and can be used",
   Observed: "True | `managementPolicy: Observe`: the branch is shown, and nothing is written to the service",
@@ -137,14 +141,14 @@ const branchReasonTexts: Record<BranchReason, string> = {
   InUse: "False | its deletion waits for Computes that name it or are on its branch",
   HasChildren: "False | deletion or reset waits for the branches that start from it",
   CreateUnknown: "False | a create got no usable answer; the next list tells",
-  ProjectBusy: "False | the service runs other operations of the project (423)",
-  RateLimited: "False | 429; retried",
-  ServiceUnavailable: "False | 5xx, no answer, or an invalid one; retried",
-  Unauthorized: "False | the key is refused",
+  ProjectBusy: asOfCompute,
+  RateLimited: asOfCompute,
+  ServiceUnavailable: asOfCompute,
+  Unauthorized: asOfCompute,
   Forbidden: "False | the key may not do this, or the API server refuses a patch",
-  ConnectionNotFound: "False | no such connection",
-  ConnectionNotReady: "False | the connection cannot be used",
-  ProjectNotFound: "False | the service does not show the project to this key",
+  ConnectionNotFound: asOfCompute,
+  ConnectionNotReady: asOfCompute,
+  ProjectNotFound: asOfCompute,
   BranchNotFound: "False | the parent is not there, or a changed connection does not show the branch",
   BranchExists: "False, stalled | another has the name: who made it and when it ends",
   AdoptionRefused: "False, stalled | what `adopt` names is missing, or an operator made it",
@@ -156,6 +160,10 @@ const branchReasonTexts: Record<BranchReason, string> = {
   BranchLost: "False, stalled | it went before its end; recover it at the service, or set `resetAt`",
   Paused: "unchanged | `paused` is set: nothing is sent but the renewal of a lease",
 };
+
+const alikeReasons = Object.entries(branchReasonTexts).flatMap(([reason, text]) =>
+  text === asOfCompute ? [reason] : [],
+);
 
 const requests: Record<Exclude<Annotation, Note>, string> = {
   restartedAt:

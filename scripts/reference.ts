@@ -29,13 +29,16 @@ export async function referenceDocument(): Promise<string> {
     const [version] = spec.versions;
     schemas.set(spec.names.kind, JSON.parse(JSON.stringify(version?.schema.openAPIV3Schema ?? {})));
   }
+  const written = new Map<string, string>();
   const kinds = [...schemas].map(([kind, schema]) =>
     [
       `## ${kind}`,
       "",
       schema.description ?? "",
       "",
-      ...halves.flatMap((part) => tableOf(part, schema.properties?.[part], alike(kind, part, schemas))),
+      ...halves.flatMap((part) =>
+        tableOf({ kind, part, shared: alike(kind, part, schemas) }, schema.properties?.[part], written),
+      ),
     ].join("\n"),
   );
   return [
@@ -114,16 +117,47 @@ const sharedWith: Readonly<Record<string, Partial<Record<(typeof halves)[number]
   Branch: { spec: ofCompute("compute") },
 };
 
-function tableOf(part: string, schema: Schema | undefined, shared: Alike | undefined): string[] {
+function tableOf(
+  { kind, part, shared }: { kind: string; part: string; shared: Alike | undefined },
+  schema: Schema | undefined,
+  written: Map<string, string>,
+): string[] {
   if (schema === undefined) return [];
   const rows = rowsOf("", schema);
-  const own = rows.filter((row) => shared?.rows.has(row) !== true);
+  const different = rows.filter((row) => shared?.rows.has(row) !== true);
+  const own = withoutRepeats(different, `${part} of a ${kind}`, written);
   const link = shared && `[${part} of a ${shared.kind}](#${shared.kind.toLowerCase()})`;
   const place = shared?.at === "" ? "Besides these fields it has" : `Below \`${shared?.at}\` it has`;
-  const others = own.length === rows.length ? [] : [`${place} those of the ${link} with the same meaning.`, ""];
+  const others = different.length === rows.length ? [] : [`${place} those of the ${link} with the same meaning.`, ""];
   const table = own.length === 0 ? [] : ["| field | type | meaning |", "|---|---|---|", ...own, ""];
   return [`### ${part}`, "", ...others, ...table];
 }
+
+/** Members that stand under an earlier field word for word are not written again: the row says where they are. */
+function withoutRepeats(rows: readonly string[], place: string, written: Map<string, string>): string[] {
+  const kept: string[] = [];
+  let below: string | undefined;
+  for (const [index, row] of rows.entries()) {
+    const at = pathOf(row);
+    if (below !== undefined && isBelow(at, below)) continue;
+    below = undefined;
+    const members = rows.slice(index + 1).filter((other) => isBelow(pathOf(other), at));
+    const text = members.map((member) => member.replace(`\`${at}`, "`").replace("`[]", "`")).join("\n");
+    const first = written.get(text);
+    if (members.length < 2) kept.push(row);
+    else if (first === undefined) {
+      written.set(text, `\`${at}\` (${place})`);
+      kept.push(row);
+    } else {
+      below = at;
+      kept.push(row.replace(/ \|$/, ` Members: as of ${first.replace(` (${place})`, "")}. |`));
+    }
+  }
+  return kept;
+}
+
+const pathOf = (row: string): string => /^\| `([^`]+)`/.exec(row)?.[1] ?? "";
+const isBelow = (path: string, at: string): boolean => path.startsWith(`${at}.`) || path.startsWith(`${at}[]`);
 
 /** Members of a status that only the operator reads; `kubectl explain` describes what they hold. */
 const notes = new Set(["proof", "pendingWrite", "gone", "resolvedBranch"]);
@@ -132,7 +166,7 @@ function rowsOf(path: string, schema: Schema): string[] {
   const fields = Object.entries(schema.properties ?? {});
   return fields.flatMap(([name, field]) => {
     const at = path === "" ? name : `${path}.${name}`;
-    if (notes.has(at))
+    if (notes.has(at) && field.properties !== undefined)
       return [`| \`${at}\` | ${typeOf(field)} | ${meaningOf(field)} Its members are for the operator. |`];
     const required = schema.required?.includes(name) === true && field.default === undefined ? "**required** " : "";
     const row = `| \`${at}\` | ${required}${typeOf(field)} | ${meaningOf(field)} |`;

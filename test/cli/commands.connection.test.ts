@@ -257,6 +257,6 @@ describe("connection", () => {
       documents(connection, connection.replaceAll("namespace: shop", "namespace: other"), adopted(), other),
     );
     const run = await stage.run("connection", ["a", "-f", path]);
-    expect(run.err).toContain("the manifests have other/a and shop/a: give one of these instead of a");
+    expect(run.err).toContain("the manifests have other/a and shop/a: write one of these instead of a");
   });
 });

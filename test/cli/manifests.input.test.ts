@@ -323,7 +323,7 @@ describe("flags", () => {
     ["plan", ["deploy/samples"], "'deploy/samples' belongs to no flag: manifests are named with -f or -k"],
     ["export", [], "--project is needed: the id of the project; or --all-projects"],
     ["export", ["--project", "p", "--all-projects"], "--project and --all-projects exclude each other"],
-    ["export", ["--project", "p", "--organization", "o"], "--organization is about --all-projects"],
+    ["export", ["--project", "p", "--organization", "o"], "--organization needs --all-projects"],
     ["export", ["shop"], "'shop' belongs to no flag: the project is named with --project"],
     ["export", ["--project", "p"], "no API key: set the environment variable COMPUTE_OPERATOR_API_KEY"],
   ])("%s %j is refused", async (command, args, message) => {

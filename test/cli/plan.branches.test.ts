@@ -208,7 +208,7 @@ describe("plan and apply of a Branch", () => {
 
   test.each([
     ["sooner than declared", 1, /~ Branch shop\/pr-1 {2}patch/],
-    ["later than declared", 20, /= Branch shop\/pr-1 {2}as is .*later than declared, and that is kept/],
+    ["later than declared", 20, /= Branch shop\/pr-1 {2}as is .*later than declared, and that end is kept/],
   ])("an end %s at the service is brought to the later one", async (_, days, line) => {
     using stage = new Stage();
     const text = documents(connection, branch("pr-1", "expiry: {after: 240h}"));
@@ -360,7 +360,7 @@ describe("apply --prune-branches", () => {
     for (const command of [apply, plan]) {
       expect(await command(stage, text, "--prune-branches")).toMatchObject({
         status: 1,
-        err: expect.stringContaining("--prune-branches is about --prune"),
+        err: expect.stringContaining("--prune-branches needs --prune"),
       });
     }
   });

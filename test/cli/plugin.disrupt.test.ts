@@ -50,12 +50,12 @@ describe("disrupt", () => {
       `${named}: computeUnits.max 8, branchID br-other can go now`,
     );
     await run(beside, "pause shop-preview");
-    expect((await run(beside, "disrupt shop-preview --for 30m")).out).toContain("it is paused, so that waits");
+    expect((await run(beside, "disrupt shop-preview --for 30m")).out).toContain("is paused, so the request waits");
   });
 
   test.each([
     ["disrupt shop-preview", "--for is needed: for how long connections may be cut, such as 30m"],
-    ["disrupt shop-preview --for soon", "--for must be a duration"],
+    ["disrupt shop-preview --for soon", "--for must be between 1s and 999d"],
     ["disrupt branch/pr-1 --for 30m", "the kind of branch/pr-1 must be compute or computepool"],
     ["disrupt computes --for 30m", "namespace shop has no Compute or ComputePool named computes"],
     [

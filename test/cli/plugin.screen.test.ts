@@ -212,13 +212,13 @@ test.each<[string, Found, string]>([
   ...(["ConnectionNotReady", "BranchNotReady", "OperationFailed"] as const).map((reason): [string, Found, string] => [
     `a Compute that is ${reason}`,
     compute(failing(reason)),
-    "it goes on once what the message names is put right or done",
+    "it continues once what the message names is done",
   ]),
-  ["a Branch that is in use", branch(failing("InUse")), "it goes on once what the message names is put right or done"],
+  ["a Branch that is in use", branch(failing("InUse")), "it continues once what the message names is done"],
   [
     "a connection without its Secret",
     connection(failing("SecretNotFound")),
-    "it goes on once what the message names is put right or done",
+    "it continues once what the message names is done",
   ],
   ["a connection without an answer", connection(failing("Unreachable")), "the operator goes on without you"],
   ["a Compute with a reason of another version", compute(failing("Pondering")), "the operator goes on without you"],

@@ -245,7 +245,7 @@ describe("pause and resume", () => {
     expect(annotationsOf(beside)["compute-operator.dev/paused"]).toBe(until);
     report(beside, "conditions", [condition("Ready", "True", "Paused", "x")]);
     expect((await run(beside, "status shop-preview")).out).toMatch(/next +goes on in (1h|59m\d*s?): it is paused/);
-    expect((await run(beside, "restart shop-preview")).out).toContain("it is paused, so that waits");
+    expect((await run(beside, "restart shop-preview")).out).toContain("is paused, so the request waits");
     await run(beside, "pause shop-preview");
     expect(annotationsOf(beside)["compute-operator.dev/paused"]).toBe("true");
     expect((await run(beside, "status shop-preview")).out).toContain("nothing until resume: it is paused");
@@ -271,7 +271,7 @@ describe("a Branch and a Compute of one name", () => {
   test.each(["pause", "resume"])("%s refuses the name, and names both", async (verb) => {
     using beside = both();
     await run(beside, "pause branch/pr-1");
-    const message = "namespace shop has compute/pr-1 and branch/pr-1: give one of these instead of pr-1";
+    const message = "namespace shop has compute/pr-1 and branch/pr-1: write one of these instead of pr-1";
     expect(await run(beside, `${verb} pr-1`)).toEqual({
       status: 1,
       out: "",

@@ -44,7 +44,7 @@ function named(name: string, inventory: Inventory): TrackedCompute {
   }
   if (more.length > 0) {
     const places = [found, ...more].map(({ object }) => placeOf(object.metadata)).join(" and ");
-    throw new CommandProblem([`the manifests have ${places}: give one of these instead of ${name}`]);
+    throw new CommandProblem([`the manifests have ${places}: write one of these instead of ${name}`]);
   }
   if (found.object.spec.connectionSecret === undefined) {
     const what = "spec.connectionSecret with name, database and role";

@@ -166,7 +166,7 @@ export const pruneNeeds =
   "--prune needs --fleet and --namespace: it deletes only what apply created for that fleet in that namespace";
 
 function requirePrune(prune: boolean, pruneBranches: boolean): void {
-  if (pruneBranches && !prune) throw new BadFlag("--prune-branches is about --prune, which is not set");
+  if (pruneBranches && !prune) throw new BadFlag("--prune-branches needs --prune");
 }
 
 export interface ApplyFlags extends ManifestFlags, PruneFlags {
@@ -191,7 +191,7 @@ export function parseApplyFlags(args: readonly string[]): ApplyFlags {
   const values = parsed(applySyntax, args, { ...manifestValues, ...own }, hint);
   const { yes, prune, pruneBranches, maxDeletes, timeout, createSettle: settle, connectionFile } = values;
   if (prune && (values.fleet === undefined || values.namespace === undefined)) throw new BadFlag(pruneNeeds);
-  if (maxDeletes !== undefined && !prune) throw new BadFlag("--max-deletes is about --prune, which is not set");
+  if (maxDeletes !== undefined && !prune) throw new BadFlag("--max-deletes needs --prune");
   requirePrune(prune, pruneBranches);
   const chosen = { yes, prune, pruneBranches, maxDeletes, connectionFile };
   return { ...manifestFlags(values), ...chosen, timeoutMs: timeout, createSettleMs: settle };
@@ -246,8 +246,7 @@ export function parseExportFlags(args: readonly string[]): ExportFlags {
     throw new BadFlag("--project is needed: the id of the project; or --all-projects");
   }
   if (projects.length > 0 && allProjects) throw new BadFlag("--project and --all-projects exclude each other");
-  if (organization !== undefined && !allProjects)
-    throw new BadFlag("--organization is about --all-projects, which is not set");
+  if (organization !== undefined && !allProjects) throw new BadFlag("--organization needs --all-projects");
   const unique = [...new Set(projects)];
   return { projects: unique, organization, namespace, connection, branches, observe, baseURL: baseUrl };
 }

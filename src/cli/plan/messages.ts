@@ -50,7 +50,7 @@ export function projectNotAllowed(connection: Connection, projectID: string): st
 /** Messages about Branches that only a command shows. */
 export const saidOfBranch = {
   laterEnd: (theirs: string | undefined) =>
-    `The branch ${theirs === undefined ? "has no end" : `ends at ${theirs}`} at the service, later than declared, and that is kept: no end is brought forward by a command. Change it at the service, or declare it.`,
+    `The branch ${theirs === undefined ? "has no end" : `ends at ${theirs}`} at the service, later than declared, and that end is kept. Change it at the service, or declare it.`,
   looking: "The lists do not show yet what the last request came to.",
   reset: "the branch is reset to the head of its parent, which replaces its data",
   deleted: "The Branch is being deleted in its cluster.",

@@ -233,7 +233,7 @@ async function until(
 function pauseNote({ kind, object }: Found, { clock }: CliPorts): string {
   return kind === "ComputePool" || pausedForMs(object, clock.now()) === undefined
     ? ""
-    : "; it is paused, so that waits until it goes on";
+    : "; the object is paused, so the request waits for resume";
 }
 
 function nameOf({ kind, object: { metadata } }: Found): string {

@@ -54,7 +54,7 @@ export const pauseSyntax = objectCommand(
   "pause",
   "Keeps the operator from sending anything for a Compute or a branch: sets the annotation paused.",
 ).addOption(
-  flag("--for <DURATION>", "until then, such as 30m or 8h; without it until resume", duration(longestPauseDays)),
+  flag("--for <DURATION>", "how long, such as 30m or 8h; without it until resume", duration(longestPauseDays)),
 );
 
 export const resumeSyntax = objectCommand("resume", "Ends a pause: removes the annotation paused.");

@@ -82,7 +82,7 @@ export async function find(cluster: CommandCluster, name: string, among: readonl
   const [found, ...more] = await findAll(cluster, name, among);
   if (more.length === 0) return found;
   const forms = [found, ...more].map(typedName).join(" and ");
-  throw new CommandProblem([`namespace ${cluster.namespace} has ${forms}: give one of these instead of ${name}`]);
+  throw new CommandProblem([`namespace ${cluster.namespace} has ${forms}: write one of these instead of ${name}`]);
 }
 
 /** The objects of that NAME or KIND/NAME, at most one of each of these kinds, as far as the caller may read them. */

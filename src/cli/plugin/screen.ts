@@ -99,7 +99,7 @@ function nextOf(found: Found, now: number): string {
   if (conditionOf(status, "Ready") === undefined && !isLeaving && !is("Stalled")) return "nothing to do";
   const actor = actorOf(found, shown.reason);
   if (actor === "person") return "a person has to act, as the message says";
-  if (actor === "others") return "it goes on once what the message names is put right or done";
+  if (actor === "others") return "it continues once what the message names is done";
   if (isLeaving) return "it goes once its deletion is done";
   if (is("Reconciling") || !is("Ready")) return "the operator goes on without you";
   if (shown.reason === "WaitingForWindow") return windowOf(found, now);

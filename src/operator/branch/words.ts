@@ -10,7 +10,7 @@ const retried = "Retried automatically.";
 
 export const ends = {
   past: (at: string, id: string) =>
-    `spec.expiry.at (${at}) is over, so it is not sent, and branch ${id} keeps the end that it has. Set another expiry, or delete this object.`,
+    `spec.expiry.at (${at}) is in the past, so it is not sent, and branch ${id} keeps the end that it has. Set another expiry, or delete this object.`,
   ignored: (id: string) =>
     `The service accepted the end of branch ${id} and does not show it, so the branch does not end automatically; the operator retries with backoff, at most hourly. Ask the service's support whether the account may use expires_at, or set expiry.never.`,
   drifted: (theirs: string | undefined, ours: string | undefined) =>
@@ -25,7 +25,7 @@ export const creating = {
     "The service gave no usable answer to the create. The branches are listed again, and the create is sent again if none shows it.",
   found: (name: string, id: string) => `Created branch ${name} (${id}).`,
   expired: (at: string) =>
-    `Expired: spec.expiry.at (${at}) is over, so no branch is created. Set another expiry, or delete this object.`,
+    `Expired: spec.expiry.at (${at}) is in the past, so no branch is created. Set another expiry, or delete this object.`,
   parentNotFound: (named: string, projectID: string) =>
     `Project ${projectID} has no branch ${named}, from which this one is to start. Create it, or make another object with another parent; ${retried.toLowerCase()}`,
 };
@@ -34,7 +34,7 @@ export const available = (name: string, id: string) => `Branch ${name} (${id}) i
 export const renamed = (theirs: string, ours: string) =>
   `Somebody renamed the branch at the service to "${theirs}", where it was "${ours}". It is kept.`;
 export const protectedOtherwise = (theirs: boolean) =>
-  `The service shows the branch as ${theirs ? "protected" : "not protected"}, which spec.protected does not say.`;
+  `The service shows the branch as ${theirs ? "protected" : "not protected"}, and spec.protected says otherwise.`;
 export const initialising = (state: string, id: string) => `The service prepares branch ${id} (${state}).`;
 
 export const taken = {
@@ -54,7 +54,7 @@ export const taken = {
 
 export const adoption = {
   notFound: (what: string) =>
-    `No branch ${what} is there to adopt. Correct spec.adopt, or remove it to have one created.`,
+    `There is no branch ${what} to adopt. Correct spec.adopt, or remove it to have one created.`,
   noted: (id: string, by: string) =>
     `Branch ${id}, which spec.adopt names, ${by}, so it is not adopted. Delete that object with deletionPolicy: Retain and use adopt.former, or name another branch.`,
   noFleet:
@@ -70,12 +70,12 @@ export const observed = {
       ? `Branch ${id} is shown. Nothing is sent because managementPolicy is Observe.`
       : `Nothing is sent because managementPolicy is Observe; Manage would change ${differences.join(", ")} of branch ${id}.`,
   busy: (state: string, id: string) => `Branch ${id} is ${state} at the service.`,
-  notFound: (what: string) => `No branch ${what} is there to be shown. Correct spec.adopt, or delete this object.`,
+  notFound: (what: string) => `There is no branch ${what} to show. Correct spec.adopt, or delete this object.`,
   released: "Nothing is deleted at the service: managementPolicy is Observe.",
 };
 
 export const conflict = (what: string, place: string) =>
-  `Branch object ${place} already claims ${what}. Delete one of both; another branchName needs another object.`;
+  `Branch object ${place} already claims ${what}. Delete one of the two; another branchName needs another object.`;
 
 export const provedElsewhere = (id: string) =>
   `The connection leads to another base URL than the one through which this object got its branch, and branch ${id} there has no note of this object, so nothing is sent. Put the base URL back, or delete this object, which keeps the branch.`;

@@ -140,7 +140,7 @@ export const connectionSecret = withRules(
   {
     cel: "!has(self.__namespace__) || !has(self.template) || !(has(self.template.labels) || has(self.template.annotations))",
     message:
-      "connectionSecret.namespace takes no template.labels and no template.annotations: what they mean is the other namespace's to say",
+      "connectionSecret.namespace excludes template.labels and template.annotations, which would act in the other namespace",
     holds: ({ namespace, template: given = {} }) =>
       namespace === undefined || (given.labels === undefined && given.annotations === undefined),
   },

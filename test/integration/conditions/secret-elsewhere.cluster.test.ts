@@ -211,7 +211,7 @@ describe("a Compute that is declared again", () => {
       const template = { [member]: { "example.com/team": "shop" } };
       const wrong = fleetCompute("wrong", "mallory", { connectionSecret: { ...details, namespace: "apps", template } });
       const { stderr } = await stage.tried(["create", "-f", "-"], wrong);
-      expect(stderr).toContain("connectionSecret.namespace takes no template.labels and no template.annotations");
+      expect(stderr).toContain("connectionSecret.namespace excludes template.labels and template.annotations");
     }
   });
 });

@@ -18,13 +18,13 @@ import {
 
 describe("a message names each thing in its place:", () => {
   test.each([
-    ["an end that is over", ends.past("THEN", "br-one"), /at \(THEN\) is over, .* branch br-one keeps/],
+    ["an end that is over", ends.past("THEN", "br-one"), /at \(THEN\) is in the past, .* branch br-one keeps/],
     ["an end that is ignored", ends.ignored("br-one"), /the end of branch br-one and/],
     ["an end that was changed", ends.drifted("THEIRS", "OURS"), /to THEIRS, where it was OURS\./],
     ["an end that was taken away", ends.drifted(undefined, "OURS"), /to never, where it was OURS\./],
     ["an end that was given", ends.drifted("THEIRS", undefined), /to THEIRS, where it was never\./],
     ["a lease that ends", ends.late("THEN"), /ends at THEN and/],
-    ["an end before the create", creating.expired("THEN"), /at \(THEN\) is over, so no branch is created/],
+    ["an end before the create", creating.expired("THEN"), /at \(THEN\) is in the past, so no branch is created/],
     [
       "a parent that is missing",
       creating.parentNotFound("PARENT", "PROJECT"),

@@ -17,13 +17,13 @@ export const secretRows: readonly [string, Fields, string, Fields][] = [
         template: { annotations: { "example.com/team": "x" } },
       },
     },
-    "connectionSecret.namespace takes no template.labels and no template.annotations",
+    "connectionSecret.namespace excludes template.labels and template.annotations",
     { connectionSecret: { name: "shop-db", namespace: "apps", template: { data: { HOST: "{host}" } } } },
   ],
   [
     "a template has no labels for another namespace",
     { connectionSecret: { name: "shop-db", namespace: "apps", template: { labels: { team: "x" } } } },
-    "connectionSecret.namespace takes no template.labels and no template.annotations",
+    "connectionSecret.namespace excludes template.labels and template.annotations",
     { connectionSecret: { name: "shop-db", template: { labels: { team: "x" } } } },
   ],
   [

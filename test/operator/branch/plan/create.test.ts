@@ -114,8 +114,8 @@ describe("adopt by id or by name", () => {
   const byName = branch({ spec: { adopt: { byName: true } } });
 
   test.each([
-    ["id", byID, "No branch br-one is there to adopt."],
-    ["name", byName, 'No branch "team/shop" is there to adopt.'],
+    ["id", byID, "There is no branch br-one to adopt."],
+    ["name", byName, 'There is no branch "team/shop" to adopt.'],
   ])("a branch that is missing by its %s is refused, and none is created", (_, object, message) => {
     expect(planned({ object })).toEqual(shows("AdoptionRefused", message));
   });

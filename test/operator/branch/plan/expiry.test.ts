@@ -97,7 +97,7 @@ describe("an expiry that differs from the applied one", () => {
 
   test("a time that is over is not sent", () => {
     const past = lasting({ at: inMs(-hour) }, changed);
-    expect(planned({ object: past, ...ending(hour) })).toEqual(shows("Rejected", `(${inMs(-hour)}) is over`));
+    expect(planned({ object: past, ...ending(hour) })).toEqual(shows("Rejected", `(${inMs(-hour)}) is in the past`));
   });
 
   test.each([
