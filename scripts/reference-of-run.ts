@@ -28,7 +28,8 @@ export async function referenceOfRun(): Promise<string[]> {
     "",
     "## Annotations, labels and finalizers",
     "",
-    "On a Compute, for people to set. A policy of the installation refuses malformed values.",
+    "For people to set, on a Compute unless the row says otherwise. A policy of the installation (`deploy/base/annotations`) refuses",
+    "malformed values, and warns of an annotation that its kind does not read.",
     "",
     "| annotation | value | effect |",
     "|---|---|---|",
@@ -177,7 +178,7 @@ const requests: Record<Exclude<Annotation, Note>, string> = {
   confirmLoss:
     "any new value, after `MassLoss` is shown | confirms this one loss of this Compute: what is missing may be created again",
   paused:
-    'a time such as `2026-11-24T18:00:00Z`, or any value but `"false"` | nothing is sent to the service until then, or until it is removed, deletions included',
+    'a time such as `2026-11-24T18:00:00Z`, or any value but `"false"` | nothing is sent to the service until then, or until it is removed, deletions included. A paused Compute without an endpoint does not reserve its branch against Computes of another connection',
   disruptionUntil:
     "a time such as `2026-11-24T18:00:00Z` | until then changes may cut connections, whatever the windows say",
 };

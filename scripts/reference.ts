@@ -44,7 +44,7 @@ export async function referenceDocument(): Promise<string> {
   return [
     "# Reference",
     "",
-    "Every field of the five kinds, as `kubectl explain` describes them; every reason, event, annotation, flag and metric.",
+    "You look up a field of the five kinds, as `kubectl explain` describes it, or a reason, event, annotation, flag or metric.",
     "Written by `npm run generate` from the schemas that the CRDs are made of and from the operator itself.",
     "",
     ...kinds,

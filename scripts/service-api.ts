@@ -26,11 +26,9 @@ export function serviceApiDocument(): string {
   });
   const page = `# The calls of the public API
 
-${served.length} of the ${publicOperations.length} operations of the public API are served. A field that the public API
-knows is accepted in every one; those in the second column of the first table are kept and shown again where an answer
-has them, or accepted and left at that, and change nothing. A field that the public API does not know is refused with its
-name. Written by \`npm run generate\`.
-[Keys](#which-key-may-call-what) are below.
+You want to know whether the service answers a call of the public API, and [which key](#which-key-may-call-what) may make it.
+${served.length} of the ${publicOperations.length} operations are served. A field that the public API has is accepted in each. Those in the second column are
+stored at most, and change nothing. Any other field is refused by its name. Written by \`npm run generate\`.
 
 ## Served
 
